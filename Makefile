@@ -1,0 +1,75 @@
+# floe: Kafka topics into Iceberg tables, exactly once, on Airflow and Spark. `make` lists what can be made.
+#
+# Variables: PYTHON (3.11 or newer), KAFKA_PORT, KAFKA_CONTROLLER_PORT, AIRFLOW_PORT, FLOE_STATE (folder of the local
+# stack), FLOE_DAGS_FOLDER; as in `make up AIRFLOW_PORT=8081`.
+
+# The first Python here that is new enough; `python3` if none is, so that the message names it.
+ifndef PYTHON
+is-new-enough = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print("$(1)")' 2>/dev/null)
+PYTHON := $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python3.14,$(call is-new-enough,$(name))) python3)
+endif
+VENV := .venv/bin
+ANY_PYTHON = $(if $(wildcard $(VENV)/python),$(VENV)/python,$(PYTHON))
+
+# Some machines export it; without bytecode every Spark job starts seconds later.
+unexport PYTHONDONTWRITEBYTECODE
+export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev up down status demo test test-unit lint format types imports check clean distclean python connector-named
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "error: there is no $(PYTHON): install Python 3.11 or newer, or name one, as in make PYTHON=python3.12 demo"; exit 1; }
+
+setup: python ## make .venv with what floe runs on (skipped when nothing changed)
+	@$(PYTHON) -m stack.venv
+
+setup-dev: python ## the same, and what tests and linters need
+	@$(PYTHON) -m stack.venv --dev
+
+demo: setup ## the whole way once: Kafka, Airflow, Spark, an Iceberg table; then everything is stopped
+	@$(VENV)/python -m stack demo
+
+up: setup ## start the stack with the demo's records and leave it running
+	@$(VENV)/python -m stack up
+
+down: ## stop the stack
+	@$(ANY_PYTHON) -m stack down
+
+status: ## show what runs and where
+	@$(ANY_PYTHON) -m stack status
+
+test: setup-dev ## run all tests
+	@$(VENV)/python -m pytest
+
+test-unit: setup-dev ## run the tests that need no broker
+	@$(VENV)/python -m pytest tests/unit
+
+lint: setup-dev ## check style
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+
+format: setup-dev ## write the style
+	@$(VENV)/ruff check --fix .
+	@$(VENV)/ruff format .
+
+types: setup-dev ## check types
+	@$(VENV)/mypy --strict plugins/floe spark_jobs stack
+
+imports: setup-dev ## check the direction of imports
+	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/lint-imports
+
+check: connector-named setup ## validate a connector without running it: make check CONNECTOR=file
+	@PYTHONPATH=plugins $(VENV)/python -m floe.config check "$(CONNECTOR)"
+
+connector-named:
+	$(if $(CONNECTOR),@true,$(error say which connector: make check CONNECTOR=dags/connectors/pizzas-on-ice.json))
+
+clean: ## stop the stack and remove its data (the downloaded jars are kept)
+	@$(ANY_PYTHON) -m stack clean
+
+distclean: clean ## the same, and remove the jars, .venv and all caches
+	@rm -rf .venv .floe .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,81 @@
+"""A branch's history, read against the ledger's anchor: is this still the table that the ledger speaks of?"""
+
+import logging
+from collections.abc import Iterator
+
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
+
+from floe.commit.exceptions import TableRefused
+from floe.offsets.ledger import Ledger
+
+log = logging.getLogger(__name__)
+
+GROUP = "floe.group"
+SLICE = "floe.slice"
+
+
+def snapshot_property(snapshot: Snapshot, name: str) -> str | None:
+    """Read one property of a snapshot's summary."""
+    return snapshot.summary.additional_properties.get(name) if snapshot.summary else None
+
+
+def branch_history(metadata: TableMetadata, branch: str) -> Iterator[Snapshot]:
+    """Yield the branch's snapshots from its head backwards, as far as they are retained."""
+    by_id = {s.snapshot_id: s for s in metadata.snapshots}
+    ref = metadata.refs.get(branch)
+    snapshot = by_id.get(ref.snapshot_id) if ref else None
+    while snapshot is not None:
+        yield snapshot
+        parent = snapshot.parent_snapshot_id
+        snapshot = by_id.get(parent) if parent is not None else None
+
+
+def find_slice(metadata: TableMetadata, branch: str, slice_id: str) -> Snapshot | None:
+    """Return the snapshot of the branch that committed a slice."""
+    return next((s for s in branch_history(metadata, branch) if snapshot_property(s, SLICE) == slice_id), None)
+
+
+def refuse_changed_history(table: str, metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> None:
+    """Raise TableRefused when the branch no longer leads back to the ledger's anchor.
+
+    Walked are only retained snapshots: an anchor that expired (not floe's own expiry, which keeps it) is said and
+    passed over.
+    """
+    anchor = ledger.anchor
+    if anchor is None:
+        return
+    oldest: Snapshot | None = None
+    for snapshot in branch_history(metadata, branch):
+        if snapshot.snapshot_id == anchor.snapshot_id:
+            return
+        if snapshot_property(snapshot, GROUP) == group_id:
+            msg = (
+                f"table {table!r} was rolled back: the newest snapshot of {group_id!r} on branch {branch!r} is "
+                f"{snapshot.snapshot_id}, but its ledger speaks of {anchor.snapshot_id}. Roll it forward again "
+                f"(set the branch to {anchor.snapshot_id}); nothing is written meanwhile."
+            )
+            raise TableRefused(msg)
+        oldest = snapshot
+    if oldest is not None and oldest.parent_snapshot_id == anchor.snapshot_id:
+        return
+    if oldest is None or oldest.parent_snapshot_id is None:
+        msg = (
+            f"table {table!r} was replaced or its branch {branch!r} emptied: snapshot {anchor.snapshot_id}, which its "
+            f"ledger speaks of, is no ancestor of it. Set the branch back to {anchor.snapshot_id}; nothing is written "
+            "meanwhile."
+        )
+        raise TableRefused(msg)
+    log.warning("table %s: snapshot %s of the ledger has expired; going on", table, anchor.snapshot_id)
+
+
+def refuse_lost_ledger(table: str, metadata: TableMetadata, branch: str, group_id: str) -> None:
+    """Raise TableRefused when the branch has snapshots of this group but the table has no ledger of it."""
+    for snapshot in branch_history(metadata, branch):
+        if snapshot_property(snapshot, GROUP) == group_id:
+            msg = (
+                f"table {table!r} has snapshot {snapshot.snapshot_id} of {group_id!r} but its property "
+                f"'floe.ledger.{group_id}.{branch}' is gone: somebody removed it. Set it back from the table's "
+                "metadata log; nothing is written meanwhile."
+            )
+            raise TableRefused(msg)

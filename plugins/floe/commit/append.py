@@ -1,0 +1,127 @@
+"""One append to one branch: files, ledger and requirements as a single catalog commit that is sent once.
+
+PyIceberg's own commit loop is not used: it appends the same files again after a conflict, and on a lost answer it may
+delete the manifests of a snapshot that did land. Updates and requirements go to the catalog directly, and nothing
+that was written is ever deleted here. (Private names of PyIceberg are leaned on; ``tests/unit/commit`` guards each.)
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from pyiceberg.manifest import DataFile, ManifestEntry, ManifestEntryStatus, ManifestFile
+from pyiceberg.table import Table, TableProperties
+from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.snapshots import Operation, SnapshotSummaryCollector, Summary, update_snapshot_summaries
+from pyiceberg.table.update import (
+    AssertTableUUID,
+    RemovePropertiesUpdate,
+    SetPropertiesUpdate,
+    TableUpdate,
+)
+from pyiceberg.table.update.snapshot import _MergeAppendFiles
+from pyiceberg.typedef import EMPTY_DICT
+
+from floe.commit.exceptions import TableRefused
+from floe.offsets.ledger import Anchor, Ledger, stale_properties, write_properties
+
+
+class SpecFile(NamedTuple):
+    """A data file and the partition spec that its partition values belong to."""
+
+    spec_id: int
+    file: DataFile
+
+
+class _Append(_MergeAppendFiles):
+    """PyIceberg's merge append, with one manifest per partition spec and a new branch grown from main."""
+
+    def __init__(self, table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile]) -> None:
+        super().__init__(
+            operation=Operation.APPEND,
+            transaction=table.transaction(),
+            io=table.io,
+            branch=branch,
+            snapshot_properties=dict(properties),
+        )
+        self._files = sorted(files, key=lambda f: f.spec_id)
+        for spec_file in self._files:
+            self.append_data_file(spec_file.file)
+        if branch not in table.metadata.refs:
+            main = table.metadata.refs.get(MAIN_BRANCH)
+            self._parent_snapshot_id = main.snapshot_id if main else None
+
+    def _manifests(self) -> list[ManifestFile]:
+        added = [self._added_manifest(spec_id, list(group)) for spec_id, group in groupby(self._files, _spec_id)]
+        return self._process_manifests(added + self._existing_manifests())
+
+    def _added_manifest(self, spec_id: int, files: list[SpecFile]) -> ManifestFile:
+        with self.new_manifest_writer(self.spec(spec_id)) as writer:
+            for spec_file in files:
+                writer.add(
+                    ManifestEntry.from_args(
+                        status=ManifestEntryStatus.ADDED,
+                        snapshot_id=self._snapshot_id,
+                        sequence_number=None,
+                        file_sequence_number=None,
+                        data_file=spec_file.file,
+                    )
+                )
+        return writer.to_manifest_file()
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        metadata = self._transaction.table_metadata
+        limit = int(metadata.properties.get(TableProperties.WRITE_PARTITION_SUMMARY_LIMIT, "0"))
+        collector = SnapshotSummaryCollector(partition_summary_limit=limit)
+        for spec_id, file in self._files:
+            collector.add_file(file, schema=self.schema(), partition_spec=self.spec(spec_id))
+        parent = self._parent_snapshot_id
+        previous = metadata.snapshot_by_id(parent) if parent is not None else None
+        return update_snapshot_summaries(
+            summary=Summary(operation=self._operation, **collector.build(), **snapshot_properties),
+            previous_summary=previous.summary if previous is not None else None,
+        )
+
+
+def _spec_id(spec_file: SpecFile) -> int:
+    return spec_file.spec_id
+
+
+def append(
+    table: Table,
+    branch: str,
+    files: Sequence[SpecFile],
+    properties: Mapping[str, str],
+    ledger_name: str,
+    ledger: Ledger,
+) -> int:
+    """Commit files and ledger in one snapshot on ``branch`` and return its id.
+
+    The ledger's anchor is set to that snapshot. Whatever is raised after the request was sent leaves the outcome
+    unknown: reload and look. Raises TableRefused for files of a spec that the table does not have.
+    """
+    strangers = {f.spec_id for f in files} - set(table.metadata.specs())
+    if strangers:
+        msg = f"table {table.name()} has no partition spec {sorted(strangers)}: it was replaced; run again"
+        raise TableRefused(msg)
+    producer = _Append(table, branch, properties, files)
+    anchor = Anchor(producer.snapshot_id, table.metadata.next_sequence_number())
+    ledger_properties = write_properties(ledger_name, ledger.anchored(anchor))
+    updates, requirements = producer._commit()
+    extra: list[TableUpdate] = [SetPropertiesUpdate(updates=ledger_properties)]
+    stale = stale_properties(ledger_name, table.metadata.properties, ledger_properties)
+    if stale:
+        extra.append(RemovePropertiesUpdate(removals=stale))
+    table.catalog.commit_table(
+        table,
+        (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements),
+        (*updates, *extra),
+    )
+    return producer.snapshot_id
+
+
+def append_nothing(table: Table) -> None:
+    """Give a table without snapshots an empty one on main, so that a branch can grow from it."""
+    producer = _Append(table, MAIN_BRANCH, {}, ())
+    updates, requirements = producer._commit()
+    table.catalog.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), tuple(updates))

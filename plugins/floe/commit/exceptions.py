@@ -1,0 +1,35 @@
+"""Errors of the commit."""
+
+from floe.exceptions import FloeError, Retryable, Terminal
+
+
+class CommitError(FloeError):
+    """Any error of ``floe.commit``."""
+
+
+class TableRefused(CommitError, Terminal):
+    """The table is not the one that was written for: replaced, rolled back, changed by hand."""
+
+
+class AnnouncementVoid(CommitError, Terminal):
+    """An announcement names a file that does not count; nothing of it is committed."""
+
+
+class AnnouncementMissing(CommitError, Retryable):
+    """A slice was written but its announcement is not to be seen (yet)."""
+
+
+class SliceNotWritten(CommitError, Terminal):
+    """A slice of the plan was not written; its range is read again by the next run."""
+
+
+class SliceStale(CommitError, Terminal):
+    """The table's ledger moved since the slice was written; the next run plans anew."""
+
+
+class Superseded(CommitError, Terminal):
+    """The positions are neither at the plan's start nor at its end: another run went on."""
+
+
+class TableNotCommitted(CommitError, Retryable):
+    """A table could not be committed in time; nothing is lost, the same commit can be tried again."""

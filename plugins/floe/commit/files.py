@@ -1,0 +1,63 @@
+"""Announced files, checked before they are registered: a forged announcement must not bring in foreign files."""
+
+from concurrent.futures import ThreadPoolExecutor
+from posixpath import normpath
+from urllib.parse import urlsplit
+
+from pyiceberg.table import Table
+
+from floe.commit.exceptions import AnnouncementVoid
+from floe.control.announcement import TableShare
+from floe.control.events import DataFile, FileContent
+
+
+def check_files(table: Table, share: TableShare) -> None:
+    """Raise AnnouncementVoid unless every file lies in the table, exists, and has the announced size."""
+    roots = [table.location()]
+    data_path = table.metadata.properties.get("write.data.path")
+    if data_path:
+        roots.append(data_path)
+    seen: set[str] = set()
+    files = [f for spec in share.files for f in spec.files]
+    for file in files:
+        _check_name(share.table, file, roots)
+        if file.file_path in seen:
+            msg = f"{file.file_path!r} is announced twice for table {share.table!r}: nothing of it is committed"
+            raise AnnouncementVoid(msg)
+        seen.add(file.file_path)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda file: _check_size(table, file), files))
+
+
+def _check_name(table: str, file: DataFile, roots: list[str]) -> None:
+    if file.content != FileContent.DATA or file.file_format.upper() != "PARQUET":
+        msg = (
+            f"{file.file_path!r} is announced for table {table!r} as {file.content.name} {file.file_format}: floe commits "
+            "Parquet data files only"
+        )
+        raise AnnouncementVoid(msg)
+    if not any(_inside(file.file_path, root) for root in roots):
+        msg = (
+            f"{file.file_path!r} is announced for table {table!r} but lies outside {roots}: somebody else wrote to the "
+            "control topic. Check who may write there."
+        )
+        raise AnnouncementVoid(msg)
+
+
+def _inside(path: str, root: str) -> bool:
+    """Say whether ``path`` is below ``root``, after ``.`` and ``..`` are taken out of both."""
+    file, folder = urlsplit(path), urlsplit(root)
+    if (file.scheme or "file", file.netloc) != (folder.scheme or "file", folder.netloc):
+        return False
+    return normpath(file.path).startswith(normpath(folder.path).rstrip("/") + "/")
+
+
+def _check_size(table: Table, file: DataFile) -> None:
+    try:
+        size = len(table.io.new_input(file.file_path))
+    except FileNotFoundError as error:
+        msg = f"{file.file_path!r} was announced but is not there: it was removed since it was written; run again"
+        raise AnnouncementVoid(msg) from error
+    if size != file.file_size_in_bytes:
+        msg = f"{file.file_path!r} has {size} bytes but was announced with {file.file_size_in_bytes}; run again"
+        raise AnnouncementVoid(msg)

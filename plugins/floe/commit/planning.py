@@ -1,0 +1,107 @@
+"""Making a plan: admin calls, pure decisions, and the transaction that opens it."""
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+
+from floe.catalogs.catalog import Tables
+from floe.commit.exceptions import Superseded
+from floe.commit.positions import move_positions
+from floe.commit.progress import Progress, progress
+from floe.config import Connector
+from floe.control.codec import encode
+from floe.control.events import Event, StartCommit
+from floe.control.headers import header_list
+from floe.control.log import control_ends
+from floe.kafka.cluster import Cluster
+from floe.kafka.settings import KafkaSettings
+from floe.kafka.transaction import ControlRecord
+from floe.offsets.ledger import property_name
+from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.planner import Beginnings, allocate, settle_positions
+from floe.offsets.position import Position
+from floe.offsets.ranges import TopicPartition
+from floe.offsets.routing import MAIN_BRANCH, routing_hash
+
+log = logging.getLogger(__name__)
+
+
+def draft_plan(
+    connector: Connector, settings: KafkaSettings, max_records: int | None = None, *, dry_run: bool = False
+) -> Plan:
+    """Freeze what the next run reads. Nothing is written, but a missing control topic is created (not on a dry run).
+
+    ``max_records``: offsets at most, over ``floe.max-records-per-run``. Raises PlanRefused and the errors of
+    ``floe.kafka``.
+    """
+    source, control = Cluster.of_source(settings), Cluster.of_control(settings)
+    if not dry_run:
+        control.ensure_control_topic(connector.control_topic)
+    ends = {} if dry_run else control_ends(control, connector.control_topic)
+    control.refuse_members(connector.group_id)
+    logs = source.logs(connector.topics)
+    known = control.positions(connector.group_id, [log.tp for log in logs])
+    known |= {tp: p for tp, p in control.positions(connector.group_id).items() if tp.topic in connector.topics}
+    beginnings = Beginnings(
+        cluster_id=source.cluster_id(),
+        offset_reset=connector.offset_reset,
+        routing={t: routing_hash(t, connector.tables, connector.commit_branch) for t in connector.topics},
+        has_ledger=lambda topic: _has_ledger(connector, topic),
+    )
+    positions = settle_positions(logs, known, beginnings)
+    ranges = allocate(positions, logs, max_records if max_records is not None else connector.max_records_per_run)
+    return Plan(
+        plan_id=uuid.uuid4().hex,
+        connector=connector.name,
+        group_id=connector.group_id,
+        cluster_id=beginnings.cluster_id,
+        config=connector.frozen(),
+        control_topic=connector.control_topic,
+        control_ends=ends,
+        positions=positions,
+        slices=(Slice(0, SliceKind.LIVE, ranges),) if ranges else (),
+    )
+
+
+def _has_ledger(connector: Connector, topic: str) -> bool:
+    """Say whether a table of the connector holds offsets of a topic for its group."""
+    tables = Tables.of(connector)
+    for name in connector.tables:
+        table = tables.load(name)
+        if table is None:
+            continue
+        prefix = property_name(connector.group_id, connector.commit_branch or MAIN_BRANCH)
+        if any(key == prefix for key in table.properties):
+            log.info("table %s has a ledger of group %s (asked for topic %s)", name, connector.group_id, topic)
+            return True
+    return False
+
+
+def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool:
+    """Send StartCommit and every partition's position in one fenced transaction; say whether there is work left.
+
+    Idle runs do so too: positions of a group without members expire unless they are written again. Repeating it is
+    harmless. Raises Superseded when another run moved the positions meanwhile.
+    """
+
+    def compare(found: Mapping[TopicPartition, Position]) -> Sequence[ControlRecord] | None:
+        if plan.slices and progress(plan, plan.slices, found, new=True) is Progress.DONE:
+            return None
+        if not plan.slices:
+            _refuse_moved(plan, found)
+            return []
+        payload = StartCommit(plan.commit_id)
+        headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind.value)
+        return [ControlRecord(encode(Event.of(plan.group_id, payload)), headers)]
+
+    return move_positions(connector, settings, plan.positions, compare) and bool(plan.slices)
+
+
+def _refuse_moved(plan: Plan, found: Mapping[TopicPartition, Position]) -> None:
+    back = [p for p in plan.positions if p.tp in found and found[p.tp].offset < p.offset]
+    if back:
+        msg = (
+            f"the position of {back[0].tp} went back from {back[0].offset} to {found[back[0].tp].offset} while the plan "
+            "was made: somebody else moves the positions of this group"
+        )
+        raise Superseded(msg)

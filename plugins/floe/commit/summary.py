@@ -1,0 +1,100 @@
+"""Snapshot summaries: the sink's own properties, and floe's beside them."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from pyiceberg.table.metadata import TableMetadata
+
+import floe
+from floe.commit.ancestry import GROUP, SLICE, branch_history, snapshot_property
+from floe.control.announcement import Announcement, TableShare
+from floe.control.events import TopicPartitionOffset
+from floe.offsets.plan import Plan
+from floe.offsets.ranges import OffsetRange, ranges_to_json
+
+LONGEST_PROPERTY = 4_096
+"""Characters of a net or of books in a summary; longer ones are replaced by a digest."""
+
+
+def snapshot_properties(
+    plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata
+) -> dict[str, str]:
+    """Return the summary properties of one table's commit.
+
+    Those under ``kafka.connect.`` are the Iceberg sink's, with its formats; they let the sink take over. The control
+    offsets are raised, never lowered, against the nearest ancestor that has them.
+    """
+    offsets_key = f"kafka.connect.offsets.{plan.control_topic}.{plan.group_id}"
+    properties = {
+        offsets_key: _control_offsets(offsets_key, plan, announcement, share, metadata),
+        "kafka.connect.commit-id": str(plan.commit_id),
+        "kafka.connect.task-id": f"{plan.connector}-0",
+        "engine-name": "floe",
+        "engine-version": floe.__version__,
+        GROUP: plan.group_id,
+        SLICE: announcement.slice_id,
+        "floe.kind": announcement.kind,
+        "floe.net": _bounded(_net(share)),
+        "floe.books": _bounded(_books(announcement, share)),
+    }
+    through = valid_through(announcement.assignments)
+    if through is not None:
+        properties["kafka.connect.valid-through-ts"] = offset_date_time(through)
+    return properties
+
+
+def _control_offsets(
+    key: str, plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata
+) -> str:
+    offsets = {str(partition): end for partition, end in plan.control_ends.items()}
+    if announcement.control_offset is not None:
+        partition, end = announcement.control_offset
+        offsets[str(partition)] = max(end, offsets.get(str(partition), 0))
+    for snapshot in branch_history(metadata, share.branch):
+        text = snapshot_property(snapshot, key)
+        if text is not None:
+            for name, end in json.loads(text).items():
+                offsets[name] = max(int(end), offsets.get(name, 0))
+            break
+    return json.dumps(dict(sorted(offsets.items(), key=lambda item: int(item[0]))), separators=(",", ":"))
+
+
+def valid_through(assignments: Iterable[TopicPartitionOffset]) -> datetime | None:
+    """Return the time up to which all partitions were read; None when one of them had no record, as in the sink."""
+    timestamps = [a.timestamp for a in assignments]
+    known = [t for t in timestamps if t is not None]
+    return min(known) if known and len(known) == len(timestamps) else None
+
+
+def offset_date_time(moment: datetime) -> str:
+    """Write a moment as Java's ``OffsetDateTime.toString`` does: seconds left out when zero, 3 or 6 digits of fraction."""
+    utc = moment.astimezone(UTC)
+    text = utc.strftime("%Y-%m-%dT%H:%M")
+    if utc.second or utc.microsecond:
+        text += utc.strftime(":%S")
+    if utc.microsecond:
+        fraction = f"{utc.microsecond:06d}"
+        text += "." + (fraction[:3] if fraction.endswith("000") else fraction)
+    return text + "Z"
+
+
+def _net(share: TableShare) -> Mapping[str, object]:
+    return ranges_to_json(
+        OffsetRange(r.topic, r.topic_id, r.partition, start, end) for r, net in share.nets for start, end in net
+    )
+
+
+def _books(announcement: Announcement, share: TableShare) -> Mapping[str, object]:
+    return {
+        "ranges": [[r.topic, r.partition, r.start, r.end, b.to_json()] for r, b in announcement.books],
+        "table": share.books.to_json(),
+    }
+
+
+def _bounded(value: Mapping[str, object]) -> str:
+    text = json.dumps(value, separators=(",", ":"))
+    if len(text) <= LONGEST_PROPERTY:
+        return text
+    return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)})

@@ -1,0 +1,32 @@
+"""Connectors: JSON files of Kafka Connect keys, validated once and trusted inside.
+
+Standard library only: this runs whenever Airflow parses the DAGs.
+"""
+
+from floe.config.connector import Connector
+from floe.config.exceptions import ConfigError, MalformedFile, OverrideRefused, ThawError
+from floe.config.files import ConnectorFile, connectors_folder, load_connector, load_connectors
+from floe.config.overrides import override
+from floe.config.parser import parse_connector
+from floe.config.partition import PartitionTerm
+from floe.config.properties import Properties
+from floe.config.secret import is_secret
+from floe.config.thawing import thaw
+
+__all__ = [
+    "ConfigError",
+    "Connector",
+    "ConnectorFile",
+    "MalformedFile",
+    "OverrideRefused",
+    "PartitionTerm",
+    "Properties",
+    "ThawError",
+    "connectors_folder",
+    "is_secret",
+    "load_connector",
+    "load_connectors",
+    "override",
+    "parse_connector",
+    "thaw",
+]

@@ -1,0 +1,108 @@
+"""The JSON document of a connector: strict reading, and its two shapes."""
+
+import json
+from collections.abc import Mapping
+from typing import NoReturn
+
+from floe.config.exceptions import MalformedFile
+from floe.config.names import connector_name_problem
+
+MOST_BYTES = 1 << 20
+
+
+def parse_document(content: bytes) -> dict[str, object]:
+    """Read one JSON object in UTF-8; a key given twice is refused. Numbers become the strings they were written as.
+
+    :raises MalformedFile: saying where, by line and column.
+    """
+    text = _decode(content)
+    if not text.strip():
+        msg = "the file is empty: write a JSON object of Kafka Connect keys"
+        raise MalformedFile(msg)
+    try:
+        document = json.loads(
+            text,
+            object_pairs_hook=_object_of,
+            parse_int=str,
+            parse_float=str,
+            parse_constant=_refuse_constant,
+        )
+    except json.JSONDecodeError as error:
+        msg = f"line {error.lineno}, column {error.colno}: no valid JSON: {error.msg}"
+        raise MalformedFile(msg) from None  # the cause would carry the whole text, secrets too
+    except RecursionError:
+        msg = "the JSON is nested too deeply: a connector is one flat map"
+        raise MalformedFile(msg) from None
+    if not isinstance(document, dict):
+        msg = f"the file holds a JSON {_kind(document)}: write an object of Kafka Connect keys"
+        raise MalformedFile(msg)
+    return document
+
+
+def unwrap(document: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
+    """Take the flat map out of either shape, the name in it, with the problems of the shape."""
+    if "config" not in document:
+        return dict(document), []
+    config = document["config"]
+    if not isinstance(config, Mapping):
+        return dict(document), ["config must be an object of Kafka Connect keys, beside name"]
+    problems = [
+        f"{key!r} stands beside config, where only name may stand: move it into config or remove it"
+        for key in document
+        if key not in ("name", "config")
+    ]
+    items = dict(config)
+    if "name" in document:
+        if "name" in items and str(items["name"]) != str(document["name"]):
+            problems.append(f"name is {document['name']!r} outside and {items['name']!r} inside config: keep one")
+        items["name"] = document["name"]
+    return items, problems
+
+
+def claimed_name(document: Mapping[str, object]) -> str | None:
+    """The legal name that a document gives itself, however broken the rest of it is."""
+    items, _ = unwrap(document)
+    name = items.get("name")
+    return name if isinstance(name, str) and connector_name_problem(name) is None else None
+
+
+def _decode(content: bytes) -> str:
+    if len(content) > MOST_BYTES:
+        msg = f"the file has {len(content)} bytes: a connector has at most {MOST_BYTES}"
+        raise MalformedFile(msg)
+    if content.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        msg = "the file begins with a byte order mark: save it as UTF-8 without one"
+        raise MalformedFile(msg)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        msg = f"line {line}, byte {column}: no valid UTF-8: save the file as UTF-8"
+        raise MalformedFile(msg) from None  # the cause would carry the whole text, secrets too
+
+
+def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    items: dict[str, object] = {}
+    for key, value in pairs:
+        if key in items:
+            msg = f"the key {key!r} is given twice: keep one of them"
+            raise MalformedFile(msg)
+        items[key] = value
+    return items
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    msg = f"{name} is no valid JSON: write a number or a string"
+    raise MalformedFile(msg)
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case list():
+            return "array"
+        case bool():
+            return "boolean"
+    return "string or number"

@@ -1,0 +1,44 @@
+"""Errors of the configuration.
+
+    ConfigError            a connector is wrong; says every problem found, one line each
+    ├── MalformedFile      the file is no JSON object that could hold a connector
+    ├── OverrideRefused    a run's ``config`` param asks for what a param must not
+    └── ThawError          a frozen configuration refers to a secret that the file no longer has
+
+All are terminal: the same file fails again until somebody changes it.
+"""
+
+from floe.exceptions import Terminal
+
+
+class ConfigError(Terminal):
+    """A connector cannot be used as it is written."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+        self.source = ""
+
+    def located(self, source: object) -> "ConfigError":
+        """Name the file (or param) that the problems stand in."""
+        self.source = str(source).encode(errors="backslashreplace").decode()
+        return self
+
+    def __str__(self) -> str:
+        where = f"{self.source}: " if self.source else ""
+        if len(self.problems) == 1:
+            return f"{where}{self.problems[0]}"
+        lines = "".join(f"\n  - {problem}" for problem in self.problems)
+        return f"{where}{len(self.problems)} errors{lines}"
+
+
+class MalformedFile(ConfigError):
+    """The file cannot be read as one JSON object."""
+
+
+class OverrideRefused(ConfigError):
+    """A run's ``config`` param names a key that only the connector file may set."""
+
+
+class ThawError(ConfigError):
+    """A frozen configuration cannot be resolved with the connector file of today."""

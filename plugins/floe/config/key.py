@@ -1,0 +1,92 @@
+"""What is known of one configuration key."""
+
+import enum
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+
+class Kind(enum.Enum):
+    """Kafka's ConfigDef types, and ``map`` for a prefix that takes any key."""
+
+    STRING = "string"
+    LIST = "list"
+    BOOLEAN = "boolean"
+    INT = "int"
+    LONG = "long"
+    MAP = "map"
+
+
+class Status(enum.Enum):
+    """What floe does with a key that it meets in a connector."""
+
+    SUPPORTED = "supported"
+    """It has the documented meaning."""
+    NO_EFFECT = "no effect"
+    """It is taken, type-checked and answered with a warning that says why nothing follows from it."""
+    REFUSED = "refused"
+    """It is refused by name, unless its value asks for nothing (``harmless``)."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One row of the table of keys.
+
+    ``name`` is the key itself or a pattern: ``<table>`` stands for a table's full name, a trailing ``*`` for any rest.
+    ``alias_of`` names the pattern whose meaning this spelling has.
+    """
+
+    name: str
+    kind: Kind
+    default: str | None
+    doc: str
+    status: Status = Status.SUPPORTED
+    harmless: tuple[str, ...] = ()
+    minimum: int | None = None
+    alias_of: str | None = None
+
+    @property
+    def is_pattern(self) -> bool:
+        return "<" in self.name or self.name.endswith("*")
+
+    @cached_property
+    def _regex(self) -> re.Pattern[str]:
+        pattern = re.escape(self.name).replace("<table>", ".+").replace(r"\*", ".+")
+        return re.compile(pattern, re.DOTALL)
+
+    def matches(self, key: str) -> bool:
+        """Whether ``key`` is this key, or one that this pattern stands for."""
+        return bool(self._regex.fullmatch(key)) if self.is_pattern else key == self.name
+
+    @property
+    def prefix(self) -> str:
+        """The text before the placeholder; the whole name when there is none."""
+        return re.split(r"[<*]", self.name, maxsplit=1)[0]
+
+    @property
+    def suffix(self) -> str:
+        """The text behind ``<table>``; empty for a trailing ``*``."""
+        return self.name.partition(">")[2]
+
+
+def supported(
+    name: str,
+    kind: Kind,
+    default: str | None,
+    doc: str,
+    *,
+    minimum: int | None = None,
+    alias_of: str | None = None,
+) -> Key:
+    """Make the row of a key that means what it says."""
+    return Key(name, kind, default, doc, minimum=minimum, alias_of=alias_of)
+
+
+def no_effect(name: str, kind: Kind, default: str | None, doc: str, *, minimum: int | None = None) -> Key:
+    """Make the row of a key that floe's design leaves without meaning; ``doc`` is the reason."""
+    return Key(name, kind, default, doc, Status.NO_EFFECT, minimum=minimum)
+
+
+def refused(name: str, kind: Kind, default: str | None, doc: str, *harmless: str) -> Key:
+    """Make the row of a key that is not built; ``doc`` says why and what to do, ``harmless`` the values that pass."""
+    return Key(name, kind, default, doc, Status.REFUSED, harmless=harmless)

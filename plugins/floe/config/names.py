@@ -1,0 +1,70 @@
+"""Rules of names. Each function answers with what is wrong, or None.
+
+Names become dag ids, topics, transactional ids and, for tables, paths in the warehouse: PyIceberg joins namespace and
+table into a path as they are.
+"""
+
+import re
+import unicodedata
+
+REPLAY_SUFFIX = ".replay"
+
+_DAG_ID_CHARACTERS = 250
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_DAG_ID = re.compile(r"[\w.-]+")
+_PATH_CHARACTERS = re.compile(r"[/\\]|%[0-9A-Fa-f]{2}")
+_PART_BYTES = 255
+
+
+def connector_name_problem(name: str) -> str | None:
+    """Airflow's rule for dag ids, with room for the replay DAG's suffix."""
+    longest = _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX)
+    if not _DAG_ID.fullmatch(name):
+        return f"the name {name[:100]!r} is no legal dag_id: use letters, digits, dashes, dots and underscores only"
+    if len(name) > longest:
+        return f"the name {name[:40]!r}… has {len(name)} characters: as a dag_id it may have {longest}"
+    if name.endswith(REPLAY_SUFFIX):
+        return f"the name {name!r} ends in {REPLAY_SUFFIX!r}, which replay DAGs are named by: choose another"
+    return None
+
+
+def legal_name(text: str) -> str:
+    """Make a legal connector name of any text, for a file that has none of its own."""
+    name = re.sub(r"[^\w.-]", "_", text)[: _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX) - 10] or "_"
+    return name.removesuffix(REPLAY_SUFFIX) + "-replay" if name.endswith(REPLAY_SUFFIX) else name
+
+
+def topic_problem(topic: str) -> str | None:
+    """Kafka's rule for topic names."""
+    if _TOPIC.fullmatch(topic) and topic not in {".", ".."}:
+        return None
+    return f"{topic[:300]!r} is no legal topic name: 1 to 249 of letters, digits, '.', '_' and '-'"
+
+
+def table_problem(table: str) -> str | None:
+    """A table is ``namespace.name``, and no part of it may lead out of its folder."""
+    parts = table.split(".")
+    if len(parts) < 2:
+        return f"{table[:300]!r} names no namespace: write it as namespace.table"
+    for part in parts:
+        if not part or part != part.strip():
+            return f"{table[:300]!r} has a part that is empty or has blanks around it: write it as namespace.table"
+        if _PATH_CHARACTERS.search(part) or has_control_characters(part):
+            return f"{table[:300]!r} has a slash, a backslash, a %-code or a control character: names become paths"
+        if len(part.encode()) > _PART_BYTES:
+            return f"{table[:300]!r} has a part of more than {_PART_BYTES} bytes: names become paths"
+    return None
+
+
+def plain_problem(text: str) -> str | None:
+    """A name that goes into properties and Kafka: some text, no blanks around it, no control characters."""
+    if not text:
+        return "must not be empty: give a name or remove the key"
+    if text != text.strip() or has_control_characters(text):
+        return f"has blanks around it or control characters: {text[:300]!r}; write the bare name"
+    return None
+
+
+def has_control_characters(text: str) -> bool:
+    """Whether ``text`` holds characters that are not seen: controls, line ends, direction marks."""
+    return any(unicodedata.category(character) in {"Cc", "Cf", "Zl", "Zp"} for character in text)

@@ -1,0 +1,79 @@
+"""Flat string properties: immutable, and safe to print."""
+
+from collections.abc import Iterator, Mapping
+
+from floe.config.secret import shown
+
+
+class Properties(Mapping[str, str]):
+    """A mapping of strings whose ``repr`` hides secrets. It can be hashed, copied and pickled."""
+
+    def __init__(self, items: Mapping[str, str] | None = None) -> None:
+        self._items = dict(items or {})
+
+    def __getitem__(self, key: str) -> str:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self) == dict(other) if isinstance(other, Mapping) else NotImplemented
+
+    def __repr__(self) -> str:
+        return repr({key: shown(key, value) for key, value in self._items.items()})
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """Take the properties below ``prefix``, without it."""
+        return {
+            key.removeprefix(prefix): value
+            for key, value in self._items.items()
+            if key.startswith(prefix) and key != prefix
+        }
+
+
+def flatten(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
+    """Turn JSON scalars into the strings that Kafka Connect would see, with a problem for every value that is none."""
+    flat: dict[str, str] = {}
+    problems: list[str] = []
+    for key, value in document.items():
+        problem = _key_problem(key) or _value_problem(key, value)
+        if problem:
+            problems.append(problem)
+        elif isinstance(value, bool):
+            flat[key] = "true" if value else "false"
+        else:
+            flat[key] = str(value)
+    return flat, problems
+
+
+def _key_problem(key: object) -> str | None:
+    if not isinstance(key, str) or not key.strip():
+        return f"a key must be a text that is not empty, not {key!r}; name or remove it"
+    return None if _is_unicode(key) else f"the key {key!r} is no valid Unicode; write it anew"
+
+
+def _value_problem(key: str, value: object) -> str | None:
+    if value is None:
+        return f"{key} is null: give it a value or remove it"
+    if isinstance(value, Mapping):
+        return f"{key} is an object: a connector is one flat map, write the inner keys with dots"
+    if isinstance(value, list | tuple):
+        return f"{key} is an array: write a list as one string with commas"
+    if not isinstance(value, str | int | float):
+        return f"{key} is a {type(value).__name__}: give a string, a number or a boolean"
+    return None if _is_unicode(str(value)) else f"the value of {key} is no valid Unicode; write it anew"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

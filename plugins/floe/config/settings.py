@@ -1,0 +1,102 @@
+"""The flat map under reading: typed access by the table of keys, problems and warnings gathered on the way."""
+
+from collections.abc import Mapping
+
+from floe.config.key import Key, Kind, Status
+from floe.config.keys import KEYS
+from floe.config.properties import Properties
+from floe.config.scalars import InvalidValue, parse_boolean, parse_integer, parse_list
+from floe.config.secret import is_reference
+from floe.config.vocabulary import canonical, find, is_own, nearest
+
+_ENTRIES = {entry.name: entry for entry in KEYS}
+_MOST_SUGGESTIONS = 20  # each compares with the whole table
+_CLOSE = 0.85
+
+
+class Settings:
+    """Reads values by key name; what is wrong is noted once and answered with the key's default."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self.properties = Properties(properties)
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+        self._unknown = 0
+
+    def check_keys(self) -> None:
+        """Judge every key by its row in the table: unknown, refused, without effect, or of the wrong type."""
+        spelled: dict[str, str] = {}
+        for key, value in self.properties.items():
+            entry = find(key)
+            if entry is None:
+                self._note_unknown(key)
+                continue
+            if is_reference(value):
+                self.problems.append(
+                    f"{key} refers to a config provider (${{…}}), which floe does not resolve: write the value itself, "
+                    "or leave the key to the Airflow connection or PyIceberg's environment"
+                )
+            self._check_type(entry, key, value)
+            self._check_status(entry, key, value)
+            other = spelled.setdefault(canonical(key), key)
+            if other != key and self.properties[other] != value:
+                self.problems.append(f"{key} and {other} are one setting with two values: keep {canonical(key)}")
+
+    def given(self, key: str) -> bool:
+        return key in self.properties
+
+    def text(self, key: str) -> str:
+        """Take a STRING without blanks around it; its default, or nothing, when absent."""
+        return self.properties.get(key, _ENTRIES[key].default or "").strip()
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """Take a LIST."""
+        return parse_list(self.text(key))
+
+    def boolean(self, key: str) -> bool:
+        """Take a BOOLEAN; a wrong one was noted by ``check_keys``."""
+        try:
+            return parse_boolean(key, self.text(key))
+        except InvalidValue:
+            return _ENTRIES[key].default == "true"
+
+    def integer(self, key: str) -> int:
+        """Take an INT or a LONG; a wrong one was noted by ``check_keys``."""
+        entry = _ENTRIES[key]
+        try:
+            return parse_integer(key, entry.kind, self.text(key), entry.minimum)
+        except InvalidValue:
+            return int(entry.default or 0)
+
+    def _note_unknown(self, key: str) -> None:
+        self._unknown += 1
+        suggests = self._unknown <= _MOST_SUGGESTIONS
+        if is_own(key):
+            hint = f"; the nearest known key is {nearest(key)}" if suggests else ""
+            self.problems.append(f"unknown key {key!r}{hint}")
+            return
+        close = nearest(key, _CLOSE) if suggests else None
+        hint = f"; did you mean {close}?" if close else ""
+        self.warnings.append(f"{key!r} is no key of floe, the Iceberg sink or Kafka Connect: it has no effect{hint}")
+
+    def _check_type(self, entry: Key, key: str, value: str) -> None:
+        try:
+            if entry.kind is Kind.BOOLEAN:
+                parse_boolean(key, value)
+            elif entry.kind in (Kind.INT, Kind.LONG):
+                parse_integer(key, entry.kind, value, entry.minimum)
+        except InvalidValue as error:
+            self.problems.append(str(error))
+
+    def _check_status(self, entry: Key, key: str, value: str) -> None:
+        if entry.status is Status.NO_EFFECT:
+            self.warnings.append(f"{key} has no effect: {entry.doc}")
+        if entry.status is not Status.REFUSED:
+            return
+        if entry.kind is Kind.BOOLEAN:
+            asks_for_it = value.strip().lower() == "true"
+        else:
+            asks_for_it = value.strip().lower() not in entry.harmless
+        if asks_for_it:
+            yet = " yet" if entry.doc.startswith("Comes with") else ""
+            self.problems.append(f"{key} is not supported{yet}: {entry.doc}")

@@ -1,0 +1,39 @@
+"""The control topic: the events in it and their bytes (DESIGN §4)."""
+
+from floe.control.events import (
+    CommitComplete,
+    CommitToTable,
+    DataComplete,
+    DataFile,
+    DataWritten,
+    Event,
+    EventType,
+    FileContent,
+    PartitionFieldType,
+    PartitionType,
+    Payload,
+    StartCommit,
+    TableReference,
+    TopicPartitionOffset,
+)
+from floe.control.exceptions import DataFileConversionError, EventDecodeError, EventEncodeError
+
+__all__ = [
+    "CommitComplete",
+    "CommitToTable",
+    "DataComplete",
+    "DataFile",
+    "DataFileConversionError",
+    "DataWritten",
+    "Event",
+    "EventDecodeError",
+    "EventEncodeError",
+    "EventType",
+    "FileContent",
+    "PartitionFieldType",
+    "PartitionType",
+    "Payload",
+    "StartCommit",
+    "TableReference",
+    "TopicPartitionOffset",
+]

@@ -1,0 +1,263 @@
+"""Announcements: the events of one slice, sent in one Kafka transaction and read back by the committer."""
+
+import logging
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from floe.control import headers as h
+from floe.control.codec import decode, encode
+from floe.control.events import (
+    DataComplete,
+    DataFile,
+    DataWritten,
+    Event,
+    PartitionType,
+    TableReference,
+    TopicPartitionOffset,
+)
+from floe.control.log import ControlMessage
+from floe.exceptions import FloeError
+from floe.kafka.transaction import ControlRecord
+from floe.offsets.books import RangeBooks, TableBooks
+from floe.offsets.intervals import Intervals
+from floe.offsets.plan import Plan, Slice
+from floe.offsets.ranges import OffsetRange, ranges_from_json, ranges_to_json
+
+log = logging.getLogger(__name__)
+
+LARGEST_EVENT = 400_000
+"""Bytes; well below the default message limit of 1,048,588."""
+
+
+@dataclass(frozen=True)
+class SpecFiles:
+    """Data files of one partition spec."""
+
+    spec_id: int
+    partition_type: PartitionType
+    files: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True)
+class TableShare:
+    """What one slice wrote for one table.
+
+    ``nets``: per range the offsets that the files stand for, all others of the range were in the table's ledger.
+    ``routes``: route hash per topic.
+    """
+
+    reference: TableReference
+    branch: str
+    schema_id: int
+    nets: tuple[tuple[OffsetRange, Intervals], ...]
+    routes: Mapping[str, str]
+    files: tuple[SpecFiles, ...]
+    books: TableBooks
+
+    @property
+    def table(self) -> str:
+        return ".".join((*self.reference.namespace, self.reference.name))
+
+    @property
+    def file_count(self) -> int:
+        return sum(len(spec.files) for spec in self.files)
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """One slice, written: its tables' files, its books, and where it stands in the control topic.
+
+    ``shares``: of the tables that got files; ``tables``: the books of all tables, also of those that got none.
+    ``assignments``: every partition of the connector, those read with their next offset and last timestamp.
+    ``control_offset``: control partition and next offset behind the announcement; None before it was read back.
+    """
+
+    slice_id: str
+    commit_id: uuid.UUID
+    kind: str
+    ranges: tuple[OffsetRange, ...]
+    shares: tuple[TableShare, ...]
+    tables: Mapping[str, TableBooks]
+    books: tuple[tuple[OffsetRange, RangeBooks], ...]
+    assignments: tuple[TopicPartitionOffset, ...]
+    control_offset: tuple[int, int] | None = None
+
+
+def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlRecord]:
+    """Return the records of one announcement: DataWritten events, then the DataComplete that makes it count."""
+    slice_id, kind = announcement.slice_id, announcement.kind
+    records: list[ControlRecord] = []
+    for share in announcement.shares:
+        bodies = [(spec, body) for spec in share.files for body in _bodies(plan, share, spec, spec.files)]
+        common = {
+            h.NET: ranges_to_json(_net_ranges(share.nets)),
+            h.ROUTE: dict(share.routes),
+            h.BRANCH: share.branch,
+            h.SCHEMA_ID: str(share.schema_id),
+        }
+        for i, (spec, body) in enumerate(bodies, start=1):
+            more = {h.PART: f"{i}/{len(bodies)}", h.SPEC_ID: str(spec.spec_id), **common}
+            records.append(ControlRecord(body, h.header_list(slice_id, kind, more)))
+    complete = Event.of(plan.group_id, DataComplete(announcement.commit_id, announcement.assignments))
+    more = {
+        h.RANGES: ranges_to_json(announcement.ranges),
+        h.TABLES: {
+            table: {"files": sum(s.file_count for s in announcement.shares if s.table == table), **books.to_json()}
+            for table, books in announcement.tables.items()
+        },
+        h.BOOKS: [[r.topic, r.partition, books.to_json()] for r, books in announcement.books],
+    }
+    records.append(ControlRecord(encode(complete), h.header_list(slice_id, kind, more)))
+    return records
+
+
+def _net_ranges(nets: Iterable[tuple[OffsetRange, Intervals]]) -> Iterator[OffsetRange]:
+    for r, net in nets:
+        for start, end in net:
+            yield OffsetRange(r.topic, r.topic_id, r.partition, start, end)
+
+
+def _bodies(plan: Plan, share: TableShare, spec: SpecFiles, files: Sequence[DataFile]) -> Iterator[bytes]:
+    """Encode files as one event, or as several when it would be too large."""
+    event = Event.of(plan.group_id, DataWritten(plan.commit_id, share.reference, tuple(files), (), spec.partition_type))
+    body = encode(event)
+    if len(body) <= LARGEST_EVENT or len(files) == 1:
+        yield body
+        return
+    half = len(files) // 2
+    yield from _bodies(plan, share, spec, files[:half])
+    yield from _bodies(plan, share, spec, files[half:])
+
+
+def find_announcement(plan: Plan, piece: Slice, messages: Iterable[ControlMessage]) -> Announcement | None:
+    """Return the first complete announcement of a slice; None when there is none.
+
+    What does not count is left out and logged: incomplete or malformed ones, ones for other ranges, and later ones
+    of retried or zombie writers, which hold the same rows in other files.
+    """
+    slice_id = plan.slice_id(piece)
+    parts: list[_Part] = []
+    found: Announcement | None = None
+    for message in messages:
+        if message.key != plan.group_id or message.headers.get(h.SLICE) != slice_id:
+            continue
+        try:
+            event = decode(message.value)
+            if event.group_id != plan.group_id:
+                continue
+            if isinstance(event.payload, DataWritten):
+                parts.append(_Part(event.payload, message.headers))
+            elif isinstance(event.payload, DataComplete):
+                announcement = _assemble(plan, piece, parts, event.payload, message)
+                parts = []
+                if found is not None:
+                    log.warning("slice %s was announced again at %s; the first one counts", slice_id, message.offset)
+                else:
+                    found = announcement
+        except (FloeError, ValueError, KeyError, TypeError) as error:
+            log.warning("an announcement of slice %s at offset %s does not count: %s", slice_id, message.offset, error)
+            parts = []
+    return found
+
+
+@dataclass(frozen=True)
+class _Part:
+    payload: DataWritten
+    headers: Mapping[str, str]
+
+
+def _assemble(
+    plan: Plan, piece: Slice, parts: Sequence[_Part], complete: DataComplete, message: ControlMessage
+) -> Announcement:
+    ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
+    if sorted(map(str, ranges)) != sorted(map(str, piece.ranges)) or set(ranges) != set(piece.ranges):
+        msg = f"its ranges {[str(r) for r in ranges]} are not those of the plan {[str(r) for r in piece.ranges]}"
+        raise ValueError(msg)
+    by_partition = {r.tp: r for r in piece.ranges}
+    tables = h.json_header(message.headers, h.TABLES)
+    shares = tuple(_share(name, counts, parts, by_partition) for name, counts in tables.items() if counts["files"])
+    strangers = {_table_name(p.payload.table_reference) for p in parts} - {s.table for s in shares}
+    if strangers:
+        msg = f"it has files of tables that it does not list: {sorted(strangers)}"
+        raise ValueError(msg)
+    books = tuple(
+        (by_partition[(topic, int(partition))], RangeBooks.from_json(counts))  # type: ignore[index]
+        for topic, partition, counts in h.json_header(message.headers, h.BOOKS)
+    )
+    return Announcement(
+        slice_id=plan.slice_id(piece),
+        commit_id=complete.commit_id,
+        kind=message.headers.get(h.KIND, ""),
+        ranges=piece.ranges,
+        shares=shares,
+        tables={name: _table_books(counts) for name, counts in tables.items()},
+        books=books,
+        assignments=complete.assignments or (),
+        control_offset=(message.partition, message.offset + 1),
+    )
+
+
+def _table_name(reference: TableReference) -> str:
+    return ".".join((*reference.namespace, reference.name))
+
+
+def _share(
+    name: str, counts: Mapping[str, Any], parts: Sequence[_Part], by_partition: Mapping[Any, OffsetRange]
+) -> TableShare:
+    mine = [p for p in parts if _table_name(p.payload.table_reference) == name]
+    if not mine:
+        msg = f"it lists table {name!r} but has no part of it"
+        raise ValueError(msg)
+    expected = [f"{i}/{len(mine)}" for i in range(1, len(mine) + 1)]
+    if [p.headers.get(h.PART) for p in mine] != expected:
+        msg = f"its parts of table {name!r} are {[p.headers.get(h.PART) for p in mine]}, expected {expected}"
+        raise ValueError(msg)
+    first = mine[0]
+    files = tuple(
+        SpecFiles(int(p.headers[h.SPEC_ID]), p.payload.partition_type, tuple(p.payload.data_files or ())) for p in mine
+    )
+    if sum(len(f.files) for f in files) != int(counts["files"]):
+        msg = f"it lists {counts['files']} files of table {name!r} but has {sum(len(f.files) for f in files)}"
+        raise ValueError(msg)
+    if any(p.payload.delete_files for p in mine):
+        msg = f"it has delete files for table {name!r}, which floe never writes"
+        raise ValueError(msg)
+    books = _table_books(counts)
+    if sum(f.record_count for spec in files for f in spec.files) != books.rows:
+        msg = f"the files of table {name!r} have other row counts than its books ({books.rows})"
+        raise ValueError(msg)
+    return TableShare(
+        reference=first.payload.table_reference,
+        branch=first.headers[h.BRANCH],
+        schema_id=int(first.headers[h.SCHEMA_ID]),
+        nets=_nets(h.json_header(first.headers, h.NET), by_partition),
+        routes={str(t): str(r) for t, r in h.json_header(first.headers, h.ROUTE).items()},
+        files=files,
+        books=books,
+    )
+
+
+def _table_books(counts: Mapping[str, Any]) -> TableBooks:
+    return TableBooks.from_json({name: count for name, count in counts.items() if name != "files"})
+
+
+def _nets(
+    fields: Mapping[str, Any], by_partition: Mapping[Any, OffsetRange]
+) -> tuple[tuple[OffsetRange, Intervals], ...]:
+    spans: dict[OffsetRange, list[tuple[int, int]]] = {r: [] for r in by_partition.values()}
+    for net in ranges_from_json(dict(fields)):
+        r = by_partition[net.tp]
+        if net.topic_id != r.topic_id or net.start < r.start or net.end > r.end:
+            msg = f"its net {net} is not inside {r}"
+            raise ValueError(msg)
+        spans[r].append((net.start, net.end))
+    return tuple((r, Intervals.of(s)) for r, s in spans.items())
+
+
+def next_offset(r: OffsetRange, timestamp_ms: int | None) -> TopicPartitionOffset:
+    """Build the assignment of a range that was read: its next offset and its last record's time."""
+    timestamp = None if timestamp_ms is None else datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    return TopicPartitionOffset(r.topic, r.partition, r.end, timestamp)

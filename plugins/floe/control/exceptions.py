@@ -1,0 +1,21 @@
+"""Errors of the control topic's events.
+
+Terminal
+├── EventDecodeError         bytes that are not an event that floe can read
+├── EventEncodeError         an event that cannot be written as the Java sink would write it
+└── DataFileConversionError  a data file that one of the two sides, event or PyIceberg, cannot hold
+"""
+
+from floe.exceptions import Terminal
+
+
+class EventDecodeError(Terminal):
+    """These bytes are not an event that floe can read."""
+
+
+class EventEncodeError(Terminal):
+    """This event cannot be written in the wire format of the Java sink."""
+
+
+class DataFileConversionError(Terminal):
+    """This data file would lose something on the way between its event and PyIceberg."""

@@ -1,0 +1,50 @@
+"""What floe adds to the sink's events, in Kafka record headers, where the Java sink does not look.
+
+| on             | headers                                                                                            |
+|----------------|----------------------------------------------------------------------------------------------------|
+| every event    | ``floe-v``, ``floe-slice`` (plan id/index), ``floe-kind``                                           |
+| `DataWritten`  | ``floe-part`` (``i/n``), ``floe-net``, ``floe-route``, ``floe-branch``, ``floe-spec-id``, ``floe-schema-id`` |
+| `DataComplete` | ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``                                   |
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from floe.kafka.transaction import Headers
+
+VERSION = "floe-v"
+SLICE = "floe-slice"
+KIND = "floe-kind"
+PART = "floe-part"
+NET = "floe-net"
+ROUTE = "floe-route"
+BRANCH = "floe-branch"
+SPEC_ID = "floe-spec-id"
+SCHEMA_ID = "floe-schema-id"
+RANGES = "floe-ranges"
+TABLES = "floe-tables"
+BOOKS = "floe-books"
+
+FORMAT = "1"
+
+
+def header_list(slice_id: str, kind: str, more: Mapping[str, Any] | None = None) -> Headers:
+    """Build the headers of one event; values that are no strings are written as compact JSON."""
+    fields: dict[str, Any] = {VERSION: FORMAT, SLICE: slice_id, KIND: kind, **(more or {})}
+    return [
+        (name, value if isinstance(value, str) else json.dumps(value, separators=(",", ":")))
+        for name, value in fields.items()
+    ]
+
+
+def json_header(headers: Mapping[str, str], name: str) -> Any:
+    """Read one JSON header. Raises ValueError, naming it, when it is missing or malformed."""
+    try:
+        return json.loads(headers[name])
+    except KeyError:
+        msg = f"header {name} is missing"
+        raise ValueError(msg) from None
+    except ValueError as error:
+        msg = f"header {name} is not JSON: {headers[name][:80]!r}"
+        raise ValueError(msg) from error

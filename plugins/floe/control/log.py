@@ -1,0 +1,85 @@
+"""Reading the control topic: from recorded ends to the last stable offset, committed records only."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import confluent_kafka as ck
+
+from floe.kafka.cluster import Cluster
+from floe.kafka.exceptions import KafkaUnreachable
+from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
+from floe.offsets.ranges import TopicPartition
+
+
+class ControlMessage(NamedTuple):
+    """One committed record of the control topic; ``headers`` as text, the last one of a name wins."""
+
+    partition: int
+    offset: int
+    key: str | None
+    value: bytes
+    headers: Mapping[str, str]
+
+
+def control_ends(cluster: Cluster, topic: str) -> dict[int, int]:
+    """Return the last stable offset of every partition of the control topic.
+
+    Raises TopicMissing when it does not exist.
+    """
+    return {log.tp.partition: log.stable_end for log in cluster.logs([topic])}
+
+
+def read_control(
+    settings: KafkaSettings, topic: str, starts: Mapping[int, int], ends: Mapping[int, int]
+) -> Iterator[ControlMessage]:
+    """Yield the committed records of ``[starts, ends)``, partition by partition, in offset order.
+
+    A partition that ``starts`` does not name is read from its beginning: it was added later. Raises KafkaUnreachable
+    when the broker does not deliver up to the ends in time.
+    """
+    consumer = ck.Consumer(settings.control_reader())
+    try:
+        for partition, end in sorted(ends.items()):
+            start = starts.get(partition, 0)
+            if start < end:
+                yield from _read_partition(consumer, TopicPartition(topic, partition), start, end)
+    finally:
+        consumer.close()
+
+
+def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: int) -> Iterator[ControlMessage]:
+    consumer.assign([ck.TopicPartition(tp.topic, tp.partition, start)])
+    quiet_until = time.monotonic() + REQUEST_TIMEOUT * 2
+    while True:
+        message = consumer.poll(0.5)
+        if message is not None:
+            error = message.error()
+            if error is not None and error.code() != ck.KafkaError._PARTITION_EOF:
+                if error.retriable() or error.code() == ck.KafkaError._ALL_BROKERS_DOWN:
+                    continue
+                msg = f"control topic {tp} cannot be read at [{start}, {end}): {error.str()} ({error.name()})"
+                raise KafkaUnreachable(msg)
+            quiet_until = time.monotonic() + REQUEST_TIMEOUT * 2
+            if (message.offset() or 0) >= end:
+                return
+            if error is None:
+                yield _control_message(message)
+                if (message.offset() or 0) + 1 >= end:
+                    return
+        if time.monotonic() > quiet_until:
+            msg = f"control topic {tp} did not deliver [{start}, {end}) in time: is the broker up? Run again."
+            raise KafkaUnreachable(msg)
+
+
+def _control_message(message: ck.Message) -> ControlMessage:
+    headers: dict[str, str] = {}
+    pairs: Iterable[tuple[str, str | bytes | None]] = message.headers() or []  # type: ignore[assignment]
+    for name, value in pairs:
+        text = value if isinstance(value, str) else (value or b"").decode("utf-8", "replace")
+        headers[name] = text
+    key = message.key()
+    text_key = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
+    value = message.value()
+    raw = value.encode() if isinstance(value, str) else (value or b"")
+    return ControlMessage(message.partition() or 0, message.offset() or 0, text_key, raw, headers)

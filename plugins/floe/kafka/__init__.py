@@ -1,0 +1,1 @@
+"""Kafka as floe uses it: clients' settings, facts about logs and groups, positions, fenced transactions."""

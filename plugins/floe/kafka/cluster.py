@@ -1,0 +1,227 @@
+"""What the brokers know: topics, log starts, last stable offsets, groups. Admin calls only, nothing is consumed."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
+
+import confluent_kafka as ck
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from floe.kafka.exceptions import (
+    ControlTopicUnusable,
+    GroupInUse,
+    KafkaMisconfigured,
+    KafkaUnreachable,
+    PositionsUnstable,
+    TopicMissing,
+)
+from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
+from floe.offsets.planner import PartitionLog
+from floe.offsets.position import Position
+from floe.offsets.ranges import TopicPartition
+
+T = TypeVar("T")
+
+
+class TopicFacts(NamedTuple):
+    """A topic as the brokers describe it."""
+
+    topic_id: str
+    partitions: tuple[int, ...]
+
+
+class Cluster:
+    """Admin calls on one set of client settings."""
+
+    def __init__(self, conf: Mapping[str, Any], origin: str) -> None:
+        self._brokers = conf.get("bootstrap.servers")
+        self._origin = origin
+        try:
+            self._admin = AdminClient(dict(conf))
+        except ck.KafkaException as error:
+            msg = f"{origin} is not usable: {error.args[0].str()}"
+            raise KafkaMisconfigured(msg) from error
+
+    @classmethod
+    def of_source(cls, settings: KafkaSettings) -> "Cluster":
+        """Open the cluster whose topics are read."""
+        return cls(settings.source, settings.origin)
+
+    @classmethod
+    def of_control(cls, settings: KafkaSettings) -> "Cluster":
+        """Open the cluster that holds the control topic and the group's positions."""
+        return cls(settings.control, settings.origin)
+
+    def cluster_id(self) -> str:
+        """Return the cluster's id, as the brokers know it."""
+        description = self._answer(self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT))
+        return str(description.cluster_id)
+
+    def topics(self, names: Sequence[str]) -> dict[str, TopicFacts]:
+        """Describe topics; those that do not exist are left out. Raises KafkaUnreachable."""
+        if not names:
+            return {}
+        futures = self._admin.describe_topics(ck.TopicCollection(list(names)), request_timeout=REQUEST_TIMEOUT)
+        found = {}
+        for name, future in futures.items():
+            try:
+                facts = self._answer(future)
+            except TopicMissing:
+                continue
+            found[name] = TopicFacts(str(facts.topic_id), tuple(sorted(p.id for p in facts.partitions)))
+        return found
+
+    def logs(self, names: Sequence[str]) -> tuple[PartitionLog, ...]:
+        """Return log start and last stable offset of every partition of the topics, sorted by topic and partition.
+
+        Raises TopicMissing, naming the topics that do not exist.
+        """
+        facts = self.topics(names)
+        missing = sorted(set(names) - set(facts))
+        if missing:
+            msg = (
+                f"topic {missing[0]!r} does not exist on {self._brokers}: create it, or mend `topics` in the connector"
+                + (f" (also missing: {missing[1:]})" if missing[1:] else "")
+            )
+            raise TopicMissing(msg)
+        tps = [TopicPartition(name, p) for name in sorted(facts) for p in facts[name].partitions]
+        starts, ends = self.log_starts(tps), self.stable_ends(tps)
+        return tuple(PartitionLog(tp, facts[tp.topic].topic_id, starts[tp], ends[tp]) for tp in tps)
+
+    def log_starts(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the first offset that each partition still has."""
+        return self._offsets(tps, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    def stable_ends(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the last stable offset of each partition: below it every transaction has ended."""
+        return self._offsets(tps, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    def _offsets(self, tps: Iterable[TopicPartition], spec: Any) -> dict[TopicPartition, int]:
+        asked = {ck.TopicPartition(tp.topic, tp.partition): spec for tp in tps}
+        if not asked:
+            return {}
+        deadline = time.monotonic() + REQUEST_TIMEOUT
+        while True:
+            try:
+                answers = self._admin.list_offsets(
+                    asked, isolation_level=ck.IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_TIMEOUT
+                )
+                return {TopicPartition(t.topic, t.partition): self._answer(f).offset for t, f in answers.items()}
+            except KafkaUnreachable:
+                # a partition that was just created has no leader for some milliseconds
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def ensure_control_topic(self, name: str) -> TopicFacts:
+        """Return the control topic, created with the broker's defaults if it is missing and may be created.
+
+        Raises ControlTopicUnusable when it cannot be created or is compacted.
+        """
+        facts = self.topics([name]).get(name)
+        if facts is None:
+            facts = self._create_control_topic(name)
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        config = self._answer(self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
+        policy = str(config["cleanup.policy"].value)
+        if "compact" in policy:
+            msg = (
+                f"control topic {name!r} is compacted (cleanup.policy={policy}): announcements share a key and would "
+                "be lost. Set cleanup.policy=delete on it."
+            )
+            raise ControlTopicUnusable(msg)
+        return facts
+
+    def _create_control_topic(self, name: str) -> TopicFacts:
+        topic = NewTopic(name, num_partitions=1, replication_factor=-1, config={"cleanup.policy": "delete"})
+        try:
+            self._admin.create_topics([topic], request_timeout=REQUEST_TIMEOUT)[name].result()
+        except ck.KafkaException as error:
+            if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
+                msg = (
+                    f"control topic {name!r} does not exist on {self._brokers} and could not be created "
+                    f"({error.args[0].str()}): create it with cleanup.policy=delete"
+                )
+                raise ControlTopicUnusable(msg) from error
+        deadline = time.monotonic() + REQUEST_TIMEOUT
+        while time.monotonic() < deadline:
+            facts = self.topics([name]).get(name)
+            if facts is not None and facts.partitions:
+                return facts
+            time.sleep(0.1)
+        msg = f"control topic {name!r} was created but is not there after {REQUEST_TIMEOUT:.0f} s: run again"
+        raise KafkaUnreachable(msg)
+
+    def refuse_members(self, group_id: str) -> None:
+        """Raise GroupInUse when the group has members: a transactional commit of positions would not notice them."""
+        answers = self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)
+        group = self._answer(answers[group_id])
+        if group.members:
+            who = ", ".join(sorted({f"{m.client_id}@{m.host}" for m in group.members})[:3])
+            msg = (
+                f"group {group_id!r} has {len(group.members)} member(s) ({who}): a Kafka Connect sink of the same name or "
+                "another consumer is running. Stop it, then run again; positions are moved by one party only."
+            )
+            raise GroupInUse(msg)
+
+    def positions(self, group_id: str, tps: Sequence[TopicPartition] | None = None) -> dict[TopicPartition, Position]:
+        """Return the group's stable positions: of the partitions given, or of all it has.
+
+        Waits for open transactions of the group, at most their time-out; then raises PositionsUnstable. The listing
+        of all leaves out a partition whose *first* position is still in a transaction: ask for what you know.
+        """
+        wanted = None if tps is None else [ck.TopicPartition(tp.topic, tp.partition) for tp in tps]
+        deadline = time.monotonic() + TRANSACTION_TIMEOUT + REQUEST_TIMEOUT
+        while True:
+            request = ck.ConsumerGroupTopicPartitions(group_id, wanted)
+            answers = self._admin.list_consumer_group_offsets(
+                [request], require_stable=True, request_timeout=REQUEST_TIMEOUT
+            )
+            found = self._answer(answers[group_id]).topic_partitions
+            unstable = [t for t in found if t.error is not None]
+            if not unstable:
+                return {
+                    tp: Position(tp, t.offset, t.metadata or "")
+                    for t in found
+                    if t.offset >= 0
+                    for tp in [TopicPartition(t.topic, t.partition)]
+                }
+            if time.monotonic() > deadline:
+                msg = (
+                    f"the position of {unstable[0].topic}-{unstable[0].partition} in group {group_id!r} is held by an "
+                    f"open transaction ({unstable[0].error.name()}): wait for its time-out, then run again"
+                )
+                raise PositionsUnstable(msg)
+            time.sleep(0.02)
+
+    def _answer(self, future: "Future[T]") -> T:
+        try:
+            return future.result(REQUEST_TIMEOUT * 2)
+        except ck.KafkaException as error:
+            reason: ck.KafkaError = error.args[0]
+            if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise TopicMissing(reason.str()) from error
+            if reason.code() in _NOT_ALLOWED:
+                msg = f"{self._brokers} refuses: {reason.str()} ({reason.name()}); check {self._origin} and the ACLs"
+                raise KafkaMisconfigured(msg) from error
+            msg = (
+                f"Kafka at {self._brokers} did not answer: {reason.str()} ({reason.name()}). Is the broker up? "
+                f"The address comes from {self._origin}."
+            )
+            raise KafkaUnreachable(msg) from error
+
+
+_NOT_ALLOWED = {
+    ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    ck.KafkaError.GROUP_AUTHORIZATION_FAILED,
+    ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ck.KafkaError.SASL_AUTHENTICATION_FAILED,
+}

@@ -1,0 +1,116 @@
+"""Settings of Kafka clients: the Airflow connection, the connector's overrides over it, floe's own on top."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from floe.config import Connector
+from floe.kafka.exceptions import KafkaMisconfigured
+
+Conf = dict[str, Any]
+
+REQUEST_TIMEOUT = 15.0
+"""Seconds an admin call may take before the broker counts as unreachable."""
+
+TRANSACTION_TIMEOUT = 60.0
+"""Seconds after which the broker aborts a transaction that its producer left open."""
+
+_JAVA_ONLY = {
+    "sasl.jaas.config": "use sasl.username and sasl.password",
+    "ssl.truststore.location": "use ssl.ca.location (PEM)",
+    "ssl.keystore.type": "use ssl.certificate.location and ssl.key.location (PEM)",
+    "key.serializer": "leave it out, floe serialises events itself",
+    "value.serializer": "leave it out, floe serialises events itself",
+}
+_LIBRDKAFKA_NAMES = {"max.poll.records": None, "ssl.truststore.password": None}
+
+
+@dataclass(frozen=True)
+class KafkaSettings:
+    """Client properties in librdkafka's names; values may be secrets, so they never show in ``repr``.
+
+    ``source``: for the topics that are read. ``control``: for the control topic and the group's positions.
+    ``origin``: where they came from, for messages.
+    """
+
+    source: Mapping[str, Any] = field(repr=False)
+    control: Mapping[str, Any] = field(repr=False)
+    origin: str
+    offset_reset: str = "earliest"
+
+    @classmethod
+    def of(cls, connector: Connector, extra: Mapping[str, Any]) -> "KafkaSettings":
+        """Merge the extra of the Airflow connection with the connector's own keys.
+
+        Raises KafkaMisconfigured when there are no brokers or a key only Java clients understand is given.
+        """
+        origin = f"the Airflow connection {connector.kafka_conn_id!r}"
+        base = _translated(extra, origin)
+        overrides = {k: v for k, v in connector.consumer_overrides.items() if k != "auto.offset.reset"}
+        source = base | _translated(overrides, "consumer.override.*")
+        control = base | _translated(connector.control_kafka, "iceberg.kafka.*")
+        for conf in (source, control):
+            if not conf.get("bootstrap.servers"):
+                msg = f'{origin} names no brokers: put {{"bootstrap.servers": "host:9092"}} into its extra field'
+                raise KafkaMisconfigured(msg)
+        return cls(source, control, origin, connector.offset_reset)
+
+    @property
+    def brokers(self) -> str:
+        return str(self.source["bootstrap.servers"])
+
+    def reader(self) -> Conf:
+        """Return the settings of a consumer that is assigned a range and must read it whole or fail."""
+        return {
+            "queued.min.messages": 500_000,
+            "queued.max.messages.kbytes": 131_072,
+            "fetch.queue.backoff.ms": 1,
+            **self.source,
+            "group.id": "floe-unused",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+        }
+
+    def control_reader(self) -> Conf:
+        """Return the settings of a consumer that is assigned the control topic's partitions."""
+        return {
+            **self.control,
+            "group.id": "floe-unused",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+        }
+
+    def group_member(self, group_id: str) -> Conf:
+        """Return the settings of a consumer that lends its group's metadata to a transaction and never subscribes."""
+        return {**self.control_reader(), "group.id": group_id}
+
+    def producer(self, transactional_id: str) -> Conf:
+        """Return the settings of a transactional producer."""
+        return {
+            "linger.ms": 0,
+            "message.max.bytes": 1_000_000,
+            **self.control,
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": int(TRANSACTION_TIMEOUT * 1000),
+            "enable.idempotence": True,
+            "acks": "all",
+        }
+
+
+def _translated(given: Mapping[str, Any], origin: str) -> Conf:
+    conf: Conf = {}
+    for key, value in given.items():
+        if key in _JAVA_ONLY:
+            msg = f"{origin}: {key!r} is understood by Java clients only; {_JAVA_ONLY[key]}"
+            raise KafkaMisconfigured(msg)
+        if isinstance(value, dict | list):
+            msg = f"{origin}: the value of {key!r} must be a text, a number or a boolean, not {type(value).__name__}"
+            raise KafkaMisconfigured(msg)
+        conf[key] = value
+    return conf

@@ -1,0 +1,110 @@
+"""One fenced Kafka transaction: control events, and positions where positions move."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import confluent_kafka as ck
+
+from floe.kafka.exceptions import Fenced, KafkaMisconfigured, KafkaUnreachable, TransactionFailed
+from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
+from floe.offsets.position import Position
+
+Headers = list[tuple[str, str | bytes | None]]
+
+
+class ControlRecord(NamedTuple):
+    """One record for the control topic."""
+
+    value: bytes
+    headers: Headers
+
+
+class TransactionalProducer:
+    """A producer that has fenced all earlier ones of its transactional id.
+
+    A second one of the same id aborts what the first left open; the first then fails with Fenced.
+    """
+
+    def __init__(self, settings: KafkaSettings, transactional_id: str) -> None:
+        self._settings = settings
+        self._id = transactional_id
+        try:
+            self._producer = ck.Producer(settings.producer(transactional_id))
+        except ck.KafkaException as error:
+            msg = f"{settings.origin} is not usable: {error.args[0].str()}"
+            raise KafkaMisconfigured(msg) from error
+        with self._told("fence earlier producers"):
+            # waits for the open transaction of a predecessor to be aborted
+            self._producer.init_transactions(TRANSACTION_TIMEOUT)
+
+    def send(
+        self,
+        topic: str,
+        key: str,
+        records: Iterable[ControlRecord],
+        positions: Sequence[Position] = (),
+        group_id: str | None = None,
+    ) -> None:
+        """Send records and positions in one transaction, all or nothing.
+
+        Raises Fenced, KafkaUnreachable or TransactionFailed; a time-out of the commit itself is unknown to the caller
+        and must be treated as such: positions are read again, announcements are looked up.
+        """
+        with self._told("commit the transaction"):
+            self._producer.begin_transaction()
+            failed: list[ck.KafkaError] = []
+
+            def delivered(error: ck.KafkaError | None, _message: ck.Message) -> None:
+                if error is not None:
+                    failed.append(error)
+
+            for record in records:
+                self._producer.produce(
+                    topic, value=record.value, key=key, headers=record.headers, on_delivery=delivered
+                )
+                self._producer.poll(0)
+            if positions:
+                self._send_positions(positions, group_id)
+            self._producer.flush(REQUEST_TIMEOUT * 2)
+            if failed:
+                self._producer.abort_transaction(REQUEST_TIMEOUT)
+                msg = f"control topic {topic!r} did not take a record: {failed[0].str()} ({failed[0].name()})"
+                raise TransactionFailed(msg)
+            self._producer.commit_transaction(TRANSACTION_TIMEOUT)
+
+    def _send_positions(self, positions: Sequence[Position], group_id: str | None) -> None:
+        if group_id is None:
+            msg = "positions need the group that they belong to"
+            raise ValueError(msg)
+        lender = ck.Consumer(self._settings.group_member(group_id))
+        try:
+            offsets = [ck.TopicPartition(p.tp.topic, p.tp.partition, p.offset, metadata=p.metadata) for p in positions]
+            self._producer.send_offsets_to_transaction(offsets, lender.consumer_group_metadata(), REQUEST_TIMEOUT)
+        finally:
+            lender.close()
+
+    @contextmanager
+    def _told(self, action: str) -> Iterator[None]:
+        """Turn librdkafka's errors into floe's, naming the transactional id."""
+        try:
+            yield
+        except ck.KafkaException as error:
+            reason: ck.KafkaError = error.args[0]
+            if reason.code() in (ck.KafkaError._FENCED, ck.KafkaError.INVALID_PRODUCER_EPOCH):
+                msg = f"{self._id!r}: another run of this connector took over ({reason.str()}); this one does nothing more"
+                raise Fenced(msg) from error
+            if reason.code() == ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+                msg = (
+                    f"not allowed to use the transactional id {self._id!r}: grant Write on TransactionalId {self._id!r}"
+                )
+                raise KafkaMisconfigured(msg) from error
+            msg = (
+                f"{self._id!r}: could not {action} on {self._settings.control['bootstrap.servers']}: {reason.str()} "
+                f"({reason.name()}); what was sent is aborted, or found again by the next run"
+            )
+            kind = KafkaUnreachable if reason.code() in _UNREACHABLE else TransactionFailed
+            raise kind(msg) from error
+
+
+_UNREACHABLE = {ck.KafkaError._TIMED_OUT, ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN}

@@ -1,0 +1,1 @@
+"""Ranges, plans, positions, ledgers and books: pure values, no Airflow, Spark or Kafka."""

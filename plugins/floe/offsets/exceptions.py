@@ -1,0 +1,19 @@
+"""Errors of ranges, plans, ledgers and books."""
+
+from floe.exceptions import FloeError, Retryable, Terminal
+
+
+class OffsetsError(FloeError):
+    """Any error of ``floe.offsets``."""
+
+
+class PlanRefused(OffsetsError, Terminal):
+    """What the plan found cannot be read safely; the message says what to do about it."""
+
+
+class BooksDoNotBalance(OffsetsError, Retryable):
+    """A range or a table has records that are neither written nor accounted for."""
+
+
+class LedgerUnreadable(OffsetsError, Terminal):
+    """A table's ledger property is not one that this version of floe wrote."""

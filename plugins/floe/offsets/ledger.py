@@ -1,0 +1,216 @@
+"""The ledger: per table, connector and branch, the offsets that the table holds, stored in the table itself."""
+
+import json
+import zlib
+from base64 import b85decode, b85encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, NamedTuple
+
+from floe.offsets.exceptions import LedgerUnreadable
+from floe.offsets.intervals import Intervals
+from floe.offsets.ranges import OffsetRange
+
+FORMAT = 1
+LONGEST_VALUE = 3_500
+"""Characters per property value; Hive takes 4,000."""
+
+
+class LogId(NamedTuple):
+    """One partition of one incarnation of a topic."""
+
+    topic: str
+    topic_id: str
+    partition: int
+
+    @classmethod
+    def of(cls, r: OffsetRange) -> "LogId":
+        return cls(r.topic, r.topic_id, r.partition)
+
+
+class Anchor(NamedTuple):
+    """The snapshot that carried the ledger's last change."""
+
+    snapshot_id: int
+    sequence_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a table holds of one partition.
+
+    ``held``: offsets by route hash. ``live_end``: where the next live range is expected to go on. ``position``: a
+    copy of the position (offset, metadata) that the last plan started from, for recovery.
+    """
+
+    held: Mapping[str, Intervals] = field(default_factory=dict)
+    live_end: int | None = None
+    position: tuple[int, str] | None = None
+
+
+class Standing(Enum):
+    """How a repeated or fresh commit stands to the ledger."""
+
+    FRESH = "fresh"
+    """Nothing of the net is held and all else of the range is: commit it."""
+    LANDED = "landed"
+    """All of the net is held: a repeat, drop it."""
+    STALE = "stale"
+    """The ledger moved since the writer saw it: plan anew."""
+
+
+class LiveRange(NamedTuple):
+    """One range of a live commit, with the facts that let the ledger's last interval grow over it."""
+
+    range: OffsetRange
+    since: int
+    position: tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """All holdings of one connector in one branch of one table."""
+
+    cluster_id: str
+    holdings: Mapping[LogId, Holding] = field(default_factory=dict)
+    replays: tuple[str, ...] = ()
+    anchor: Anchor | None = None
+
+    def held(self, r: OffsetRange, route: str) -> Intervals:
+        """Return the offsets of ``r`` that the table holds under ``route``."""
+        holding = self.holdings.get(LogId.of(r))
+        held = holding.held.get(route) if holding else None
+        return (held or Intervals()) & Intervals(((r.start, r.end),))
+
+    def net(self, r: OffsetRange, route: str) -> Intervals:
+        """Return the offsets of ``r`` that the table does not hold: what a writer writes."""
+        return Intervals.of([(r.start, r.end)]) - self.held(r, route)
+
+    def other_routes(self, r: OffsetRange, route: str) -> Intervals:
+        """Return the offsets at or above the start of ``r`` that are held under another route hash."""
+        holding = self.holdings.get(LogId.of(r))
+        spans = [
+            (max(start, r.start), end)
+            for other, held in (holding.held.items() if holding else ())
+            if other != route
+            for start, end in held
+        ]
+        return Intervals.of(spans)
+
+    def standing(self, nets: Iterable[tuple[OffsetRange, str, Intervals]]) -> Standing:
+        """Compare what was written (range, route hash, net) with what is held by now."""
+        fresh = landed = True
+        for r, route, net in nets:
+            held = self.held(r, route)
+            if not held.covers(Intervals.of([(r.start, r.end)]) - net):
+                return Standing.STALE
+            fresh = fresh and not (net & held)
+            landed = landed and held.covers(net)
+        if landed:
+            return Standing.LANDED
+        return Standing.FRESH if fresh else Standing.STALE
+
+    def with_live(self, ranges: Iterable[tuple[LiveRange, str]], anchor: Anchor) -> "Ledger":
+        """Return the ledger after a live commit of the ranges, each with its route hash."""
+        holdings = dict(self.holdings)
+        for live, route in ranges:
+            log_id = LogId.of(live.range)
+            holdings[log_id] = _grown(holdings.get(log_id, Holding()), live, route)
+        return replace(self, holdings=holdings, anchor=anchor)
+
+    def anchored(self, anchor: Anchor) -> "Ledger":
+        """Return the same ledger, carried by another snapshot."""
+        return replace(self, anchor=anchor)
+
+
+def _grown(holding: Holding, live: LiveRange, route: str) -> Holding:
+    """Let the interval that ends at the live end grow to the range's end; else begin one with the range.
+
+    Growing closes over the runs in between, in which the table got no row. It must not close over offsets that were
+    read under another routing: hence *since* and the route hash.
+    """
+    held = holding.held.get(route, Intervals())
+    r, live_end = live.range, holding.live_end
+    start = r.start
+    if live_end is not None and live.since <= live_end and any(end == live_end for _, end in held):
+        start = min(start, live_end)
+    grown = dict(holding.held) | {route: held | Intervals(((start, r.end),))}
+    return Holding(grown, max(r.end, live_end or 0), live.position)
+
+
+def property_name(group_id: str, branch: str) -> str:
+    """Name the table property that holds the ledger of one connector and branch."""
+    return f"floe.ledger.{group_id}.{branch}"
+
+
+def write_properties(name: str, ledger: Ledger) -> dict[str, str]:
+    """Return the table properties that hold ``ledger``: one value, or a packed one in pieces when it is long."""
+    text = json.dumps(_to_json(ledger), separators=(",", ":"), sort_keys=True)
+    if len(text) <= LONGEST_VALUE:
+        return {name: text}
+    packed = b85encode(zlib.compress(text.encode(), 9)).decode()
+    pieces = [packed[i : i + LONGEST_VALUE] for i in range(0, len(packed), LONGEST_VALUE)]
+    header = json.dumps({"floe": FORMAT, "pieces": len(pieces)}, separators=(",", ":"))
+    return {name: header} | {f"{name}/{i}": piece for i, piece in enumerate(pieces)}
+
+
+def stale_properties(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the pieces of an older, longer ledger that ``after`` no longer uses."""
+    return sorted(key for key in before if key.startswith(f"{name}/") and key not in after)
+
+
+def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:
+    """Read the ledger out of a table's properties; None when the table has none of this name."""
+    value = properties.get(name)
+    if value is None:
+        return None
+    try:
+        fields = json.loads(value)
+        if "pieces" in fields:
+            packed = "".join(properties[f"{name}/{i}"] for i in range(int(fields["pieces"])))
+            fields = json.loads(zlib.decompress(b85decode(packed)))
+        if fields.get("floe") != FORMAT:
+            msg = f"table property {name!r} has ledger format {fields.get('floe')!r}, this floe reads {FORMAT}"
+            raise LedgerUnreadable(msg)
+        return _from_json(fields)
+    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        msg = (
+            f"table property {name!r} is not a ledger of floe ({error}): it was changed by hand. Set it back to the "
+            "value it had (the table's metadata log keeps older versions); nothing is written meanwhile"
+        )
+        raise LedgerUnreadable(msg) from error
+
+
+def _to_json(ledger: Ledger) -> dict[str, Any]:
+    logs = [
+        [
+            *log_id,
+            {route: list(spans) for route, spans in sorted(holding.held.items())},
+            holding.live_end,
+            holding.position,
+        ]
+        for log_id, holding in sorted(ledger.holdings.items())
+    ]
+    return {
+        "floe": FORMAT,
+        "cluster": ledger.cluster_id,
+        "logs": logs,
+        "replays": ledger.replays,
+        "anchor": ledger.anchor,
+    }
+
+
+def _from_json(fields: Mapping[str, Any]) -> Ledger:
+    holdings = {}
+    for topic, topic_id, partition, held, live_end, position in fields["logs"]:
+        spans = {str(route): Intervals.of(spans) for route, spans in held.items()}
+        copy = None if position is None else (int(position[0]), str(position[1]))
+        holdings[LogId(str(topic), str(topic_id), int(partition))] = Holding(spans, live_end, copy)
+    anchor = fields["anchor"]
+    return Ledger(
+        cluster_id=str(fields["cluster"]),
+        holdings=holdings,
+        replays=tuple(fields["replays"]),
+        anchor=None if anchor is None else Anchor(int(anchor[0]), int(anchor[1])),
+    )

@@ -1,0 +1,27 @@
+"""Errors of the operators."""
+
+from floe.exceptions import FloeError, Retryable, Terminal
+
+
+class OperatorError(FloeError):
+    """Any error of ``floe.operators``."""
+
+
+class ConnectionMissing(OperatorError, Terminal):
+    """An Airflow connection that the connector names does not exist."""
+
+
+class ConnectionUnsuitable(OperatorError, Terminal):
+    """An Airflow connection is of a kind that floe cannot use."""
+
+
+class PlanMissing(OperatorError, Terminal):
+    """The plan task of this run left no plan."""
+
+
+class JobFailed(OperatorError, Retryable):
+    """The Spark job failed in a way that may pass."""
+
+
+class JobRefused(OperatorError, Terminal):
+    """The Spark job failed in a way that needs somebody's hand."""

@@ -1,0 +1,62 @@
+"""Where the Spark job lies, and how its library reaches Spark's workers."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import zipfile
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+PLUGINS = Path(__file__).resolve().parents[2]
+FOLDER_VARIABLE = "FLOE_SPARK_JOBS_DIR"
+
+
+def jobs_folder() -> Path:
+    """Return the folder ``spark_jobs``: beside ``plugins``, or where ``FLOE_SPARK_JOBS_DIR`` says."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or PLUGINS.parent / "spark_jobs").resolve()
+
+
+@cache
+def write_job() -> ModuleType:
+    """Load ``write_files.py`` by path: the one edge from the library to the jobs."""
+    folder = jobs_folder()
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    path = folder / "write_files.py"
+    spec = importlib.util.spec_from_file_location("floe_write_files", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        msg = f"{path} is not there: copy floe's spark_jobs folder beside plugins, or set {FOLDER_VARIABLE}"
+        raise FileNotFoundError(msg)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def python_path() -> str:
+    """Return the ``PYTHONPATH`` by which processes on this machine find the library and the job."""
+    return os.pathsep.join([str(PLUGINS), str(jobs_folder())])
+
+
+def archive(folder: Path) -> Path:
+    """Pack library and job into ``floe-<hash>.zip`` for workers elsewhere; equal sources give equal bytes and name.
+
+    The name carries the content's hash: a Connect session that was given other bytes under a known name would go on
+    with the old code.
+    """
+    files = sorted(
+        (path.relative_to(root).as_posix(), path)
+        for root, package in ((PLUGINS, "floe"), (jobs_folder(), "floe_job"))
+        for path in (root / package).rglob("*.py")
+    )
+    digest = hashlib.sha256()
+    for name, path in files:
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    target = folder / f"floe-{digest.hexdigest()[:16]}.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, path in files:
+            packed.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), path.read_bytes())
+    return target

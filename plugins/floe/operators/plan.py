@@ -1,0 +1,75 @@
+"""The plan task: freeze what this run reads, or end the run when there is nothing new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import DownstreamTasksSkipped
+
+from floe.config import Connector
+from floe.operators import run
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from floe.offsets.plan import Plan
+
+STORE_KEY = "plan"
+
+
+class PlanOperator(BaseOperator):
+    """Plan once per run. The plan is kept in the task state store: a retry and a cleared run see the same one."""
+
+    def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._connector = connector
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
+        from floe.commit.planning import draft_plan, open_plan
+        from floe.kafka.settings import KafkaSettings
+
+        params = context["params"]
+        connector = run.with_params(self._connector, params)
+        settings = KafkaSettings.of(connector, run.kafka_extra(connector))
+        if params.get("dry_run"):
+            self._show(draft_plan(connector, settings, params.get("max_records"), dry_run=True))
+            self.log.info("dry run: nothing was written, no position was moved")
+            raise DownstreamTasksSkipped(tasks=[run.WRITE_TASK, run.COMMIT_TASK])
+        plan, connector = self._frozen(context, connector)
+        if plan is None:
+            plan = draft_plan(connector, settings, params.get("max_records"))
+            self._freeze(context, plan)
+        self._show(plan)
+        work_left = open_plan(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
+        if not plan.slices:
+            context["ti"].xcom_push(key="return_value", value=plan.to_json())
+            self.log.info("nothing new: no Spark job is started")
+            raise DownstreamTasksSkipped(tasks=[run.WRITE_TASK, run.COMMIT_TASK])
+        if not work_left:
+            self.log.info("plan %s was carried out before; write and commit will find nothing to do", plan.plan_id)
+        return plan.to_json()
+
+    def _frozen(self, context: Context, connector: Connector) -> tuple[Plan | None, Connector]:
+        from floe.config import thaw
+        from floe.offsets.plan import Plan
+
+        fields = context["task_state_store"].get(STORE_KEY)
+        if not isinstance(fields, dict):
+            return None, connector
+        plan = Plan.from_json(fields)
+        self.log.info("plan %s was made before by this run and is used again", plan.plan_id)
+        return plan, thaw(plan.config, connector)
+
+    def _freeze(self, context: Context, plan: Plan) -> None:
+        from airflow.sdk import NEVER_EXPIRE
+
+        context["task_state_store"].set(STORE_KEY, plan.to_json(), retention=NEVER_EXPIRE)
+
+    def _show(self, plan: Plan) -> None:
+        self.log.info("plan %s of group %s, commit id %s", plan.plan_id, plan.group_id, plan.commit_id)
+        for piece in plan.slices:
+            self.log.info("slice %s: %s offsets", piece.index, piece.records)
+            for r in piece.ranges:
+                self.log.info("  %s: %s offsets", r, len(r))

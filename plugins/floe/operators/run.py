@@ -1,0 +1,63 @@
+"""What the tasks of one run share: connections, the effective connector, the plan."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from floe.config import Connector, override, thaw
+from floe.operators.exceptions import ConnectionMissing, PlanMissing
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection, Context
+
+    from floe.offsets.plan import Plan
+
+log = logging.getLogger(__name__)
+
+PLAN_TASK = "plan"
+WRITE_TASK = "write"
+COMMIT_TASK = "commit"
+
+
+def connection(conn_id: str, key: str) -> Connection:
+    """Look up an Airflow connection. Raises ConnectionMissing with the command that makes it."""
+    from airflow.sdk import BaseHook
+    from airflow.sdk.exceptions import AirflowNotFoundException, AirflowRuntimeError
+
+    try:
+        return BaseHook.get_connection(conn_id)
+    except (AirflowNotFoundException, AirflowRuntimeError) as error:
+        msg = (
+            f"the Airflow connection {conn_id!r}, which {key} names, does not exist: add it under Admin, Connections, or "
+            f"by `airflow connections add {conn_id} …` (see the README, “Into your own Airflow”)"
+        )
+        raise ConnectionMissing(msg) from error
+
+
+def kafka_extra(connector: Connector) -> Mapping[str, Any]:
+    """Return the client settings in the extra field of the connector's Kafka connection."""
+    extra: Mapping[str, Any] = connection(connector.kafka_conn_id, "floe.kafka.conn-id").extra_dejson
+    return extra
+
+
+def with_params(connector: Connector, params: Mapping[str, Any]) -> Connector:
+    """Apply the run's ``config`` parameter over the connector's keys, validated like the file."""
+    changes = params.get("config") or {}
+    if not changes:
+        return connector
+    log.info("this run overrides: %s", ", ".join(sorted(changes)))
+    return override(connector, changes)
+
+
+def pull_plan(context: Context, connector: Connector) -> tuple[Plan, Connector]:
+    """Return the run's frozen plan and the connector as the plan froze it. Raises PlanMissing."""
+    from floe.offsets.plan import Plan
+
+    fields = context["ti"].xcom_pull(task_ids=PLAN_TASK)
+    if not fields:
+        msg = "this run has no plan: clear its plan task too, or trigger a new run"
+        raise PlanMissing(msg)
+    plan = Plan.from_json(fields)
+    return plan, thaw(plan.config, connector)

@@ -1,0 +1,135 @@
+"""The sink DAG of a connector: plan >> write >> commit."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow.sdk import DAG, BaseOperator, Param
+from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryRule
+
+from floe.config import Connector, ConnectorFile
+from floe.exceptions import Retryable, Terminal
+from floe.operators import run
+from floe.operators.commit import CommitOperator
+from floe.operators.plan import PlanOperator
+from floe.operators.write import WriteFilesOperator
+
+BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
+"""Any moment that is past: runs do not depend on their logical date."""
+
+RETRIES = 2
+RETRY_DELAY = timedelta(seconds=10)
+
+
+def dag_of(file: ConnectorFile) -> DAG:
+    """Build the DAG of a connector file; a broken file's DAG has one task, which fails with the error."""
+    if file.connector is None:
+        return _broken_dag(file)
+    return _sink_dag(file.connector)
+
+
+def retry_policy() -> ExceptionRetryPolicy:
+    """Retry what may pass; fail at once on what needs somebody's hand."""
+    return ExceptionRetryPolicy(
+        rules=[
+            RetryRule(exception=Terminal, action=RetryAction.FAIL, reason="needs somebody's hand"),
+            RetryRule(exception=Retryable, action=RetryAction.RETRY, reason="may pass"),
+        ]
+    )
+
+
+def params() -> dict[str, Param]:
+    """Return the parameters of a run, as the trigger form shows them."""
+    return {
+        "max_records": Param(
+            None,
+            type=["null", "integer"],
+            minimum=1,
+            title="Records at most",
+            description="Offsets that this run reads at most, over all partitions. Empty: the connector's own limit.",
+        ),
+        "dry_run": Param(
+            False,
+            type="boolean",
+            title="Dry run",
+            description="Plan and print only: nothing is read, written or moved.",
+        ),
+        "config": Param(
+            {},
+            type="object",
+            title="Connector keys for this run",
+            description='Overrides any key of the connector for this run, e.g. {"tasks.max": 4}. Validated like the '
+            "file. Secrets do not go here.",
+        ),
+    }
+
+
+def _sink_dag(connector: Connector) -> DAG:
+    defaults: dict[str, Any] = {
+        "owner": "floe",
+        "retries": RETRIES,
+        "retry_delay": RETRY_DELAY,
+        "retry_policy": retry_policy(),
+    }
+    with DAG(
+        dag_id=connector.name,
+        description=f"{', '.join(connector.topics)} into {', '.join(connector.tables)}",
+        schedule=timedelta(milliseconds=connector.commit_interval_ms),
+        start_date=BEGINNING,
+        catchup=False,
+        max_active_runs=1,
+        default_args=defaults,
+        params=params(),
+        tags=["floe", "sink"],
+        doc_md=_doc(connector),
+    ) as dag:
+        plan = PlanOperator(task_id=run.PLAN_TASK, connector=connector)
+        write = WriteFilesOperator(task_id=run.WRITE_TASK, connector=connector)
+        commit = CommitOperator(task_id=run.COMMIT_TASK, connector=connector, trigger_rule="all_done_min_one_success")
+        plan >> write >> commit
+        # also directly, so that a failed writer does not keep the commit from what others announced
+        plan >> commit
+    return dag
+
+
+def _doc(connector: Connector) -> str:
+    lines = [
+        f"**{', '.join(connector.topics)}** into **{', '.join(connector.tables)}** every "
+        f"{connector.commit_interval_ms / 1000:g} s, exactly once.",
+        "",
+        "* `plan` freezes the offsets that this run reads.",
+        "* `write` reads them and writes data files, in Spark, and announces them in the control topic "
+        f"`{connector.control_topic}`.",
+        "* `commit` makes one snapshot per table, then moves the position.",
+        "",
+        "Clearing and running again is always safe.",
+        *(f"\n⚠ {warning}" for warning in connector.warnings),
+    ]
+    return "\n".join(lines)
+
+
+class BrokenConnector(BaseOperator):
+    """Fails with what is wrong with a connector file."""
+
+    def __init__(self, *, file: ConnectorFile, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._file = file
+
+    def execute(self, context: Any) -> None:
+        """Raise the error of the file."""
+        assert self._file.error is not None  # noqa: S101 - a broken file has one
+        raise self._file.error
+
+
+def _broken_dag(file: ConnectorFile) -> DAG:
+    with DAG(
+        dag_id=file.name,
+        description=f"{file.path.name} is broken",
+        schedule=None,
+        start_date=BEGINNING,
+        tags=["floe", "broken"],
+        doc_md=f"`{file.path.name}` cannot be used:\n\n```\n{file.error}\n```",
+    ) as dag:
+        BrokenConnector(task_id="connector", file=file)
+    return dag

@@ -1,0 +1,155 @@
+"""The write task: the Spark job, by spark-submit or by Spark Connect, as the connection says at run time."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+from floe.config import Connector
+from floe.operators import library, run
+from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection, Context
+
+    from floe.commit.committer import Committer
+
+LOCAL_CONF = {"spark.ui.enabled": "false", "spark.python.daemon.module": "floe_job.daemon"}
+"""Beside a local master the workers see this machine's files, so they can be forked from floe's own daemon."""
+
+
+class WriteFilesOperator(SparkSubmitOperator):
+    """Write the data files of a run's plan and announce them.
+
+    A ``spark`` connection is submitted to, a ``spark_connect`` connection is connected to. The driver runs in or below
+    this task's process, so cancelling the task ends it.
+    """
+
+    def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
+        super().__init__(conn_id=connector.spark_conn_id, name=f"floe-{connector.name}", **kwargs)
+        self._connector = connector
+        self._session: Any = None
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Run the job and return what it announced, as read back from the control topic."""
+        from floe.commit.committer import Committer
+        from floe.commit.progress import Progress
+        from floe.kafka.settings import KafkaSettings
+
+        plan, connector = run.pull_plan(context, self._connector)
+        extra = run.kafka_extra(connector)
+        committer = Committer(plan, connector, KafkaSettings.of(connector, extra))
+        if committer.standing() is Progress.DONE:
+            self.log.info("plan %s is committed already: no Spark job is started", plan.plan_id)
+            return {"announced": [], "tables": {}}
+        library.write_job()
+        from floe_job.order import Order
+
+        self._conn_id = connector.spark_conn_id
+        spark = run.connection(self._conn_id, "floe.spark.conn-id")
+        order = Order(plan, connector, extra)
+        if spark.conn_type == "spark":
+            self._submit(context, spark, order)
+        elif spark.conn_type == "spark_connect":
+            self._connect(order)
+        else:
+            msg = (
+                f"the Airflow connection {self._conn_id!r} is of type {spark.conn_type!r}: floe needs one of type 'spark' "
+                "(spark-submit) or 'spark_connect'"
+            )
+            raise ConnectionUnsuitable(msg)
+        return _announced(committer, [plan.slice_id(piece) for piece in plan.slices])
+
+    # -- spark-submit -------------------------------------------------------------------------------------------------
+
+    def _submit(self, context: Context, spark: Connection, order: Any) -> None:
+        """Submit the job with its order in a private folder, and raise the error that the job names."""
+        from airflow.sdk.exceptions import AirflowException
+        from floe_job.order import Outcome
+
+        if str(spark.extra_dejson.get("deploy-mode", "client")) == "cluster":
+            msg = (
+                f"the Airflow connection {self._conn_id!r} asks for deploy-mode cluster: the order of a job holds secrets "
+                "and is not shipped; use deploy-mode client, or a spark_connect connection"
+            )
+            raise ConnectionUnsuitable(msg)
+        folder = Path(tempfile.mkdtemp(prefix="floe-"))
+        try:
+            path = folder / "order.json"
+            order.save(path)
+            self._prepare(spark, folder, path)
+            try:
+                super().execute(context)
+            except AirflowException as error:
+                outcome = Outcome.load(Outcome.path_of(path))
+                if outcome is not None and outcome.error is not None:
+                    raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
+                msg = "the Spark driver ended without a word of floe's: see its log above"
+                raise JobFailed(msg) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _prepare(self, spark: Connection, folder: Path, order: Path) -> None:
+        self.application = str(library.jobs_folder() / "write_files.py")
+        self.application_args = [str(order)]
+        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        self.env_vars = {**python, "PYTHONPATH": library.python_path(), "PATH": _path_with_spark(), **(self.env_vars or {})}
+        if "local" in (spark.host or "local"):
+            self.conf = {**LOCAL_CONF, **(self.conf or {})}
+        else:
+            self.py_files = str(library.archive(folder))
+        self._hook = None
+
+    # -- Spark Connect ------------------------------------------------------------------------------------------------
+
+    def _connect(self, order: Any) -> None:
+        """Run the job's driver in this process, its tasks in a session of the Connect server."""
+        from floe.operators.connect import open_session
+
+        folder = Path(tempfile.mkdtemp(prefix="floe-"))
+        try:
+            self._session = open_session(self._conn_id, library.archive(folder))
+            library.write_job().write_files(self._session.spark, order)
+        finally:
+            if self._session is not None:
+                self._session.close()
+            self._session = None
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def on_kill(self) -> None:
+        """End the driver and all that it started; what Spark still runs finds nobody to announce it."""
+        if self._session is not None:
+            self._session.interrupt()
+        if self._hook is None:
+            return
+        import psutil
+
+        submit = getattr(self._hook, "_submit_sp", None)
+        family = psutil.Process(submit.pid).children(recursive=True) if submit and submit.poll() is None else []
+        super().on_kill()
+        for process in family:
+            if process.is_running():
+                process.kill()
+        psutil.wait_procs(family, timeout=10)
+
+
+def _path_with_spark() -> str:
+    """Put this interpreter's folder first: pip installs ``spark-submit`` beside it."""
+    import os
+
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+
+def _announced(committer: Committer, slices: list[str]) -> dict[str, Any]:
+    found = committer.announcements(slices)
+    tables: dict[str, dict[str, int]] = {}
+    for announcement in found.values():
+        for name, books in announcement.tables.items():
+            files = sum(share.file_count for share in announcement.shares if share.table == name)
+            tables[name] = {"files": files, **books.to_json()}
+    return {"announced": sorted(found), "tables": tables}

@@ -1,0 +1,1 @@
+"""What runs inside the Spark job: record values in, Parquet files with Iceberg field ids out."""

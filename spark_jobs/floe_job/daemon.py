@@ -1,0 +1,14 @@
+"""The daemon that Spark forks Python workers from, with the heavy libraries already imported.
+
+Used as ``spark.python.daemon.module``: Spark ends idle workers after a minute, and a fork of this process is ready at
+once where a fresh worker would import for seconds.
+"""
+
+import confluent_kafka  # noqa: F401
+import pyarrow.json
+import pyarrow.parquet
+import pyiceberg.io.pyarrow  # noqa: F401
+from pyspark.daemon import manager
+
+if __name__ == "__main__":
+    manager()

@@ -1,0 +1,68 @@
+"""Arrow arrays in the shape that an Iceberg schema asks for."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def storage_type(target: pa.DataType) -> pa.DataType:
+    """Return the type to build arrays in from Python values: the target's without extension types."""
+    if isinstance(target, pa.BaseExtensionType):
+        return target.storage_type
+    if pa.types.is_struct(target):
+        return pa.struct([_storage_field(target.field(position)) for position in range(target.num_fields)])
+    if pa.types.is_large_list(target):
+        return pa.large_list(_storage_field(target.value_field))
+    if pa.types.is_map(target):
+        return pa.map_(_storage_field(target.key_field), _storage_field(target.item_field))
+    return target
+
+
+def _storage_field(field: pa.Field) -> pa.Field:
+    return field.with_type(storage_type(field.type))
+
+
+def reshape(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Give an array the target type: fields by name, others dropped, lists large, field ids carried.
+
+    Only shapes change; primitive values are cast without loss or raise ``pyarrow.ArrowInvalid``.
+    """
+    if isinstance(target, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(target, array)
+    if pa.types.is_struct(target):
+        return _reshape_struct(array, target)
+    if pa.types.is_large_list(target):
+        values = reshape(array.values, target.value_type)
+        offsets = array.offsets.cast(pa.int64())
+        return pa.LargeListArray.from_arrays(offsets, values, type=target, mask=nulls(array))
+    if pa.types.is_map(target):
+        keys, items = reshape(array.keys, target.key_type), reshape(array.items, target.item_type)
+        return pa.MapArray.from_arrays(array.offsets, keys, items, type=target, mask=nulls(array))
+    return array if array.type.equals(target) else array.cast(target)
+
+
+def _reshape_struct(array: pa.Array, target: pa.DataType) -> pa.Array:
+    fields = list(target)
+    children = [reshape(array.field(field.name), field.type) for field in fields]
+    return pa.StructArray.from_arrays(children, fields=fields, mask=nulls(array))
+
+
+def nulls(array: pa.Array) -> pa.Array | None:
+    """Return where the array is null, as ``mask`` arguments want it; None where it never is."""
+    return pc.is_null(array) if array.null_count else None
+
+
+def rename(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Give an array the field names of ``target``, which has the same shape."""
+    if array.type.equals(target):
+        return array
+    if pa.types.is_struct(target):
+        fields = list(target)
+        children = [rename(array.field(position), field.type) for position, field in enumerate(fields)]
+        return pa.StructArray.from_arrays(children, fields=fields, mask=nulls(array))
+    if pa.types.is_large_list(target):
+        values = rename(array.values, target.value_type)
+        return pa.LargeListArray.from_arrays(array.offsets, values, type=target, mask=nulls(array))
+    keys, items = rename(array.keys, target.key_type), rename(array.items, target.item_type)
+    return pa.MapArray.from_arrays(array.offsets, keys, items, type=target, mask=nulls(array))

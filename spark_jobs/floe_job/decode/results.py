@@ -1,0 +1,29 @@
+"""What decoding a batch gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A record that is not a row: its index in the batch, the step that refused it, and why (bounded text)."""
+
+    index: int
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A decoded batch.
+
+    ``table`` holds the accepted rows in input order, in the Arrow schema of the Iceberg schema with its field ids; None
+    for a table that does not exist yet. ``fast`` says that every record took the columnar path.
+    """
+
+    table: pa.Table | None
+    rejected: tuple[Rejected, ...]
+    fast: bool

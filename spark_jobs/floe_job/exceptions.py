@@ -1,0 +1,108 @@
+"""Errors of the Spark job.
+
+    FloeError
+    └── JobError
+        ├── InvalidRecord           one record; becomes a ``Rejected``, never leaves ``decode()``
+        │   ├── Malformed           not JSON, not UTF-8, not an object, too deep
+        │   ├── Unconvertible       a value that its column cannot hold without loss
+        │   └── Unnameable          a column that evolution may not add
+        ├── UnsupportedColumn       Terminal: the table has a column that floe cannot write
+        ├── UnsupportedFileFormat   Terminal: the table asks for files that floe cannot write
+        ├── RangeLost               Terminal: the broker no longer has the offsets
+        ├── RangeStalled            Retryable: nothing came for too long
+        └── ReadFailed              Retryable: the broker refused or failed otherwise
+
+What one record did wrong is data, not an error: its bounded ``reason`` goes into the books.
+"""
+
+from floe.exceptions import FloeError, Retryable, Terminal
+
+REASON_LENGTH = 300
+VALUE_LENGTH = 60
+
+
+class JobError(FloeError):
+    """Any error of the Spark job."""
+
+
+class InvalidRecord(JobError):
+    """One record cannot become a row. ``stage`` names the step that refused it."""
+
+    stage = "decode"
+
+    @property
+    def reason(self) -> str:
+        """The message, bounded: a reason never carries the whole record."""
+        return clip(str(self), REASON_LENGTH)
+
+
+class Malformed(InvalidRecord):
+    """The value is not one JSON object in UTF-8."""
+
+
+class Unconvertible(InvalidRecord):
+    """A value that its column's type cannot hold without loss."""
+
+    stage = "convert"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path: tuple[str, ...] = ()
+
+    def inside(self, name: str) -> "Unconvertible":
+        """Name the column, outermost last; returns itself to be raised again."""
+        self.path = (name, *self.path)
+        return self
+
+    def __str__(self) -> str:
+        if not self.path:
+            return self.problem
+        return f"column {clip('.'.join(self.path), VALUE_LENGTH)!r}: {self.problem}"
+
+
+class Unnameable(InvalidRecord):
+    """A record asks for a column beyond the caps on number, depth or name."""
+
+    stage = "schema"
+
+
+class UnsupportedColumn(JobError, Terminal):
+    """The table has a column of a type that floe cannot write."""
+
+
+class UnsupportedFileFormat(JobError, Terminal):
+    """``write.format.default`` names a format other than Parquet."""
+
+
+class RangeLost(JobError, Terminal):
+    """Offsets of a range are gone from the broker."""
+
+
+class RangeStalled(JobError, Retryable):
+    """A range did not go on for too long."""
+
+
+class ReadFailed(JobError, Retryable):
+    """A range cannot be read."""
+
+
+class WriteFailed(JobError, Retryable):
+    """Data files could not be written."""
+
+
+class BadRecords(JobError, Terminal):
+    """Records that cannot become rows, and nowhere to put them."""
+
+
+class JobFailed(JobError, Retryable):
+    """The job, or one of its workers, failed in a way that may pass."""
+
+
+class JobRefused(JobError, Terminal):
+    """The job, or one of its workers, failed in a way that needs somebody's hand."""
+
+
+def clip(text: str, length: int) -> str:
+    """Shorten ``text`` to ``length`` characters, marking the cut."""
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,76 @@
+"""The order: what the write task hands to the Spark job, as a file that only its owner can read.
+
+It holds the plan, the connector's keys with their secrets, and the Kafka connection's settings; none of them ever
+stands in an argument list. The job's outcome comes back in a file beside it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from floe.config import Connector, parse_connector
+from floe.kafka.settings import KafkaSettings
+from floe.offsets.plan import Plan
+
+
+@dataclass(frozen=True)
+class Order:
+    """A plan and all that is needed to carry it out."""
+
+    plan: Plan
+    connector: Connector
+    kafka_extra: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def settings(self) -> KafkaSettings:
+        return KafkaSettings.of(self.connector, self.kafka_extra)
+
+    def save(self, path: Path) -> None:
+        """Write to a new file with mode 0600."""
+        text = json.dumps(
+            {
+                "plan": self.plan.to_json(),
+                "name": self.connector.name,
+                "connector": dict(self.connector.properties),
+                "kafka": dict(self.kafka_extra),
+            }
+        )
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+
+    @classmethod
+    def load(cls, path: Path) -> "Order":
+        """Read what :meth:`save` wrote."""
+        fields = json.loads(path.read_text())
+        connector = parse_connector(fields["connector"], fields["name"])
+        return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: the slices that it announced, and floe's error if it raised one."""
+
+    announced: tuple[str, ...] = ()
+    error: str | None = None
+    retryable: bool = False
+
+    @staticmethod
+    def path_of(order: Path) -> Path:
+        """Name the outcome's file."""
+        return order.with_suffix(".outcome")
+
+    def save(self, path: Path) -> None:
+        """Write to a file."""
+        fields = {"announced": list(self.announced), "error": self.error, "retryable": self.retryable}
+        path.write_text(json.dumps(fields))
+
+    @classmethod
+    def load(cls, path: Path) -> "Outcome | None":
+        """Read what :meth:`save` wrote; None when the job ended before it could."""
+        if not path.exists():
+            return None
+        fields = json.loads(path.read_text())
+        return cls(tuple(fields["announced"]), fields["error"], bool(fields["retryable"]))

@@ -1,0 +1,5 @@
+"""Arrow rows to Parquet files, as Iceberg wants them."""
+
+from floe_job.parquet.writer import TableWriter
+
+__all__ = ["TableWriter"]

@@ -1,0 +1,72 @@
+"""One Parquet file of a table, from its first row group to its entry in a manifest."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyiceberg.io import FileIO
+from pyiceberg.io.pyarrow import data_file_statistics_from_parquet_metadata
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.typedef import Record
+
+from floe_job.parquet.layout import FileLayout
+
+
+class DataFileWriter:
+    """Writes row groups to one new file."""
+
+    def __init__(self, io: FileIO, location: str, layout: FileLayout, partition: Record) -> None:
+        """Create the file at ``location``, a name that nobody else has."""
+        self._layout = layout
+        self._location = location
+        self._partition = partition
+        self._file = io.new_output(location)
+        # The name is unique: asking the store whether it is taken would be a request for nothing.
+        self._stream: Any = self._file.create(overwrite=True)
+        try:
+            self._writer = pq.ParquetWriter(
+                self._stream, schema=layout.file_schema, store_decimal_as_integer=True, **layout.writer_options
+            )
+        except BaseException:
+            self._stream.close()
+            raise
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether the file has reached the table's target size."""
+        return int(self._stream.tell()) >= self._layout.file_size
+
+    def write(self, rows: pa.Table) -> None:
+        """Write rows as one row group, or several if there are more than the table wants in one."""
+        self._writer.write_table(self._layout.in_file(rows), row_group_size=self._layout.row_group_rows)
+
+    def close(self) -> DataFile:
+        """Finish the file and describe it. The partition spec is not part of the description."""
+        with self._stream:
+            self._writer.close()
+        statistics = data_file_statistics_from_parquet_metadata(
+            parquet_metadata=self._writer.writer.metadata,
+            stats_columns=self._layout.statistics,
+            parquet_column_mapping=self._layout.column_ids,
+        )
+        return DataFile.from_args(
+            content=DataFileContent.DATA,
+            file_path=self._location,
+            file_format=FileFormat.PARQUET,
+            partition=self._partition,
+            file_size_in_bytes=len(self._file),
+            sort_order_id=None,
+            equality_ids=None,
+            key_metadata=None,
+            **statistics.to_serialized_dict(),
+        )
+
+    def abort(self) -> None:
+        """Let go of the file where it stands; it is an orphan from here on."""
+        with contextlib.suppress(Exception):
+            self._writer.close()
+        with contextlib.suppress(Exception):
+            self._stream.close()

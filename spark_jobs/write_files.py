@@ -1,0 +1,51 @@
+"""The Spark job: read the slices of a plan, write their data files, announce them.
+
+``main()`` is for spark-submit and takes the path of an order file; ``write_files(spark, order)`` is for a session in
+hand.
+"""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from floe.exceptions import FloeError, Terminal
+
+from floe_job.order import Order, Outcome
+from floe_job.slice_writer import SliceWriter
+from floe_job.spark import run_on
+
+log = logging.getLogger("floe")
+
+
+def write_files(spark: Any, order: Order) -> tuple[str, ...]:
+    """Write every slice of the order's plan and return the ids of the slices that were announced."""
+    announced = []
+    for piece in order.plan.slices:
+        writer = SliceWriter(order.plan, piece, order.connector, order.settings)
+        announced.append(writer.write(lambda tasks: run_on(spark, tasks)).slice_id)
+    return tuple(announced)
+
+
+def main(argv: list[str]) -> int:
+    """Carry out an order file in a classic Spark session and leave the outcome beside it."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stdout)
+    path = Path(argv[1])
+    order = Order.load(path)
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.getOrCreate()
+    try:
+        outcome = Outcome(announced=write_files(spark, order))
+    except FloeError as error:
+        outcome = Outcome(error=f"{type(error).__name__}: {error}", retryable=not isinstance(error, Terminal))
+    finally:
+        spark.stop()
+    outcome.save(Outcome.path_of(path))
+    if outcome.error is not None:
+        log.error("%s", outcome.error)
+    return 0 if outcome.error is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,7 @@
+"""`python -m stack <command>`."""
+
+import sys
+
+from stack.cli import main
+
+sys.exit(main())

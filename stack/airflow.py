@@ -1,0 +1,177 @@
+"""Airflow on one machine: `airflow standalone` on SQLite with the LocalExecutor, in a session of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from stack import processes
+from stack.exceptions import StartFailed, Unsuitable
+from stack.progress import wait_until
+from stack.rest import Rest
+from stack.settings import AIRFLOW_PORT, LOOPBACK, require_free
+
+USER = "admin"
+PASSWORDS = "simple_auth_manager_passwords.json.generated"
+READY_WITHIN = 180.0
+STOPPED_WITHIN = 15.0
+_COMPONENTS = 3  # of scheduler, DAG processor, API server and triggerer; seen together, they have all been started
+
+# The log servers of scheduler and triggerer listen on all interfaces, and nobody needs them where the API server
+# reads the same folder. `standalone` calls `airflow` by name: this one comes first on its PATH.
+_WRAPPER = """#!/bin/sh
+case "$1" in scheduler|triggerer) set -- "$@" --skip-serve-logs ;; esac
+exec {airflow} "$@"
+"""
+
+# Of the caller's environment these would change what runs here.
+_FOREIGN = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONHOME", "SPARK_HOME", "SPARK_CONF_DIR")
+
+
+class Airflow:
+    """An Airflow whose home, log and record stand in `folder`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        port: int,
+        dags: Path,
+        plugins: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.folder = folder.absolute()
+        self.port = port
+        self.log = self.folder / "airflow.log"
+        self.record = self.folder / "airflow.json"
+        self.url = f"http://{LOOPBACK}:{port}"
+        self.rest = Rest(self.url, USER, self.password)
+        self._dags = dags
+        self._plugins = plugins
+        self._environment = dict(environment or {})
+
+    @property
+    def process(self) -> processes.Process | None:
+        """The leader of Airflow's processes as recorded, running or not; None if it was never started."""
+        return processes.load(self.record)
+
+    @property
+    def running(self) -> bool:
+        """Whether Airflow's leader runs."""
+        process = self.process
+        return process is not None and processes.alive(process)
+
+    def password(self) -> str:
+        """Return the password that Airflow made up for its user."""
+        file = self.folder / PASSWORDS
+        if not file.exists():
+            message = f"{file} is not there: Airflow has not started; see {self.log}"
+            raise StartFailed(message)
+        return str(json.loads(file.read_text())[USER])
+
+    def start(self) -> None:
+        """Start Airflow and wait until its API answers; harmless if it runs. Raises PortTaken, StartFailed."""
+        if self.running:
+            return
+        require_free(self.port, AIRFLOW_PORT)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+        self._write_wrapper()
+        command = [str(self._bin / "airflow"), "standalone"]
+        process = processes.start(command, self.environment(), self.log, self.folder)
+        processes.save(process, self.record)
+        try:
+            self._wait_until_ready(process)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End Airflow by SIGINT and wait for all its processes; what does not go is ended by pid. Harmless if down."""
+        process = self.process
+        if process is not None:
+            processes.stop(process, signal.SIGINT, STOPPED_WITHIN)
+            self.record.unlink(missing_ok=True)
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment for Airflow and for its command line."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in _FOREIGN and not name.startswith(("AIRFLOW_", "_AIRFLOW"))
+        }
+        bypass = ",".join(filter(None, (os.environ.get("NO_PROXY"), LOOPBACK, "localhost")))
+        return {
+            **kept,
+            "PATH": os.pathsep.join((str(self._bin), str(Path(sys.executable).parent), kept.get("PATH", os.defpath))),
+            "NO_PROXY": bypass,
+            "no_proxy": bypass,
+            "AIRFLOW_HOME": str(self.folder),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(self._dags),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(self._plugins),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+            "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
+            "AIRFLOW__API__HOST": LOOPBACK,
+            "AIRFLOW__API__PORT": str(self.port),
+            "AIRFLOW__API__BASE_URL": self.url,
+            "AIRFLOW__API__WORKERS": "1",
+            "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
+            "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
+            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+            "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+            "AIRFLOW__API_AUTH__JWT_SECRET": self._secret(),
+            # A process title must not overwrite the environment in /proc: it holds the mark of `processes`.
+            "SPT_NOENV": "1",
+            # Spark's driver and its UI listen on this address, and its workers are this Python.
+            "SPARK_LOCAL_IP": LOOPBACK,
+            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            **self._environment,
+        }
+
+    @property
+    def _bin(self) -> Path:
+        return self.folder / "bin"
+
+    def _secret(self) -> str:
+        file = self.folder / "jwt.secret"
+        if not file.exists():
+            file.touch(mode=0o600)
+            file.write_text(secrets.token_urlsafe(64))
+        return file.read_text()
+
+    def _write_wrapper(self) -> None:
+        real = Path(sys.executable).parent / "airflow"
+        if not real.exists():
+            message = f"{real} is not there: run `make setup`, and run the stack by .venv/bin/python"
+            raise Unsuitable(message)
+        self._bin.mkdir(exist_ok=True)
+        wrapper = self._bin / "airflow"
+        wrapper.write_text(_WRAPPER.format(airflow=shlex.quote(str(real))))
+        wrapper.chmod(0o755)
+
+    def _wait_until_ready(self, process: processes.Process) -> None:
+        most = 1
+
+        def settled() -> bool:
+            """Ready or lost: `standalone` itself goes on when all that it started has ended."""
+            nonlocal most
+            now = len(processes.family(process))
+            most = max(most, now)
+            return now == 0 or (now == 1 and most > _COMPONENTS) or self.rest.answers()
+
+        in_time = wait_until(settled, READY_WITHIN, pause=0.2)
+        if in_time and self.rest.answers():
+            return
+        tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+        what = "ended" if in_time else f"did not answer within {READY_WITHIN:.0f} s"
+        message = f"Airflow {what}; the end of {self.log}:\n{tail}"
+        raise StartFailed(message)

@@ -1,0 +1,149 @@
+"""The commands: `python -m stack up | down | status | demo | clean`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from stack import demo
+from stack.exceptions import RunFailed, StackError
+from stack.java import require_java
+from stack.local import Local
+from stack.progress import say
+from stack.settings import Settings
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(BaseException):
+    """A signal asked this command to stop."""
+
+
+def up(local: Local) -> None:
+    """Start the stack with the demo's records in a first run, and leave it running."""
+    with local.held():
+        if local.complete:
+            say("The stack is running already.")
+        else:
+            require_java()
+            _start_for_up(local)
+        local.interrupted.unlink(missing_ok=True)
+    local.describe()
+    say("\n`make down` stops it.")
+
+
+def run_demo(local: Local) -> None:
+    """Run the demo on fresh data, then stop everything."""
+    require_java()
+    with local.held():
+        if local.running and not local.interrupted.exists():
+            message = "the stack is running (`make up`), and the demo wants fresh data: run `make down` first"
+            raise StackError(message)
+        local.stop()
+        local.wipe()
+        local.interrupted.touch()
+        started = time.monotonic()
+        try:
+            local.start()
+            say(f"The stack is up after {time.monotonic() - started:.0f} s.")
+            demo.fill(local)
+            demo.add(local)
+        finally:
+            _deaf()
+            local.stop()
+            local.interrupted.unlink(missing_ok=True)
+            # What a demo leaves may be looked at, but `up` begins anew.
+            local.filled.unlink(missing_ok=True)
+    say(f"Done in {time.monotonic() - started:.0f} s; everything is stopped. `make up` leaves it running.")
+
+
+def down(local: Local) -> None:
+    """Stop the stack, and the command that may be at work on it."""
+    local.end_owner()
+    with local.held():
+        _deaf()
+        local.stop()
+        local.interrupted.unlink(missing_ok=True)
+    say("The stack is down.")
+
+
+def status(local: Local) -> None:
+    """Print what runs and where."""
+    local.describe()
+
+
+def clean(local: Local) -> None:
+    """Stop the stack and remove its data; the downloaded jars are kept."""
+    down(local)
+    with local.held():
+        local.wipe()
+
+
+COMMANDS: dict[str, Callable[[Local], None]] = {
+    "up": up,
+    "down": down,
+    "status": status,
+    "demo": run_demo,
+    "clean": clean,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns its exit code: 0, 1 for an error that was printed, 130 after a signal."""
+    parser = argparse.ArgumentParser(prog="python -m stack", description=__doc__)
+    parser.add_argument("command", choices=COMMANDS)
+    command = COMMANDS[parser.parse_args(arguments).command]
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    for signum in _SIGNALS:
+        signal.signal(signum, _interrupt)
+    try:
+        command(Local(Settings.read(os.environ)))
+    except StackError as error:
+        say(f"error: {error}")
+        return 1
+    except Interrupted as error:
+        say(f"interrupted by {error}; what this command started is stopped.")
+        return 130
+    return 0
+
+
+def _start_for_up(local: Local) -> None:
+    running = local.running
+    fresh = not local.filled.exists()
+    if fresh and not running:
+        local.wipe()
+    try:
+        local.start()
+        if fresh:
+            demo.fill(local)
+        else:
+            say("The data of the last `make up` is kept; `make clean` removes it.")
+    except RunFailed as error:
+        local.interrupted.unlink(missing_ok=True)
+        local.describe()
+        message = f"{error}\nThe stack stays up, so that you can look; `make down` stops it."
+        raise StackError(message) from error
+    except BaseException:
+        _deaf()
+        if not running:
+            local.stop()
+        raise
+
+
+def _interrupt(signum: int, _: FrameType | None) -> None:
+    raise Interrupted(signal.Signals(signum).name)
+
+
+def _deaf() -> None:
+    """Ignore further signals: stopping takes seconds, and must not be cut short."""
+    for signum in _SIGNALS:
+        signal.signal(signum, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""A thin client of Airflow's REST API (`/api/v2`), by urllib alone."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stack.exceptions import RunFailed, StackError
+
+FINAL = ("success", "failed")
+_PAUSE = 0.3
+
+Json = dict[str, Any]
+
+
+class Rest:
+    """Airflow's API, as one user sees it; the token is fetched when it is first needed."""
+
+    def __init__(self, url: str, user: str, password: Callable[[], str]) -> None:
+        self.url = url
+        self._user = user
+        self._password = password
+        self._token = ""
+        # The API is on this machine: a proxy of the environment is not asked.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def answers(self) -> bool:
+        """Tell whether the API is up."""
+        try:
+            return "version" in self._send("GET", "/api/v2/version", None, {})
+        except (OSError, ValueError):
+            return False
+
+    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Json:
+        """Call the API; raises StackError with the method, the path and the API's own words."""
+        try:
+            if not self._token:
+                self._token = self._login()
+            return self._send(method, path, body, {"Authorization": f"Bearer {self._token}"})
+        except urllib.error.HTTPError as error:
+            said = error.read().decode(errors="replace")[:500]
+            message = f"Airflow answered {error.code} to {method} {path}: {said}"
+            raise StackError(message) from error
+        except OSError as error:
+            message = f"Airflow does not answer at {self.url} ({error}): see `make status`"
+            raise StackError(message) from error
+
+    def wait_for_dag(self, dag_id: str, seconds: float = 90.0) -> None:
+        """Wait until Airflow has parsed a DAG; raises RunFailed with the import errors if it has not."""
+        end = time.monotonic() + seconds
+        path = f"/api/v2/dags?dag_id_pattern={urllib.parse.quote(dag_id)}&exclude_stale=true"
+        while True:
+            if any(dag["dag_id"] == dag_id for dag in self.call("GET", path)["dags"]):
+                return
+            if time.monotonic() > end:
+                errors = self.call("GET", "/api/v2/importErrors")["import_errors"]
+                told = "".join(f"\n{error['filename']}:\n{error['stack_trace']}" for error in errors)
+                message = f"Airflow did not find a DAG {dag_id!r} within {seconds:.0f} s{told or ': no import error'}"
+                raise RunFailed(message)
+            time.sleep(_PAUSE)
+
+    def unpause(self, dag_id: str) -> None:
+        """Let the scheduler run a DAG."""
+        self.call("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": False})
+
+    def pause(self, dag_id: str) -> None:
+        """Keep the scheduler from starting further runs of a DAG."""
+        self.call("PATCH", f"/api/v2/dags/{dag_id}", {"is_paused": True})
+
+    def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
+        """Trigger a run and return its id."""
+        body = {"logical_date": None, "conf": dict(conf or {})}
+        return str(self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", body)["dag_run_id"])
+
+    def clear(self, dag_id: str, run_id: str, task_ids: list[str] | None = None) -> None:
+        """Clear tasks of a run (all without `task_ids`), whatever their state, so that they run again."""
+        body: Json = {"dag_run_id": run_id, "dry_run": False, "only_failed": False, "reset_dag_runs": True}
+        if task_ids:
+            body["task_ids"] = task_ids
+        self.call("POST", f"/api/v2/dags/{dag_id}/clearTaskInstances", body)
+
+    def run(self, dag_id: str, run_id: str) -> Json:
+        """Return a run."""
+        return self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}")
+
+    def wait_for_run(self, dag_id: str, run_id: str, seconds: float = 300.0) -> str:
+        """Wait for the end of a run and return its state, `success` or `failed`."""
+        end = time.monotonic() + seconds
+        while (state := str(self.run(dag_id, run_id)["state"])) not in FINAL:
+            if time.monotonic() > end:
+                tasks = {one["task_id"]: one["state"] for one in self.task_instances(dag_id, run_id)}
+                message = f"run {run_id!r} of {dag_id!r} is still {state} after {seconds:.0f} s, its tasks: {tasks}"
+                raise RunFailed(message)
+            time.sleep(_PAUSE)
+        return state
+
+    def task_instances(self, dag_id: str, run_id: str) -> list[Json]:
+        """List the task instances of a run."""
+        path = f"/api/v2/dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances"
+        found: list[Json] = self.call("GET", path)["task_instances"]
+        return found
+
+    def log(self, dag_id: str, run_id: str, task: Json) -> list[str]:
+        """Return the log of the last try of a task instance, a line per message."""
+        path = f"/api/v2/dags/{dag_id}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/{task['task_id']}/logs/"
+        path += f"{max(1, int(task['try_number']))}?map_index={task.get('map_index', -1)}&full_content=true"
+        content = self.call("GET", path).get("content", [])
+        return content.splitlines() if isinstance(content, str) else [_line(entry) for entry in content]
+
+    def _login(self) -> str:
+        body = {"username": self._user, "password": self._password()}
+        return str(self._send("POST", "/auth/token", body, {})["access_token"])
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Json:
+        data = None if body is None else json.dumps(body).encode()
+        sent = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+        request = urllib.request.Request(self.url + path, data=data, headers=sent, method=method)  # noqa: S310
+        with self._opener.open(request, timeout=30) as answer:
+            text = answer.read()
+        found: Json = json.loads(text) if text else {}
+        return found
+
+
+def _line(entry: Any) -> str:
+    """Write one structured log message as a line, with the errors that hang on it."""
+    if not isinstance(entry, dict):
+        return str(entry)
+    line = f"{entry.get('level', '')} {entry.get('event', '')}".strip()
+    for error in entry.get("error_detail") or []:
+        line += f"\n  {error.get('exc_type')}: {error.get('exc_value')}"
+    return line

@@ -1,0 +1,106 @@
+"""The virtual environment `.venv`: made by any Python that is new enough, skipped when nothing changed.
+
+Runs before anything is installed, so it needs the standard library only: `python3 -m stack.venv [--dev]`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from stack.exceptions import StackError, Unsuitable
+from stack.java import require_java
+from stack.progress import say, step
+from stack.settings import REPOSITORY
+
+OLDEST = (3, 11)
+FOLDER = REPOSITORY / ".venv"
+PYTHON = FOLDER / "bin" / "python"
+STAMP = FOLDER / "floe-setup.json"
+CONSTRAINTS = REPOSITORY / "constraints.txt"
+RUNTIME = REPOSITORY / "requirements.txt"
+DEVELOPMENT = REPOSITORY / "requirements-dev.txt"
+COMPILED = ("dags", "plugins", "spark_jobs", "stack")
+
+
+def set_up(development: bool = False) -> None:
+    """Make `.venv` hold what the requirements say, and compile floe's own files to bytecode.
+
+    Raises Unsuitable (this Python or Java is too old) and StackError (the installation failed).
+    """
+    require_python()
+    require_java()
+    stamp = _read_stamp()
+    python = platform.python_version()
+    wanted = fingerprint([RUNTIME, DEVELOPMENT] if development else [RUNTIME])
+    if stamp.get("python") != python or not PYTHON.exists():
+        with step(f"virtual environment of Python {python} in .venv"):
+            _run([sys.executable, "-m", "venv", "--clear", str(FOLDER)], "install python3-venv, or set PYTHON")
+        stamp = {"python": python}
+    if wanted not in stamp.values():
+        file = DEVELOPMENT if development else RUNTIME
+        with step(f"install {file.name} (some minutes the first time)"):
+            pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+            _run([*pip, "-r", str(file), "-c", str(CONSTRAINTS)], "check the network, then run it again")
+        stamp["runtime"] = fingerprint([RUNTIME])
+        if development:
+            stamp["development"] = wanted
+        STAMP.write_text(json.dumps(stamp, indent=1))
+    # Bytecode halves the start of every Spark job; files that did not change are skipped.
+    folders = [str(REPOSITORY / name) for name in COMPILED if (REPOSITORY / name).is_dir()]
+    _run([str(PYTHON), "-m", "compileall", "-q", *folders], "mend the file that does not compile")
+
+
+def require_python() -> None:
+    """Raise Unsuitable if this Python is older than floe needs."""
+    if sys.version_info < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        message = f"{sys.executable} is Python {platform.python_version()}: floe needs {needed} or newer; "
+        message += f"name one, as in `make PYTHON=python{needed} demo`"
+        raise Unsuitable(message)
+
+
+def fingerprint(files: list[Path]) -> str:
+    """Return a hash of what the environment is made from: the requirements and the constraints."""
+    digest = hashlib.sha256()
+    for file in [*files, CONSTRAINTS]:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _read_stamp() -> dict[str, str]:
+    try:
+        found: dict[str, str] = json.loads(STAMP.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _run(command: list[str], remedy: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, check=False, env=environment, cwd=REPOSITORY)
+    if done.returncode != 0:
+        message = f"`{' '.join(command[1:4])} …` failed with {done.returncode}: {remedy}"
+        raise StackError(message)
+
+
+def main() -> int:
+    """Set up from the command line."""
+    try:
+        set_up(development="--dev" in sys.argv[1:])
+    except StackError as error:
+        say(f"error: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("interrupted: run it again, it goes on where it stopped")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""One real broker for the session, a topic of its own for each test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from stack.broker import Broker
+from stack.settings import free_port
+
+FOLDER = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker on free ports, its data in a folder of this session; `broker.bootstrap` is its address."""
+    one = Broker(tmp_path_factory.mktemp("kafka"), free_port())
+    one.start()
+    yield one
+    one.stop()
+
+
+@pytest.fixture(scope="session")
+def admin(broker: Broker) -> AdminClient:
+    """A client for what topics cannot say themselves."""
+    return AdminClient({"bootstrap.servers": broker.bootstrap})
+
+
+@pytest.fixture
+def topic(admin: AdminClient) -> Callable[..., str]:
+    """A factory: `topic(partitions=1, **config)` creates a topic with a name of its own and returns the name.
+
+    Configuration keys take `_` for `.`: `topic(3, cleanup_policy="compact")`.
+    """
+
+    def create(partitions: int = 1, name: str = "topic", **config: str) -> str:
+        unique = f"{name}-{uuid.uuid4().hex[:12]}"
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        admin.create_topics([NewTopic(unique, num_partitions=partitions, config=settings)])[unique].result(30)
+        return unique
+
+    return create

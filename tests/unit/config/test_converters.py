@@ -1,0 +1,51 @@
+import pytest
+
+SCHEMAS = "value.converter.schemas.enable"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+def test_a_missing_value_converter_is_refused_with_what_to_set(problems):
+    (problem,) = problems(without=("value.converter",))
+    assert problem.startswith("value.converter is not given") and f"{SCHEMAS}=false" in problem
+
+
+def test_schemas_are_refused_also_when_they_are_only_connects_default(problems):
+    assert f"{SCHEMAS} is true" in problems({SCHEMAS: True})[0]
+    assert f"{SCHEMAS} is not given, which means true" in problems(without=(SCHEMAS,))[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["org.apache.kafka.connect.storage.StringConverter", "io.confluent.connect.avro.AvroConverter", "Avro"],
+)
+def test_other_value_converters_are_refused_by_name(problems, name):
+    assert f"value.converter {name!r} is not supported yet" in problems({"value.converter": name})[0]
+
+
+def test_an_unheard_of_value_converter_is_refused_by_name(problems):
+    assert "is no converter that floe knows" in problems({"value.converter": "my.Own"})[0]
+
+
+@pytest.mark.parametrize("name", [JSON, "JsonConverter", "Json"])
+def test_the_json_converter_has_aliases(connector, name):
+    assert connector({"value.converter": name}).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"key.converter": "org.apache.kafka.connect.storage.StringConverter"},
+        {"key.converter": JSON, "key.converter.schemas.enable": "true"},
+        {
+            "key.converter": "io.confluent.connect.avro.AvroConverter",
+            "key.converter.basic.auth.user.info": "u:p",
+        },
+        {"header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter"},
+    ],
+)
+def test_keys_and_headers_may_be_in_any_known_form(connector, over):
+    assert connector(over).warnings == ()
+
+
+def test_an_unheard_of_key_converter_is_only_warned_of(connector):
+    assert connector({"key.converter": "my.Own"}).warnings[0].startswith("key.converter 'my.Own'")

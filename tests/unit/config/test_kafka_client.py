@@ -1,0 +1,76 @@
+import pytest
+
+BOTH = pytest.mark.parametrize("prefix", ["iceberg.kafka.", "consumer.override."])
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("group.id", "x"),
+        ("transactional.id", "x"),
+        ("enable.auto.commit", "true"),
+        ("enable.auto.offset.store", "true"),
+        ("isolation.level", "read_uncommitted"),
+        ("enable.idempotence", "false"),
+        ("acks", "1"),
+    ],
+)
+def test_settings_that_floe_owns_are_refused(problems, prefix, key, value):
+    assert problems({prefix + key: value})[0].startswith(f"{prefix}{key} is floe's own: ")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("key", "value"), [("isolation.level", "read_committed"), ("enable.auto.commit", False), ("acks", "all")]
+)
+def test_the_value_that_floe_sets_anyway_passes(connector, prefix, key, value):
+    connector({prefix + key: value})
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "key",
+    [
+        "plugin.library.paths",
+        "interceptor.classes",
+        "config.providers",
+        "config.providers.file.class",
+        "sasl.login.callback.handler.class",
+        "value.deserializer",
+        "key.serializer",
+    ],
+)
+def test_settings_that_load_code_are_refused(problems, prefix, key):
+    assert "loads code" in problems({prefix + key: "x"})[0]
+
+
+@BOTH
+@pytest.mark.parametrize("key", ["sasl.jaas.config", "ssl.truststore.location", "fetch.max.wait.ms"])
+def test_settings_of_the_java_client_are_answered_with_librdkafkas(problems, prefix, key):
+    assert "is the Java client's" in problems({prefix + key: "x"})[0]
+
+
+def test_brokers_of_the_control_topic_may_be_given_and_those_of_the_topics_not(connector, problems):
+    assert connector({"iceberg.kafka.bootstrap.servers": "b:9092"}).control_kafka == {"bootstrap.servers": "b:9092"}
+    assert "floe.kafka.conn-id" in problems({"consumer.override.bootstrap.servers": "b:9092"})[0]
+
+
+def test_the_offset_reset_is_read_and_reaches_no_consumer(connector, problems):
+    key = "consumer.override.auto.offset.reset"
+    made = connector({key: "Latest", "consumer.override.fetch.min.bytes": 1})
+    assert made.offset_reset == "latest"
+    assert made.consumer_overrides == {"fetch.min.bytes": "1"}
+    assert "set earliest or latest" in problems({key: "none"})[0]
+
+
+def test_the_offset_reset_of_the_control_topic_is_floes_own(problems):
+    assert "floe's own" in problems({"iceberg.kafka.auto.offset.reset": "earliest"})[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("security.protocol", "SASL_PLAINTEXT"), ("ssl.endpoint.identification.algorithm", "none")],
+)
+def test_weak_protection_is_warned_of(connector, key, value):
+    assert connector({f"iceberg.kafka.{key}": value}).warnings[0].startswith(f"iceberg.kafka.{key}")

@@ -1,0 +1,103 @@
+import pytest
+
+from floe.config.key import Kind, Status
+from floe.config.keys import KEYS
+from floe.config.secret import is_secret
+from floe.config.vocabulary import canonical, find, nearest
+
+SINKS_DEFAULTS = {
+    "iceberg.tables.dynamic-enabled": "false",
+    "iceberg.tables.upsert-mode-enabled": "FALSE",
+    "iceberg.tables.schema-force-optional": False,
+    "iceberg.tables.schema-case-insensitive": "false",
+    "transforms": "",
+    "predicates": "",
+}
+
+
+def example(name: str) -> str:
+    return name.replace("<table>", "rpc.pizzas").replace("*", "a.b")
+
+
+def test_every_key_stands_in_the_table_once():
+    names = [entry.name for entry in KEYS]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("entry", KEYS, ids=lambda entry: entry.name)
+def test_every_row_is_found_by_its_key_and_documented(entry):
+    assert find(example(entry.name)) is entry
+    assert entry.doc.endswith(".")
+    assert "|" not in entry.doc
+
+
+@pytest.mark.parametrize("entry", [key for key in KEYS if key.kind is not Kind.MAP], ids=lambda entry: entry.name)
+def test_no_key_of_the_table_is_mistaken_for_a_secret(entry):
+    assert not is_secret(example(entry.name))
+
+
+@pytest.mark.parametrize("entry", [key for key in KEYS if key.status is Status.REFUSED], ids=lambda entry: entry.name)
+def test_a_key_that_is_not_built_is_refused_by_name(problems, entry):
+    key = example(entry.name)
+    over = {key: "true"}
+    assert any(problem.startswith(f"{key} is not supported") and entry.doc in problem for problem in problems(over))
+
+
+@pytest.mark.parametrize(("key", "value"), SINKS_DEFAULTS.items())
+def test_a_key_that_is_not_built_passes_when_it_asks_for_nothing(connector, key, value):
+    assert connector({key: value}).warnings == ()
+
+
+@pytest.mark.parametrize("entry", [key for key in KEYS if key.status is Status.NO_EFFECT], ids=lambda entry: entry.name)
+def test_a_key_without_effect_is_taken_with_the_reason(connector, entry):
+    key = example(entry.name)
+    value = {Kind.INT: "5", Kind.LONG: "5", Kind.BOOLEAN: "true"}.get(entry.kind, "x")
+    assert connector({key: value}).warnings == (f"{key} has no effect: {entry.doc}",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("iceberg.table", "iceberg.tables"),
+        ("iceberg.tables.auto-create", "iceberg.tables.auto-create-enabled"),
+        ("iceberg.control.commit.interval.ms", "iceberg.control.commit.interval-ms"),
+        ("iceberg.tables.upsert-mode", "iceberg.tables.upsert-mode-enabled"),
+        ("iceberg.kafak.linger.ms", "iceberg.kafka.linger.ms"),
+        ("iceberg.tables.partition-by", "iceberg.tables.default-partition-by"),
+        ("iceberg.catalgo.uri", "iceberg.catalog.uri"),
+        ("iceberg.table.rpc.pizzas.commit-brnch", "iceberg.table.rpc.pizzas.commit-branch"),
+        ("iceberg.tables.write-prop.write.metadata.metrics", "iceberg.tables.write-props.write.metadata.metrics"),
+        ("iceberg.tables.auto-create-props.", "iceberg.tables.auto-create-props.*"),
+        ("floe.max-record-per-run", "floe.max-records-per-run"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_nearest_known_one(problems, wrong, right):
+    assert problems({wrong: "x"}) == (f"unknown key {wrong!r}; the nearest known key is {right}",)
+
+
+@pytest.mark.parametrize("key", ["iceberg.", "floe.", "iceberg.zzz", "floe." + "x" * 100_000])
+def test_however_far_off_an_unknown_key_is_some_known_key_is_named(problems, key):
+    assert "the nearest known key is " in problems({key: "x"})[0]
+
+
+def test_a_key_of_somebody_else_is_taken_with_a_warning(connector):
+    (warning,) = connector({"confluent.license": "x"}).warnings
+    assert warning.startswith("'confluent.license' is no key of floe")
+
+
+def test_a_misspelt_key_of_connect_is_warned_of_with_the_right_one(connector):
+    assert connector({"task.max": "2"}).warnings[0].endswith("did you mean tasks.max?")
+    assert connector({"icebreg.catalog.uri": "2"}).warnings[0].endswith("did you mean iceberg.catalog.uri?")
+
+
+def test_thousands_of_unknown_keys_are_answered_in_time(problems):
+    assert len(problems({f"iceberg.zz{number}": "x" for number in range(3000)})) == 3000
+
+
+def test_tabulars_spelling_is_an_alias():
+    assert canonical("iceberg.table.write-props.a.b") == "iceberg.tables.write-props.a.b"
+    assert canonical("anything") == "anything"
+
+
+def test_nothing_is_near_enough_for_a_warning():
+    assert nearest("something.else.entirely", 0.85) is None

@@ -1,0 +1,321 @@
+import time
+
+import pytest
+
+from floe.config import ConfigError, PartitionTerm, parse_connector
+from floe.exceptions import Terminal
+
+
+def test_the_smallest_connector_takes_the_sinks_defaults(connector):
+    made = connector()
+    assert made.name == "pizzas"
+    assert made.topics == ("completed-pizzas",)
+    assert made.tables == ("rpc.pizzas",)
+    assert made.tasks_max == 1
+    assert (made.auto_create, made.evolve_schema) == (False, False)
+    assert (made.catalog_name, made.catalog_props) == ("iceberg", {"type": "sql"})
+    assert made.control_topic == "control-iceberg"
+    assert (made.commit_interval_ms, made.commit_timeout_ms) == (300_000, 30_000)
+    assert made.group_id == "connect-pizzas"
+    assert made.transactional_prefix == ""
+    assert made.commit_branch is None
+    assert made.partition_by == ()
+    assert (made.kafka_conn_id, made.spark_conn_id) == ("kafka_default", "spark_default")
+    assert made.max_records_per_run == 50_000_000
+    assert made.on_data_loss == "fail"
+    assert made.offset_reset == "earliest"
+    assert made.warnings == ()
+
+
+def test_both_shapes_give_the_same_connector(connector, document):
+    config = document(without=("name",))
+    assert parse_connector({"name": "pizzas", "config": config}) == connector()
+    assert parse_connector({"config": document()}) == connector()
+    assert parse_connector(config, default_name="pizzas") == connector()
+
+
+def test_a_name_in_the_document_goes_before_the_default_name(document):
+    assert parse_connector(document(), default_name="other").name == "pizzas"
+
+
+def test_a_name_that_differs_inside_and_outside_is_refused(document):
+    with pytest.raises(ConfigError, match="'a' outside and 'pizzas' inside"):
+        parse_connector({"name": "a", "config": document()})
+
+
+def test_the_same_name_inside_and_outside_is_fine(document):
+    assert parse_connector({"name": "pizzas", "config": document()}).name == "pizzas"
+
+
+def test_anything_else_beside_config_is_refused(document):
+    with pytest.raises(ConfigError, match="'tasks' stands beside config"):
+        parse_connector({"name": "pizzas", "config": document(), "tasks": []})
+
+
+@pytest.mark.parametrize("config", ["text", 1, None, []])
+def test_a_config_that_is_no_object_is_refused(config):
+    with pytest.raises(ConfigError, match="config must be an object"):
+        parse_connector({"name": "pizzas", "config": config})
+
+
+def test_a_connector_without_any_name_is_refused(document):
+    with pytest.raises(ConfigError, match="has no name"):
+        parse_connector(document(without=("name",)))
+
+
+def test_numbers_and_booleans_are_taken_as_well_as_strings(connector):
+    typed = connector({"tasks.max": 2, "iceberg.tables.auto-create-enabled": True})
+    texts = connector({"tasks.max": " 2 ", "iceberg.tables.auto-create-enabled": "TRUE"})
+    assert (typed.tasks_max, typed.auto_create) == (texts.tasks_max, texts.auto_create) == (2, True)
+    assert typed.properties["tasks.max"] == "2"
+    assert typed.properties["iceberg.tables.auto-create-enabled"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("value", "why"), [(None, "is null"), ([], "is an array"), ({"a": 1}, "is an object"), (b"x", "is a bytes")]
+)
+def test_a_value_that_is_no_scalar_is_refused_by_its_key(problems, value, why):
+    assert any(f"iceberg.catalog.uri {why}" in problem for problem in problems({"iceberg.catalog.uri": value}))
+
+
+@pytest.mark.parametrize(
+    ("over", "without", "message"),
+    [
+        ({}, ("iceberg.catalog.type",), "Must specify Iceberg catalog properties"),
+        ({"iceberg.tables.dynamic-enabled": "true"}, (), "Cannot specify both static and dynamic table names"),
+        (
+            {"iceberg.tables.dynamic-enabled": True},
+            ("iceberg.tables",),
+            "Must specify a route field if using dynamic table names",
+        ),
+        ({}, ("iceberg.tables",), "Must specify table name(s)"),
+        ({"iceberg.tables": " "}, (), "Must specify table name(s)"),
+        ({"iceberg.tables": "", "iceberg.tables.dynamic-enabled": "false"}, (), "Must specify table name(s)"),
+    ],
+)
+def test_the_sinks_cross_key_errors_come_first_and_word_for_word(problems, over, without, message):
+    assert problems(over, without)[0] == message
+
+
+@pytest.mark.parametrize("without", ["iceberg.catalog.type", "iceberg.tables"])
+def test_a_cross_key_error_alone_is_the_whole_message(document, without):
+    with pytest.raises(ConfigError) as caught:
+        parse_connector(document(without=(without,)))
+    assert str(caught.value).startswith("Must specify ")
+    assert "\n" not in str(caught.value)
+
+
+def test_dynamic_tables_with_a_route_field_are_refused_as_not_built(problems):
+    over = {"iceberg.tables.dynamic-enabled": "true", "iceberg.tables.route-field": "kind"}
+    found = problems(over, ("iceberg.tables",))
+    assert [problem.split()[0] for problem in found] == ["iceberg.tables.dynamic-enabled", "iceberg.tables.route-field"]
+
+
+def test_a_connector_with_several_tables_is_refused_for_now(problems):
+    assert "several tables of one connector are not supported yet" in problems({"iceberg.tables": "a.b, c.d"})[0]
+
+
+def test_missing_topics_are_named(problems):
+    assert problems(without=("topics",)) == (
+        "Must specify topics: name at least one topic in topics, several with commas",
+    )
+    assert problems({"topics": "  "})[0].startswith("Must specify topics")
+
+
+def test_a_topics_regex_is_refused_and_asks_for_the_names(problems):
+    (problem,) = problems({"topics.regex": "a.*"}, ("topics",))
+    assert problem.startswith("topics.regex is not supported") and "List the names in topics" in problem
+
+
+def test_topics_are_trimmed_and_keep_their_order(connector):
+    assert connector({"topics": " b , a "}).topics == ("b", "a")
+
+
+@pytest.mark.parametrize("topics", ["a,,b", "a,", ",", "a b", ".", "..", "a/b", "ä", "x" * 250])
+def test_an_illegal_topic_name_is_refused(problems, topics):
+    assert any("no legal topic name" in problem for problem in problems({"topics": topics}))
+
+
+def test_a_topic_named_twice_is_refused(problems):
+    assert problems({"topics": "a,b,a"}) == ("topics names 'a' twice: keep one",)
+
+
+def test_the_control_topic_cannot_be_read_as_a_source(problems):
+    assert "also one of topics" in problems({"topics": "a,control-iceberg"})[0]
+
+
+def test_all_problems_are_found_in_one_go(problems):
+    found = problems({"tasks.max": "many", "iceberg.catalgo.uri": "x", "name": "a b", "iceberg.tables.cdc-field": "op"})
+    assert len(found) == 4
+
+
+def test_an_error_of_several_problems_lists_them_under_its_source():
+    error = ConfigError("one", "two").located("a.json")
+    assert str(error) == "a.json: 2 errors\n  - one\n  - two"
+    assert isinstance(error, Terminal)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("tasks.max", "abc", "Invalid value abc for configuration tasks.max: Not a number of type INT"),
+        ("tasks.max", 1.5, "Invalid value 1.5 for configuration tasks.max: Not a number of type INT"),
+        ("tasks.max", "2147483648", "Invalid value 2147483648 for configuration tasks.max: Not a number of type INT"),
+        ("tasks.max", "0", "Invalid value 0 for configuration tasks.max: Value must be at least 1"),
+        (
+            "iceberg.control.commit.max-consecutive-failures",
+            0,
+            "Invalid value 0 for configuration iceberg.control.commit.max-consecutive-failures: "
+            "Value must be at least 1",
+        ),
+        (
+            "iceberg.tables.auto-create-enabled",
+            "maybe",
+            "Invalid value maybe for configuration iceberg.tables.auto-create-enabled: "
+            "Expected value to be either true or false",
+        ),
+        (
+            "iceberg.coordinator-executor-keep-alive-timeout-ms",
+            "x",
+            "Invalid value x for configuration iceberg.coordinator-executor-keep-alive-timeout-ms: "
+            "Not a number of type LONG",
+        ),
+        (
+            "floe.max-records-per-run",
+            "0",
+            "Invalid value 0 for configuration floe.max-records-per-run: Value must be at least 1, or -1 for no limit",
+        ),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_in_kafkas_words(problems, key, value, message):
+    assert problems({key: value}) == (message,)
+
+
+def test_an_interval_of_zero_is_refused_and_one_below_a_second_warned_of(connector, problems):
+    assert "at least 1" in problems({"iceberg.control.commit.interval-ms": 0})[0]
+    assert "by the second" in connector({"iceberg.control.commit.interval-ms": 10}).warnings[0]
+
+
+def test_a_limit_of_minus_one_is_no_limit(connector):
+    made = connector({"floe.max-records-per-run": -1})
+    assert made.max_records_per_run is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "org.apache.iceberg.connect.IcebergSinkConnector",
+        "io.tabular.iceberg.connect.IcebergSinkConnector",
+        "IcebergSinkConnector",
+        "IcebergSink",
+    ],
+)
+def test_the_sinks_class_is_taken_by_all_its_names(connector, name):
+    assert connector({"connector.class": name}).warnings == ()
+
+
+def test_another_connectors_class_is_refused(problems):
+    assert "connector.class 'FileStreamSink' is not supported" in problems({"connector.class": "FileStreamSink"})[0]
+
+
+@pytest.mark.parametrize("key", ["errors.tolerance", "floe.on-data-loss"])
+def test_a_choice_that_is_not_built_is_refused(problems, key):
+    assert problems({key: "all"})[0].startswith(f"{key} 'all' is not supported")
+
+
+def test_choices_that_are_built_pass(connector):
+    assert connector({"errors.tolerance": "none", "floe.on-data-loss": "fail"}).on_data_loss == "fail"
+
+
+def test_write_props_are_taken_in_apaches_and_tabulars_spelling(connector):
+    made = connector(
+        {
+            "iceberg.tables.write-props.write.target-file-size-bytes": 100,
+            "iceberg.table.write-props.write.parquet.compression-codec": "zstd",
+        }
+    )
+    assert made.write_props == {
+        "write.target-file-size-bytes": "100",
+        "write.parquet.compression-codec": "zstd",
+    }
+    assert made.warnings == ()
+
+
+def test_one_write_property_with_two_values_is_refused(problems):
+    over = {"iceberg.tables.write-props.a": "1", "iceberg.table.write-props.a": "2"}
+    assert "one setting with two values" in problems(over)[0]
+
+
+@pytest.mark.parametrize("prefix", ["iceberg.tables.write-props.", "iceberg.tables.auto-create-props."])
+def test_a_file_format_other_than_parquet_is_refused(problems, prefix):
+    assert "floe writes parquet only" in problems({f"{prefix}write.format.default": "orc"})[0]
+
+
+def test_table_properties_lose_their_prefix(connector):
+    assert connector({"iceberg.tables.auto-create-props.format-version": 2}).auto_create_props == {
+        "format-version": "2"
+    }
+
+
+def test_a_commit_branch_is_taken_and_main_is_none(connector, problems):
+    key = "iceberg.tables.default-commit-branch"
+    assert connector({key: "audit"}).commit_branch == "audit"
+    assert connector({key: "main"}).commit_branch is None
+    assert "must not be empty" in problems({key: ""})[0]
+
+
+def test_the_partitioning_is_parsed(connector, problems):
+    key = "iceberg.tables.default-partition-by"
+    assert connector({key: "store, bucket(id, 16)"}).partition_by == (
+        PartitionTerm("identity", "store"),
+        PartitionTerm("bucket", "id", 16),
+    )
+    assert problems({key: "week(ts)"})[0].startswith(f"{key}: unknown transform 'week'")
+
+
+def test_names_of_groups_prefixes_and_connections_are_taken(connector):
+    made = connector(
+        {
+            "iceberg.connect.group-id": "connect-other",
+            "iceberg.coordinator.transactional.prefix": "team-",
+            "floe.kafka.conn-id": "k",
+            "floe.spark.conn-id": "s",
+        }
+    )
+    assert (made.group_id, made.transactional_prefix) == ("connect-other", "team-")
+    assert (made.kafka_conn_id, made.spark_conn_id) == ("k", "s")
+
+
+@pytest.mark.parametrize("key", ["iceberg.connect.group-id", "floe.kafka.conn-id", "iceberg.catalog"])
+@pytest.mark.parametrize("value", ["", "a\nb", "a\x00"])
+def test_a_name_that_is_empty_or_has_control_characters_is_refused(problems, key, value):
+    assert any(problem.startswith(key) for problem in problems({key: value}))
+
+
+def test_a_reference_to_a_config_provider_is_refused(problems):
+    (problem,) = problems({"iceberg.catalog.token": "${file:/etc/x:token}"})
+    assert problem.startswith("iceberg.catalog.token refers to a config provider")
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"iceberg.catalog.uri": "://" * 300_000},
+        {"iceberg.catalog.x": "${" * 400_000},
+        {"iceberg.catalog.x": "${a:" * 200_000},
+        {"iceberg.catalog.x": "pass" * 200_000},
+        {"iceberg.table." + "write-props." * 70_000: "x"},
+        {"iceberg.tables.default-partition-by": "(" * 20_000 + "," * 20_000},
+        {"iceberg.tables": ".a" * 300_000},
+        {"topics": ",".join(f"t{number}" for number in range(50_000))},
+        {"name": "n" * 1_000_000},
+    ],
+    ids=["uri", "open", "provider", "pass", "key", "partition", "table", "topics", "name"],
+)
+def test_the_longest_values_that_a_file_can_hold_are_judged_in_time(document, over):
+    begin = time.monotonic()
+    try:
+        repr(parse_connector(document(over)).frozen())
+    except ConfigError as error:
+        assert len(str(error)) < 10_000_000
+    assert time.monotonic() - begin < 10

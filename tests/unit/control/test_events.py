@@ -1,0 +1,17 @@
+"""The events as values."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from floe.control.events import PartitionFieldType
+
+
+def test_a_type_is_the_same_with_and_without_blanks() -> None:
+    assert PartitionFieldType(1000, "p", "decimal(9, 2)") == PartitionFieldType(1000, "p", "decimal(9,2)")
+
+
+def test_the_events_are_had_without_the_libraries_that_carry_them() -> None:
+    code = "import sys, floe.control.events; sys.exit(bool({'fastavro', 'pyiceberg', 'pyarrow'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}"], check=True)

@@ -1,0 +1,414 @@
+"""The columnar path has the result of the exact path, whatever the records are."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyiceberg.schema import Schema, assign_fresh_schema_ids
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from floe_job.decode import Decoded, JsonDecoder
+from floe_job.decode.carriers import NotExact
+
+NAMES = ["a", "b", "c", "q.b", "Ä", "element", "a b"]
+
+primitives = st.sampled_from(
+    [
+        BooleanType(),
+        IntegerType(),
+        LongType(),
+        FloatType(),
+        DoubleType(),
+        StringType(),
+        DateType(),
+        TimeType(),
+        TimestampType(),
+        TimestamptzType(),
+        DecimalType(9, 2),
+        DecimalType(38, 10),
+        UUIDType(),
+        BinaryType(),
+        FixedType(2),
+    ]
+)
+
+
+def structs(types: st.SearchStrategy[IcebergType]) -> st.SearchStrategy[StructType]:
+    field = st.tuples(st.sampled_from(NAMES), types, st.booleans())
+    return st.lists(field, min_size=1, max_size=4, unique_by=lambda drawn: drawn[0]).map(
+        lambda fields: StructType(
+            *(
+                NestedField(100 + i, name, of, required=required and i == 1)
+                for i, (name, of, required) in enumerate(fields)
+            )
+        )
+    )
+
+
+types = st.recursive(
+    primitives,
+    lambda inner: st.one_of(
+        structs(inner),
+        st.builds(lambda of, required: ListType(100, of, element_required=required), inner, st.booleans()),
+        inner.map(lambda of: MapType(100, StringType(), 101, of, value_required=False)),
+    ),
+    max_leaves=4,
+)
+schemas = structs(types).map(lambda struct: assign_fresh_schema_ids(Schema(*struct.fields)))
+
+numbers = (
+    st.sampled_from(
+        [
+            "0",
+            "-0",
+            "1",
+            "-1",
+            "12",
+            "2.0",
+            "2.5",
+            "-0.0",
+            "1e3",
+            "1E3",
+            "1e400",
+            "-1e400",
+            "1e-400",
+            "1e39",
+            "3.4028235e38",
+            "3.4028236e38",
+            "0.1",
+            "123.455",
+            "16777217",
+            "2147483647",
+            "2147483648",
+            "-2147483649",
+            "9007199254740993",
+            "9223372036854775807",
+            "9223372036854775808",
+            "-9223372036854775809",
+            "12345678901234567890",
+            "1.7976931348623159e308",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "0x10",
+            "1700000000000",
+            "19723",
+            "12.345678901234567890123",
+            "1e38",
+            "99999999.99",
+            "-0.005",
+        ]
+    )
+    | st.just("1" * 400)
+    | st.just("1" * 5000)
+    | st.floats(allow_nan=False, allow_infinity=False).map(repr)
+    | st.integers(-(2**65), 2**65).map(str)
+)
+strings = (
+    st.sampled_from(
+        [
+            '""',
+            '"x"',
+            '"é"',
+            '"\\u00e9"',
+            '"\\ud83d\\ude00"',
+            '"\\ud83d"',
+            '"\\ude00"',
+            '"\\u0000"',
+            '"\\n"',
+            '"a\tb"',
+            '"\x00"',
+            '"true"',
+            '"TRUE"',
+            '"yes"',
+            '"12"',
+            '" 5"',
+            '"+7"',
+            '"-0"',
+            '"1.5"',
+            '"1e3"',
+            '"1e-3"',
+            '"NaN"',
+            '"1.5d"',
+            '"12.345"',
+            '".5"',
+            '"5."',
+            '"1_0"',
+            '"0x1"',
+            '"2024-01-02"',
+            '"2024-02-30"',
+            '"0000-01-01"',
+            '"9999-12-31"',
+            '"10000-01-01"',
+            '"20240102"',
+            '"0001-01-01"',
+            '"2024-01-02T03:04"',
+            '"2024-01-02T03:04:05"',
+            '"2024-01-02 03:04:05"',
+            '"2024-01-02T03:04:05Z"',
+            '"2024-01-02T03:04:05.1Z"',
+            '"2024-01-02T03:04:05.123456789Z"',
+            '"2024-01-02T03:04:05+08:00"',
+            '"2024-01-02T03:04:05-0830"',
+            '"2024-01-02T03:04+08"',
+            '"2024-01-02T03:04:05+18:30"',
+            '"2024-01-02T24:00:00"',
+            '"2024-01-02T23:59:60"',
+            '"0001-01-01T00:00:00+10:00"',
+            '"9999-12-31T23:59:59.999999-10:00"',
+            '"2024-01-02T03"',
+            '"2024-01-02t03:04:05"',
+            '"2024-01-02T03:04:05z"',
+            '"03:04"',
+            '"03:04:05.123456789"',
+            '"25:00"',
+            '"f79c3e09-677c-4bbd-a479-3f349cb785e7"',
+            '"F79C3E09677C4BBDA4793F349CB785E7"',
+            '"aGk="',
+            '"aGk"',
+            '"a-_="',
+            '"aGkh"',
+            '"{}"',
+            '"}\\n{"',
+            '"NaN,"',
+            '", Infinity ,"',
+        ]
+    )
+    | st.text(max_size=5).map(json.dumps)
+    | st.text(max_size=5).map(lambda s: json.dumps(s, ensure_ascii=False))
+    | st.datetimes().map(lambda d: json.dumps(d.isoformat()))
+)
+scalars = st.one_of(st.sampled_from(["null", "true", "false"]), numbers, strings)
+names = st.one_of(
+    st.sampled_from(NAMES), st.sampled_from(["z", "y", "Z", "\\u0061", "a\\u002eb", "", "n" * 300, "a.b"])
+)
+
+
+def objects(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    entries = st.lists(st.tuples(names, values), max_size=4)
+    return entries.map(lambda drawn: "{" + ",".join(f'"{name}":{value}' for name, value in drawn) + "}")
+
+
+values = st.recursive(
+    scalars,
+    lambda inner: objects(inner) | st.lists(inner, max_size=3).map(lambda drawn: "[" + ",".join(drawn) + "]"),
+    max_leaves=6,
+)
+wild_records = objects(values).map(lambda text: text.encode("utf-8", "surrogatepass"))
+hostile_records = st.sampled_from(
+    [
+        b"",
+        b" ",
+        b"null",
+        b"5",
+        b'"x"',
+        b"[1]",
+        b"[{}]",
+        b"{",
+        b"}",
+        b"{}",
+        b" {} ",
+        b"{}{}",
+        b"{}\n{}",
+        b"{} {}",
+        b'{"a":1}}',
+        b'{{"a":1}',
+        b'{"a":1,}',
+        b'{"a":1 "b":2}',
+        b"{'a':1}",
+        b'{"a":{"b":1}',
+        b'{"c":2}}',
+        b'{"a":"}',
+        b'{":"b"}',
+        b'{"a":[{}',
+        b"{}]}",
+        b'{"a":1}\n',
+        b'{\n"a":\n1}',
+        b'{"a":"x\ny"}',
+        b'{"a":"\xff"}',
+        b'{"z":"\xff"}',
+        b'{"\xff":1}',
+        b"\xef\xbb\xbf{}",
+        b'\xef\xbb\xbf{"a":1}',
+        b"{\xef\xbb\xbf}",
+        b'{"a":"\xed\xa0\x80"}',
+        b"\x00",
+        b'{"a":1}\x00',
+        b'{"a":1}//x',
+        b'/**/{"a":1}',
+        b'{"z":NaN}',
+        b'{"z":[1,-Infinity]}',
+        b'{"a":"NaN,"}',
+        b'{"z":Inf}',
+        b'{"a":tru}',
+        b'{"a":nul}',
+        b'{"a":1}\r',
+        b"{\r\n}",
+        b'{"z":' + b"[" * 100 + b"]" * 100 + b"}",
+        b'{"a":' * 70 + b"1" + b"}" * 70,
+        b'{"a":"' + b"[" * 200 + b'"}',
+        b'{"z":' + b"[" * 100_000,
+        b'{"a":[' * 64,
+        '{"a":"\u00a0"}'.encode(),
+        b'{"a":1,"a":null}',
+        b'{"a":null,"a":1}',
+        b'{"a":{"b":1,"b":2}}',
+        b'{"a":[1],"a":"x"}',
+        b'{"\\u0061":1,"a":2}',
+    ]
+)
+records = st.one_of(wild_records, wild_records, wild_records, hostile_records)
+
+
+def fitting(of: IcebergType) -> st.SearchStrategy[str]:
+    """Values that mostly fit a column, so that the columnar path gets somewhere."""
+    fits: dict[type, st.SearchStrategy[str]] = {
+        BooleanType: st.sampled_from(["true", "false"]),
+        IntegerType: st.integers(-(2**31), 2**31 - 1).map(str),
+        LongType: st.integers(-(2**63), 2**63 - 1).map(str),
+        FloatType: st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr)
+        | st.floats(-1e38, 1e38).map(repr),
+        DoubleType: st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.integers(-(2**70), 2**70).map(str),
+        StringType: st.text(max_size=8).map(json.dumps),
+        DateType: st.dates().map(lambda d: f'"{d.isoformat()}"'),
+        TimeType: st.times().map(lambda t: f'"{t.isoformat()}"'),
+        DecimalType: st.decimals(-(10**6), 10**6, places=2).map(str),
+        UUIDType: st.uuids().map(lambda u: f'"{u}"'),
+        BinaryType: st.just('"aGk="'),
+        FixedType: st.just('"aGk="'),
+    }
+    if isinstance(of, StructType):
+        return fitting_object(of)
+    if isinstance(of, ListType):
+        return st.lists(fitting(of.element_type), max_size=3).map(lambda drawn: "[" + ",".join(drawn) + "]")
+    if isinstance(of, MapType):
+        return fitting(of.value_type).map(lambda value: f'{{"k":{value}}}')
+    if isinstance(of, TimestampType | TimestamptzType):
+        zones = st.sampled_from(["", "Z", "+01:00", "-0930"])
+        return st.tuples(st.datetimes(), zones).map(lambda drawn: f'"{drawn[0].isoformat()}{drawn[1]}"')
+    return fits[type(of)]
+
+
+@st.composite
+def fitting_object(draw: st.DrawFn, of: StructType) -> str:
+    entries = [
+        f"{json.dumps(field.name)}:{draw(fitting(field.field_type))}" for field in of.fields if draw(st.integers(0, 9))
+    ]
+    if not draw(st.integers(0, 5)):
+        entries.append(f'"extra":{draw(st.sampled_from(["null", "[]", "1", "1.5", "[[]]"]))}')
+    return "{" + ",".join(entries) + "}"
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[Schema, list[bytes]]:
+    schema = draw(schemas)
+    good = fitting_object(schema.as_struct()).map(str.encode)
+    kind = draw(st.sampled_from(["good", "mixed", "wild"]))
+    record = {"good": good, "mixed": st.one_of(good, good, good, records), "wild": records}[kind]
+    return schema, draw(st.lists(record, max_size=12))
+
+
+class ExactDecoder(JsonDecoder):
+    """Refuses the columnar path, so that every record takes the exact one."""
+
+    def decode(self, values: Any) -> Decoded:
+        class Never:
+            def read(self, values: object) -> pa.StructArray:
+                raise NotExact
+
+        self._columnar_reader = Never  # type: ignore[method-assign, assignment]
+        self._columnar = Never()  # type: ignore[assignment]
+        return super().decode(values)
+
+
+def bits(value: Any) -> Any:
+    """Make NaN equal to itself and 0.0 different from -0.0."""
+    if isinstance(value, float):
+        return struct.pack(">d", value) if not math.isnan(value) else "NaN"
+    if isinstance(value, dict):
+        return {name: bits(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [bits(entry) for entry in value]
+    return value
+
+
+def assert_same(schema: Schema | None, values: list[bytes], *, evolve: bool) -> tuple[Decoded, JsonDecoder]:
+    decoder = JsonDecoder(schema, evolve=evolve, create=schema is None)
+    exact = ExactDecoder(schema, evolve=evolve, create=schema is None)
+    one, other = decoder.decode(values), exact.decode(values)
+    assert one.rejected == other.rejected
+    assert list(decoder.needs.columns.items()) == list(exact.needs.columns.items())
+    if one.table is None or other.table is None:
+        assert one.table is other.table is None
+    else:
+        one.table.validate(full=True)
+        assert one.table.schema.equals(other.table.schema, check_metadata=True)
+        assert bits(one.table.to_pylist()) == bits(other.table.to_pylist())
+    return one, decoder
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("floe_job.decode.decoder.SMALLEST_CHUNK", 1)
+
+
+thorough = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], derandomize=False
+)
+
+
+@thorough
+@given(batches(), st.booleans())
+def test_both_paths_give_the_same_rows_rejections_and_needs(batch: tuple[Schema, list[bytes]], evolve: bool) -> None:
+    schema, values = batch
+    assert_same(schema, values, evolve=evolve)
+
+
+@thorough
+@given(st.lists(records, max_size=10))
+def test_both_paths_infer_the_same_new_table(values: list[bytes]) -> None:
+    assert_same(None, values, evolve=True)
+
+
+@thorough
+@given(batches())
+def test_a_table_with_the_needed_columns_needs_nothing_more(batch: tuple[Schema, list[bytes]]) -> None:
+    _, values = batch
+    decoder = JsonDecoder(None, evolve=True, create=True)
+    first = decoder.decode(values)
+    if decoder.needs:
+        again = JsonDecoder(decoder.needs.new_schema(), evolve=True, create=False)
+        second = again.decode(values)
+        # A record that was rejected for a type that later widened may be a row by now, with needs of its own.
+        assert not again.needs or len(second.rejected) < len(first.rejected)

@@ -1,0 +1,50 @@
+"""Settings come from one environment variable each, and errors name it."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from stack.exceptions import PortTaken, StackError
+from stack.settings import REPOSITORY, Settings, free_port, require_free
+
+
+def test_without_variables_the_defaults_hold() -> None:
+    settings = Settings.read({})
+    assert settings.state == REPOSITORY / ".floe"
+    assert settings.jars == REPOSITORY / ".floe" / "jars"
+    assert settings.dags == REPOSITORY / "dags"
+    assert (settings.kafka_port, settings.controller_port, settings.airflow_port) == (9092, 9093, 8080)
+
+
+def test_an_empty_variable_is_as_good_as_none() -> None:
+    assert Settings.read({"KAFKA_PORT": "", "FLOE_STATE": ""}) == Settings.read({})
+
+
+def test_each_variable_changes_what_it_names(tmp_path: Path) -> None:
+    settings = Settings.read({"FLOE_STATE": str(tmp_path), "KAFKA_PORT": "19092", "AIRFLOW_PORT": "18080"})
+    assert settings.bootstrap == "127.0.0.1:19092"
+    assert settings.airflow_port == 18080
+    assert settings.catalog_uri == f"sqlite:///{tmp_path}/catalog.db"
+    assert settings.warehouse == tmp_path / "warehouse"
+
+
+@pytest.mark.parametrize("text", ["x", "0", "65536", "-1", "9092 "])
+def test_a_port_that_is_none_is_refused_by_name(text: str) -> None:
+    with pytest.raises(StackError, match=r"AIRFLOW_PORT=.* is not a port"):
+        Settings.read({"AIRFLOW_PORT": text})
+
+
+def test_a_port_in_use_is_named_with_the_variable_that_changes_it() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(PortTaken, match=rf"port {port} is in use .* set KAFKA_PORT"):
+            require_free(port, "KAFKA_PORT")
+
+
+def test_a_free_port_passes() -> None:
+    require_free(free_port(), "KAFKA_PORT")
