@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from airflow.sdk import get_parsing_context
+
 from floe.config import connectors_folder, load_connectors
 from floe.operators.sink import dag_of
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from floe.exceptions import FloeError, Terminal
-
 from floe_job.order import Order, Outcome
 from floe_job.slice_writer import SliceWriter
 from floe_job.spark import run_on
@@ -35,6 +34,8 @@ def main(argv: list[str]) -> int:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()
+    spark.sparkContext.setLogLevel("WARN")
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     try:
         outcome = Outcome(announced=write_files(spark, order))
     except FloeError as error:

@@ -20,7 +20,7 @@ from stack.settings import AIRFLOW_PORT, LOOPBACK, require_free
 USER = "admin"
 PASSWORDS = "simple_auth_manager_passwords.json.generated"
 READY_WITHIN = 180.0
-STOPPED_WITHIN = 15.0
+STOPPED_WITHIN = 10.0  # then SIGTERM: a triggerer that was starting may have missed the first one
 _COMPONENTS = 3  # of scheduler, DAG processor, API server and triggerer; seen together, they have all been started
 
 # The log servers of scheduler and triggerer listen on all interfaces, and nobody needs them where the API server

@@ -64,12 +64,16 @@ def move(local: Local) -> None:
 def show(local: Local, expected: int) -> None:
     """Print the table's first rows, its count and its snapshots; raises RunFailed if the count is another."""
     from pyiceberg.catalog import load_catalog
+    from pyiceberg.exceptions import NoSuchTableError
 
     settings = local.settings
     catalog = load_catalog(CATALOG, type="sql", uri=settings.catalog_uri, warehouse=settings.warehouse.as_uri())
     try:
         table = catalog.load_table(TABLE)
         count = _print_table(table)
+    except NoSuchTableError as error:
+        message = f"the run succeeded, but there is no table {TABLE!r} in {settings.catalog_uri}"
+        raise RunFailed(message) from error
     finally:
         catalog.close()
     if count != expected:

@@ -99,8 +99,8 @@ def stop(process: Process, signum: signal.Signals, patience: float) -> list[Proc
     gone = not kin
     if alive(process):
         send(process, signum)
-        wait_until(lambda: not alive(process), patience)
-        gone = wait_until(lambda: not _left(kin, process), _ORPHANS_END_WITHIN)
+        ended = wait_until(lambda: not alive(process), patience)
+        gone = ended and wait_until(lambda: not _left(kin, process), _ORPHANS_END_WITHIN)
     if not gone:
         for one in _left(kin, process):
             send(one, signal.SIGTERM)

@@ -5,8 +5,6 @@ once where a fresh worker would import for seconds.
 """
 
 import confluent_kafka  # noqa: F401
-import pyarrow.json
-import pyarrow.parquet
 import pyiceberg.io.pyarrow  # noqa: F401
 from pyspark.daemon import manager
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from floe.offsets.ranges import OffsetRange
-
 from floe_job.task import Piece
 
 SMALLEST_PIECE = 20_000

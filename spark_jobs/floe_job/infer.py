@@ -92,6 +92,22 @@ def merge(first: Proposal, later: Proposal | None) -> Proposal:
     return first
 
 
+def extend(proposal: Proposal, value: Any) -> Proposal:
+    """Widen a proposal by one more value of its column, looking into lists that begin with an empty element too."""
+    if isinstance(proposal, StructOf) and isinstance(value, dict):
+        fields: dict[str, Proposal | None] = dict(proposal.fields)
+        for name, entry in value.items():
+            known = fields.get(name)
+            fields[name] = infer(entry) if known is None else extend(known, entry)
+        return StructOf(tuple((name, field) for name, field in fields.items() if field is not None))
+    if isinstance(proposal, ListOf) and isinstance(value, list):
+        element = proposal.element
+        for entry in value:
+            element = extend(element, entry)
+        return ListOf(element)
+    return merge(proposal, infer(value))
+
+
 def count(proposal: Proposal) -> int:
     """Count the columns a proposal brings, nested ones included."""
     if isinstance(proposal, ListOf):

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import confluent_kafka as ck
-from floe.offsets.ranges import OffsetRange
 
+from floe.offsets.ranges import OffsetRange
 from floe_job.exceptions import RangeLost, RangeStalled, ReadFailed
 
 BATCH_RECORDS = 50_000
@@ -60,7 +60,8 @@ class RangeReader:
                 raise RangeStalled(_stall_message(r, position, self._stall_seconds))
             good = [m for m in messages if m.error() is None]
             if len(good) < len(messages):
-                ended = any([_ends(r, m) for m in messages if m.error() is not None])
+                ends = [_ends(r, m) for m in messages if m.error() is not None]
+                ended = any(ends)
             if good:
                 heard = time.monotonic()
                 if (good[-1].offset() or 0) >= r.end - 1:

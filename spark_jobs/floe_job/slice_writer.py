@@ -4,6 +4,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
 from floe.catalogs.catalog import Tables
 from floe.commit.table import ledger_of
 from floe.config import Connector
@@ -17,9 +20,6 @@ from floe.offsets.intervals import Intervals
 from floe.offsets.plan import Plan, Slice
 from floe.offsets.ranges import OffsetRange
 from floe.offsets.routing import MAIN_BRANCH, route_hash
-from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.table import Table
-
 from floe_job.divide import divide
 from floe_job.exceptions import BadRecords, JobFailed, JobRefused, RangeLost
 from floe_job.needs import SchemaNeeds

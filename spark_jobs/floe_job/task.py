@@ -5,15 +5,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyiceberg.io import FileIO
+from pyiceberg.table.metadata import TableMetadata
+
 from floe.control.announcement import SpecFiles
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.exceptions import FloeError, Terminal
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
 from floe.offsets.ranges import OffsetRange
-from pyiceberg.io import FileIO
-from pyiceberg.table.metadata import TableMetadata
-
 from floe_job.decode import Decoded, JsonDecoder, Rejected
 from floe_job.exceptions import BadRecords, WriteFailed
 from floe_job.needs import SchemaNeeds

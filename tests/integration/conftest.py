@@ -5,10 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from pipeline import MakePipeline, Pipeline
 
 from stack.broker import Broker
 from stack.settings import free_port
@@ -51,3 +53,14 @@ def topic(admin: AdminClient) -> Callable[..., str]:
         return unique
 
     return create
+
+
+@pytest.fixture
+def pipeline(broker: Broker, topic: Callable[..., str], tmp_path: Path) -> MakePipeline:
+    """A factory: `pipeline(partitions=1, **{key: value})` makes a topic and a connector on it."""
+
+    def make(partitions: int = 1, **more: Any) -> Pipeline:
+        name = more.pop("topic", None) or topic(partitions)
+        return Pipeline.make(broker.bootstrap, name, tmp_path, **more)
+
+    return make

@@ -1,10 +1,9 @@
 """What floe adds to the sink's events, in Kafka record headers, where the Java sink does not look.
 
-| on             | headers                                                                                            |
-|----------------|----------------------------------------------------------------------------------------------------|
-| every event    | ``floe-v``, ``floe-slice`` (plan id/index), ``floe-kind``                                           |
-| `DataWritten`  | ``floe-part`` (``i/n``), ``floe-net``, ``floe-route``, ``floe-branch``, ``floe-spec-id``, ``floe-schema-id`` |
-| `DataComplete` | ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``                                   |
+* on every event: ``floe-v``, ``floe-slice`` (plan id/index), ``floe-kind``
+* on ``DataWritten``: ``floe-part`` (``i/n``), ``floe-net``, ``floe-route``, ``floe-branch``, ``floe-spec-id``,
+  ``floe-schema-id``
+* on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``
 """
 
 import json

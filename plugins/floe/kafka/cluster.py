@@ -1,7 +1,7 @@
 """What the brokers know: topics, log starts, last stable offsets, groups. Admin calls only, nothing is consumed."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,6 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from floe.kafka.exceptions import (
     ControlTopicUnusable,
     GroupInUse,
+    KafkaError,
     KafkaMisconfigured,
     KafkaUnreachable,
     PositionsUnstable,
@@ -61,22 +62,24 @@ class Cluster:
 
     def cluster_id(self) -> str:
         """Return the cluster's id, as the brokers know it."""
-        description = self._answer(self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT))
+        description = self._ask(lambda: self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT))
         return str(description.cluster_id)
 
     def topics(self, names: Sequence[str]) -> dict[str, TopicFacts]:
         """Describe topics; those that do not exist are left out. Raises KafkaUnreachable."""
         if not names:
             return {}
-        futures = self._admin.describe_topics(ck.TopicCollection(list(names)), request_timeout=REQUEST_TIMEOUT)
         found = {}
-        for name, future in futures.items():
+        for name in names:
             try:
-                facts = self._answer(future)
+                facts = self._ask(lambda name=name: self._describe(name))  # type: ignore[misc]
             except TopicMissing:
                 continue
             found[name] = TopicFacts(str(facts.topic_id), tuple(sorted(p.id for p in facts.partitions)))
         return found
+
+    def _describe(self, name: str) -> "Future[Any]":
+        return self._admin.describe_topics(ck.TopicCollection([name]), request_timeout=REQUEST_TIMEOUT)[name]
 
     def logs(self, names: Sequence[str]) -> tuple[PartitionLog, ...]:
         """Return log start and last stable offset of every partition of the topics, sorted by topic and partition.
@@ -107,18 +110,14 @@ class Cluster:
         asked = {ck.TopicPartition(tp.topic, tp.partition): spec for tp in tps}
         if not asked:
             return {}
-        deadline = time.monotonic() + REQUEST_TIMEOUT
-        while True:
-            try:
-                answers = self._admin.list_offsets(
-                    asked, isolation_level=ck.IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_TIMEOUT
-                )
-                return {TopicPartition(t.topic, t.partition): self._answer(f).offset for t, f in answers.items()}
-            except KafkaUnreachable:
-                # a partition that was just created has no leader for some milliseconds
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
+
+        def request() -> "Future[dict[TopicPartition, int]]":
+            answers = self._admin.list_offsets(
+                asked, isolation_level=ck.IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_TIMEOUT
+            )
+            return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
+
+        return self._ask(request)
 
     def ensure_control_topic(self, name: str) -> TopicFacts:
         """Return the control topic, created with the broker's defaults if it is missing and may be created.
@@ -129,7 +128,7 @@ class Cluster:
         if facts is None:
             facts = self._create_control_topic(name)
         resource = ConfigResource(ResourceType.TOPIC, name)
-        config = self._answer(self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
+        config = self._ask(lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
         policy = str(config["cleanup.policy"].value)
         if "compact" in policy:
             msg = (
@@ -161,8 +160,9 @@ class Cluster:
 
     def refuse_members(self, group_id: str) -> None:
         """Raise GroupInUse when the group has members: a transactional commit of positions would not notice them."""
-        answers = self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)
-        group = self._answer(answers[group_id])
+        group = self._ask(
+            lambda: self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
+        )
         if group.members:
             who = ", ".join(sorted({f"{m.client_id}@{m.host}" for m in group.members})[:3])
             msg = (
@@ -180,11 +180,7 @@ class Cluster:
         wanted = None if tps is None else [ck.TopicPartition(tp.topic, tp.partition) for tp in tps]
         deadline = time.monotonic() + TRANSACTION_TIMEOUT + REQUEST_TIMEOUT
         while True:
-            request = ck.ConsumerGroupTopicPartitions(group_id, wanted)
-            answers = self._admin.list_consumer_group_offsets(
-                [request], require_stable=True, request_timeout=REQUEST_TIMEOUT
-            )
-            found = self._answer(answers[group_id]).topic_partitions
+            found = self._ask(lambda: self._list_positions(group_id, wanted)).topic_partitions
             unstable = [t for t in found if t.error is not None]
             if not unstable:
                 return {
@@ -201,22 +197,56 @@ class Cluster:
                 raise PositionsUnstable(msg)
             time.sleep(0.02)
 
-    def _answer(self, future: "Future[T]") -> T:
-        try:
-            return future.result(REQUEST_TIMEOUT * 2)
-        except ck.KafkaException as error:
-            reason: ck.KafkaError = error.args[0]
-            if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise TopicMissing(reason.str()) from error
-            if reason.code() in _NOT_ALLOWED:
-                msg = f"{self._brokers} refuses: {reason.str()} ({reason.name()}); check {self._origin} and the ACLs"
-                raise KafkaMisconfigured(msg) from error
-            msg = (
-                f"Kafka at {self._brokers} did not answer: {reason.str()} ({reason.name()}). Is the broker up? "
-                f"The address comes from {self._origin}."
-            )
-            raise KafkaUnreachable(msg) from error
+    def _list_positions(self, group_id: str, wanted: list[ck.TopicPartition] | None) -> "Future[Any]":
+        request = ck.ConsumerGroupTopicPartitions(group_id, wanted)
+        return self._admin.list_consumer_group_offsets([request], require_stable=True, request_timeout=REQUEST_TIMEOUT)[
+            group_id
+        ]
 
+    def _ask(self, request: Callable[[], "Future[T]"]) -> T:
+        """Send a request, again while the cluster settles, and return the answer or raise floe's error."""
+        deadline = time.monotonic() + REQUEST_TIMEOUT
+        while True:
+            try:
+                return request().result(REQUEST_TIMEOUT * 2)
+            except ck.KafkaException as error:
+                reason: ck.KafkaError = error.args[0]
+                if reason.code() not in _SETTLING or time.monotonic() > deadline:
+                    raise self._told(reason) from error
+            time.sleep(0.1)
+
+    def _told(self, reason: ck.KafkaError) -> KafkaError:
+        if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return TopicMissing(reason.str())
+        if reason.code() in _NOT_ALLOWED:
+            return KafkaMisconfigured(
+                f"{self._brokers} refuses: {reason.str()} ({reason.name()}); check {self._origin} and the ACLs"
+            )
+        return KafkaUnreachable(
+            f"Kafka at {self._brokers} did not answer: {reason.str()} ({reason.name()}). Is the broker up? "
+            f"The address comes from {self._origin}."
+        )
+
+
+def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":
+    """Join the futures of one request into one; the first error is the error of all."""
+    joined: Future[dict[TopicPartition, int]] = Future()
+    try:
+        joined.set_result({tp: future.result(REQUEST_TIMEOUT * 2).offset for tp, future in futures.items()})
+    except ck.KafkaException as error:
+        joined.set_exception(error)
+    return joined
+
+
+_SETTLING = {
+    ck.KafkaError.NOT_COORDINATOR,
+    ck.KafkaError.COORDINATOR_NOT_AVAILABLE,
+    ck.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    ck.KafkaError.LEADER_NOT_AVAILABLE,
+    ck.KafkaError.NOT_LEADER_FOR_PARTITION,
+    ck.KafkaError._UNKNOWN_PARTITION,
+}
+"""Answers of a cluster that is starting, or of a partition that was just created."""
 
 _NOT_ALLOWED = {
     ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,

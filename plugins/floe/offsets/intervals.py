@@ -33,9 +33,6 @@ class Intervals:
     def __bool__(self) -> bool:
         return bool(self.spans)
 
-    def __len__(self) -> int:
-        return sum(end - start for start, end in self.spans)
-
     def __or__(self, other: "Intervals") -> "Intervals":
         return Intervals.of((*self.spans, *other.spans))
 
@@ -60,6 +57,11 @@ class Intervals:
             if start < end:
                 left.append((start, end))
         return Intervals.of(left)
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets are in this set. Not its length: ``list`` would set aside room for as many spans."""
+        return sum(end - start for start, end in self.spans)
 
     def has(self, offset: int) -> bool:
         """Say whether one offset is in this set."""

@@ -157,7 +157,9 @@ def write_properties(name: str, ledger: Ledger) -> dict[str, str]:
 
 def stale_properties(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Return the pieces of an older, longer ledger that ``after`` no longer uses."""
-    return sorted(key for key in before if key.startswith(f"{name}/") and key not in after)
+    # digits only: the ledger of a branch "audit/x" begins like a piece of that of "audit"
+    pieces = (key for key in before if key.startswith(f"{name}/") and key[len(name) + 1 :].isdecimal())
+    return sorted(key for key in pieces if key not in after)
 
 
 def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:
@@ -174,7 +176,7 @@ def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:
             msg = f"table property {name!r} has ledger format {fields.get('floe')!r}, this floe reads {FORMAT}"
             raise LedgerUnreadable(msg)
         return _from_json(fields)
-    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error) as error:
         msg = (
             f"table property {name!r} is not a ledger of floe ({error}): it was changed by hand. Set it back to the "
             "value it had (the table's metadata log keeps older versions); nothing is written meanwhile"
@@ -206,7 +208,9 @@ def _from_json(fields: Mapping[str, Any]) -> Ledger:
     for topic, topic_id, partition, held, live_end, position in fields["logs"]:
         spans = {str(route): Intervals.of(spans) for route, spans in held.items()}
         copy = None if position is None else (int(position[0]), str(position[1]))
-        holdings[LogId(str(topic), str(topic_id), int(partition))] = Holding(spans, live_end, copy)
+        holdings[LogId(str(topic), str(topic_id), int(partition))] = Holding(
+            spans, None if live_end is None else int(live_end), copy
+        )
     anchor = fields["anchor"]
     return Ledger(
         cluster_id=str(fields["cluster"]),

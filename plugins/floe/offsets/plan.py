@@ -83,7 +83,10 @@ class Plan:
             "group": self.group_id,
             "cluster": self.cluster_id,
             "config": dict(self.config),
-            "control": {"topic": self.control_topic, "ends": sorted(self.control_ends.items())},
+            "control": {
+                "topic": self.control_topic,
+                "ends": [[p, end] for p, end in sorted(self.control_ends.items())],
+            },
             "positions": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.positions],
             "slices": [[s.index, s.kind.value, ranges_to_json(s.ranges)] for s in self.slices],
         }

@@ -1,7 +1,8 @@
 """The planner: from positions and log ends to frozen ranges, or to a refusal that says what to do."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 from floe.offsets.exceptions import PlanRefused
@@ -42,6 +43,8 @@ def settle_positions(
     offsets, another cluster, another incarnation of a topic.
     """
     _refuse_vanished(logs, found)
+    # asking opens tables: once per topic, not per partition
+    beginnings = replace(beginnings, has_ledger=cache(beginnings.has_ledger))
     known_topics = {tp.topic for tp in found}
     settled = []
     for log in logs:

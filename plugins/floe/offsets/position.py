@@ -38,13 +38,13 @@ class PositionMetadata:
         """Read what :meth:`encode` wrote; None when somebody else wrote it."""
         try:
             fields = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if not isinstance(fields, dict) or fields.get("floe") != FORMAT:
             return None
         try:
             return cls(str(fields["routing"]), int(fields["since"]), str(fields["topic"]), str(fields["cluster"]))
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             return None
 
 

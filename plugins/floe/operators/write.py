@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 
     from floe.commit.committer import Committer
 
-LOCAL_CONF = {"spark.ui.enabled": "false", "spark.python.daemon.module": "floe_job.daemon"}
-"""Beside a local master the workers see this machine's files, so they can be forked from floe's own daemon."""
+LOCAL_CONF = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.daemon.module": "floe_job.daemon",
+}
+"""With a local master nothing but this machine takes part, and workers can be forked from floe's own daemon."""
 
 
 class WriteFilesOperator(SparkSubmitOperator):
@@ -70,6 +75,7 @@ class WriteFilesOperator(SparkSubmitOperator):
     def _submit(self, context: Context, spark: Connection, order: Any) -> None:
         """Submit the job with its order in a private folder, and raise the error that the job names."""
         from airflow.sdk.exceptions import AirflowException
+
         from floe_job.order import Outcome
 
         if str(spark.extra_dejson.get("deploy-mode", "client")) == "cluster":
@@ -98,7 +104,12 @@ class WriteFilesOperator(SparkSubmitOperator):
         self.application = str(library.jobs_folder() / "write_files.py")
         self.application_args = [str(order)]
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-        self.env_vars = {**python, "PYTHONPATH": library.python_path(), "PATH": _path_with_spark(), **(self.env_vars or {})}
+        self.env_vars = {
+            **python,
+            "PYTHONPATH": library.python_path(),
+            "PATH": _path_with_spark(),
+            **(self.env_vars or {}),
+        }
         if "local" in (spark.host or "local"):
             self.conf = {**LOCAL_CONF, **(self.conf or {})}
         else:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 
 import pyarrow as pa
 import pyarrow.json as pj
@@ -26,29 +27,28 @@ from floe_job.decode.text import MAX_DEPTH, bare, too_deep
 from floe_job.needs import SchemaNeeds
 
 _ROW = re.compile(r" in row (\d+)$")
+_TOKEN = re.compile(r"couldn't parse:(\S+)$")
+_UNEXPECTED = "unexpected field"
 _NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[,\]}]")
+_FIRST, _LAST = itemgetter(slice(0, 1)), itemgetter(slice(-1, None))
 
 
 class ColumnarReader:
     """Reads batches against a table's schema, and against the needs as they are when it is made."""
 
     def __init__(self, schema: Schema, needs: SchemaNeeds, *, evolve: bool) -> None:
-        """Choose the carriers; unknown fields are looked into if ``evolve``, else dropped unseen."""
+        """Choose the carriers. Unknown fields are looked into if ``evolve``, else dropped."""
         self._carrier = struct_carrier(schema.as_struct(), pa.struct(list(schema_to_pyarrow(schema))), needs)
         self._known = frozenset(field.name for field in self._carrier.type)
-        self._drops_unseen = not evolve
-        self._parse_options = {
-            "explicit_schema": pa.schema(list(self._carrier.type)),
-            "unexpected_field_behavior": "infer" if evolve else "ignore",
-        }
+        self._explicit = pa.schema(list(self._carrier.type))
+        # Dropping unseen is checked for what must not be there unseen, which costs: only from the first such field on.
+        self._unexpected = "infer" if evolve else "error"
 
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
         text, pretty = _join(values)
         _check_depth(text, values)
         _check_encoding(text)
-        if self._drops_unseen and (b"NaN" in text or b"Inf" in text) and _NOT_A_NUMBER.search(text):
-            raise NotExact
         table = self._parse(text, pretty=pretty)
         if table.num_rows != len(values):
             raise NotExact
@@ -60,45 +60,52 @@ class ColumnarReader:
             raise NotExact from None
 
     def _carried(self, table: pa.Table) -> pa.StructArray:
-        columns = (table.column(field.name) for field in self._carrier.type)
+        fields = [table.field(field.name) for field in self._carrier.type]
+        columns = (table.column(field.name) for field in fields)
         arrays = [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in columns]
-        return pa.StructArray.from_arrays(arrays, fields=[table.field(field.name) for field in self._carrier.type])
+        return pa.StructArray.from_arrays(arrays, fields=fields)
 
     def _parse(self, text: bytes, *, pretty: bool) -> pa.Table:
+        if self._unexpected == "ignore":
+            _check_constants(text)
         try:
             return pj.read_json(
                 pa.BufferReader(text),
                 read_options=pj.ReadOptions(use_threads=False, block_size=max(len(text), 64)),
-                parse_options=pj.ParseOptions(newlines_in_values=pretty, **self._parse_options),
+                parse_options=pj.ParseOptions(
+                    explicit_schema=self._explicit,
+                    newlines_in_values=pretty,
+                    unexpected_field_behavior=self._unexpected,
+                ),
             )
         except pa.ArrowInvalid as error:
-            row = _ROW.search(str(error))
-            raise NotExact(int(row[1]) if row else None) from None
+            problem = str(error)
         except (pa.ArrowException, UnicodeDecodeError):
             raise NotExact from None
+        if problem.endswith(_UNEXPECTED):
+            self._unexpected = "ignore"
+            return self._parse(text, pretty=pretty)
+        raise NotExact(_obstacle(problem, text))
 
 
 def _join(values: Sequence[bytes]) -> tuple[bytes, bool]:
     """Join records by newlines, making sure that each newline between two stands between two whole objects.
 
     ``}``, newline, ``{`` is an error inside any object, array or string, so a parser that gets through was at the top
-    level there. Raises NotExact where a value does not begin and end as an object. Also tells whether
-    values hold newlines.
+    level there. Raises NotExact where a value does not begin and end as an object. Also tells whether values hold
+    newlines.
     """
-    text = b"\n".join((*values, b""))
-    between = len(values) - 1
-    if text.count(b"}\n{") == between == text.count(b"\n") - 1 and text.startswith(b"{") and text.endswith(b"}\n"):
-        return text, False
-    stripped = [bare(value) for value in values]
-    for row, value in enumerate(stripped):
-        if not (value.startswith(b"{") and value.endswith(b"}")):
-            raise NotExact(row)
-    text = b"\n".join((*stripped, b""))
-    return text, text.count(b"\n") > between + 1
+    if not (set(map(_FIRST, values)) == {b"{"} and set(map(_LAST, values)) == {b"}"}):
+        values = [bare(value) for value in values]
+        for row, value in enumerate(values):
+            if not (value.startswith(b"{") and value.endswith(b"}")):
+                raise NotExact(row)
+    return b"\n".join((*values, b"")), b"\n" in b"".join(values)
 
 
 def _check_depth(text: bytes, values: Sequence[bytes]) -> None:
-    if text.count(b"{") + text.count(b"[") - len(values) < MAX_DEPTH:
+    arrays = text.count(b"[") if b"[" in text else 0
+    if arrays + text.count(b"{") - len(values) < MAX_DEPTH:
         return
     for row, value in enumerate(values):
         if len(value) > 2 * MAX_DEPTH and too_deep(value):
@@ -108,8 +115,29 @@ def _check_depth(text: bytes, values: Sequence[bytes]) -> None:
 def _check_encoding(text: bytes) -> None:
     if text.isascii():
         return
-    buffers = [None, pa.array([0, len(text)], pa.int64()).buffers()[1], pa.py_buffer(text)]
+    offsets = pa.array([0, len(text)], pa.int64()).buffers()[1]
     try:
-        pa.Array.from_buffers(pa.large_binary(), 1, buffers).cast(pa.large_string())
+        pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(text)]).cast(pa.large_string())
     except pa.ArrowInvalid:
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise NotExact(text.count(b"\n", 0, error.start)) from None
         raise NotExact from None
+
+
+def _check_constants(text: bytes) -> None:
+    if b"NaN" in text or b"Inf" in text:
+        constant = _NOT_A_NUMBER.search(text)
+        if constant:
+            raise NotExact(text.count(b"\n", 0, constant.start()))
+
+
+def _obstacle(problem: str, text: bytes) -> int | None:
+    """Guess the record that Arrow's parser could not take, by its message."""
+    row = _ROW.search(problem)
+    if row:
+        return int(row[1])
+    token = _TOKEN.search(problem)
+    found = text.find(b":" + token[1].encode()) if token else -1
+    return text.count(b"\n", 0, found) if found >= 0 else None

@@ -55,23 +55,25 @@ class JsonDecoder:
         return Decoded(self._table(batch.pieces), tuple(batch.rejected), batch.fast)
 
     def _read_chunk(self, batch: _Batch) -> None:
-        """Try columns; on failure try fewer records, and in the end read them one by one.
+        """Try columns; on failure try the records before the obstacle, and in the end read them one by one.
 
-        The size shrinks by half and grows by doubling, so that rare bad records cost little, and constant ones (every
-        record needs the exact path) cost one short attempt in SMALLEST_CHUNK.
+        The size shrinks by failures and grows by whole chunks, so that rare bad records cost little, and constant ones
+        (every record needs the exact path) one short attempt in SMALLEST_CHUNK.
         """
         end = batch.end(self._chunk)
         try:
             piece = self._columnar.read(batch.values[batch.position : end])
         except NotExact as inexact:
-            if end - batch.position <= SMALLEST_CHUNK:
+            size = end - batch.position
+            if size <= SMALLEST_CHUNK:
                 self._read_rows(batch, end)
             else:
                 batch.suspect = None if inexact.row is None else batch.position + inexact.row
-            self._chunk = max(SMALLEST_CHUNK, self._chunk // 2)
+            self._chunk = max(SMALLEST_CHUNK, min(size, self._chunk) // 4)
             return
+        if end - batch.position >= self._chunk:
+            self._chunk = min(LARGEST_CHUNK, self._chunk * 2)
         batch.accept(piece, end)
-        self._chunk = min(LARGEST_CHUNK, self._chunk * 2)
 
     def _read_rows(self, batch: _Batch, end: int) -> None:
         rows = []

@@ -13,7 +13,7 @@ from pyiceberg.types import DecimalType, IcebergType, ListType, MapType, StructT
 from floe_job.conform import Converter, converter, field_converter
 from floe_job.decode.text import parse
 from floe_job.exceptions import VALUE_LENGTH, Unconvertible, Unnameable, clip
-from floe_job.infer import ListOf, Proposal, StructOf, iceberg_type, infer, merge
+from floe_job.infer import ListOf, Proposal, StructOf, extend, iceberg_type, infer
 from floe_job.needs import Path, SchemaNeeds
 
 MAX_COLUMNS = 1000
@@ -81,7 +81,7 @@ class RowReader:
     @staticmethod
     def _propose(path: Path, value: Any, so_far: Proposal | None) -> Proposal | None:
         """Widen the proposal for a column by one value, which must convert under it."""
-        proposal = infer(value) if so_far is None else merge(so_far, infer(value))
+        proposal = infer(value) if so_far is None else extend(so_far, value)
         if proposal is not None:
             try:
                 _proposed(proposal)(value)

@@ -369,6 +369,15 @@ def test_a_text_that_claims_to_be_endless_ends_with_the_message() -> None:
         decode(framed(schema_of(event), body))
 
 
+def test_the_costliest_schema_keeps_memory_in_proportion_to_the_message() -> None:
+    event = event_of(StartCommit(ID))
+    schema = schema_of(event)
+    schema["fields"].append({"name": "later", "type": {"type": "array", "items": record("e", "boolean")}})
+    count = b"\x80\x89\x7a"  # 1,000,000
+    with at_most(megabytes=300):
+        assert decode(framed(schema, body_of(event) + count + b"\x01" * 1_000_000 + b"\0")) == event
+
+
 def test_an_oversized_message_is_refused_unread() -> None:
     with pytest.raises(EventDecodeError, match="longer than floe reads"):
         decode(encode(event_of(StartCommit(ID))) + bytes(MAX_MESSAGE_BYTES))

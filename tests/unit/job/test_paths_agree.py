@@ -407,8 +407,10 @@ def test_a_table_with_the_needed_columns_needs_nothing_more(batch: tuple[Schema,
     _, values = batch
     decoder = JsonDecoder(None, evolve=True, create=True)
     first = decoder.decode(values)
+    # A record that was rejected for a type that widened later is a row now, with needs of its own.
+    while (second := decoder.decode(values)).rejected != first.rejected:
+        first = second
     if decoder.needs:
         again = JsonDecoder(decoder.needs.new_schema(), evolve=True, create=False)
-        second = again.decode(values)
-        # A record that was rejected for a type that later widened may be a row by now, with needs of its own.
-        assert not again.needs or len(second.rejected) < len(first.rejected)
+        assert {r.index for r in again.decode(values).rejected} == {r.index for r in second.rejected}
+        assert not again.needs

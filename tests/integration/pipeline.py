@@ -1,0 +1,142 @@
+"""A connector of its own per test, driven by plain Python: the same plan, write and commit that the DAG's tasks call."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka as ck
+from pyiceberg.table import Table
+
+from floe.catalogs.catalog import Tables
+from floe.commit.committer import CommitReport, Committer
+from floe.commit.planning import draft_plan, open_plan
+from floe.config import Connector, parse_connector
+from floe.control.announcement import Announcement
+from floe.kafka.settings import KafkaSettings
+from floe.offsets.plan import Plan
+from floe_job.slice_writer import RunTasks, SliceWriter
+from floe_job.task import Task, TaskResult, run_task
+
+
+def in_process(tasks: Sequence[Task]) -> list[TaskResult]:
+    """Run a job's tasks one after the other in this process."""
+    return [run_task(task) for task in tasks]
+
+
+def connector_keys(name: str, topic: str, folder: Path, **more: Any) -> dict[str, Any]:
+    """Return the keys of a connector from one topic into ``db.t`` of a SQLite catalog below ``folder``."""
+    return {
+        "name": name,
+        "topics": topic,
+        "tasks.max": 2,
+        "iceberg.tables": "db.t",
+        "iceberg.catalog": "test",
+        "iceberg.catalog.type": "sql",
+        "iceberg.catalog.uri": f"sqlite:///{folder}/catalog.db",
+        "iceberg.catalog.warehouse": f"file://{folder}/warehouse",
+        "iceberg.tables.auto-create-enabled": True,
+        "iceberg.tables.evolve-schema-enabled": True,
+        "iceberg.control.topic": f"control-{name}",
+        "iceberg.control.commit.timeout-ms": 10_000,
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": False,
+        **more,
+    }
+
+
+@dataclass
+class Pipeline:
+    """One connector on one topic."""
+
+    bootstrap: str
+    topic: str
+    connector: Connector
+    settings: KafkaSettings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.settings = KafkaSettings.of(self.connector, {"bootstrap.servers": self.bootstrap})
+
+    @classmethod
+    def make(cls, bootstrap: str, topic: str, folder: Path, **more: Any) -> Pipeline:
+        """Make a connector with a name of its own."""
+        name = more.pop("name", f"c-{uuid.uuid4().hex[:8]}")
+        return cls(bootstrap, topic, parse_connector(connector_keys(name, topic, folder, **more)))
+
+    def changed(self, **more: Any) -> Pipeline:
+        """Return the same connector with other keys."""
+        keys = {**self.connector.properties, **{k.replace("__", "-"): v for k, v in more.items()}}
+        return Pipeline(self.bootstrap, self.topic, parse_connector(keys))
+
+    # -- the run ------------------------------------------------------------------------------------------------------
+
+    def plan(self, max_records: int | None = None) -> Plan:
+        """Make and open a plan, through its JSON as the task state store keeps it."""
+        plan = Plan.from_json(json.loads(json.dumps(draft_plan(self.connector, self.settings, max_records).to_json())))
+        open_plan(plan, self.connector, self.settings)
+        return plan
+
+    def write(self, plan: Plan, run_tasks: RunTasks = in_process) -> list[Announcement]:
+        """Write and announce every slice."""
+        return [SliceWriter(plan, s, self.connector, self.settings).write(run_tasks) for s in plan.slices]
+
+    def committer(self, plan: Plan) -> Committer:
+        """Return the committer of a plan."""
+        return Committer(plan, self.connector, self.settings)
+
+    def commit(self, plan: Plan) -> CommitReport:
+        """Commit a plan whose slices were all written."""
+        return self.committer(plan).commit([plan.slice_id(s) for s in plan.slices])
+
+    def run(self, max_records: int | None = None, run_tasks: RunTasks = in_process) -> Plan:
+        """Plan, write, commit."""
+        plan = self.plan(max_records)
+        self.write(plan, run_tasks)
+        self.commit(plan)
+        return plan
+
+    # -- what is there ------------------------------------------------------------------------------------------------
+
+    def produce(self, values: Iterable[Any], partition: int | None = None, **conf: Any) -> None:
+        """Produce JSON values; bytes and None as they are."""
+        producer = ck.Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 10, **conf})
+        for i, value in enumerate(values):
+            raw = value if isinstance(value, bytes | None) else json.dumps(value).encode()
+            target = {} if partition is None else {"partition": partition}
+            producer.produce(self.topic, value=raw, **target)
+            if i % 1000 == 0:
+                producer.poll(0)
+        assert producer.flush(30) == 0
+
+    def abort(self, values: Iterable[Any], partition: int) -> None:
+        """Produce values in a transaction that is aborted: they are in the log and never visible."""
+        producer = ck.Producer({"bootstrap.servers": self.bootstrap, "transactional.id": f"abort-{uuid.uuid4().hex}"})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        for value in values:
+            producer.produce(self.topic, value=json.dumps(value).encode(), partition=partition)
+        producer.flush(30)
+        producer.abort_transaction(30)
+
+    def position(self) -> dict[int, int]:
+        """Return the group's stable positions by partition."""
+        from floe.kafka.cluster import Cluster
+
+        found = Cluster.of_control(self.settings).positions(self.connector.group_id)
+        return {tp.partition: p.offset for tp, p in found.items()}
+
+    def table(self) -> Table:
+        """Load the table."""
+        return Tables.of(self.connector).require("db.t")
+
+    def column(self, name: str) -> list[Any]:
+        """Return one column of all rows, sorted."""
+        values: list[Any] = self.table().scan(selected_fields=(name,)).to_arrow().column(name).to_pylist()
+        return sorted(values)
+
+
+MakePipeline = Callable[..., Pipeline]

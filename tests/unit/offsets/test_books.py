@@ -1,0 +1,59 @@
+"""Books: each offset once, each record meant for a table once."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from floe.offsets.books import RangeBooks, TableBooks, balance_range, balance_tables
+from floe.offsets.exceptions import BooksDoNotBalance
+from floe.offsets.ranges import OffsetRange
+
+COUNTS = st.integers(0, 50)
+RANGE_BOOKS = st.builds(RangeBooks, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
+TABLE_BOOKS = st.builds(TableBooks, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
+
+
+@given(RANGE_BOOKS, st.integers(-3, 3))
+def test_a_range_balances_exactly_when_every_offset_is_in_one_column(books: RangeBooks, off_by: int) -> None:
+    length = books.total + off_by
+    if length < 0:
+        return
+    r = OffsetRange("t", "id", 2, 10, 10 + length)
+    if off_by == 0:
+        balance_range(r, books)
+    else:
+        with pytest.raises(BooksDoNotBalance, match=rf"t-2\[10, {r.end}\).*{length} offsets, but {books.total}"):
+            balance_range(r, books)
+
+
+@given(RANGE_BOOKS, RANGE_BOOKS)
+def test_books_add_up_field_by_field_and_survive_json(a: RangeBooks, b: RangeBooks) -> None:
+    assert (a + b).total == a.total + b.total
+    assert RangeBooks.from_json((a + b).to_json()) == a + b
+
+
+@given(TABLE_BOOKS)
+def test_table_books_survive_json(books: TableBooks) -> None:
+    assert TableBooks.from_json(books.to_json()) == books
+
+
+@pytest.mark.parametrize("column", ["rows", "dead", "held", "owed"])
+def test_every_column_of_a_table_counts(column: str) -> None:
+    balance_tables([RangeBooks(routed=4)], {"db.t": TableBooks(assigned=4, **{column: 4})})
+    with pytest.raises(BooksDoNotBalance, match=r"'db\.t'.*4 records assigned, but 3"):
+        balance_tables([RangeBooks(routed=4)], {"db.t": TableBooks(assigned=4, **{column: 3})})
+
+
+def test_a_table_with_more_rows_than_records_does_not_balance() -> None:
+    with pytest.raises(BooksDoNotBalance, match="1 records assigned, but 2"):
+        balance_tables([RangeBooks(routed=1)], {"db.t": TableBooks(assigned=1, rows=2)})
+
+
+def test_a_routed_record_must_be_meant_for_a_table() -> None:
+    with pytest.raises(BooksDoNotBalance, match="5 records were routed"):
+        balance_tables([RangeBooks(routed=3), RangeBooks(routed=2)], {"db.t": TableBooks(assigned=4, rows=4)})
+
+
+def test_one_record_may_go_to_two_tables() -> None:
+    books = {"db.a": TableBooks(assigned=2, rows=2), "db.b": TableBooks(assigned=1, dead=1)}
+    balance_tables([RangeBooks(routed=2)], books)

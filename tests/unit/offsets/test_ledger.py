@@ -1,0 +1,282 @@
+"""The ledger: what is held, what is not, what grows, and what a table's properties say of it."""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from floe.exceptions import Terminal
+from floe.offsets.exceptions import LedgerUnreadable
+from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import (
+    LONGEST_VALUE,
+    Anchor,
+    Holding,
+    Ledger,
+    LiveRange,
+    LogId,
+    Standing,
+    property_name,
+    read_properties,
+    stale_properties,
+    write_properties,
+)
+from floe.offsets.ranges import OffsetRange
+
+NAME = "floe.ledger.connect-pizzas.main"
+ANCHOR = Anchor(11, 2)
+
+
+def span(start: int, end: int, partition: int = 0, topic_id: str = "T1") -> OffsetRange:
+    return OffsetRange("pizzas", topic_id, partition, start, end)
+
+
+@pytest.fixture
+def ledger() -> Callable[..., Ledger]:
+    """Make the ledger that some live commits, each (start, end, since, route), have left."""
+
+    def make(*commits: tuple[int, int, int, str], partition: int = 0) -> Ledger:
+        made = Ledger("C1")
+        for start, end, since, route in commits:
+            live = LiveRange(span(start, end, partition), since, (start, "metadata"))
+            made = made.with_live([(live, route)], ANCHOR)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def long_ledger() -> Callable[[int], Ledger]:
+    """Make a ledger of many partitions that does not compress well."""
+
+    def make(partitions: int) -> Ledger:
+        rng = random.Random(7)
+        holdings = {}
+        for p in range(partitions):
+            bounds = sorted(rng.sample(range(10**12), 8))
+            held = Intervals.of(zip(bounds[::2], bounds[1::2], strict=True))
+            log_id = LogId("pizzas", f"{rng.getrandbits(128):032x}", p)
+            holdings[log_id] = Holding({"r": held}, bounds[-1], (bounds[0], f"{rng.getrandbits(256):064x}"))
+        return Ledger("C1", holdings, ("replay-1", "replay-2"), Anchor(2**62, 9))
+
+    return make
+
+
+def test_an_empty_ledger_holds_nothing_and_its_net_is_the_range() -> None:
+    assert not Ledger("C1").held(span(0, 5), "r")
+    assert Ledger("C1").net(span(0, 5), "r") == Intervals(((0, 5),))
+
+
+def test_what_was_committed_is_held_and_the_net_is_the_rest(ledger: Callable[..., Ledger]) -> None:
+    made = ledger((0, 10, 0, "r"))
+    assert made.held(span(5, 15), "r") == Intervals(((5, 10),))
+    assert made.net(span(5, 15), "r") == Intervals(((10, 15),))
+    assert not made.net(span(2, 8), "r")
+
+
+@pytest.mark.parametrize(
+    ("asked", "route"), [(span(0, 10, 1), "r"), (span(0, 10, 0, "T2"), "r"), (span(0, 10), "other")]
+)
+def test_partitions_incarnations_and_routes_are_held_apart(
+    ledger: Callable[..., Ledger], asked: OffsetRange, route: str
+) -> None:
+    assert ledger((0, 10, 0, "r")).net(asked, route) == Intervals(((0, 10),))
+
+
+def test_offsets_under_other_routes_are_found_from_the_start_of_the_range_on(ledger: Callable[..., Ledger]) -> None:
+    made = ledger((0, 10, 0, "old"), (10, 20, 10, "new"))
+    assert made.other_routes(span(5, 7), "new") == Intervals(((5, 10),))
+    assert made.other_routes(span(5, 7), "old") == Intervals(((10, 20),))
+    assert not made.other_routes(span(10, 12), "new")
+    assert not Ledger("C1").other_routes(span(0, 9), "new")
+
+
+# -- standing ---------------------------------------------------------------------------------------------------------
+
+
+def nets(*fields: tuple[OffsetRange, Intervals]) -> list[tuple[OffsetRange, str, Intervals]]:
+    return [(r, "r", net) for r, net in fields]
+
+
+def test_a_first_commit_is_fresh(ledger: Callable[..., Ledger]) -> None:
+    assert ledger().standing(nets((span(0, 5), Intervals(((0, 5),))))) is Standing.FRESH
+
+
+def test_a_repeat_has_landed(ledger: Callable[..., Ledger]) -> None:
+    assert ledger((0, 5, 0, "r")).standing(nets((span(0, 5), Intervals(((0, 5),))))) is Standing.LANDED
+
+
+def test_a_net_above_what_is_held_is_fresh(ledger: Callable[..., Ledger]) -> None:
+    assert ledger((0, 5, 0, "r")).standing(nets((span(3, 8), Intervals(((5, 8),))))) is Standing.FRESH
+
+
+@pytest.mark.parametrize("committed", [(0, 3), (2, 5), (1, 2), (4, 9)])
+def test_a_net_that_is_held_in_part_is_stale(ledger: Callable[..., Ledger], committed: tuple[int, int]) -> None:
+    made = ledger((*committed, 0, "r"))
+    assert made.standing(nets((span(0, 5), Intervals(((0, 5),))))) is Standing.STALE
+
+
+def test_a_range_whose_rest_is_no_longer_held_is_stale(ledger: Callable[..., Ledger]) -> None:
+    assert ledger().standing(nets((span(0, 8), Intervals(((5, 8),))))) is Standing.STALE
+    assert ledger((0, 4, 0, "r")).standing(nets((span(0, 8), Intervals(((5, 8),))))) is Standing.STALE
+
+
+def test_one_range_landed_beside_a_fresh_one_is_stale(ledger: Callable[..., Ledger]) -> None:
+    both = nets((span(0, 5), Intervals(((0, 5),))), (span(0, 5, 1), Intervals(((0, 5),))))
+    assert ledger((0, 5, 0, "r")).standing(both) is Standing.STALE
+    assert ledger((0, 5, 0, "r"), partition=1).standing(both) is Standing.STALE
+
+
+def test_a_range_that_was_held_already_does_not_make_a_fresh_neighbour_stale(ledger: Callable[..., Ledger]) -> None:
+    both = nets((span(0, 5), Intervals()), (span(0, 5, 1), Intervals(((0, 5),))))
+    assert ledger((0, 5, 0, "r")).standing(both) is Standing.FRESH
+
+
+def test_the_same_offsets_under_another_route_are_not_held(ledger: Callable[..., Ledger]) -> None:
+    assert ledger((0, 5, 0, "other")).standing(nets((span(0, 5), Intervals(((0, 5),))))) is Standing.FRESH
+
+
+# -- growing ----------------------------------------------------------------------------------------------------------
+
+
+def held(ledger: Ledger, route: str) -> tuple[tuple[int, int], ...]:
+    return ledger.holdings[LogId("pizzas", "T1", 0)].held[route].spans
+
+
+@pytest.mark.parametrize(
+    ("commits", "route", "spans"),
+    [
+        pytest.param([(0, 5, 0, "r"), (9, 12, 0, "r")], "r", ((0, 12),), id="runs without rows in between are closed"),
+        pytest.param([(0, 5, 0, "r"), (9, 12, 5, "r")], "r", ((0, 12),), id="since at the live end still closes"),
+        pytest.param([(0, 5, 0, "r"), (9, 12, 6, "r")], "r", ((0, 5), (9, 12)), id="a routing changed since does not"),
+        pytest.param([(0, 5, 0, "a"), (9, 12, 0, "b")], "b", ((9, 12),), id="another route begins with its range"),
+        pytest.param(
+            [(0, 5, 0, "a"), (5, 7, 5, "b"), (9, 12, 5, "a")], "a", ((0, 5), (9, 12)), id="the live end is b's by then"
+        ),
+        pytest.param([(0, 10, 0, "r"), (5, 15, 0, "r")], "r", ((0, 15),), id="a rewind overlaps"),
+        pytest.param([(0, 10, 0, "r"), (2, 4, 0, "r")], "r", ((0, 10),), id="a rewind inside changes nothing"),
+        pytest.param([(10, 20, 10, "r"), (5, 8, 0, "r")], "r", ((5, 8), (10, 20)), id="a rewind below grows no tail"),
+    ],
+)
+def test_only_the_interval_at_the_live_end_grows_and_only_under_one_routing(
+    ledger: Callable[..., Ledger], commits: list[Any], route: str, spans: tuple[tuple[int, int], ...]
+) -> None:
+    assert held(ledger(*commits), route) == spans
+
+
+def test_the_live_end_never_goes_back_and_the_newest_position_is_kept(ledger: Callable[..., Ledger]) -> None:
+    holding = ledger((0, 10, 0, "r"), (2, 4, 0, "r")).holdings[LogId("pizzas", "T1", 0)]
+    assert holding.live_end == 10
+    assert holding.position == (2, "metadata")
+
+
+def test_without_a_live_end_nothing_grows() -> None:
+    seeded = Ledger("C1", {LogId("pizzas", "T1", 0): Holding({"r": Intervals(((0, 5),))}, None, None)})
+    grown = seeded.with_live([(LiveRange(span(9, 12), 0, (9, "")), "r")], ANCHOR)
+    assert held(grown, "r") == ((0, 5), (9, 12))
+
+
+def test_a_live_commit_leaves_other_partitions_and_the_old_value_alone(ledger: Callable[..., Ledger]) -> None:
+    before = ledger((0, 5, 0, "r"))
+    after = before.with_live([(LiveRange(span(0, 9, 1), 0, (0, "")), "r")], Anchor(12, 3))
+    assert after.holdings[LogId("pizzas", "T1", 0)] == before.holdings[LogId("pizzas", "T1", 0)]
+    assert len(before.holdings) == 1
+    assert (before.anchor, after.anchor, after.anchored(ANCHOR).anchor) == (ANCHOR, Anchor(12, 3), ANCHOR)
+
+
+# -- in a table's properties ------------------------------------------------------------------------------------------
+
+
+def test_a_short_ledger_is_one_readable_property(ledger: Callable[..., Ledger]) -> None:
+    made = ledger((0, 5, 0, "r"), (9, 12, 6, "r"))
+    properties = write_properties(NAME, made)
+    assert list(properties) == [NAME]
+    assert json.loads(properties[NAME])["logs"][0][:4] == ["pizzas", "T1", 0, {"r": [[0, 5], [9, 12]]}]
+    assert read_properties(NAME, {**properties, "owner": "me"}) == made
+
+
+def test_an_empty_ledger_survives() -> None:
+    assert read_properties(NAME, write_properties(NAME, Ledger("C1"))) == Ledger("C1")
+
+
+@pytest.mark.parametrize("partitions", [1, 15, 40, 500])
+def test_a_ledger_of_any_length_survives_in_values_that_hive_takes(
+    long_ledger: Callable[[int], Ledger], partitions: int
+) -> None:
+    made = long_ledger(partitions)
+    properties = write_properties(NAME, made)
+    assert read_properties(NAME, properties) == made
+    assert max(map(len, properties.values())) <= LONGEST_VALUE
+    assert (len(properties) > 2) == (partitions >= 40)
+    assert sorted(properties, key=len)[0] == NAME
+
+
+def test_the_same_ledger_is_always_written_the_same(long_ledger: Callable[[int], Ledger]) -> None:
+    made = long_ledger(50)
+    turned = Ledger(made.cluster_id, dict(reversed(made.holdings.items())), made.replays, made.anchor)
+    assert write_properties(NAME, made) == write_properties(NAME, turned)
+
+
+def test_pieces_of_a_longer_ledger_are_stale_once_it_is_short(
+    long_ledger: Callable[[int], Ledger], ledger: Callable[..., Ledger]
+) -> None:
+    before = write_properties(NAME, long_ledger(500))
+    middle = write_properties(NAME, long_ledger(100))
+    after = write_properties(NAME, ledger((0, 5, 0, "r")))
+    assert set(stale_properties(NAME, before, after)) == set(before) - {NAME}
+    assert set(stale_properties(NAME, before, middle)) == set(before) - set(middle)
+    assert stale_properties(NAME, middle, before) == []
+
+
+def test_ledgers_of_branches_and_groups_whose_names_begin_alike_are_not_stale_pieces(
+    ledger: Callable[..., Ledger],
+) -> None:
+    others = {property_name("connect-pizzas", branch): "{}" for branch in ("main/audit", "main-2", "main/audit/0", "m")}
+    assert stale_properties(NAME, others, write_properties(NAME, ledger((0, 5, 0, "r")))) == []
+
+
+def test_a_table_without_the_property_has_no_ledger() -> None:
+    assert read_properties(NAME, {"floe.ledger.connect-other.main": "{}", f"{NAME}/0": "x"}) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "null",
+        "5",
+        "[]",
+        '"text"',
+        "{",
+        "{}",
+        '{"floe":2}',
+        '{"floe":1}',
+        '{"floe":1,"cluster":"C1","logs":[["t","T1"]],"replays":[],"anchor":null}',
+        '{"floe":1,"cluster":"C1","logs":[["t","T1",0,{"r":[[1]]},5,null]],"replays":[],"anchor":null}',
+        '{"floe":1,"cluster":"C1","logs":[["t","T1",0,{},"soon",null]],"replays":[],"anchor":null}',
+        '{"floe":1,"cluster":"C1","logs":[["t","T1",0,{},5,[1]]],"replays":[],"anchor":null}',
+        '{"floe":1,"cluster":"C1","logs":[],"replays":[],"anchor":[1]}',
+        '{"floe":1,"pieces":1}',
+        '{"floe":1,"pieces":Infinity}',
+        '{"floe":1,"pieces":0}',
+    ],
+)
+def test_a_property_changed_by_hand_is_refused_by_name_with_the_way_back(value: str) -> None:
+    with pytest.raises(LedgerUnreadable, match="connect-pizzas") as caught:
+        read_properties(NAME, {NAME: value})
+    assert isinstance(caught.value, Terminal)
+
+
+@pytest.mark.parametrize("spoil", [lambda piece: piece[:-9], lambda piece: "~" + piece[1:], lambda _: " "])
+def test_a_spoilt_or_missing_piece_is_refused_with_the_way_back(
+    long_ledger: Callable[[int], Ledger], spoil: Callable[[str], str]
+) -> None:
+    properties = write_properties(NAME, long_ledger(100))
+    assert f"{NAME}/1" in properties
+    with pytest.raises(LedgerUnreadable, match="metadata log"):
+        read_properties(NAME, {**properties, f"{NAME}/1": spoil(properties[f"{NAME}/1"])})
+    del properties[f"{NAME}/1"]
+    with pytest.raises(LedgerUnreadable, match="metadata log"):
+        read_properties(NAME, properties)
