@@ -15,9 +15,10 @@ from stack import processes
 from stack.exceptions import StartFailed, Unsuitable
 from stack.progress import wait_until
 from stack.rest import Rest
-from stack.settings import AIRFLOW_PORT, LOOPBACK, require_free
+from stack.settings import AIRFLOW_PORT, LOOPBACK, REPOSITORY, require_free
 
 USER = "admin"
+SHARED = REPOSITORY / "deploy" / "airflow.env"
 PASSWORDS = "simple_auth_manager_passwords.json.generated"
 READY_WITHIN = 180.0
 STOPPED_WITHIN = 10.0  # then SIGTERM: a triggerer that was starting may have missed the first one
@@ -111,22 +112,14 @@ class Airflow:
             "PATH": os.pathsep.join((str(self._bin), str(Path(sys.executable).parent), kept.get("PATH", os.defpath))),
             "NO_PROXY": bypass,
             "no_proxy": bypass,
+            **_shared(),
             "AIRFLOW_HOME": str(self.folder),
             "AIRFLOW__CORE__DAGS_FOLDER": str(self._dags),
             "AIRFLOW__CORE__PLUGINS_FOLDER": str(self._plugins),
-            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-            "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
-            "AIRFLOW__CORE__PARALLELISM": "4",
-            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__API__HOST": LOOPBACK,
             "AIRFLOW__API__PORT": str(self.port),
             "AIRFLOW__API__BASE_URL": self.url,
-            "AIRFLOW__API__WORKERS": "1",
-            "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
-            "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
-            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
-            "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
             "AIRFLOW__API_AUTH__JWT_SECRET": self._secret(),
             # A process title must not overwrite the environment in /proc: it holds the mark of `processes`.
             "SPT_NOENV": "1",
@@ -175,3 +168,9 @@ class Airflow:
         what = "ended" if in_time else f"did not answer within {READY_WITHIN:.0f} s"
         message = f"Airflow {what}; the end of {self.log}:\n{tail}"
         raise StartFailed(message)
+
+
+def _shared() -> dict[str, str]:
+    """Return the settings that docker-compose.yaml reads too."""
+    lines = (line.strip() for line in SHARED.read_text().splitlines())
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stack import orders
@@ -29,8 +30,9 @@ def fill(local: Local) -> None:
     local.filled.touch()
     with step(f"DAG {DAG!r} is found"):
         local.airflow.rest.wait_for_dag(DAG)
-    local.airflow.rest.unpause(DAG)
-    move(local)
+    rest = local.airflow.rest
+    rest.unpause(DAG)
+    move(local, "the scheduler's first run", lambda: rest.wait_for_scheduled_run(DAG))
     show(local, expected=FIRST)
 
 
@@ -38,15 +40,15 @@ def add(local: Local) -> None:
     """Produce more orders, move them, and show that only those were added. Raises RunFailed."""
     with step(f"{MORE} more orders"):
         orders.produce(local.settings.bootstrap, FIRST, MORE)
-    move(local)
+    move(local, "a run triggered by hand", lambda: local.airflow.rest.trigger(DAG))
     show(local, expected=FIRST + MORE)
 
 
-def move(local: Local) -> None:
-    """Trigger a run and wait for it; raises RunFailed after printing the end of the failed tasks' logs."""
+def move(local: Local, what: str, begin: Callable[[], str]) -> None:
+    """Begin a run and wait for it; raises RunFailed after printing the end of the failed tasks' logs."""
     rest = local.airflow.rest
-    with step(f"a run of DAG {DAG!r}"):
-        run_id = rest.trigger(DAG)
+    with step(f"DAG {DAG!r}: {what}"):
+        run_id = begin()
         state = rest.wait_for_run(DAG, run_id)
     tasks = rest.task_instances(DAG, run_id)
     took = [f"{task['task_id']} {task['state']} {task['duration'] or 0:.1f} s" for task in tasks]
@@ -62,7 +64,7 @@ def move(local: Local) -> None:
 
 
 def show(local: Local, expected: int) -> None:
-    """Print the table's first rows, its count and its snapshots; raises RunFailed if the count is another."""
+    """Print the table's newest rows, its count and its snapshots; raises RunFailed if the count is another."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NoSuchTableError
 
@@ -83,10 +85,10 @@ def show(local: Local, expected: int) -> None:
 
 def _print_table(table: Table) -> int:
     count = int(table.scan().count())
-    rows = table.scan().to_arrow().sort_by("date_ordered").slice(0, _SHOWN).to_pylist()
+    rows = table.scan().to_arrow().sort_by([("date_ordered", "descending")]).slice(0, _SHOWN).to_pylist()
     names = [field.name for field in table.schema().fields]
     widths = [max(len(name), *(len(str(row[name])) for row in rows), 0) for name in names]
-    say(f"\n{TABLE}: {count} rows, the first {len(rows)}:")
+    say(f"\n{TABLE}: {count} rows, the newest {len(rows)}:")
     say("  " + "  ".join(name.ljust(width) for name, width in zip(names, widths, strict=True)))
     for row in rows:
         say("  " + "  ".join(str(row[name]).ljust(width) for name, width in zip(names, widths, strict=True)))

@@ -77,6 +77,21 @@ class Rest:
         body = {"logical_date": None, "conf": dict(conf or {})}
         return str(self.call("POST", f"/api/v2/dags/{dag_id}/dagRuns", body)["dag_run_id"])
 
+    def runs(self, dag_id: str) -> list[Json]:
+        """List the runs of a DAG, the newest first."""
+        found: list[Json] = self.call("GET", f"/api/v2/dags/{dag_id}/dagRuns?order_by=-run_after&limit=50")["dag_runs"]
+        return found
+
+    def wait_for_scheduled_run(self, dag_id: str, seconds: float = 60.0) -> str:
+        """Wait until the scheduler has started a run by itself and return its id; raises RunFailed."""
+        end = time.monotonic() + seconds
+        while not (ids := [str(run["dag_run_id"]) for run in self.runs(dag_id) if run["run_type"] == "scheduled"]):
+            if time.monotonic() > end:
+                message = f"the scheduler started no run of {dag_id!r} within {seconds:.0f} s: is the DAG paused?"
+                raise RunFailed(message)
+            time.sleep(_PAUSE)
+        return ids[0]
+
     def clear(self, dag_id: str, run_id: str, task_ids: list[str] | None = None) -> None:
         """Clear tasks of a run (all without `task_ids`), whatever their state, so that they run again."""
         body: Json = {"dag_run_id": run_id, "dry_run": False, "only_failed": False, "reset_dag_runs": True}

@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pipeline import MakePipeline, Pipeline
+from sink_dag import Deployment
 
 from stack.broker import Broker
 from stack.settings import free_port
@@ -64,3 +65,12 @@ def pipeline(broker: Broker, topic: Callable[..., str], tmp_path: Path) -> MakeP
         return Pipeline.make(broker.bootstrap, name, tmp_path, **more)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def deployment(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A real Airflow beside the broker, for the whole session."""
+    one = Deployment.make(broker, tmp_path_factory.mktemp("airflow"))
+    one.airflow.start()
+    yield one
+    one.airflow.stop()

@@ -7,7 +7,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.commit.exceptions import TableRefused
-from floe.offsets.ledger import Ledger
+from floe.offsets.ledger import Anchor, Ledger
 
 log = logging.getLogger(__name__)
 
@@ -59,14 +59,21 @@ def refuse_changed_history(table: str, metadata: TableMetadata, branch: str, gro
         oldest = snapshot
     if oldest is not None and oldest.parent_snapshot_id == anchor.snapshot_id:
         return
-    if oldest is None or oldest.parent_snapshot_id is None:
+    if oldest is None or oldest.parent_snapshot_id is None or not _may_have_expired(metadata, anchor, oldest):
         msg = (
-            f"table {table!r} was replaced or its branch {branch!r} emptied: snapshot {anchor.snapshot_id}, which its "
-            f"ledger speaks of, is no ancestor of it. Set the branch back to {anchor.snapshot_id}; nothing is written "
-            "meanwhile."
+            f"table {table!r} was rolled back or replaced, or its branch {branch!r} emptied: snapshot "
+            f"{anchor.snapshot_id}, which its ledger speaks of, is no ancestor of its head "
+            f"({metadata.refs[branch].snapshot_id if branch in metadata.refs else None}). Set the branch back to "
+            f"{anchor.snapshot_id}; nothing is written meanwhile."
         )
         raise TableRefused(msg)
     log.warning("table %s: snapshot %s of the ledger has expired; going on", table, anchor.snapshot_id)
+
+
+def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot) -> bool:
+    """Say whether the anchor is gone and older than all that is retained: else the branch never led to it."""
+    is_gone = metadata.snapshot_by_id(anchor.snapshot_id) is None
+    return is_gone and anchor.sequence_number <= (oldest.sequence_number or 0)
 
 
 def refuse_lost_ledger(table: str, metadata: TableMetadata, branch: str, group_id: str) -> None:

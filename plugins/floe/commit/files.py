@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from pyiceberg.table import Table
 
+from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.exceptions import AnnouncementVoid
 from floe.control.announcement import TableShare
 from floe.control.events import DataFile, FileContent
@@ -21,10 +22,11 @@ def check_files(table: Table, share: TableShare) -> None:
     files = [f for spec in share.files for f in spec.files]
     for file in files:
         _check_name(share.table, file, roots)
-        if file.file_path in seen:
+        name = normpath(urlsplit(file.file_path).path)
+        if name in seen:
             msg = f"{file.file_path!r} is announced twice for table {share.table!r}: nothing of it is committed"
             raise AnnouncementVoid(msg)
-        seen.add(file.file_path)
+        seen.add(name)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda file: _check_size(table, file), files))
 
@@ -49,15 +51,22 @@ def _inside(path: str, root: str) -> bool:
     file, folder = urlsplit(path), urlsplit(root)
     if (file.scheme or "file", file.netloc) != (folder.scheme or "file", folder.netloc):
         return False
-    return normpath(file.path).startswith(normpath(folder.path).rstrip("/") + "/")
+    # a name ends at ? or # for some stores and goes on for others: it must be inside either way
+    literally = f"{file.path}?{file.query}#{file.fragment}"
+    below = normpath(folder.path).rstrip("/") + "/"
+    return all(normpath(name).startswith(below) for name in (file.path, literally))
 
 
 def _check_size(table: Table, file: DataFile) -> None:
     try:
         size = len(table.io.new_input(file.file_path))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, TypeError) as error:
+        # TypeError: a folder has no size
         msg = f"{file.file_path!r} was announced but is not there: it was removed since it was written; run again"
         raise AnnouncementVoid(msg) from error
+    except OSError as error:
+        msg = f"{file.file_path!r} was announced but could not be looked at ({type(error).__name__}: {error})"
+        raise CatalogUnreachable(msg) from error
     if size != file.file_size_in_bytes:
         msg = f"{file.file_path!r} has {size} bytes but was announced with {file.file_size_in_bytes}; run again"
         raise AnnouncementVoid(msg)

@@ -13,6 +13,7 @@ from floe.control.announcement import Announcement, TableShare
 from floe.control.events import TopicPartitionOffset
 from floe.offsets.plan import Plan
 from floe.offsets.ranges import OffsetRange, ranges_to_json
+from floe.offsets.routing import MAIN_BRANCH
 
 LONGEST_PROPERTY = 4_096
 """Characters of a net or of books in a summary; longer ones are replaced by a digest."""
@@ -52,7 +53,8 @@ def _control_offsets(
     if announcement.control_offset is not None:
         partition, end = announcement.control_offset
         offsets[str(partition)] = max(end, offsets.get(str(partition), 0))
-    for snapshot in branch_history(metadata, share.branch):
+    # a branch that does not exist yet grows from main
+    for snapshot in branch_history(metadata, share.branch if share.branch in metadata.refs else MAIN_BRANCH):
         text = snapshot_property(snapshot, key)
         if text is not None:
             for name, end in json.loads(text).items():

@@ -62,7 +62,8 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
                 check_files(table, share)
                 checked = True
             if not table.metadata.snapshots and share.branch != MAIN_BRANCH:
-                append_nothing(table)
+                with tables.changing(share.table):
+                    append_nothing(table)
                 table = _load(tables, share)
             return Landed(share, _append(table, plan, announcement, share, ledger), already=False)
         except CommitFailedException as error:
@@ -115,7 +116,9 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
     """
     name = ".".join(table.name())
     metadata = table.metadata
-    origin = branch if branch == MAIN_BRANCH or branch in metadata.refs else MAIN_BRANCH
+    # a branch that is gone but has a ledger was dropped, with the rows that it speaks of
+    is_known = branch in metadata.refs or property_name(plan.group_id, branch) in metadata.properties
+    origin = branch if is_known else MAIN_BRANCH
     ledger = read_properties(property_name(plan.group_id, origin), metadata.properties)
     if ledger is None:
         refuse_lost_ledger(name, metadata, origin, plan.group_id)

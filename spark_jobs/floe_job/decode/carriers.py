@@ -30,8 +30,8 @@ from pyiceberg.types import (
 )
 
 from floe_job.conform import Converter, converter
+from floe_job.conform.moments import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO
 from floe_job.decode.arrays import nulls, reshape, storage_type
-from floe_job.decode.moments import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO
 from floe_job.exceptions import Unconvertible
 from floe_job.infer import iceberg_type
 from floe_job.needs import Path, SchemaNeeds

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import accumulate
 from typing import Any, NoReturn
 
-from floe_job.decode.numbers import HugeInteger, Literal
+from floe_job.conform.numbers import HugeInteger, Literal
 from floe_job.exceptions import Malformed
 
 MAX_DEPTH = 64
 
 BLANKS = b" \t\n\r"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
-_STEP = [1 if byte in b"[{" else -1 for byte in range(256)]
+_ALIKE = bytes.maketrans(b"{}", b"[]")
 
 
 def _refuse_constant(token: str) -> NoReturn:
@@ -42,8 +41,15 @@ def too_deep(value: bytes) -> bool:
     """Tell whether objects and arrays are nested beyond MAX_DEPTH, without parsing."""
     if value.count(b"[") + value.count(b"{") <= MAX_DEPTH:
         return False
-    brackets = _STRING.sub(b"", value).translate(None, _NOT_BRACKETS)
-    return any(depth > MAX_DEPTH for depth in accumulate(map(_STEP.__getitem__, brackets)))
+    brackets = _STRING.sub(b"", value).translate(_ALIKE, _NOT_BRACKETS)
+    # Each round takes away the innermost pairs, which is one level everywhere.
+    for depth in range(MAX_DEPTH):
+        rest = brackets.replace(b"[]", b"")
+        if len(rest) == len(brackets):
+            # Nothing, or what has no partner: not JSON, and at most this deep.
+            return depth + rest.count(b"[") > MAX_DEPTH
+        brackets = rest
+    return bool(brackets)
 
 
 def parse(value: bytes, *, literals: bool) -> dict[str, Any]:

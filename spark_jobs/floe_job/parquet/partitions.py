@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.partitioning import PartitionField, PartitionKey, PartitionSpec, partition_record_value
+from pyiceberg.partitioning import PartitionField, PartitionKey, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import TruncateTransform
 from pyiceberg.typedef import Record
@@ -53,10 +53,7 @@ class Partitioner:
         for size in _sizes(groups):
             indices = order.slice(start, size)
             start += size
-            values = tuple(
-                partition_record_value(field, column[indices[0].as_py()].as_py(), self._schema)
-                for field, column in zip(self._spec.fields, columns, strict=True)
-            )
+            values = tuple(column[indices[0].as_py()].as_py() for column in columns)
             yield values, rows if size == len(rows) else rows.take(indices)
 
     def _transformed(self, rows: pa.Table, field: PartitionField, path: tuple[str, ...]) -> pa.Array:
@@ -67,7 +64,16 @@ class Partitioner:
             # The Rust transform takes only binary with short offsets.
             return pc.binary_slice(source, 0, field.transform.width)
         source_type = self._schema.find_field(field.source_id).field_type
-        return field.transform.pyarrow_transform(source_type)(source)
+        return _physical(field.transform.pyarrow_transform(source_type)(source))
+
+
+def _physical(column: pa.Array) -> pa.Array:
+    """Take values as Iceberg holds them in partition records: days, microseconds, bytes."""
+    if isinstance(column, pa.ExtensionArray):
+        return column.storage
+    if pa.types.is_date(column.type):
+        return column.view(pa.int32())
+    return column.view(pa.int64()) if pa.types.is_temporal(column.type) else column
 
 
 def _path(struct: StructType, field_id: int) -> tuple[str, ...]:
@@ -84,8 +90,7 @@ def _group(columns: list[pa.Array]) -> pa.Array:
     """Number the distinct combinations of values, in order of appearance; null is a value."""
     numbers: pa.Array | None = None
     for column in columns:
-        storage = column.storage if isinstance(column, pa.ExtensionArray) else column
-        codes = storage.dictionary_encode(null_encoding="encode").indices.cast(pa.int64())
+        codes = column.dictionary_encode(null_encoding="encode").indices.cast(pa.int64())
         if numbers is not None:
             codes = pc.add(pc.multiply(numbers, len(codes) + 1), codes).dictionary_encode().indices.cast(pa.int64())
         numbers = codes

@@ -30,7 +30,7 @@ from pyiceberg.types import (
 )
 
 from floe_job.conform import converter
-from floe_job.decode.numbers import Literal
+from floe_job.conform.numbers import Literal
 from floe_job.exceptions import REASON_LENGTH, Unconvertible, UnsupportedColumn
 
 DAY = 86_400_000_000
@@ -98,9 +98,13 @@ UUID = "f79c3e09-677c-4bbd-a479-3f349cb785e7"
         (TimestampType(), "1969-12-31T23:59:59.999999", -1),
         (ListType(1, LongType(), element_required=False), [1, None, "3"], [1, None, 3]),
         (MapType(1, IntegerType(), 2, StringType(), value_required=False), {"1": 2, "3": None}, [(1, "2"), (3, None)]),
-        (StructType(NestedField(1, "a", LongType()), NestedField(2, "b", StringType())), {"a": 1, "z": 9}, {"a": 1, "b": None}),
+        (
+            StructType(NestedField(1, "a", LongType()), NestedField(2, "b", StringType())),
+            {"a": 1, "z": 9},
+            {"a": 1, "b": None},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_value_converts_by_its_target(target: IcebergType, value: Any, expected: Any) -> None:
     converted = converter(target)(value)
     assert converted == expected
@@ -112,7 +116,7 @@ REFUSED: list[tuple[IcebergType, list[Any]]] = [
     (LongType(), [" 5", "5.0", False, 2.7, 2**63, 1e19, float("inf"), "9" * 100, "1_0", "٣"]),
     (DoubleType(), ["abc", "", "1e400", float("inf"), 10**400, True, "0x10", [1]]),
     (FloatType(), [1e39, 3.4028236e38, "-1e39"]),
-    (DecimalType(4, 2), [True, 100, "1e999999999", "abc", "1.", float("inf"), " 1", []][:2] + ["1e999999999", "abc", " 1"]),
+    (DecimalType(4, 2), [True, 100, "1e999999999", "abc", " 1", float("inf"), []]),
     (BooleanType(), ["yes", 1, 0, "", {}]),
     (StringType(), ["\ud800", {"a": "\ude00"}, float("inf")]),
     (UUIDType(), [UUID.replace("-", ""), "x", 1]),
@@ -120,11 +124,24 @@ REFUSED: list[tuple[IcebergType, list[Any]]] = [
     (FixedType(4), ["aGk="]),
     (DateType(), ["20240102", "2024-01-02T00:00:00", "2024-02-30", "0000-01-01", 1.5, 10**9, True]),
     (TimeType(), ["12:34Z", "24:00", "12:60", 86_400_000, -1, True]),
-    (TimestamptzType(), ["1700000000", "2024-01-02T03", "2024-01-02T24:00:00", "2024-01-02T03:04:05+18:01", "2024-01-02t03:04:05", 10**18, 0.0001, True, "9999-12-31T23:59:59-01:00"]),
+    (
+        TimestamptzType(),
+        [
+            "1700000000",
+            "2024-01-02T03",
+            "2024-01-02T24:00:00",
+            "2024-01-02T03:04:05+18:01",
+            "2024-01-02t03:04:05",
+            10**18,
+            0.0001,
+            True,
+            "9999-12-31T23:59:59-01:00",
+        ],
+    ),
     (ListType(1, LongType(), element_required=True), [{}, "x", [None], [1, "a"]]),
     (MapType(1, IntegerType(), 2, LongType(), value_required=True), [[], {"a": 1}, {"1": None}]),
     (StructType(NestedField(1, "a", LongType(), required=True)), ["x", [], {}, {"a": None}]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("target", "value"), [(target, value) for target, values in REFUSED for value in values])

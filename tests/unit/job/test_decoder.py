@@ -57,11 +57,21 @@ def test_an_empty_batch_is_an_empty_table() -> None:
         (b'{"other":NaN}', "decode", "not JSON: NaN is not a number"),
         (b'{"a":' * 65 + b"1" + b"}" * 65, "decode", "nested deeper than 64"),
         (b'{"a":' * 500_000, "decode", "nested deeper than 64"),
+        (b'{"a":' + b"[" * 500_000 + b"]" * 500_000 + b"}", "decode", "nested deeper than 64"),
+        (b'{"a":[' + b"[]," * 100 + b"[]", "decode", "not JSON: Expecting ',' delimiter at character 308"),
         (b'{"id":"x"}', "convert", "column 'id': cannot convert string 'x' to long"),
-        (b'{"id":12345678901234567890}', "convert", "column 'id': cannot convert number 12345678901234567890 to long, out of range"),
-        (b'{"id":' + b"1" * 5000 + b"}", "convert", "column 'id': cannot convert number <integer of 5000 digits> to long"),
+        (
+            b'{"id":12345678901234567890}',
+            "convert",
+            "column 'id': cannot convert number 12345678901234567890 to long, out of range",
+        ),
+        (
+            b'{"id":' + b"1" * 5000 + b"}",
+            "convert",
+            "column 'id': cannot convert number <integer of 5000 digits> to long",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_record_is_rejected_with_its_reason_and_its_neighbours_land(
     value: bytes, stage: str, reason: str
 ) -> None:
@@ -199,3 +209,13 @@ def test_negative_zero_is_told_apart_as_in_the_exact_path() -> None:
     schema = Schema(NestedField(1, "d", DoubleType(), required=False))
     decoded, _ = decode(b'{"d":-0}', b'{"d":-0.0}', schema=schema)
     assert [str(row["d"]) for row in rows(decoded)] == ["0.0", "-0.0"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"[" * 63 + b"]" * 63, b"[" + b"[]," * 100 + b"[]]", b'"' + b"[{" * 500 + b'"', b'"\\"' + b"[" * 99 + b'"'],
+)
+def test_many_brackets_are_not_depth(value: bytes) -> None:
+    decoded, _ = decode(b'{"id":1,"z":' + value + b"}")
+    assert decoded.fast
+    assert [row["id"] for row in rows(decoded)] == [1]

@@ -40,8 +40,8 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe_job.decode.java_text import json_text, number_text
-from floe_job.decode.moments import (
+from floe_job.conform.java_text import json_text, number_text
+from floe_job.conform.moments import (
     FIRST_DAY,
     LAST_DAY,
     MILLIS_PER_DAY,
@@ -50,7 +50,7 @@ from floe_job.decode.moments import (
     micros_of_text,
     micros_of_time_text,
 )
-from floe_job.decode.numbers import HugeInteger, Literal, decimal_of_text, set_scale
+from floe_job.conform.numbers import HugeInteger, Literal, decimal_of_text, set_scale
 from floe_job.exceptions import VALUE_LENGTH, Unconvertible, UnsupportedColumn, clip
 
 Converter = Callable[[Any], Any]

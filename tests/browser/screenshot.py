@@ -1,0 +1,99 @@
+"""Make the README's picture of a run, from the local stack as it runs: `make up` first.
+
+    .venv/bin/python -m playwright --version     playwright is one of the development requirements
+    make up && .venv/bin/python tests/browser/screenshot.py [file.png]
+
+The stack is the one of FLOE_STATE and AIRFLOW_PORT. The browser is the system's Chromium (CHROMIUM names another
+executable). Fails, and writes nothing, while a run is at work or when the page shows an error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY))
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
+from stack.airflow import USER, Airflow  # noqa: E402
+from stack.demo import DAG  # noqa: E402
+from stack.local import Local  # noqa: E402
+from stack.settings import Settings  # noqa: E402
+
+PICTURE = REPOSITORY / "docs" / "images" / "run.png"
+SIZE = (1280, 720)
+LARGEST = 400_000  # bytes
+PATIENCE = 30_000  # milliseconds
+TASKS = ("plan", "write", "commit")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Take the picture; returns the exit code."""
+    airflow = Local(Settings.read(os.environ)).airflow
+    target = Path(arguments[0]) if arguments else PICTURE
+    if not airflow.running:
+        print("error: Airflow is not running: `make up` first", file=sys.stderr)
+        return 1
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=list(FLAGS))
+        try:
+            picture = _picture(browser, airflow)
+        finally:
+            browser.close()
+    if len(picture) > LARGEST:
+        print(f"error: the picture takes {len(picture)} bytes, more than {LARGEST}", file=sys.stderr)
+        return 1
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(picture)
+    print(f"{target}: {len(picture)} bytes")
+    return 0
+
+
+def _picture(browser: Browser, airflow: Airflow) -> bytes:
+    page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]}, color_scheme="light")
+    page.set_default_timeout(PATIENCE)
+    _log_in(page, airflow)
+    page.goto(f"{airflow.url}/dags/{DAG}")
+    for task in TASKS:
+        expect(page.get_by_text(task, exact=True).first).to_be_visible(timeout=PATIENCE)
+    _open_last_run(page)
+    page.wait_for_load_state("networkidle")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    return page.screenshot()
+
+
+def _log_in(page: Page, airflow: Airflow) -> None:
+    page.goto(airflow.url)
+    page.locator("input[name=username]").fill(USER)
+    page.locator("input[name=password]").fill(airflow.password())
+    page.get_by_role("button", name=re.compile("sign in|log ?in", re.IGNORECASE)).click()
+    page.wait_for_url(lambda url: "/login" not in url)
+
+
+def _open_last_run(page: Page) -> None:
+    """Show the newest run's task instances beside the grid."""
+    page.locator(f"a[href*='/dags/{DAG}/runs/']").last.click()
+    page.wait_for_url("**/runs/**")
+
+
+def _chromium() -> str:
+    named = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if not named:
+        sys.exit("error: there is no chromium: install it, or name another in CHROMIUM")
+    return named
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

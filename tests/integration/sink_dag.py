@@ -1,0 +1,95 @@
+"""A real Airflow whose connectors are written by the tests; runs go through its scheduler."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline import Pipeline, connector_keys
+
+from stack.airflow import Airflow
+from stack.broker import Broker
+from stack.settings import REPOSITORY, free_port
+
+SPARK_CONNECT = "spark_connect_default"
+
+
+@dataclass
+class Deployment:
+    """Airflow, the broker, and the folder of connectors that Airflow reads."""
+
+    airflow: Airflow
+    broker: Broker
+    connectors: Path
+    connect_port: int
+
+    @classmethod
+    def make(cls, broker: Broker, folder: Path) -> Deployment:
+        """Prepare an Airflow on free ports, with connections by environment variables; not started yet."""
+        connectors = folder / "connectors"
+        connectors.mkdir(parents=True)
+        connect_port = free_port()
+        connections = {
+            "KAFKA_DEFAULT": {"conn_type": "kafka", "extra": {"bootstrap.servers": broker.bootstrap}},
+            "KAFKA_DOWN": {"conn_type": "kafka", "extra": {"bootstrap.servers": f"127.0.0.1:{free_port()}"}},
+            "SPARK_DEFAULT": {"conn_type": "spark", "host": "local[2]"},
+            "SPARK_CONNECT_DEFAULT": {"conn_type": "spark_connect", "host": "127.0.0.1", "port": connect_port},
+            "NO_SPARK": {"conn_type": "http", "host": "127.0.0.1"},
+        }
+        environment = {f"AIRFLOW_CONN_{name}": json.dumps(value) for name, value in connections.items()}
+        environment["FLOE_CONNECTORS_DIR"] = str(connectors)
+        airflow = Airflow(folder / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
+        return cls(airflow, broker, connectors, connect_port)
+
+    def add(self, topic: str, folder: Path, **more: Any) -> Pipeline:
+        """Write a connector file on a topic and return the pipeline that sees what its DAG does."""
+        name = f"dag-{uuid.uuid4().hex[:8]}"
+        keys = connector_keys(name, topic, folder, **{"iceberg.control.commit.interval-ms": 86_400_000, **more})
+        (self.connectors / f"{name}.json").write_text(json.dumps(keys))
+        return Pipeline.make(self.broker.bootstrap, topic, folder, name=name, **more)
+
+    def dag(self, name: str) -> None:
+        """Wait until a DAG is there and let it run; its schedule is a day away."""
+        self.airflow.rest.wait_for_dag(name)
+        self.airflow.rest.unpause(name)
+
+    def run(self, pipeline: Pipeline, conf: Mapping[str, Any] | None = None) -> DagRun:
+        """Trigger a run and wait for its end."""
+        rest, name = self.airflow.rest, pipeline.connector.name
+        run_id = rest.trigger(name, conf)
+        rest.wait_for_run(name, run_id)
+        return DagRun(self, name, run_id)
+
+
+@dataclass
+class DagRun:
+    """One run that has ended."""
+
+    deployment: Deployment
+    dag_id: str
+    run_id: str
+
+    @property
+    def state(self) -> str:
+        return str(self.deployment.airflow.rest.run(self.dag_id, self.run_id)["state"])
+
+    @property
+    def tasks(self) -> dict[str, str]:
+        """Return the state of each task."""
+        return {t["task_id"]: t["state"] for t in self.deployment.airflow.rest.task_instances(self.dag_id, self.run_id)}
+
+    def log(self, task_id: str) -> str:
+        """Return the log of a task's last try."""
+        rest = self.deployment.airflow.rest
+        (task,) = (t for t in rest.task_instances(self.dag_id, self.run_id) if t["task_id"] == task_id)
+        return "\n".join(rest.log(self.dag_id, self.run_id, task))
+
+    def clear(self, task_ids: list[str] | None = None) -> str:
+        """Clear tasks, wait for the run's end and return its state."""
+        rest = self.deployment.airflow.rest
+        rest.clear(self.dag_id, self.run_id, task_ids)
+        return rest.wait_for_run(self.dag_id, self.run_id)

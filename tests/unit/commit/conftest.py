@@ -1,0 +1,32 @@
+"""A lake for each test, and slices written for it."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from floe.commit import table as table_module
+from tests.unit.commit.lake import Lake, Written, write_slice
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look again at once."""
+    monkeypatch.setattr(table_module, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(table_module, "LONGEST_WAIT", 0.002)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    """Give an empty lake in a folder of its own."""
+    (tmp_path / "warehouse").mkdir()
+    made = Lake(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def write(lake: Lake) -> Callable[..., Written]:
+    """Plan ranges (partition, start, end) and write what the table lacks of them."""
+    return partial(write_slice, lake)

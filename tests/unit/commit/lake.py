@@ -1,0 +1,307 @@
+"""A small lake: a real SQL catalog in a folder, real Parquet files, and announcements made by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType
+
+from floe.catalogs.catalog import Tables
+from floe.commit.table import Landed, land, ledger_of
+from floe.config import Connector, parse_connector
+from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
+from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.events import DataFile, TableReference
+from floe.offsets.books import RangeBooks, TableBooks
+from floe.offsets.intervals import Intervals
+from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.ranges import OffsetRange
+from floe_job.parquet import TableWriter
+
+GROUP = "connect-pizzas"
+TOPIC, TOPIC_ID, CLUSTER = "completed-pizzas", "T1", "C1"
+TABLE = "rpc.pizzas"
+ROUTE = "route-hash"
+LEDGER = f"floe.ledger.{GROUP}.main"
+OFFSETS = f"kafka.connect.offsets.control-iceberg.{GROUP}"
+TIME_MS = 1_704_164_645_123  # 2024-01-02T03:04:05.123Z
+
+SCHEMA = Schema(
+    NestedField(1, "kafka_partition", IntegerType(), required=False),
+    NestedField(2, "kafka_offset", LongType(), required=False),
+    NestedField(3, "sauce", StringType(), required=False),
+)
+BY_SAUCE = PartitionSpec(PartitionField(3, 1000, IdentityTransform(), "sauce"))
+SAUCES = ("regular", "light", "none")
+
+Row = tuple[int, int]
+"""Kafka partition and offset: what makes a row one and the same."""
+
+
+@dataclass
+class Lake:
+    """A catalog in ``folder``; every client of it is closed with the lake."""
+
+    folder: Path
+    _clients: list[Catalog] = field(default_factory=list)
+
+    def connector(self, **over: object) -> Connector:
+        keys = {
+            "name": "pizzas",
+            "topics": TOPIC,
+            "iceberg.tables": TABLE,
+            "iceberg.catalog.type": "sql",
+            "iceberg.catalog.uri": f"sqlite:///{self.folder}/catalog.db",
+            "iceberg.catalog.warehouse": f"file://{self.folder}/warehouse",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+        }
+        return parse_connector({**keys, **over})
+
+    def catalog(self) -> Catalog:
+        """Open another client of the catalog."""
+        connector = self.connector()
+        client = load_catalog(connector.catalog_name, **connector.catalog_props)
+        self._clients.append(client)
+        return client
+
+    def tables(self, catalog: Catalog | None = None) -> Tables:
+        return Tables(catalog or self.catalog(), self.connector())
+
+    def create(
+        self,
+        spec: PartitionSpec = UNPARTITIONED_PARTITION_SPEC,
+        properties: Mapping[str, str] | None = None,
+        schema: Schema = SCHEMA,
+    ) -> Table:
+        catalog = self.catalog()
+        catalog.create_namespace_if_not_exists("rpc")
+        return catalog.create_table(TABLE, schema, partition_spec=spec, properties=dict(properties or {}))
+
+    def load(self) -> Table:
+        return self.catalog().load_table(TABLE)
+
+    def rows(self, branch: str = "main") -> list[Row]:
+        """Return all rows of a branch, sorted; a row that is there twice is twice in the list."""
+        table = self.load()
+        if branch not in table.metadata.refs:
+            return []
+        found = table.scan().use_ref(branch).to_arrow().to_pylist()
+        return sorted((row["kafka_partition"], row["kafka_offset"]) for row in found)
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+
+
+def expected(*spans: tuple[int, int], partition: int = 0) -> list[Row]:
+    """Return the rows that stand for offsets of one partition."""
+    return sorted((partition, offset) for start, end in spans for offset in range(start, end))
+
+
+def make_plan(
+    *ranges: tuple[int, int, int],
+    plan_id: str = "plan-1",
+    since: int = 0,
+    control_ends: Mapping[int, int] | None = None,
+) -> Plan:
+    """Make a plan of one live slice over (partition, start, end); every position is at its range's start."""
+    metadata = PositionMetadata("routing", since, TOPIC_ID, CLUSTER).encode()
+    frozen = tuple(OffsetRange(TOPIC, TOPIC_ID, p, start, end) for p, start, end in ranges)
+    return Plan(
+        plan_id=plan_id,
+        connector="pizzas",
+        group_id=GROUP,
+        cluster_id=CLUSTER,
+        config={},
+        control_topic="control-iceberg",
+        control_ends=control_ends or {0: 3},
+        positions=tuple(Position(r.tp, r.start, metadata) for r in frozen),
+        slices=(Slice(0, SliceKind.LIVE, frozen),),
+    )
+
+
+def write_rows(table: Table, rows: Iterable[Row], spec_id: int | None = None) -> SpecFiles:
+    """Write rows to real files of one spec, as the job does."""
+    spec = table.spec() if spec_id is None else table.specs()[spec_id]
+    schema = table.schema()
+    records = [
+        {"kafka_partition": p, "kafka_offset": offset, "sauce": SAUCES[offset % len(SAUCES)]} for p, offset in rows
+    ]
+    writer = TableWriter(table.metadata, table.io, schema, spec, table.properties, "test")
+    writer.write(pa.Table.from_pylist(records, schema=schema_to_pyarrow(schema)))
+    partition_type = partition_type_of(spec, schema)
+    files = tuple(from_pyiceberg(file, partition_type, spec.spec_id) for file in writer.close())
+    return SpecFiles(spec.spec_id, partition_type, files)
+
+
+def make_share(
+    table: Table,
+    nets: Sequence[tuple[OffsetRange, Intervals]],
+    files: tuple[SpecFiles, ...],
+    branch: str = "main",
+    table_uuid: UUID | None = None,
+) -> TableShare:
+    rows = sum(f.record_count for spec in files for f in spec.files)
+    *namespace, name = table.name()
+    return TableShare(
+        reference=TableReference("iceberg", tuple(namespace), name, table_uuid or table.metadata.table_uuid),
+        branch=branch,
+        schema_id=table.schema().schema_id,
+        nets=tuple(nets),
+        routes={TOPIC: ROUTE},
+        files=files,
+        books=TableBooks(assigned=rows, rows=rows),
+    )
+
+
+def make_announcement(plan: Plan, share: TableShare, control_offset: tuple[int, int] | None = (0, 9)) -> Announcement:
+    ranges = plan.slices[0].ranges
+    return Announcement(
+        slice_id=plan.slice_id(plan.slices[0]),
+        commit_id=plan.commit_id,
+        kind="live",
+        ranges=ranges,
+        shares=(share,),
+        tables={share.table: share.books},
+        books=tuple((r, RangeBooks(routed=len(r))) for r in ranges),
+        assignments=tuple(next_offset(r, TIME_MS) for r in ranges),
+        control_offset=control_offset,
+    )
+
+
+@dataclass(frozen=True)
+class Written:
+    """One slice, written for one table and announced, waiting to be landed."""
+
+    lake: Lake
+    plan: Plan
+    announcement: Announcement
+
+    @property
+    def share(self) -> TableShare:
+        return self.announcement.shares[0]
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        return tuple(f for spec in self.share.files for f in spec.files)
+
+    def with_share(self, **changes: Any) -> Written:
+        """Return the same slice, announced otherwise."""
+        share = replace(self.share, **changes)
+        return replace(self, announcement=replace(self.announcement, shares=(share,)))
+
+    def with_files(self, *files: DataFile) -> Written:
+        """Return the same slice, with other files announced in the place of its own."""
+        return self.with_share(files=(replace(self.share.files[0], files=files),))
+
+    def land(self, catalog: Catalog | None = None, patience: float = 20) -> Landed:
+        """Land it by a client of its own."""
+        return land(self.lake.tables(catalog), self.plan, self.announcement, self.share, patience)
+
+
+def write_slice(
+    lake: Lake,
+    *ranges: tuple[int, int, int],
+    plan_id: str = "plan-1",
+    since: int = 0,
+    branch: str = "main",
+    spec_ids: Sequence[int | None] = (None,),
+    control_ends: Mapping[int, int] | None = None,
+) -> Written:
+    """Plan ranges (partition, start, end) and write what the table's ledger lacks: each offset is a row."""
+    plan = make_plan(*ranges, plan_id=plan_id, since=since, control_ends=control_ends)
+    table = lake.load()
+    ledger = ledger_of(table, branch, plan)
+    nets = [(r, ledger.net(r, ROUTE)) for r in plan.slices[0].ranges]
+    rows = [(r.partition, offset) for r, net in nets for start, end in net for offset in range(start, end)]
+    share_of = len(spec_ids)
+    files = tuple(write_rows(table, rows[i::share_of], spec_id) for i, spec_id in enumerate(spec_ids))
+    return Written(lake, plan, make_announcement(plan, make_share(table, nets, files, branch)))
+
+
+@dataclass
+class Wire:
+    """What stands between floe and a catalog: it may act before a commit is sent, and lose or forge the answer.
+
+    ``before``: called with the number of the attempt, from 0, before it is performed. ``after``: called so after it.
+    """
+
+    catalog: Catalog
+    before: Callable[[int], None] = lambda _: None
+    after: Callable[[int], None] = lambda _: None
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        perform = self.catalog.commit_table
+
+        def commit_table(table: Table, requirements: Any, updates: Any) -> Any:
+            attempt, self.sent = self.sent, self.sent + 1
+            self.before(attempt)
+            response = perform(table, requirements, updates)
+            self.after(attempt)
+            return response
+
+        self.catalog.commit_table = commit_table  # type: ignore[method-assign]
+
+
+def fails_first(error: Exception, times: int = 1) -> Callable[[int], None]:
+    """Raise ``error`` on the first attempts."""
+
+    def act(attempt: int) -> None:
+        if attempt < times:
+            raise error
+
+    return act
+
+
+def once(action: Callable[[], object]) -> Callable[[int], None]:
+    """Act on the first attempt only."""
+
+    def act(attempt: int) -> None:
+        if attempt == 0:
+            action()
+
+    return act
+
+
+def append_foreign(lake: Lake, *offsets: int, partition: int = 99, branch: str = "main") -> None:
+    """Append rows as somebody else would, with PyIceberg's own append."""
+    table = lake.load()
+    rows = [{"kafka_partition": partition, "kafka_offset": offset, "sauce": "foreign"} for offset in offsets]
+    table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())), branch=branch)
+
+
+def rewrite_metadata(lake: Lake, change: Callable[[dict[str, Any]], None]) -> None:
+    """Put changed metadata in the place of the table's, as another engine may leave it."""
+    table = lake.load()
+    fields = json.loads(table.metadata.model_dump_json())
+    change(fields)
+    location = f"{table.location()}/metadata/99999-{table.metadata.table_uuid}.metadata.json"
+    with table.io.new_output(location).create(overwrite=True) as stream:
+        stream.write(json.dumps(fields).encode())
+    catalog = lake.catalog()
+    catalog.drop_table(TABLE)
+    catalog.register_table(TABLE, location)
+
+
+def land_in_process(folder: str, plan: dict[str, Any], announcement: Announcement) -> bool:
+    """Land in another process; say whether it had landed already."""
+    lake = Lake(Path(folder))
+    try:
+        return Written(lake, Plan.from_json(plan), announcement).land().already
+    finally:
+        lake.close()

@@ -1,0 +1,174 @@
+"""Branches: grown from main, with main's ledger, and each with its own from then on."""
+
+from collections.abc import Callable
+
+import pytest
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+
+from floe.commit.exceptions import TableRefused
+from floe.commit.table import ledger_of
+from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import LogId, property_name
+from tests.unit.commit.lake import (
+    GROUP,
+    LEDGER,
+    OFFSETS,
+    ROUTE,
+    TOPIC,
+    TOPIC_ID,
+    Lake,
+    Wire,
+    Written,
+    append_foreign,
+    expected,
+    fails_first,
+    once,
+)
+
+Write = Callable[..., Written]
+
+
+def held(lake: Lake, written: Written, branch: str) -> tuple[tuple[int, int], ...]:
+    holdings = ledger_of(lake.load(), branch, written.plan).holdings
+    return holdings[LogId(TOPIC, TOPIC_ID, 0)].held.get(ROUTE, Intervals()).spans
+
+
+def test_a_missing_branch_grows_from_mains_head_and_begins_with_mains_ledger(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    write((0, 0, 5)).land()
+    written = write((0, 3, 9), plan_id="plan-2", branch="audit")
+    assert written.share.books.rows == 4
+    written.land()
+    assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
+    assert lake.rows() == [*expected((0, 5)), (99, 1)]
+    assert held(lake, written, "audit") == ((0, 9),)
+    assert held(lake, written, "main") == ((0, 5),)
+    head = lake.load().metadata.snapshot_by_name("audit")
+    assert head is not None
+    assert head.parent_snapshot_id == lake.load().metadata.current_snapshot_id
+    assert head.summary is not None
+    assert head.summary["total-records"] == "10"
+
+
+def test_ledgers_of_branches_go_their_own_ways(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    write((0, 5, 9), plan_id="plan-2", branch="audit").land()
+    on_main = write((0, 5, 7), plan_id="plan-3")
+    assert on_main.share.books.rows == 2
+    on_main.land()
+    again = write((0, 5, 12), plan_id="plan-4", branch="audit")
+    assert again.share.books.rows == 3
+    again.land()
+    assert lake.rows() == expected((0, 7))
+    assert lake.rows("audit") == expected((0, 12))
+    assert property_name(GROUP, "audit") in lake.load().properties
+    assert LEDGER in lake.load().properties
+
+
+def test_branches_whose_names_begin_alike_keep_their_ledgers(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5), branch="audit/2024").land()
+    write((0, 0, 5), plan_id="plan-2", branch="audit").land()
+    assert not write((0, 0, 5), plan_id="plan-3", branch="audit/2024").files
+    assert lake.rows("audit/2024") == lake.rows("audit") == expected((0, 5))
+
+
+def test_a_branch_of_a_table_without_snapshots_gets_an_empty_snapshot_of_main_first(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5), branch="audit")
+    written.land()
+    metadata = lake.load().metadata
+    assert lake.rows() == []
+    assert lake.rows("audit") == expected((0, 5))
+    empty, filled = metadata.snapshots
+    assert (metadata.current_snapshot_id, filled.parent_snapshot_id) == (empty.snapshot_id, empty.snapshot_id)
+    assert empty.summary is not None
+    assert empty.summary["total-records"] == "0"
+    assert LEDGER not in metadata.properties
+    assert written.land().already
+
+
+@pytest.mark.parametrize(
+    "answer", [CommitFailedException("409"), CommitStateUnknownException("504"), ConnectionError("reset")]
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_empty_snapshot_may_be_lost_on_the_way_too(
+    lake: Lake, write: Write, answer: Exception, when: str
+) -> None:
+    lake.create()
+    written = write((0, 0, 5), branch="audit")
+    client = lake.catalog()
+    Wire(client, **{when: fails_first(answer)})  # type: ignore[arg-type]
+    written.land(client)
+    assert lake.rows("audit") == expected((0, 5))
+    assert len(lake.load().metadata.snapshots) == 2
+
+
+def test_two_committers_of_a_missing_branch_land_once(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    written = write((0, 0, 5), branch="audit")
+    client = lake.catalog()
+    Wire(client, before=once(written.land))
+    assert written.land(client).already
+    assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
+
+
+@pytest.mark.parametrize("answer", [CommitFailedException("409"), ConnectionError("reset")])
+def test_a_lost_answer_on_a_branch_lands_once(lake: Lake, write: Write, answer: Exception) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    written = write((0, 0, 5), branch="audit")
+    client = lake.catalog()
+    Wire(client, after=fails_first(answer))
+    landed = written.land(client)
+    assert landed.already
+    head = lake.load().metadata.snapshot_by_name("audit")
+    assert head is not None
+    assert head.snapshot_id == landed.snapshot_id
+    assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
+
+
+def test_a_branch_that_was_dropped_with_its_rows_is_refused_not_grown_anew(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    write((0, 0, 5), branch="audit").land()
+    waiting = write((0, 5, 9), plan_id="plan-2", branch="audit")
+    lake.load().manage_snapshots().remove_branch("audit").commit()
+    with pytest.raises(TableRefused, match="'audit' emptied"):
+        waiting.land()
+    assert "audit" not in lake.load().metadata.refs
+
+
+def test_a_foreign_append_to_main_does_not_disturb_a_branch(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    write((0, 0, 5), branch="audit").land()
+    append_foreign(lake, 2)
+    write((0, 5, 9), plan_id="plan-2", branch="audit").land()
+    assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
+
+
+def test_a_branch_made_by_somebody_else_below_our_snapshots_of_main_is_taken_as_it_is(
+    lake: Lake, write: Write
+) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    head = lake.load().metadata.current_snapshot_id
+    assert head is not None
+    lake.load().manage_snapshots().create_branch(head, "audit").commit()
+    write((0, 0, 5)).land()
+    write((0, 0, 5), plan_id="plan-2", branch="audit").land()
+    assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
+
+
+def test_a_new_branch_carries_mains_control_offsets_on(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5), control_ends={0: 3, 1: 70}).land()
+    write((0, 5, 9), plan_id="plan-2", branch="audit", control_ends={0: 3, 1: 4}).land()
+    head = lake.load().metadata.snapshot_by_name("audit")
+    assert head is not None
+    assert head.summary is not None
+    assert head.summary[OFFSETS] == '{"0":9,"1":70}'

@@ -1,0 +1,266 @@
+"""Tables that are not the ones that were written for, and histories that do not lead to the ledger."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from floe.commit.exceptions import TableRefused
+from floe.exceptions import Terminal
+from floe.offsets.exceptions import LedgerUnreadable
+from floe.offsets.ledger import Ledger, write_properties
+from tests.unit.commit.lake import (
+    CLUSTER,
+    LEDGER,
+    TABLE,
+    Lake,
+    Wire,
+    Written,
+    append_foreign,
+    expected,
+    once,
+    rewrite_metadata,
+)
+
+Write = Callable[..., Written]
+
+
+def roll_back(lake: Lake, snapshot_id: int) -> None:
+    def change(metadata: dict[str, Any]) -> None:
+        metadata["current-snapshot-id"] = snapshot_id
+        metadata["refs"]["main"]["snapshot-id"] = snapshot_id
+
+    rewrite_metadata(lake, change)
+
+
+def expire_as_java_does(lake: Lake, *snapshot_ids: int) -> None:
+    """Take snapshots out and leave the ids of parents that are gone, as Iceberg's own library does."""
+
+    def change(metadata: dict[str, Any]) -> None:
+        metadata["snapshots"] = [s for s in metadata["snapshots"] if s["snapshot-id"] not in snapshot_ids]
+        metadata["snapshot-log"] = [e for e in metadata["snapshot-log"] if e["snapshot-id"] not in snapshot_ids]
+
+    rewrite_metadata(lake, change)
+
+
+def head(lake: Lake) -> int:
+    snapshot_id = lake.load().metadata.current_snapshot_id
+    assert snapshot_id is not None
+    return snapshot_id
+
+
+def refuses(written: Written, match: str) -> None:
+    """Land, be refused, and have left the table as it was."""
+    lake = written.lake
+    before = lake.load().metadata_location
+    with pytest.raises(TableRefused, match=match) as caught:
+        written.land()
+    assert isinstance(caught.value, Terminal)
+    assert TABLE in str(caught.value)
+    assert lake.load().metadata_location == before
+
+
+# -- another table ----------------------------------------------------------------------------------------------------
+
+
+def test_a_table_dropped_after_it_was_written_for_is_refused(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    lake.catalog().drop_table(TABLE)
+    with pytest.raises(TableRefused, match=r"'rpc\.pizzas' was dropped.*reads the range anew"):
+        written.land()
+
+
+def test_a_table_dropped_between_the_look_and_the_commit_is_refused(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    client = lake.catalog()
+    Wire(client, before=once(lambda: lake.catalog().drop_table(TABLE)))
+    with pytest.raises(TableRefused, match="was dropped"):
+        written.land(client)
+
+
+def test_a_table_with_another_uuid_is_refused(lake: Lake, write: Write) -> None:
+    table = lake.create()
+    written = write((0, 0, 5))
+    lake.catalog().drop_table(TABLE)
+    lake.create()
+    refuses(written, rf"was replaced.*files are for {table.metadata.table_uuid}.*reads the range anew")
+    assert lake.rows() == []
+
+
+def test_a_table_replaced_between_the_look_and_the_commit_is_refused(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    client = lake.catalog()
+
+    def replace() -> None:
+        lake.catalog().drop_table(TABLE)
+        lake.create()
+
+    Wire(client, before=once(replace))
+    with pytest.raises(TableRefused, match="was replaced"):
+        written.land(client)
+    assert lake.rows() == []
+
+
+def test_an_announcement_for_a_table_without_uuid_is_refused(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    refuses(written.with_share(reference=written.share.reference.__class__("iceberg", ("rpc",), "pizzas")), "replaced")
+    other = written.share.reference.__class__("iceberg", ("rpc",), "pizzas", uuid4())
+    refuses(written.with_share(reference=other), "replaced")
+
+
+def test_a_ledger_of_another_cluster_is_refused(lake: Lake, write: Write) -> None:
+    lake.create(properties=write_properties(LEDGER, Ledger("C0")))
+    lake.load()
+    with pytest.raises(TableRefused, match="cluster 'C0'.*'C1'.*new name"):
+        write((0, 0, 5))
+    assert CLUSTER == "C1"
+
+
+def test_a_ledger_changed_by_hand_is_refused(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    lake.load().transaction().set_properties(**{LEDGER: "{}"}).commit_transaction()
+    with pytest.raises(LedgerUnreadable):
+        written.land()
+    assert lake.rows() == []
+
+
+# -- another history --------------------------------------------------------------------------------------------------
+
+
+def test_a_table_rolled_back_to_an_older_snapshot_of_ours_is_refused_with_both_ids(lake: Lake, write: Write) -> None:
+    lake.create()
+    first = write((0, 0, 5)).land()
+    second = write((0, 5, 9), plan_id="plan-2").land()
+    waiting = write((0, 9, 12), plan_id="plan-3")
+    roll_back(lake, first.snapshot_id or 0)
+    refuses(waiting, rf"rolled back.*{first.snapshot_id}.*{second.snapshot_id}.*Roll it forward")
+    assert lake.rows() == expected((0, 5))
+
+
+def test_a_rolled_back_table_does_not_take_its_lost_slice_for_landed(lake: Lake, write: Write) -> None:
+    lake.create()
+    first = write((0, 0, 5)).land()
+    second = write((0, 5, 9), plan_id="plan-2")
+    second.land()
+    roll_back(lake, first.snapshot_id or 0)
+    refuses(second, "rolled back")
+
+
+def test_a_table_rolled_back_to_a_foreign_snapshot_before_ours_is_refused(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    before = head(lake)
+    ours = write((0, 0, 5)).land()
+    waiting = write((0, 5, 9), plan_id="plan-2")
+    roll_back(lake, before)
+    refuses(waiting, rf"{ours.snapshot_id}")
+
+
+def test_a_rollback_whose_older_history_expired_is_still_a_rollback(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    oldest = head(lake)
+    append_foreign(lake, 2)
+    before = head(lake)
+    ours = write((0, 0, 5)).land()
+    waiting = write((0, 5, 9), plan_id="plan-2")
+    roll_back(lake, before)
+    expire_as_java_does(lake, oldest)
+    refuses(waiting, rf"{ours.snapshot_id}")
+    expire_as_java_does(lake, ours.snapshot_id or 0)
+    refuses(waiting, rf"{ours.snapshot_id}")
+
+
+def test_a_table_replaced_under_its_uuid_is_refused(lake: Lake, write: Write) -> None:
+    """As by CREATE OR REPLACE TABLE: the UUID and the properties stay, the new head has no parent."""
+    lake.create()
+    ours = write((0, 0, 5)).land()
+    waiting = write((0, 5, 9), plan_id="plan-2")
+    append_foreign(lake, 1)
+
+    def orphan(metadata: dict[str, Any]) -> None:
+        metadata["snapshots"][-1].pop("parent-snapshot-id")
+
+    rewrite_metadata(lake, orphan)
+    refuses(waiting, rf"replaced.*{ours.snapshot_id}")
+
+
+def test_a_table_without_its_main_branch_is_refused(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    waiting = write((0, 5, 9), plan_id="plan-2")
+
+    def cut(metadata: dict[str, Any]) -> None:
+        metadata["refs"], metadata["current-snapshot-id"] = {}, None
+
+    rewrite_metadata(lake, cut)
+    refuses(waiting, "emptied")
+
+
+def test_a_ledger_that_was_removed_is_refused_while_our_snapshots_are_there(lake: Lake, write: Write) -> None:
+    lake.create()
+    ours = write((0, 0, 5)).land()
+    waiting = write((0, 5, 9), plan_id="plan-2")
+    lake.load().transaction().remove_properties(LEDGER).commit_transaction()
+    refuses(waiting, rf"{ours.snapshot_id}.*{LEDGER}.*Set it back")
+
+
+def test_foreign_snapshots_above_the_anchor_do_not_matter(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    append_foreign(lake, 1)
+    append_foreign(lake, 2)
+    write((0, 5, 9), plan_id="plan-2").land()
+    assert lake.rows() == [*expected((0, 9)), (99, 1), (99, 2)]
+
+
+def test_an_anchor_that_is_the_parent_of_the_oldest_retained_is_fine(
+    lake: Lake, write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    lake.create()
+    ours = write((0, 0, 5)).land()
+    append_foreign(lake, 1)
+    expire_as_java_does(lake, ours.snapshot_id or 0)
+    write((0, 3, 9), plan_id="plan-2").land()
+    assert lake.rows() == [*expected((0, 9)), (99, 1)]
+    assert "expired" not in caplog.text
+
+
+def test_an_anchor_that_expired_is_said_and_passed_over(
+    lake: Lake, write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    lake.create()
+    ours = write((0, 0, 5)).land()
+    append_foreign(lake, 1)
+    first_foreign = head(lake)
+    append_foreign(lake, 2)
+    expire_as_java_does(lake, ours.snapshot_id or 0, first_foreign)
+    write((0, 3, 9), plan_id="plan-2").land()
+    assert lake.rows() == [*expected((0, 9)), (99, 1), (99, 2)]
+    assert f"snapshot {ours.snapshot_id} of the ledger has expired" in caplog.text
+
+
+def test_history_below_the_anchor_may_expire(lake: Lake, write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    lake.create()
+    first = write((0, 0, 5)).land()
+    write((0, 5, 9), plan_id="plan-2").land()
+    lake.load().maintenance.expire_snapshots().by_id(first.snapshot_id or 0).commit()
+    write((0, 9, 12), plan_id="plan-3").land()
+    assert lake.rows() == expected((0, 12))
+    assert "expired" not in caplog.text
+
+
+def test_an_anchor_that_pyiceberg_expired_is_refused_because_it_looks_replaced(lake: Lake, write: Write) -> None:
+    """PyIceberg's own expiry takes the parent id out of the next snapshot: nothing tells it from a replaced table."""
+    lake.create()
+    ours = write((0, 0, 5)).land()
+    append_foreign(lake, 1)
+    waiting = write((0, 5, 9), plan_id="plan-2")
+    lake.load().maintenance.expire_snapshots().by_id(ours.snapshot_id or 0).commit()
+    refuses(waiting, rf"{ours.snapshot_id}")
