@@ -19,6 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY))
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
+
 from stack.airflow import USER, Airflow  # noqa: E402
 from stack.demo import DAG  # noqa: E402
 from stack.local import Local  # noqa: E402

@@ -93,3 +93,11 @@ class DagRun:
         rest = self.deployment.airflow.rest
         rest.clear(self.dag_id, self.run_id, task_ids)
         return rest.wait_for_run(self.dag_id, self.run_id)
+
+
+def first_run(deployment: Deployment, pipeline: Pipeline) -> DagRun:
+    """Wait for the run that the scheduler starts when a DAG is unpaused."""
+    rest, name = deployment.airflow.rest, pipeline.connector.name
+    run_id = rest.wait_for_scheduled_run(name)
+    rest.wait_for_run(name, run_id)
+    return DagRun(deployment, name, run_id)

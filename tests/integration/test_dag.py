@@ -14,7 +14,7 @@ import psutil
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 from pipeline import Pipeline
-from sink_dag import DagRun, Deployment
+from sink_dag import DagRun, Deployment, first_run
 
 from stack.progress import wait_until
 
@@ -98,14 +98,6 @@ def test_200_000_records_with_aborts_tombstones_and_a_new_partition_land_once_in
     snapshots = pizzas.table().snapshots()
     assert len(snapshots) == 3
     assert_books_balance(pizzas)
-
-
-def first_run(deployment: Deployment, pipeline: Pipeline) -> DagRun:
-    """Wait for the run that the scheduler starts when a DAG is unpaused."""
-    rest, name = deployment.airflow.rest, pipeline.connector.name
-    run_id = rest.wait_for_scheduled_run(name)
-    rest.wait_for_run(name, run_id)
-    return DagRun(deployment, name, run_id)
 
 
 def assert_books_balance(pipeline: Pipeline) -> None:
@@ -247,7 +239,7 @@ def test_cancelling_the_write_ends_its_driver_and_nothing_is_announced_after(
     path = f"/api/v2/dags/{name}/dagRuns/{run_id}/taskInstances/write"
     rest.call("PATCH", path, {"new_state": "failed"})
     rest.wait_for_run(name, run_id)
-    gone, alive = psutil.wait_procs(family, timeout=30)
+    _, alive = psutil.wait_procs(family, timeout=30)
     assert not alive, alive
     plan_start = dict.fromkeys(range(1), 0)
     from floe.control.log import control_ends, read_control

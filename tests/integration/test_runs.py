@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
-from pipeline import MakePipeline
+from pipeline import MakePipeline, Pipeline
 
 from floe.catalogs.catalog import Tables
 from floe.commit.exceptions import SliceNotWritten, Superseded
@@ -267,3 +268,16 @@ def test_the_last_record_before_an_aborted_tail_ends_the_range(pipeline: MakePip
     plan = pizzas.run()
     assert len(plan.slices) == 1
     assert pizzas.position() == {0: 11}
+
+
+def test_a_topic_added_to_the_connector_is_read_from_its_start(
+    pipeline: MakePipeline, topic: Callable[..., str]
+) -> None:
+    pizzas = pipeline()
+    pizzas.produce(orders(0, 10))
+    pizzas.run()
+    second = Pipeline(pizzas.bootstrap, topic(1), pizzas.connector)
+    second.produce(orders(10, 30))
+    both = pizzas.changed(topics=f"{pizzas.topic},{second.topic}")
+    both.run()
+    assert both.column("id") == list(range(30))

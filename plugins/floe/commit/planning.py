@@ -16,7 +16,7 @@ from floe.control.log import control_ends
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord
-from floe.offsets.ledger import property_name
+from floe.offsets.ledger import property_name, read_properties
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.planner import Beginnings, allocate, settle_positions
 from floe.offsets.position import Position
@@ -46,7 +46,7 @@ def draft_plan(
         cluster_id=source.cluster_id(),
         offset_reset=connector.offset_reset,
         routing={t: routing_hash(t, connector.tables, connector.commit_branch) for t in connector.topics},
-        has_ledger=lambda topic: _has_ledger(connector, topic),
+        has_ledger=lambda topic: _has_ledger(connector, topic, group_is_known=bool(known)),
     )
     positions = settle_positions(logs, known, beginnings)
     ranges = allocate(positions, logs, max_records if max_records is not None else connector.max_records_per_run)
@@ -63,16 +63,17 @@ def draft_plan(
     )
 
 
-def _has_ledger(connector: Connector, topic: str) -> bool:
-    """Say whether a table of the connector holds offsets of a topic for its group."""
+def _has_ledger(connector: Connector, topic: str, *, group_is_known: bool) -> bool:
+    """Say whether a table of the connector holds offsets of a topic for its group.
+
+    A topic that its ledger does not name was added to the connector, if the group has positions of other topics; if
+    it has none at all they were lost, and nobody knows what of that topic was read.
+    """
+    name = property_name(connector.group_id, connector.commit_branch or MAIN_BRANCH)
     tables = Tables.of(connector)
-    for name in connector.tables:
-        table = tables.load(name)
-        if table is None:
-            continue
-        prefix = property_name(connector.group_id, connector.commit_branch or MAIN_BRANCH)
-        if any(key == prefix for key in table.properties):
-            log.info("table %s has a ledger of group %s (asked for topic %s)", name, connector.group_id, topic)
+    for table in filter(None, map(tables.load, connector.tables)):
+        ledger = read_properties(name, table.properties)
+        if ledger is not None and (ledger.knows(topic) or not group_is_known):
             return True
     return False
 

@@ -73,7 +73,7 @@ def valid_through(assignments: Iterable[TopicPartitionOffset]) -> datetime | Non
 def offset_date_time(moment: datetime) -> str:
     """Write a moment as Java's ``OffsetDateTime.toString`` does: seconds left out when zero, 3 or 6 digits of fraction."""
     utc = moment.astimezone(UTC)
-    text = utc.strftime("%Y-%m-%dT%H:%M")
+    text = utc.replace(tzinfo=None).isoformat(timespec="minutes")
     if utc.second or utc.microsecond:
         text += utc.strftime(":%S")
     if utc.microsecond:

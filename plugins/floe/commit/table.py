@@ -19,7 +19,7 @@ from floe.commit.files import check_files
 from floe.commit.summary import snapshot_properties
 from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
-from floe.offsets.ledger import Anchor, Ledger, LiveRange, Standing, property_name, read_properties
+from floe.offsets.ledger import Ledger, Standing, property_name, read_properties
 from floe.offsets.plan import Plan
 
 log = logging.getLogger(__name__)
@@ -135,11 +135,8 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
 
 def _append(table: Table, plan: Plan, announcement: Announcement, share: TableShare, ledger: Ledger) -> int:
     """Append once. Any error but a conflict is an unknown outcome: raised as CatalogUnreachable, to look again."""
-    positions = {p.tp: (p.offset, p.metadata) for p in plan.positions}
-    grown = ledger.with_live(
-        [(LiveRange(r, plan.since(r.tp), positions[r.tp]), share.routes[r.topic]) for r, _ in share.nets],
-        Anchor(0, 0),
-    )
+    live = plan.live_ranges(r for r, _ in share.nets)
+    grown = ledger.with_live((one, share.routes[one.range.topic]) for one in live)
     files = [
         SpecFile(spec.spec_id, to_pyiceberg(file, spec.partition_type)) for spec in share.files for file in spec.files
     ]

@@ -99,7 +99,7 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
             h.SCHEMA_ID: str(share.schema_id),
         }
         for i, (spec, body) in enumerate(bodies, start=1):
-            more = {h.PART: f"{i}/{len(bodies)}", h.SPEC_ID: str(spec.spec_id), **common}
+            more: dict[str, Any] = {h.PART: f"{i}/{len(bodies)}", h.SPEC_ID: str(spec.spec_id), **common}
             records.append(ControlRecord(body, h.header_list(slice_id, kind, more)))
     complete = Event.of(plan.group_id, DataComplete(announcement.commit_id, announcement.assignments))
     more = {
@@ -157,7 +157,16 @@ def find_announcement(plan: Plan, piece: Slice, messages: Iterable[ControlMessag
                     log.warning("slice %s was announced again at %s; the first one counts", slice_id, message.offset)
                 else:
                     found = announcement
-        except (FloeError, ValueError, KeyError, TypeError) as error:
+        except (
+            FloeError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ) as error:
+            # headers are anybody's JSON
             log.warning("an announcement of slice %s at offset %s does not count: %s", slice_id, message.offset, error)
             parts = []
     return found
@@ -178,7 +187,11 @@ def _assemble(
         raise ValueError(msg)
     by_partition = {r.tp: r for r in piece.ranges}
     tables = h.json_header(message.headers, h.TABLES)
-    shares = tuple(_share(name, counts, parts, by_partition) for name, counts in tables.items() if counts["files"])
+    shares = tuple(
+        _share(name, counts, parts, by_partition)
+        for name, counts in tables.items()
+        if counts["files"] or counts.get("rows")
+    )
     strangers = {_table_name(p.payload.table_reference) for p in parts} - {s.table for s in shares}
     if strangers:
         msg = f"it has files of tables that it does not list: {sorted(strangers)}"
@@ -234,7 +247,7 @@ def _share(
         branch=first.headers[h.BRANCH],
         schema_id=int(first.headers[h.SCHEMA_ID]),
         nets=_nets(h.json_header(first.headers, h.NET), by_partition),
-        routes={str(t): str(r) for t, r in h.json_header(first.headers, h.ROUTE).items()},
+        routes=_routes(h.json_header(first.headers, h.ROUTE), by_partition),
         files=files,
         books=books,
     )
@@ -242,6 +255,14 @@ def _share(
 
 def _table_books(counts: Mapping[str, Any]) -> TableBooks:
     return TableBooks.from_json({name: count for name, count in counts.items() if name != "files"})
+
+
+def _routes(fields: Mapping[str, Any], by_partition: Mapping[Any, OffsetRange]) -> dict[str, str]:
+    missing = {r.topic for r in by_partition.values()} - fields.keys()
+    if missing:
+        msg = f"it has no route hash of the topics {sorted(missing)}"
+        raise ValueError(msg)
+    return {str(topic): str(route) for topic, route in fields.items()}
 
 
 def _nets(
@@ -259,5 +280,13 @@ def _nets(
 
 def next_offset(r: OffsetRange, timestamp_ms: int | None) -> TopicPartitionOffset:
     """Build the assignment of a range that was read: its next offset and its last record's time."""
-    timestamp = None if timestamp_ms is None else datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    timestamp = None if timestamp_ms is None else _moment(timestamp_ms)
     return TopicPartitionOffset(r.topic, r.partition, r.end, timestamp)
+
+
+def _moment(timestamp_ms: int) -> datetime | None:
+    """Read a record's time; None for one that is no date, as of producers that count in microseconds."""
+    try:
+        return datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

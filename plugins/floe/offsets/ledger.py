@@ -111,13 +111,17 @@ class Ledger:
             return Standing.LANDED
         return Standing.FRESH if fresh else Standing.STALE
 
-    def with_live(self, ranges: Iterable[tuple[LiveRange, str]], anchor: Anchor) -> "Ledger":
-        """Return the ledger after a live commit of the ranges, each with its route hash."""
+    def knows(self, topic: str) -> bool:
+        """Say whether the table holds offsets of a topic of this name, of whatever incarnation."""
+        return any(log_id.topic == topic for log_id in self.holdings)
+
+    def with_live(self, ranges: Iterable[tuple[LiveRange, str]]) -> "Ledger":
+        """Return the ledger after a live commit of the ranges, each with its route hash; its anchor is not set yet."""
         holdings = dict(self.holdings)
         for live, route in ranges:
             log_id = LogId.of(live.range)
             holdings[log_id] = _grown(holdings.get(log_id, Holding()), live, route)
-        return replace(self, holdings=holdings, anchor=anchor)
+        return replace(self, holdings=holdings)
 
     def anchored(self, anchor: Anchor) -> "Ledger":
         """Return the same ledger, carried by another snapshot."""
@@ -157,9 +161,10 @@ def write_properties(name: str, ledger: Ledger) -> dict[str, str]:
 
 def stale_properties(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Return the pieces of an older, longer ledger that ``after`` no longer uses."""
-    # digits only: the ledger of a branch "audit/x" begins like a piece of that of "audit"
-    pieces = (key for key in before if key.startswith(f"{name}/") and key[len(name) + 1 :].isdecimal())
-    return sorted(key for key in pieces if key not in after)
+    # counted by the header, not found by the prefix: the ledger of a branch "audit/1" is no piece of that of "audit"
+    header = json.loads(before.get(name, "{}"))
+    pieces = (f"{name}/{i}" for i in range(int(header.get("pieces", 0))))
+    return [piece for piece in pieces if piece in before and piece not in after]
 
 
 def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:

@@ -1,11 +1,12 @@
 """Plans: what one run reads, frozen before anything is read, and kept in Airflow's task state store as JSON."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from floe.offsets.ledger import LiveRange
 from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
 
@@ -61,14 +62,10 @@ class Plan:
         """Name one slice of this plan, as the ``floe-slice`` header does."""
         return f"{self.plan_id}/{piece.index}"
 
-    def since(self, tp: TopicPartition) -> int:
-        """Return the offset from which the routing of ``tp`` has been unchanged."""
-        for position in self.positions:
-            metadata = PositionMetadata.decode(position.metadata)
-            if position.tp == tp and metadata is not None:
-                return metadata.since
-        msg = f"plan {self.plan_id} has no position of {tp}"
-        raise KeyError(msg)
+    def live_ranges(self, ranges: Iterable[OffsetRange]) -> list[LiveRange]:
+        """Put to each range of a live slice what a ledger must know of the position that it started from."""
+        positions = {p.tp: p for p in self.positions}
+        return [_live(r, positions[r.tp]) for r in ranges]
 
     def positions_after(self, slices: tuple[Slice, ...]) -> tuple[Position, ...]:
         """Return all positions, those of the given slices moved to the ends of their ranges."""
@@ -108,3 +105,11 @@ class Plan:
             positions=tuple(Position(TopicPartition(t, int(p)), int(o), m) for t, p, o, m in fields["positions"]),
             slices=tuple(Slice(int(i), SliceKind(k), ranges_from_json(r)) for i, k, r in fields["slices"]),
         )
+
+
+def _live(r: OffsetRange, position: Position) -> LiveRange:
+    metadata = PositionMetadata.decode(position.metadata)
+    if metadata is None:
+        msg = f"the plan's position of {r.tp} has no metadata of floe's: {position.metadata!r}"
+        raise ValueError(msg)
+    return LiveRange(r, metadata.since, (position.offset, position.metadata))

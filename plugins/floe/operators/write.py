@@ -52,14 +52,12 @@ class WriteFilesOperator(SparkSubmitOperator):
         if committer.standing() is Progress.DONE:
             self.log.info("plan %s is committed already: no Spark job is started", plan.plan_id)
             return {"announced": [], "tables": {}}
-        library.write_job()
-        from floe_job.order import Order
-
+        job = library.write_job()
         self._conn_id = connector.spark_conn_id
         spark = run.connection(self._conn_id, "floe.spark.conn-id")
-        order = Order(plan, connector, extra)
+        order = job.Order(plan, connector, extra)
         if spark.conn_type == "spark":
-            self._submit(context, spark, order)
+            self._submit(context, spark, order, job.Outcome)
         elif spark.conn_type == "spark_connect":
             self._connect(order)
         else:
@@ -72,11 +70,9 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     # -- spark-submit -------------------------------------------------------------------------------------------------
 
-    def _submit(self, context: Context, spark: Connection, order: Any) -> None:
+    def _submit(self, context: Context, spark: Connection, order: Any, outcomes: Any) -> None:
         """Submit the job with its order in a private folder, and raise the error that the job names."""
         from airflow.sdk.exceptions import AirflowException
-
-        from floe_job.order import Outcome
 
         if str(spark.extra_dejson.get("deploy-mode", "client")) == "cluster":
             msg = (
@@ -92,7 +88,7 @@ class WriteFilesOperator(SparkSubmitOperator):
             try:
                 super().execute(context)
             except AirflowException as error:
-                outcome = Outcome.load(Outcome.path_of(path))
+                outcome = outcomes.load(outcomes.path_of(path))
                 if outcome is not None and outcome.error is not None:
                     raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
                 msg = "the Spark driver ended without a word of floe's: see its log above"

@@ -94,9 +94,7 @@ def test_a_branch_of_a_table_without_snapshots_gets_an_empty_snapshot_of_main_fi
     "answer", [CommitFailedException("409"), CommitStateUnknownException("504"), ConnectionError("reset")]
 )
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_the_empty_snapshot_may_be_lost_on_the_way_too(
-    lake: Lake, write: Write, answer: Exception, when: str
-) -> None:
+def test_the_empty_snapshot_may_be_lost_on_the_way_too(lake: Lake, write: Write, answer: Exception, when: str) -> None:
     lake.create()
     written = write((0, 0, 5), branch="audit")
     client = lake.catalog()
@@ -151,9 +149,7 @@ def test_a_foreign_append_to_main_does_not_disturb_a_branch(lake: Lake, write: W
     assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
 
 
-def test_a_branch_made_by_somebody_else_below_our_snapshots_of_main_is_taken_as_it_is(
-    lake: Lake, write: Write
-) -> None:
+def test_a_branch_made_by_somebody_else_below_our_snapshots_of_main_is_taken_as_it_is(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     head = lake.load().metadata.current_snapshot_id

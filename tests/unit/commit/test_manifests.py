@@ -1,6 +1,7 @@
 """Manifests and specs: one manifest per partition spec, merging over many commits, totals in the summary."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from pyiceberg.expressions import EqualTo
@@ -8,9 +9,10 @@ from pyiceberg.manifest import ManifestFile
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.transforms import BucketTransform
 
+from floe.commit.append import append
 from floe.commit.exceptions import TableRefused
 from floe.offsets.ledger import read_properties, write_properties
-from tests.unit.commit.lake import BY_SAUCE, LEDGER, Lake, Written, append_foreign, expected, make_plan
+from tests.unit.commit.lake import BY_SAUCE, GROUP, LEDGER, Lake, Written, append_foreign, expected
 
 Write = Callable[..., Written]
 
@@ -126,22 +128,23 @@ def test_totals_count_on_from_a_foreign_snapshot(lake: Lake, write: Write) -> No
 
 def test_a_ledger_in_pieces_lands_with_the_files_and_shrinks_again(lake: Lake, write: Write) -> None:
     lake.create()
-    ranges = [(p, 1000 * p, 1000 * p + 1) for p in range(60)]
-    write(*ranges).land()
-    properties = lake.load().properties
-    assert f"{LEDGER}/0" in properties
-    ledger = read_properties(LEDGER, properties)
-    assert ledger is not None
-    assert len(ledger.holdings) == 60
-    leftovers = {f"{LEDGER}/{i}": "stale" for i in range(7, 9)}
-    lake.load().transaction().set_properties(**leftovers).commit_transaction()
-    write((0, 1, 2), plan_id="plan-2").land()
+    last = write(*[(p, 1000 * p, 1000 * p + 1) for p in range(60)])
+    last.land()
+    long = read_properties(LEDGER, lake.load().properties)
+    assert long is not None
+    assert len(long.holdings) == 60
+    pieces = {name for name in lake.load().properties if name.startswith(f"{LEDGER}/")}
+    assert pieces
+    short = write_properties(LEDGER, replace(long, holdings={}))
+    append(lake.load(), "main", (), {"floe.group": GROUP}, LEDGER, replace(long, holdings={}))
     after = lake.load().properties
-    assert not leftovers.keys() & after.keys()
-    ledger = read_properties(LEDGER, after)
-    assert ledger is not None
-    assert ledger.anchor is not None
-    assert ledger.anchor.snapshot_id == newest(lake).snapshot_id
-    written = {name for name in after if name.startswith(LEDGER)}
-    assert written == set(write_properties(LEDGER, ledger))
-    assert make_plan((0, 0, 1)).cluster_id == ledger.cluster_id
+    assert {name for name in after if name.startswith(LEDGER)} == set(short) == {LEDGER}
+
+
+def test_every_change_of_the_ledger_is_a_snapshot_that_the_ledger_names(lake: Lake, write: Write) -> None:
+    lake.create()
+    for i in range(3):
+        write((0, i, i + 1), plan_id=f"plan-{i}").land()
+        ledger = read_properties(LEDGER, lake.load().properties)
+        assert ledger is not None
+        assert ledger.anchor == (newest(lake).snapshot_id, newest(lake).sequence_number)

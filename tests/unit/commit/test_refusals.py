@@ -116,7 +116,7 @@ def test_an_announcement_for_a_table_without_uuid_is_refused(lake: Lake, write: 
 def test_a_ledger_of_another_cluster_is_refused(lake: Lake, write: Write) -> None:
     lake.create(properties=write_properties(LEDGER, Ledger("C0")))
     lake.load()
-    with pytest.raises(TableRefused, match="cluster 'C0'.*'C1'.*new name"):
+    with pytest.raises(TableRefused, match=r"cluster 'C0'.*'C1'.*new name"):
         write((0, 0, 5))
     assert CLUSTER == "C1"
 

@@ -233,7 +233,10 @@ def test_pieces_of_a_longer_ledger_are_stale_once_it_is_short(
 def test_ledgers_of_branches_and_groups_whose_names_begin_alike_are_not_stale_pieces(
     ledger: Callable[..., Ledger],
 ) -> None:
-    others = {property_name("connect-pizzas", branch): "{}" for branch in ("main/audit", "main-2", "main/audit/0", "m")}
+    others = {
+        property_name("connect-pizzas", branch): "{}"
+        for branch in ("main/audit", "main-2", "main/7", "main/audit/0", "m")
+    }
     assert stale_properties(NAME, others, write_properties(NAME, ledger((0, 5, 0, "r")))) == []
 
 

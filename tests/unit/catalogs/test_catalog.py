@@ -1,0 +1,212 @@
+"""Catalogs and tables, on a real SQL catalog; and catalogs that do not answer."""
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, StringType, TimestampType
+
+from floe.catalogs.catalog import Tables
+from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
+from floe.config import Connector, parse_connector
+from floe.exceptions import Retryable, Terminal
+
+SCHEMA = Schema(
+    NestedField(1, "order_id", LongType(), required=False),
+    NestedField(2, "sauce", StringType(), required=False),
+    NestedField(3, "date_ordered", TimestampType(), required=False),
+)
+
+
+@pytest.fixture
+def connector(tmp_path: Path) -> Callable[..., Connector]:
+    """Make a connector with a SQL catalog in the test's folder, with keys over it."""
+
+    def make(**over: object) -> Connector:
+        keys = {
+            "name": "pizzas",
+            "topics": "completed-pizzas",
+            "iceberg.tables": "rpc.pizzas",
+            "iceberg.catalog": "lake",
+            "iceberg.catalog.type": "sql",
+            "iceberg.catalog.uri": f"sqlite:///{tmp_path}/catalog.db",
+            "iceberg.catalog.warehouse": f"file://{tmp_path}/warehouse",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+        }
+        return parse_connector({**keys, **{name.replace("__", "."): value for name, value in over.items()}})
+
+    return make
+
+
+@pytest.fixture
+def tables(connector: Callable[..., Connector]) -> Iterator[Callable[..., Tables]]:
+    """Open the catalog of a connector; it is closed after the test."""
+    opened: list[Tables] = []
+
+    def make(**over: object) -> Tables:
+        opened.append(Tables.of(connector(**over)))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.catalog.close()
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_created_with_its_namespace_and_loaded_again(tables: Callable[..., Tables]) -> None:
+    created = tables().create("rpc.pizzas", SCHEMA)
+    loaded = tables().load("rpc.pizzas")
+    assert loaded is not None
+    assert loaded.metadata.table_uuid == created.metadata.table_uuid
+    assert [field.name for field in loaded.schema().fields] == ["order_id", "sauce", "date_ordered"]
+    assert tables().require("rpc.pizzas").name() == ("rpc", "pizzas")
+
+
+def test_namespaces_are_created_from_the_outside_in(tables: Callable[..., Tables]) -> None:
+    opened = tables()
+    opened.create("a.b.c.pizzas", SCHEMA)
+    assert [opened.catalog.namespace_exists(name) for name in ("a", "a.b", "a.b.c")] == [True, True, True]
+    opened.create("a.b.toppings", SCHEMA)
+    assert opened.load("a.b.toppings") is not None
+
+
+def test_new_tables_merge_manifests_unless_the_connector_says_otherwise(tables: Callable[..., Tables]) -> None:
+    assert tables().create("rpc.pizzas", SCHEMA).properties["commit.manifest-merge.enabled"] == "true"
+    over = {
+        "iceberg__tables__auto-create-props__commit.manifest-merge.enabled": "false",
+        "iceberg__tables__auto-create-props__owner": "me",
+    }
+    created = tables(**over).create("rpc.others", SCHEMA)
+    assert (created.properties["commit.manifest-merge.enabled"], created.properties["owner"]) == ("false", "me")
+
+
+def test_new_tables_are_partitioned_as_the_connector_says(tables: Callable[..., Tables]) -> None:
+    over = {"iceberg__tables__default-partition-by": "day(date_ordered),bucket(order_id, 8)"}
+    created = tables(**over).create("rpc.pizzas", SCHEMA)
+    fields = [(f.name, str(f.transform), f.field_id) for f in created.spec().fields]
+    assert fields == [("date_ordered_day", "day", 1000), ("order_id_bucket", "bucket[8]", 1001)]
+
+
+def test_a_table_that_is_there_already_is_taken_as_it_is(tables: Callable[..., Tables]) -> None:
+    theirs = tables().create("rpc.pizzas", Schema(NestedField(1, "theirs", LongType(), required=False)))
+    ours = tables().create("rpc.pizzas", SCHEMA)
+    assert ours.metadata.table_uuid == theirs.metadata.table_uuid
+    assert [field.name for field in ours.schema().fields] == ["theirs"]
+
+
+def test_a_table_that_somebody_creates_in_between_is_taken_as_it_is(
+    tables: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, rival = tables(), tables()
+    create_namespace = opened.catalog.create_namespace
+
+    def beaten(namespace: str) -> None:
+        rival.create("rpc.pizzas", SCHEMA)
+        create_namespace(namespace)
+
+    monkeypatch.setattr(opened.catalog, "create_namespace", beaten)
+    created = opened.create("rpc.pizzas", SCHEMA)
+    assert created.metadata.table_uuid == rival.require("rpc.pizzas").metadata.table_uuid
+
+
+def test_a_table_that_does_not_exist_is_none_or_an_error_that_says_what_to_do(tables: Callable[..., Tables]) -> None:
+    opened = tables()
+    assert opened.load("rpc.pizzas") is None
+    opened.catalog.create_namespace("rpc")
+    assert opened.load("rpc.pizzas") is None
+    with pytest.raises(
+        TableMissing, match=r"'rpc\.pizzas' does not exist in catalog 'lake'.*auto-create-enabled"
+    ) as caught:
+        opened.require("rpc.pizzas")
+    assert isinstance(caught.value, Terminal)
+
+
+def test_an_unsuitable_partitioning_creates_nothing(tables: Callable[..., Tables]) -> None:
+    opened = tables(**{"iceberg__tables__default-partition-by": "day(sauce)"})
+    with pytest.raises(TableUnsuitable):
+        opened.create("rpc.pizzas", SCHEMA)
+    assert not opened.catalog.namespace_exists("rpc")
+
+
+# -- catalogs ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_database_in_a_missing_folder_is_unreachable_by_name(connector: Callable[..., Connector]) -> None:
+    with pytest.raises(CatalogUnreachable, match="catalog 'lake'") as caught:
+        Tables.of(connector(**{"iceberg__catalog__uri": "sqlite:////nowhere/at/all/catalog.db"}))
+    assert isinstance(caught.value, Retryable)
+
+
+def test_a_closed_port_is_unreachable_by_name(connector: Callable[..., Connector], closed_port: int) -> None:
+    over = {"iceberg__catalog__type": "rest", "iceberg__catalog__uri": f"http://127.0.0.1:{closed_port}"}
+    with pytest.raises(CatalogUnreachable, match="catalog 'lake'.*Is catalog 'lake' up"):
+        Tables.of(connector(**over))
+
+
+def test_a_catalog_that_goes_away_is_unreachable_by_name(tables: Callable[..., Tables], tmp_path: Path) -> None:
+    opened = tables()
+    opened.catalog.destroy_tables()
+    with pytest.raises(CatalogUnreachable, match=r"could not load table 'rpc\.pizzas'.*'lake'"):
+        opened.load("rpc.pizzas")
+    with pytest.raises(CatalogUnreachable, match=r"could not create table 'rpc\.pizzas'"):
+        opened.create("rpc.pizzas", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "props",
+    [
+        pytest.param({"type": "parchment"}, id="an unknown type"),
+        pytest.param({"type": "sql"}, id="no address"),
+        pytest.param({"type": "rest", "uri": "no address at all"}, id="an address that is none"),
+        pytest.param({"py-catalog-impl": "no.such.Catalog"}, id="an unknown class"),
+    ],
+)
+def test_a_catalog_that_cannot_be_opened_says_where_to_look(
+    connector: Callable[..., Connector], props: dict[str, str]
+) -> None:
+    misconfigured = Connector(**{**vars(connector()), "catalog_props": props})
+    with pytest.raises(
+        CatalogMisconfigured, match=r"'lake' cannot be opened.*iceberg\.catalog.*PYICEBERG_CATALOG__LAKE"
+    ) as e:
+        Tables.of(misconfigured)
+    assert isinstance(e.value, Terminal)
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected", "text"),
+    [
+        (UnauthorizedError("401"), CatalogMisconfigured, "not allowed to change table 't'.*credentials"),
+        (ForbiddenError("403"), CatalogMisconfigured, "not allowed to change table 't'.*grants"),
+        (PermissionError("warehouse"), CatalogMisconfigured, "writable"),
+        (OSError("disk full"), CatalogUnreachable, "OSError: disk full"),
+        (RuntimeError("first line\nsecond"), CatalogUnreachable, r"RuntimeError: first line\. "),
+        (RuntimeError(), CatalogUnreachable, "RuntimeError"),
+    ],
+)
+def test_errors_of_stores_become_floes_own(
+    tables: Callable[..., Tables], raised: Exception, expected: type[Exception], text: str
+) -> None:
+    with pytest.raises(expected, match=text), tables().changing("t"):
+        raise raised
+
+
+@pytest.mark.parametrize("passed", [CommitFailedException("409"), TableMissing("gone")])
+def test_conflicts_and_floes_own_errors_pass(tables: Callable[..., Tables], passed: Exception) -> None:
+    with pytest.raises(type(passed)) as caught, tables().changing("t"):
+        raise passed
+    assert caught.value is passed

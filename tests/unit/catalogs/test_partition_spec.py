@@ -1,0 +1,119 @@
+"""Partition specs of new tables: Java's names, every transform, and what does not fit."""
+
+import pytest
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.schema import Schema
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from floe.catalogs.catalog import partition_spec
+from floe.catalogs.exceptions import TableUnsuitable
+from floe.config.partition import PartitionTerm, parse_partition_by
+
+TYPES = {
+    "i": IntegerType(),
+    "l": LongType(),
+    "s": StringType(),
+    "b": BinaryType(),
+    "flag": BooleanType(),
+    "f": DoubleType(),
+    "n": DecimalType(9, 2),
+    "d": DateType(),
+    "t": TimeType(),
+    "ts": TimestampType(),
+    "tz": TimestamptzType(),
+    "u": UUIDType(),
+    "list": ListType(50, StringType(), element_required=False),
+    "nested": StructType(NestedField(51, "ts", TimestampType(), required=False)),
+}
+SCHEMA = Schema(
+    *(NestedField(i, name, type_, required=False) for i, (name, type_) in enumerate(TYPES.items(), start=1))
+)
+
+
+def fields(text: str) -> list[tuple[str, str, int, int]]:
+    spec = partition_spec(SCHEMA, parse_partition_by(text), "rpc.pizzas")
+    return [(f.name, str(f.transform), f.source_id, f.field_id) for f in spec.fields]
+
+
+@pytest.mark.parametrize(
+    ("term", "name", "transform"),
+    [
+        ("s", "s", "identity"),
+        ("identity(s)", "s", "identity"),
+        ("year(ts)", "ts_year", "year"),
+        ("years(d)", "d_year", "year"),
+        ("month(tz)", "tz_month", "month"),
+        ("months(ts)", "ts_month", "month"),
+        ("day(ts)", "ts_day", "day"),
+        ("days(tz)", "tz_day", "day"),
+        ("hour(ts)", "ts_hour", "hour"),
+        ("hours(tz)", "tz_hour", "hour"),
+        ("bucket(l, 16)", "l_bucket", "bucket[16]"),
+        ("bucket(u, 4)", "u_bucket", "bucket[4]"),
+        ("truncate(s, 10)", "s_trunc", "truncate[10]"),
+        ("truncate(n, 50)", "n_trunc", "truncate[50]"),
+        ("day(nested.ts)", "nested.ts_day", "day"),
+    ],
+)
+def test_a_field_has_the_name_that_java_gives_it(term: str, name: str, transform: str) -> None:
+    assert [field[:2] for field in fields(term)] == [(name, transform)]
+
+
+def test_fields_keep_their_order_and_are_numbered_from_1000() -> None:
+    assert fields("day(ts),bucket(l, 16),s") == [
+        ("ts_day", "day", 10, 1000),
+        ("l_bucket", "bucket[16]", 2, 1001),
+        ("s", "identity", 3, 1002),
+    ]
+
+
+def test_no_terms_are_no_partitioning() -> None:
+    assert partition_spec(SCHEMA, (), "t") == UNPARTITIONED_PARTITION_SPEC
+
+
+@pytest.mark.parametrize("term", ["missing", "day(missing)", "bucket(nested.missing, 4)", "S"])
+def test_a_column_that_is_not_there_is_refused_with_those_that_are(term: str) -> None:
+    with pytest.raises(TableUnsuitable, match=r"'rpc\.pizzas'.*no such field.*'flag'.*default-partition-by"):
+        fields(term)
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "day(s)",
+        "year(l)",
+        "hour(d)",
+        "month(t)",
+        "bucket(f, 4)",
+        "bucket(flag, 4)",
+        "truncate(ts, 4)",
+        "truncate(f, 4)",
+        "list",
+        "nested",
+        "bucket(nested, 4)",
+    ],
+)
+def test_a_transform_that_does_not_take_the_columns_type_is_refused_by_name(term: str) -> None:
+    with pytest.raises(TableUnsuitable, match=r"'rpc\.pizzas' cannot be partitioned by .*is of type"):
+        fields(term)
+
+
+def test_a_transform_that_nobody_knows_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(TableUnsuitable, match=r"'zorder' is not known; use identity, year.*truncate"):
+        partition_spec(SCHEMA, (PartitionTerm("zorder", "s"),), "t")

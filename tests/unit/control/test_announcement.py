@@ -1,0 +1,419 @@
+"""Announcements: written and found again, and all that does not count."""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from floe.control import announcement as module
+from floe.control import headers as h
+from floe.control.announcement import (
+    Announcement,
+    SpecFiles,
+    TableShare,
+    encode_announcement,
+    find_announcement,
+    next_offset,
+)
+from floe.control.codec import decode, encode
+from floe.control.events import (
+    DataFile,
+    DataWritten,
+    Event,
+    FileContent,
+    PartitionFieldType,
+    PartitionType,
+    StartCommit,
+    TableReference,
+)
+from floe.control.log import ControlMessage
+from floe.kafka.transaction import ControlRecord
+from floe.offsets.books import RangeBooks, TableBooks
+from floe.offsets.intervals import Intervals
+from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.ranges import OffsetRange
+
+GROUP = "connect-pizzas"
+RANGES = (OffsetRange("pizzas", "T1", 0, 10, 20), OffsetRange("pizzas", "T1", 1, 0, 5))
+NETS = ((RANGES[0], Intervals(((12, 15), (17, 20)))), (RANGES[1], Intervals()))
+BY_SAUCE = PartitionType((PartitionFieldType(1000, "sauce", "string"),))
+
+Messages = list[ControlMessage]
+
+
+def make_plan(ranges: Sequence[OffsetRange] = RANGES) -> Plan:
+    metadata = PositionMetadata("routing", 0, "T1", "C1").encode()
+    return Plan(
+        plan_id="plan-1",
+        connector="pizzas",
+        group_id=GROUP,
+        cluster_id="C1",
+        config={},
+        control_topic="control-iceberg",
+        control_ends={0: 3},
+        positions=tuple(Position(r.tp, r.start, metadata) for r in ranges),
+        slices=(Slice(0, SliceKind.LIVE, tuple(ranges)),),
+    )
+
+
+def make_files(count: int, name: str = "a", sauce: str | None = None) -> tuple[DataFile, ...]:
+    partition = () if sauce is None else (sauce,)
+    return tuple(
+        DataFile(file_path=f"/wh/{name}-{i}.parquet", partition=partition, record_count=3, file_size_in_bytes=99)
+        for i in range(count)
+    )
+
+
+def make_share(*specs: SpecFiles, table: str = "rpc.pizzas") -> TableShare:
+    specs = specs or (SpecFiles(0, PartitionType(), make_files(2)),)
+    *namespace, name = table.split(".")
+    rows = sum(f.record_count for spec in specs for f in spec.files)
+    books = TableBooks(assigned=rows + 2, rows=rows, held=2)
+    reference = TableReference("iceberg", tuple(namespace), name, uuid4())
+    return TableShare(reference, "main", 4, NETS, {"pizzas": "route"}, specs, books)
+
+
+def make(*shares: TableShare, idle: Sequence[str] = ()) -> Announcement:
+    plan = make_plan()
+    return Announcement(
+        slice_id="plan-1/0",
+        commit_id=plan.commit_id,
+        kind="live",
+        ranges=RANGES,
+        shares=shares,
+        tables={s.table: s.books for s in shares} | {name: TableBooks() for name in idle},
+        books=((RANGES[0], RangeBooks(routed=8, invisible=2)), (RANGES[1], RangeBooks(tombstones=5))),
+        assignments=(next_offset(RANGES[0], 1_704_164_645_123), next_offset(RANGES[1], None)),
+    )
+
+
+def sent(records: Iterable[ControlRecord], start: int = 7, key: str | None = GROUP) -> Messages:
+    """Return records as the committer reads them back."""
+    return [
+        ControlMessage(0, start + i, key, r.value, {name: str(value) for name, value in r.headers})
+        for i, r in enumerate(records)
+    ]
+
+
+def announced(announcement: Announcement, start: int = 7) -> Messages:
+    return sent(encode_announcement(make_plan(), announcement), start)
+
+
+def find(messages: Iterable[ControlMessage]) -> Announcement | None:
+    plan = make_plan()
+    return find_announcement(plan, plan.slices[0], messages)
+
+
+def with_header(message: ControlMessage, name: str, value: object) -> ControlMessage:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return message._replace(headers={**message.headers, name: text})
+
+
+def without_header(message: ControlMessage, name: str) -> ControlMessage:
+    return message._replace(headers={n: v for n, v in message.headers.items() if n != name})
+
+
+@pytest.fixture
+def reasons(caplog: pytest.LogCaptureFixture) -> Callable[[Iterable[ControlMessage]], str]:
+    """Look for an announcement that does not count, and give what was logged about it."""
+
+    def look(messages: Iterable[ControlMessage]) -> str:
+        with caplog.at_level(logging.WARNING):
+            assert find(messages) is None
+        assert "does not count" in caplog.text
+        assert "plan-1/0" in caplog.text
+        return caplog.text
+
+    return look
+
+
+# -- there and back ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        pytest.param((make_share(),), id="one table"),
+        pytest.param((make_share(), make_share(table="rpc.toppings")), id="two tables"),
+        pytest.param((make_share(table="a.b.c.pizzas"),), id="a deep namespace"),
+        pytest.param(
+            (
+                make_share(
+                    SpecFiles(0, PartitionType(), make_files(1)), SpecFiles(3, BY_SAUCE, make_files(2, "b", "light"))
+                ),
+            ),
+            id="two specs",
+        ),
+    ],
+)
+def test_an_announcement_is_found_as_it_was_sent(shares: tuple[TableShare, ...]) -> None:
+    announcement = make(*shares)
+    messages = announced(announcement)
+    assert find(messages) == replace(announcement, control_offset=(0, messages[-1].offset + 1))
+
+
+def test_an_announcement_without_any_file_counts_and_has_books() -> None:
+    announcement = make(idle=["rpc.pizzas"])
+    messages = announced(announcement)
+    assert len(messages) == 1
+    found = find(messages)
+    assert found is not None
+    assert found.shares == ()
+    assert found.tables == {"rpc.pizzas": TableBooks()}
+
+
+def test_a_table_without_files_beside_one_with_files_has_no_share() -> None:
+    found = find(announced(make(make_share(), idle=["rpc.idle"])))
+    assert found is not None
+    assert [s.table for s in found.shares] == ["rpc.pizzas"]
+    assert set(found.tables) == {"rpc.pizzas", "rpc.idle"}
+
+
+def test_headers_and_bodies_are_those_of_the_design() -> None:
+    first, complete = encode_announcement(make_plan(), make(make_share()))
+    headers = dict(first.headers)
+    assert headers["floe-v"] == "1"
+    assert headers["floe-slice"] == "plan-1/0"
+    assert headers["floe-kind"] == "live"
+    assert headers["floe-part"] == "1/1"
+    assert json.loads(str(headers["floe-net"])) == {"pizzas": {"id": "T1", "ranges": [[0, 12, 15], [0, 17, 20]]}}
+    assert (headers["floe-branch"], headers["floe-spec-id"], headers["floe-schema-id"]) == ("main", "0", "4")
+    assert dict(complete.headers).keys() == {
+        "floe-v",
+        "floe-slice",
+        "floe-kind",
+        "floe-ranges",
+        "floe-tables",
+        "floe-books",
+    }
+    events = [decode(record.value) for record in (first, complete)]
+    assert {event.group_id for event in events} == {GROUP}
+    assert {event.payload.commit_id for event in events} == {make_plan().commit_id}
+    assert all(len(str(value)) < 10_000 for record in (first, complete) for _, value in record.headers)
+
+
+@pytest.mark.parametrize("largest", [1, 9_000, 12_000])
+def test_large_announcements_are_split_into_parts_that_stay_small(
+    monkeypatch: pytest.MonkeyPatch, largest: int
+) -> None:
+    monkeypatch.setattr(module, "LARGEST_EVENT", largest)
+    share = make_share(
+        SpecFiles(0, PartitionType(), make_files(21)), SpecFiles(1, BY_SAUCE, make_files(7, "b", "light"))
+    )
+    records = encode_announcement(make_plan(), make(share))
+    parts = [dict(r.headers) for r in records[:-1]]
+    assert [p["floe-part"] for p in parts] == [f"{i}/{len(parts)}" for i in range(1, len(parts) + 1)]
+    assert all(len(r.value) <= largest for r in records) or largest == 1
+    found = find(sent(records))
+    assert found is not None
+    assert [f for spec in found.shares[0].files for f in spec.files] == [f for spec in share.files for f in spec.files]
+    assert {spec.spec_id: spec.partition_type for spec in found.shares[0].files} == {0: PartitionType(), 1: BY_SAUCE}
+    if largest == 1:
+        assert len(parts) == 28
+
+
+# -- what does not count ----------------------------------------------------------------------------------------------
+
+
+def test_nothing_sent_is_nothing_found() -> None:
+    assert find([]) is None
+    assert find(announced(make(make_share()))[:-1]) is None
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_an_announcement_without_one_of_its_parts_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, reasons: Callable[..., str], missing: int
+) -> None:
+    monkeypatch.setattr(module, "LARGEST_EVENT", 1)
+    messages = announced(make(make_share(SpecFiles(0, PartitionType(), make_files(3)))))
+    del messages[missing]
+    assert "rpc.pizzas" in reasons(messages)
+
+
+def test_parts_out_of_order_or_twice_do_not_count(monkeypatch: pytest.MonkeyPatch, reasons: Callable[..., str]) -> None:
+    monkeypatch.setattr(module, "LARGEST_EVENT", 1)
+    first, second, complete = announced(make(make_share()))
+    assert "expected" in reasons([second, first, complete])
+    reasons([first, first, complete])
+    reasons([first, second, second, complete])
+
+
+def test_an_incomplete_announcement_before_a_complete_one_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGEST_EVENT", 1)
+    broken = announced(make(make_share()))
+    whole = make(make_share(SpecFiles(0, PartitionType(), make_files(3, "second"))))
+    found = find([broken[0], broken[-1], *announced(whole, 20)])
+    assert found is not None
+    assert {f.file_path for spec in found.shares[0].files for f in spec.files} == {
+        f"/wh/second-{i}.parquet" for i in range(3)
+    }
+
+
+def test_a_second_announcement_is_passed_over_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    first = make(make_share())
+    second = make(make_share(SpecFiles(0, PartitionType(), make_files(3, "second"))))
+    with caplog.at_level(logging.WARNING):
+        found = find([*announced(first), *announced(second, 20)])
+    assert found == replace(first, control_offset=(0, 9))
+    assert "announced again at 21; the first one counts" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        {},
+        {"pizzas": {"id": "T1", "ranges": [[0, 10, 20]]}},
+        {"pizzas": {"id": "T1", "ranges": [[0, 10, 20], [1, 0, 6]]}},
+        {"pizzas": {"id": "T2", "ranges": [[0, 10, 20], [1, 0, 5]]}},
+        {"pizzas": {"id": "T1", "ranges": [[0, 10, 20], [1, 0, 5], [2, 0, 5]]}},
+        {"pizzas": {"id": "T1", "ranges": [[0, 10, 20], [1, 0, 5], [1, 0, 5]]}},
+        {"others": {"id": "T1", "ranges": [[0, 10, 20], [1, 0, 5]]}},
+    ],
+)
+def test_other_ranges_than_the_slices_do_not_count(reasons: Callable[..., str], ranges: object) -> None:
+    *parts, complete = announced(make(make_share()))
+    assert "not those of the plan" in reasons([*parts, with_header(complete, h.RANGES, ranges)])
+
+
+@pytest.mark.parametrize(
+    "net",
+    [
+        {"pizzas": {"id": "T1", "ranges": [[0, 9, 15]]}},
+        {"pizzas": {"id": "T1", "ranges": [[0, 12, 21]]}},
+        {"pizzas": {"id": "T2", "ranges": [[0, 12, 15]]}},
+        {"pizzas": {"id": "T1", "ranges": [[5, 12, 15]]}},
+        {"others": {"id": "T1", "ranges": [[0, 12, 15]]}},
+        {"pizzas": {"id": "T1", "ranges": [[0, 15, 12]]}},
+    ],
+)
+def test_a_net_outside_the_ranges_does_not_count(reasons: Callable[..., str], net: object) -> None:
+    part, complete = announced(make(make_share()))
+    reasons([with_header(part, h.NET, net), complete])
+
+
+def test_files_of_a_table_that_is_not_listed_do_not_count(reasons: Callable[..., str]) -> None:
+    listed, forged = announced(make(make_share())), announced(make(make_share(table="rpc.forged")))
+    assert "rpc.forged" in reasons([listed[0], forged[0], listed[-1]])
+
+
+def test_a_listed_table_without_its_part_does_not_count(reasons: Callable[..., str]) -> None:
+    messages = announced(make(make_share(), make_share(table="rpc.toppings")))
+    assert "rpc.toppings" in reasons([messages[0], messages[2]])
+
+
+def test_a_table_listed_without_files_that_has_parts_does_not_count(reasons: Callable[..., str]) -> None:
+    part, complete = announced(make(make_share()))
+    tables = {"rpc.pizzas": {"files": 0}}
+    assert "does not list" in reasons([part, with_header(complete, h.TABLES, tables)])
+
+
+def test_a_table_with_rows_but_without_files_does_not_count(reasons: Callable[..., str]) -> None:
+    (complete,) = announced(make(idle=["rpc.pizzas"]))
+    tables = {"rpc.pizzas": {"files": 0, "rows": 5, "assigned": 5}}
+    assert "rpc.pizzas" in reasons([with_header(complete, h.TABLES, tables)])
+
+
+@pytest.mark.parametrize("change", [{"rows": 5}, {"files": 3}, {"files": 1}, {"rows": 7}])
+def test_counts_that_are_not_those_of_the_files_do_not_count(
+    reasons: Callable[..., str], change: dict[str, int]
+) -> None:
+    part, complete = announced(make(make_share()))
+    tables = json.loads(complete.headers[h.TABLES])
+    tables["rpc.pizzas"] |= change
+    assert "rpc.pizzas" in reasons([part, with_header(complete, h.TABLES, tables)])
+
+
+def test_delete_files_do_not_count(reasons: Callable[..., str]) -> None:
+    part, complete = announced(make(make_share()))
+    event = decode(part.value)
+    assert isinstance(event.payload, DataWritten)
+    deletes = (replace(make_files(1, "d")[0], content=FileContent.POSITION_DELETES),)
+    forged = encode(Event.of(GROUP, replace(event.payload, delete_files=deletes)))
+    assert "delete files" in reasons([part._replace(value=forged), complete])
+
+
+@pytest.mark.parametrize("key", [None, "", "connect-other"])
+def test_records_under_another_key_are_not_ours(key: str | None) -> None:
+    assert find(sent(encode_announcement(make_plan(), make(make_share())), key=key)) is None
+
+
+def test_events_of_another_group_are_not_ours_even_under_our_key() -> None:
+    foreign = replace(make_plan(), group_id="connect-other")
+    assert find(sent(encode_announcement(foreign, make(make_share())))) is None
+
+
+def test_other_slices_and_records_without_our_headers_are_passed_over() -> None:
+    messages = announced(make(make_share()))
+    others = [with_header(m, h.SLICE, "plan-1/1") for m in messages]
+    java = [m._replace(headers={}) for m in messages]
+    assert find([*others, *java]) is None
+    assert find([*others, *java, *messages]) is not None
+
+
+def test_informational_events_of_the_slice_are_passed_over() -> None:
+    headers = h.header_list("plan-1/0", "live")
+    start = sent([ControlRecord(encode(Event.of(GROUP, StartCommit(uuid4()))), headers)])
+    part, complete = announced(make(make_share()))
+    assert find([*start, part, *start, complete]) is not None
+
+
+@pytest.mark.parametrize("name", [h.RANGES, h.TABLES, h.BOOKS])
+@pytest.mark.parametrize(
+    "value", ["", "not json", "null", "5", "[]", "[1]", '"x"', '{"a":1}', '{"rpc.pizzas":5}', "[[1,2,3]]", "[" * 9000]
+)
+def test_garbage_in_a_header_of_the_end_does_not_count(name: str, value: str) -> None:
+    part, complete = announced(make(make_share()))
+    found = find([part, with_header(complete, name, value)])
+    assert found is None or (name == h.BOOKS and found.books == ())
+
+
+@pytest.mark.parametrize("name", [h.NET, h.ROUTE, h.SPEC_ID, h.SCHEMA_ID, h.PART])
+@pytest.mark.parametrize(
+    "value", ["", "not json", "null", "Infinity", "[1]", '"x"', '{"pizzas":1}', '{"pizzas":{"id":"T1"}}', "[" * 9000]
+)
+def test_garbage_in_a_header_of_a_part_does_not_count(name: str, value: str) -> None:
+    part, complete = announced(make(make_share()))
+    found = find([with_header(part, name, value), complete])
+    assert found is None or (name == h.ROUTE and found.shares[0].routes.keys() == {"pizzas"})
+
+
+@pytest.mark.parametrize("name", [h.NET, h.ROUTE, h.SPEC_ID, h.SCHEMA_ID, h.PART, h.BRANCH])
+def test_a_part_without_one_of_its_headers_does_not_count(reasons: Callable[..., str], name: str) -> None:
+    part, complete = announced(make(make_share()))
+    reasons([without_header(part, name), complete])
+
+
+def test_a_route_is_needed_for_every_topic(reasons: Callable[..., str]) -> None:
+    part, complete = announced(make(make_share()))
+    assert "route" in reasons([with_header(part, h.ROUTE, {"others": "r"}), complete])
+
+
+@given(st.binary(max_size=200))
+def test_garbage_bytes_under_our_headers_do_not_count_and_do_not_stop_the_search(body: bytes) -> None:
+    messages = announced(make(make_share()))
+    garbage = messages[0]._replace(value=body)
+    found = find([garbage, *messages])
+    assert found is not None
+    assert find([garbage, messages[-1]]) is None
+
+
+@given(st.integers(0, 500), st.binary(min_size=1, max_size=4), st.booleans())
+def test_events_spoilt_on_the_way_never_stop_the_search(at: int, spoilt: bytes, complete: bool) -> None:
+    messages = announced(make(make_share()))
+    target = messages[-1 if complete else 0]
+    at = len(target.value) - 1 - at % len(target.value)
+    body = target.value[:at] + spoilt + target.value[at + len(spoilt) :]
+    find([target._replace(value=body), *messages])
+
+
+def test_books_are_those_of_the_ranges() -> None:
+    part, complete = announced(make(make_share()))
+    forged: list[Any] = [["pizzas", 9, {"routed": 1}]]
+    assert find([part, with_header(complete, h.BOOKS, forged)]) is None

@@ -1,0 +1,52 @@
+"""What Airflow parses is light: it happens again and again, and before every task."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+HEAVY = ("pyspark", "pyiceberg", "pyarrow", "confluent_kafka", "fastavro", "pandas")
+
+PARSE = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("sink", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from airflow.sdk import DAG
+print(sorted(name for name, value in vars(module).items() if isinstance(value, DAG)))
+print([name for name in sys.argv[2:] if name in sys.modules])
+"""
+
+
+def parse(tmp_path: Path, **environment: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PARSE, str(REPOSITORY / "dags" / "sink.py"), *HEAVY],
+        env={
+            **os.environ,
+            "AIRFLOW_HOME": str(tmp_path),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "PYTHONPATH": str(REPOSITORY / "plugins"),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()[-2:]
+
+
+def test_parsing_the_dags_imports_nothing_heavy(tmp_path: Path) -> None:
+    assert parse(tmp_path) == ["['pizzas-on-ice']", "[]"]
+
+
+def test_every_connector_of_the_folder_gets_its_dag_the_broken_ones_too(tmp_path: Path) -> None:
+    folder = tmp_path / "connectors"
+    folder.mkdir()
+    good = (REPOSITORY / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
+    (folder / "good.json").write_text(good)
+    (folder / "bad.json").write_text("{")
+    dags, heavy = parse(tmp_path, FLOE_CONNECTORS_DIR=str(folder))
+    assert (dags, heavy) == ("['bad', 'pizzas-on-ice']", "[]")
