@@ -1,7 +1,6 @@
 """Make the README's picture of a run, from the local stack as it runs: `make up` first.
 
-    .venv/bin/python -m playwright --version     playwright is one of the development requirements
-    make up && .venv/bin/python tests/browser/screenshot.py [file.png]
+    make setup-dev up && .venv/bin/python tests/browser/screenshot.py [file.png]
 
 The stack is the one of FLOE_STATE and AIRFLOW_PORT. The browser is the system's Chromium (CHROMIUM names another
 executable). Fails, and writes nothing, while a run is at work or when the page shows an error.
@@ -14,6 +13,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY))
@@ -23,10 +23,12 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: 
 from stack.airflow import USER, Airflow  # noqa: E402
 from stack.demo import DAG  # noqa: E402
 from stack.local import Local  # noqa: E402
+from stack.rest import FINAL  # noqa: E402
 from stack.settings import Settings  # noqa: E402
 
 PICTURE = REPOSITORY / "docs" / "images" / "run.png"
-SIZE = (1280, 720)
+SIZE = (1500, 620)
+WIDER = 110  # pixels
 LARGEST = 400_000  # bytes
 PATIENCE = 30_000  # milliseconds
 TASKS = ("plan", "write", "commit")
@@ -63,16 +65,43 @@ def main(arguments: list[str]) -> int:
 
 
 def _picture(browser: Browser, airflow: Airflow) -> bytes:
+    """Return the page of the newest run that committed something, beside the grid of all runs."""
+    runs = airflow.rest.runs(DAG)
+    if any(run["state"] not in FINAL for run in runs):
+        sys.exit(f"error: a run of {DAG!r} is at work: wait for its end")
+    committed = next((run["dag_run_id"] for run in runs if _committed(airflow, run["dag_run_id"])), None)
+    if committed is None:
+        sys.exit(f"error: no run of {DAG!r} committed anything: look at {airflow.url}")
     page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]}, color_scheme="light")
     page.set_default_timeout(PATIENCE)
     _log_in(page, airflow)
-    page.goto(f"{airflow.url}/dags/{DAG}")
+    page.goto(f"{airflow.url}/dags/{DAG}/runs/{quote(committed)}")
+    # the grid arrives later than the page, and its newest run last
+    expect(page.locator(f"a[href*='/runs/{runs[0]['dag_run_id']}']").first).to_be_visible(timeout=PATIENCE)
     for task in TASKS:
-        expect(page.get_by_text(task, exact=True).first).to_be_visible(timeout=PATIENCE)
-    _open_last_run(page)
+        expect(page.get_by_role("link", name=task, exact=True).first).to_be_visible(timeout=PATIENCE)
+    _widen_grid(page)
     page.wait_for_load_state("networkidle")
     expect(page.get_by_role("alert")).to_have_count(0)
     return page.screenshot()
+
+
+def _widen_grid(page: Page) -> None:
+    """Drag the bar between grid and run to the right, so that no run of the grid is cut off."""
+    bar = page.locator("[data-panel-resize-handle-id], [role=separator]").first.bounding_box()
+    if bar is None:
+        sys.exit("error: Airflow's page has no bar between grid and run any more: mend this script")
+    x, y = bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] - 20
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + WIDER, y, steps=5)
+    page.mouse.up()
+    page.mouse.move(SIZE[0] // 2, SIZE[1] - 5)
+
+
+def _committed(airflow: Airflow, run_id: str) -> bool:
+    states = {task["task_id"]: task["state"] for task in airflow.rest.task_instances(DAG, run_id)}
+    return all(states.get(task) == "success" for task in TASKS)
 
 
 def _log_in(page: Page, airflow: Airflow) -> None:
@@ -81,12 +110,6 @@ def _log_in(page: Page, airflow: Airflow) -> None:
     page.locator("input[name=password]").fill(airflow.password())
     page.get_by_role("button", name=re.compile("sign in|log ?in", re.IGNORECASE)).click()
     page.wait_for_url(lambda url: "/login" not in url)
-
-
-def _open_last_run(page: Page) -> None:
-    """Show the newest run's task instances beside the grid."""
-    page.locator(f"a[href*='/dags/{DAG}/runs/']").last.click()
-    page.wait_for_url("**/runs/**")
 
 
 def _chromium() -> str:

@@ -140,6 +140,13 @@ def partition_spec(schema: Schema, terms: tuple[PartitionTerm, ...], table: str)
                 "iceberg.tables.default-partition-by"
             )
             raise TableUnsuitable(msg)
+        if suffix and f"{term.column}{suffix}" in schema.column_names:
+            msg = (
+                f"table {table!r} cannot be partitioned by {term.transform}({term.column}): the partition field would be "
+                f"called {term.column + suffix!r}, as a column is; create the table yourself, or mend "
+                "iceberg.tables.default-partition-by"
+            )
+            raise TableUnsuitable(msg)
         fields.append(
             PartitionField(column.field_id, FIRST_PARTITION_FIELD_ID + i, transform, f"{term.column}{suffix}")
         )

@@ -40,7 +40,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         self._connector = connector
         self._session: Any = None
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Run the job and return what it announced, as read back from the control topic."""
         from floe.commit.committer import Committer
         from floe.commit.progress import Progress

@@ -154,7 +154,7 @@ def test_a_database_in_a_missing_folder_is_unreachable_by_name(connector: Callab
 
 def test_a_closed_port_is_unreachable_by_name(connector: Callable[..., Connector], closed_port: int) -> None:
     over = {"iceberg__catalog__type": "rest", "iceberg__catalog__uri": f"http://127.0.0.1:{closed_port}"}
-    with pytest.raises(CatalogUnreachable, match="catalog 'lake'.*Is catalog 'lake' up"):
+    with pytest.raises(CatalogUnreachable, match=r"catalog 'lake'.*Is catalog 'lake' up"):
         Tables.of(connector(**over))
 
 

@@ -117,3 +117,10 @@ def test_a_transform_that_does_not_take_the_columns_type_is_refused_by_name(term
 def test_a_transform_that_nobody_knows_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(TableUnsuitable, match=r"'zorder' is not known; use identity, year.*truncate"):
         partition_spec(SCHEMA, (PartitionTerm("zorder", "s"),), "t")
+
+
+def test_a_partition_field_that_would_be_called_as_a_column_is_refused() -> None:
+    schema = Schema(NestedField(1, "ts", TimestampType()), NestedField(2, "ts_day", StringType()))
+    with pytest.raises(TableUnsuitable, match=r"day\(ts\).*'ts_day', as a column is"):
+        partition_spec(schema, parse_partition_by("day(ts)"), "t")
+    assert len(partition_spec(schema, parse_partition_by("ts_day"), "t").fields) == 1

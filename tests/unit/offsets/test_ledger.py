@@ -41,7 +41,7 @@ def ledger() -> Callable[..., Ledger]:
         made = Ledger("C1")
         for start, end, since, route in commits:
             live = LiveRange(span(start, end, partition), since, (start, "metadata"))
-            made = made.with_live([(live, route)], ANCHOR)
+            made = made.with_live([(live, route)]).anchored(ANCHOR)
         return made
 
     return make
@@ -174,13 +174,13 @@ def test_the_live_end_never_goes_back_and_the_newest_position_is_kept(ledger: Ca
 
 def test_without_a_live_end_nothing_grows() -> None:
     seeded = Ledger("C1", {LogId("pizzas", "T1", 0): Holding({"r": Intervals(((0, 5),))}, None, None)})
-    grown = seeded.with_live([(LiveRange(span(9, 12), 0, (9, "")), "r")], ANCHOR)
+    grown = seeded.with_live([(LiveRange(span(9, 12), 0, (9, "")), "r")]).anchored(ANCHOR)
     assert held(grown, "r") == ((0, 5), (9, 12))
 
 
 def test_a_live_commit_leaves_other_partitions_and_the_old_value_alone(ledger: Callable[..., Ledger]) -> None:
     before = ledger((0, 5, 0, "r"))
-    after = before.with_live([(LiveRange(span(0, 9, 1), 0, (0, "")), "r")], Anchor(12, 3))
+    after = before.with_live([(LiveRange(span(0, 9, 1), 0, (0, "")), "r")]).anchored(Anchor(12, 3))
     assert after.holdings[LogId("pizzas", "T1", 0)] == before.holdings[LogId("pizzas", "T1", 0)]
     assert len(before.holdings) == 1
     assert (before.anchor, after.anchor, after.anchored(ANCHOR).anchor) == (ANCHOR, Anchor(12, 3), ANCHOR)

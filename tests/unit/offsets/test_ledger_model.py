@@ -39,8 +39,8 @@ class Model:
         standing = self.ledger.standing([(r, route, net)])
         assert standing is (Standing.FRESH if net else Standing.LANDED)
         self.commits += 1
-        self.ledger = self.ledger.with_live(
-            [(LiveRange(r, since, (start, f"m{self.commits}")), route)], Anchor(self.commits, self.commits)
+        self.ledger = self.ledger.with_live([(LiveRange(r, since, (start, f"m{self.commits}")), route)]).anchored(
+            Anchor(self.commits, self.commits)
         )
         self._expect(start, end, since, route)
         self.check()
@@ -101,7 +101,7 @@ def test_no_offset_is_ever_held_under_a_route_that_it_was_not_read_by(
         if has_rows and net:
             assert not {(o, route) for o in members(net)} & landed
             landed |= {(o, route) for o in members(net)}
-            ledger = ledger.with_live([(LiveRange(r, since, (position, "")), route)], Anchor(1, 1))
+            ledger = ledger.with_live([(LiveRange(r, since, (position, "")), route)]).anchored(Anchor(1, 1))
             assert not ledger.net(r, route)
         if ending == "finish":
             position = r.end

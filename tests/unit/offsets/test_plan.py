@@ -64,10 +64,12 @@ def test_positions_move_to_the_ends_of_finished_slices_only_and_keep_their_metad
     assert plan().positions_after(()) == before
 
 
-def test_since_is_read_from_the_position_of_the_partition(plan: Callable[..., Plan]) -> None:
-    assert plan().since(TopicPartition("a", 1)) == 9
-    with pytest.raises(KeyError, match="no position of c-0"):
-        plan().since(TopicPartition("c", 0))
+def test_a_live_range_carries_since_and_the_position_it_started_from(plan: Callable[..., Plan]) -> None:
+    one = plan()
+    live = one.live_ranges(one.slices[0].ranges)
+    positions = {p.tp: p for p in one.positions}
+    assert [x.range for x in live] == list(one.slices[0].ranges)
+    assert [x.position for x in live] == [(positions[x.range.tp].offset, positions[x.range.tp].metadata) for x in live]
 
 
 def test_a_slice_counts_its_offsets_and_is_named_after_its_plan(plan: Callable[..., Plan]) -> None:
