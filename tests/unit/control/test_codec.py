@@ -19,7 +19,8 @@ from fastavro import parse_schema, schemaless_writer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from floe.control.codec import HEAD, MAGIC, MAX_MESSAGE_BYTES, decode, encode, from_modified_utf8, to_modified_utf8
+from floe.control.codec import HEAD, MAGIC, MAX_MESSAGE_BYTES, decode, encode
+from floe.control.modified_utf8 import from_modified_utf8, to_modified_utf8
 from floe.control.events import (
     CommitComplete,
     CommitToTable,

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from floe.control.events import EventType, PartitionFieldType, PartitionType
-from floe.control.schemas import decimal_bytes, read_layout, read_partition_type, schema_text
+from floe.control.layouts import read_layout, read_partition_type
+from floe.control.primitives import decimal_bytes
+from floe.control.schemas import schema_text
 
 
 def written(name: str, type_: str) -> str:

@@ -1,0 +1,28 @@
+"""Java's modified UTF-8 (``DataOutputStream.writeUTF``)."""
+
+from __future__ import annotations
+
+import struct
+
+MAX_TEXT_BYTES = 0xFFFF
+"""What the two bytes in front of a text can count."""
+
+
+def to_modified_utf8(text: str) -> bytes:
+    """Return a text as ``DataOutputStream.writeUTF`` writes it: NUL in two bytes, surrogates one by one."""
+    return utf16_units(text).encode("utf-8", "surrogatepass").replace(b"\0", b"\xc0\x80")
+
+
+def from_modified_utf8(data: bytes) -> str:
+    """Return the text that ``DataInputStream.readUTF`` reads; raises UnicodeError."""
+    if any(byte >= 0xF0 for byte in data):
+        message = "a character in four bytes, which Java writes as two surrogates"
+        raise UnicodeError(message)
+    units = data.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
+    return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
+
+
+def utf16_units(text: str) -> str:
+    """Return a text with each character beyond U+FFFF as the two surrogates that Java sees."""
+    packed = text.encode("utf-16-be", "surrogatepass")
+    return "".join(map(chr, struct.unpack(f">{len(packed) // 2}H", packed)))
