@@ -1,0 +1,79 @@
+"""`make demo`, `make up` and `make down`, as a user calls them, on ports and a folder of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from stack.jars import CACHE
+from stack.settings import REPOSITORY, free_port
+
+pytestmark = pytest.mark.airflow
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "FLOE_STATE": str(tmp_path / "state"),
+        "FLOE_JARS": str(CACHE),
+        "KAFKA_PORT": str(free_port()),
+        "KAFKA_CONTROLLER_PORT": str(free_port()),
+        "AIRFLOW_PORT": str(free_port()),
+    }
+
+
+def stack(command: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stack", command],
+        env=environment,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+
+
+def left_over(folder: Path) -> list[str]:
+    """Return the commands that run and name the state folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            text = " ".join(process.cmdline())
+            if str(folder) in text and process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
+                found.append(text)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def test_the_demo_moves_its_orders_in_two_runs_and_leaves_no_process_behind(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    done = stack("demo", environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rpc.pizzas: 1000 rows" in done.stdout
+    assert "rpc.pizzas: 1500 rows" in done.stdout
+    assert len(re.findall(r"append\s+added (1000|500) rows", done.stdout)) == 3
+    assert left_over(tmp_path) == []
+
+
+def test_ctrl_c_during_the_start_stops_what_was_started(environment: dict[str, str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "stack", "demo"]
+    with subprocess.Popen(
+        command, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as demo:
+        assert demo.stdout is not None
+        next(line for line in demo.stdout if "✓" in line and "broker" in line)
+        demo.send_signal(signal.SIGINT)
+        demo.stdout.read()
+    assert demo.returncode != 0
+    assert left_over(tmp_path) == []
