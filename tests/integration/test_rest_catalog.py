@@ -1,0 +1,95 @@
+"""The same pipeline on Iceberg's own REST catalog server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from floe.commit.exceptions import TableNotCommitted
+from pipeline import MakePipeline, Pipeline
+from rest_catalog import RestCatalog
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
+    one = RestCatalog(tmp_path_factory.mktemp("rest"))
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+
+
+@pytest.fixture
+def pizzas(pipeline: MakePipeline, catalog: RestCatalog, tmp_path: Path) -> Pipeline:
+    keys = {
+        "iceberg.catalog.type": "rest",
+        "iceberg.catalog.uri": catalog.uri,
+        "iceberg.catalog.warehouse": catalog.warehouse,
+        "iceberg.tables": f"db.t{tmp_path.name.replace('-', '_')}",
+        "iceberg.control.commit.timeout-ms": 3_000,
+    }
+    return pipeline(partitions=2, **keys)
+
+
+def ids(pipeline: Pipeline) -> list[int]:
+    from floe.catalogs.catalog import Tables
+
+    table = Tables.of(pipeline.connector).require(pipeline.connector.tables[0])
+    return sorted(table.scan().to_arrow().column("id").to_pylist())
+
+
+def test_runs_land_once_on_a_rest_catalog(pizzas: Pipeline) -> None:
+    pizzas.produce({"id": i} for i in range(100))
+    pizzas.run()
+    pizzas.produce({"id": i, "tip": 1.5} for i in range(100, 150))
+    plan = pizzas.run()
+    assert pizzas.commit(plan).done
+    assert ids(pizzas) == list(range(150))
+
+
+@pytest.mark.parametrize("status", [None, 409, 500, 502, 503, 504])
+def test_a_commit_whose_answer_is_lost_or_wrong_is_found_to_have_landed(
+    pizzas: Pipeline, monkeypatch: pytest.MonkeyPatch, status: int | None
+) -> None:
+    pizzas.produce({"id": i} for i in range(100))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    answered: list[int] = []
+    send = requests.Session.send
+
+    def lossy(self: requests.Session, request: requests.PreparedRequest, **kwargs: object) -> requests.Response:
+        response = send(self, request, **kwargs)  # type: ignore[arg-type]
+        if request.method == "POST" and request.path_url.startswith("/v1/namespaces/db/tables/") and not answered:
+            answered.append(response.status_code)
+            if status is None:
+                raise requests.exceptions.ConnectionError("the answer was lost")  # noqa: EM101
+            response.status_code = status
+        return response
+
+    monkeypatch.setattr(requests.Session, "send", lossy)
+    report = pizzas.commit(plan)
+    assert answered == [200]
+    assert [landed.already for landed in report.landed] == [True]
+    assert ids(pizzas) == list(range(100))
+
+
+def test_a_catalog_that_is_away_for_long_fails_the_commit_and_the_next_try_lands(
+    pizzas: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pizzas.produce({"id": i} for i in range(100))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    with monkeypatch.context() as away:
+
+        def unreachable(*_args: object, **_kwargs: object) -> None:
+            raise requests.exceptions.ConnectionError("refused")  # noqa: EM101
+
+        away.setattr("pyiceberg.catalog.rest.RestCatalog.load_table", unreachable)
+        with pytest.raises(TableNotCommitted, match=r"was not committed within 3 s.*Nothing is lost"):
+            pizzas.commit(plan)
+    assert sum(pizzas.position().values()) == 0
+    pizzas.commit(plan)
+    assert ids(pizzas) == list(range(100))
