@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev up down status demo test test-unit lint format types imports check clean distclean python connector-named
+.PHONY: screenshot help setup setup-dev up down status demo test test-unit lint format types imports check clean distclean python connector-named
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ types: setup-dev ## check types
 
 imports: setup-dev ## check the direction of imports
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/lint-imports
+
+screenshot: setup-dev ## make the README's picture of a run from the running stack (make up first)
+	@$(VENV)/python tests/browser/screenshot.py
 
 check: connector-named setup ## validate a connector without running it: make check CONNECTOR=file
 	@PYTHONPATH=plugins $(VENV)/python -m floe.config check "$(CONNECTOR)"

@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     try:
         outcome = Outcome(announced=write_files(spark, order))
     except FloeError as error:
-        outcome = Outcome(error=f"{type(error).__name__}: {error}", retryable=not isinstance(error, Terminal))
+        outcome = Outcome(error=str(error), retryable=not isinstance(error, Terminal))
     finally:
         spark.stop()
     outcome.save(Outcome.path_of(path))

@@ -44,7 +44,7 @@ def create_topics(bootstrap: str) -> None:
 
     topics = [NewTopic(TOPIC, num_partitions=PARTITIONS), NewTopic(CONTROL_TOPIC, num_partitions=1)]
     # Held by name: a client that is collected takes its unanswered requests with it.
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     for name, future in admin.create_topics(topics).items():
         try:
             future.result(timeout=30)

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from operator import ge
 from typing import Any, NamedTuple
 
 import confluent_kafka as ck
 
 from floe.offsets.ranges import OffsetRange
-from floe_job.exceptions import RangeLost, RangeStalled, ReadFailed
+from floe_job.exceptions import JobRefused, RangeLost, RangeStalled, ReadFailed
 
 BATCH_RECORDS = 50_000
 """Records handed on at once, at most."""
@@ -35,7 +36,11 @@ class RangeReader:
     """One consumer, assigned one range after the other. It never subscribes and commits nothing."""
 
     def __init__(self, conf: Mapping[str, Any], stall_seconds: float = STALL_SECONDS) -> None:
-        self._consumer = ck.Consumer(dict(conf))
+        try:
+            self._consumer = ck.Consumer(dict(conf))
+        except ck.KafkaException as error:
+            msg = f"the settings of the Kafka connection or of consumer.override.* are refused: {error.args[0].str()}"
+            raise JobRefused(msg) from error
         self._stall_seconds = stall_seconds
 
     def close(self) -> None:
@@ -50,7 +55,7 @@ class RangeReader:
         """
         self._consumer.assign([ck.TopicPartition(r.topic, r.partition, r.start)])
         heard = time.monotonic()
-        position = r.start
+        position, after = r.start, r.start - 1
         gathered: list[ck.Message] = []
         size = 0
         ended = False
@@ -72,8 +77,12 @@ class RangeReader:
                 gathered += good
                 size += sum(map(len, good))
             if gathered and (ended or len(gathered) >= BATCH_RECORDS or size >= BATCH_BYTES):
-                yield _batch(gathered)
+                batch = _batch(gathered)
+                _refuse_disorder(r, after, batch.offsets)
+                after = batch.offsets[-1]
+                yield batch
                 gathered, size = [], 0
+                heard = time.monotonic()  # what was done with the batch is no silence of the broker
 
 
 def _ends(r: OffsetRange, message: ck.Message) -> bool:
@@ -96,6 +105,14 @@ def _ends(r: OffsetRange, message: ck.Message) -> bool:
 
 
 _PASSING = {ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN, ck.KafkaError._RESOLVE}
+
+
+def _refuse_disorder(r: OffsetRange, after: int, offsets: list[int]) -> None:
+    """Raise unless offsets rise strictly: only then are the gaps between them what the books call invisible."""
+    if any(map(ge, [after, *offsets], offsets)):
+        first = next(later for earlier, later in zip([after, *offsets], offsets, strict=False) if earlier >= later)
+        msg = f"offset {first} of {r} came a second time or out of order; nothing was announced, run again"
+        raise ReadFailed(msg)
 
 
 def _batch(messages: list[ck.Message]) -> Batch:

@@ -8,7 +8,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
-from floe.commit.table import ledger_of
+from floe.commit.table import ledger_of, refuse_other_routes
 from floe.config import Connector
 from floe.control.announcement import Announcement, SpecFiles, TableShare, encode_announcement, next_offset
 from floe.control.events import TableReference, TopicPartitionOffset
@@ -98,19 +98,12 @@ class SliceWriter:
         if table is None:
             return tuple((r, Intervals.of([(r.start, r.end)])) for r in self._slice.ranges)
         ledger = ledger_of(table, self._branch, self._plan)
-        for r in self._slice.ranges:
-            others = ledger.other_routes(r, self._routes[r.topic])
-            if others:
-                msg = (
-                    f"table {'.'.join(table.name())!r} holds offsets {list(others)} of {r.tp} that were routed otherwise: "
-                    "the connector was changed between a failed run and this one. Clear the failed run first (its plan "
-                    "holds the old configuration), then run again."
-                )
-                raise JobRefused(msg)
+        refuse_other_routes(".".join(table.name()), ledger, [(r, self._routes[r.topic]) for r in self._slice.ranges])
         return tuple((r, ledger.net(r, self._routes[r.topic])) for r in self._slice.ranges)
 
     def _target(self, loaded: _Table) -> Target:
-        held = {r: Intervals.of([(r.start, r.end)]) - net for r, net in loaded.nets}
+        # every task carries this: of thousands of ranges only those that a repeated run finds held
+        held = {r: held for r, net in loaded.nets if (held := Intervals.of([(r.start, r.end)]) - net)}
         table = loaded.table
         if table is None:
             return Target(loaded.name, None, None, {}, held, evolve=True)
@@ -124,6 +117,7 @@ class SliceWriter:
     def _grow(self, loaded: _Table, needs: SchemaNeeds) -> _Table:
         """Create the table, or add its missing columns in one update."""
         if loaded.table is None:
+            self._warn_of_earlier_rows(loaded.name)
             log.info("creating table %s with %s columns", loaded.name, needs.count())
             table = self._tables.create(loaded.name, needs.new_schema())
         else:
@@ -135,7 +129,23 @@ class SliceWriter:
             except CommitFailedException as error:
                 log.warning("table %s changed meanwhile (%s); looking again", loaded.name, error)
             table = self._tables.require(loaded.name)
+            if table.metadata.table_uuid != loaded.table.metadata.table_uuid:
+                msg = f"table {loaded.name!r} was replaced while it was written for; nothing was announced, run again"
+                raise JobFailed(msg)
         return _Table(loaded.name, table, loaded.nets)
+
+    def _warn_of_earlier_rows(self, table: str) -> None:
+        """Say that a table about to be created cannot be the one that earlier runs wrote to."""
+        for live in self._plan.live_ranges(self._slice.ranges):
+            if live.since < live.range.start:
+                log.warning(
+                    "table %s does not exist, but %s was read from %s on before: if the table was dropped, its rows are "
+                    "not read again",
+                    table,
+                    live.range.tp,
+                    live.since,
+                )
+                return
 
     # -- the announcement ---------------------------------------------------------------------------------------------
 
@@ -193,7 +203,8 @@ class SliceWriter:
     def _assignments(self, pieces: Mapping[OffsetRange, Sequence[PieceResult]]) -> tuple[TopicPartitionOffset, ...]:
         """Return every partition of the connector, those read with next offset and last timestamp, as the sink does."""
         read = {
-            r.tp: next_offset(r, max((p.timestamp or 0 for p in ps), default=0) or None) for r, ps in pieces.items()
+            r.tp: next_offset(r, next((p.timestamp for p in reversed(ps) if p.timestamp is not None), None))
+            for r, ps in _in_order(pieces).items()
         }
         return tuple(read.get(p.tp, TopicPartitionOffset(p.tp.topic, p.tp.partition)) for p in self._plan.positions)
 
@@ -220,6 +231,10 @@ class SliceWriter:
         producer.send(self._plan.control_topic, self._plan.group_id, encode_announcement(self._plan, announcement))
         for name, books in announcement.tables.items():
             log.info("slice %s announced: table %s, %s", announcement.slice_id, name, books)
+
+
+def _in_order(pieces: Mapping[OffsetRange, Sequence[PieceResult]]) -> dict[OffsetRange, list[PieceResult]]:
+    return {r: sorted(ps, key=lambda p: p.piece.start) for r, ps in pieces.items()}
 
 
 def _merged_needs(results: Sequence[TaskResult]) -> SchemaNeeds:

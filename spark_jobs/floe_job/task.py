@@ -28,7 +28,7 @@ class Target:
     """A table as a worker sees it; ``metadata`` and ``io`` are None while it does not exist.
 
     ``properties``: the table's own with the connector's write-props over them. ``held``: per range, the offsets that
-    the table holds already.
+    the table holds already; ranges of which it holds none are left out.
     """
 
     name: str
@@ -210,8 +210,8 @@ def _bad_records(piece: Piece, offsets: list[int], rejected: tuple[Rejected, ...
     more = f" (the first {NAMED_BAD_RECORDS} are named)" if len(rejected) > NAMED_BAD_RECORDS else ""
     return (
         f"{len(rejected)} of the {count} records just read cannot become rows{more}: {named}. Nothing was announced and "
-        "the position stays. Mend the table or the producer; a record that cannot be mended must leave the topic "
-        "(kafka-delete-records, or retention) until dead letters are configured."
+        "the position stays. Mend the table or the producer's next records; how to step over one that cannot be mended "
+        "stands in docs/how-it-works.md."
     )
 
 

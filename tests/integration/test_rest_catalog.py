@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import requests
-from floe.commit.exceptions import TableNotCommitted
 from pipeline import MakePipeline, Pipeline
 from rest_catalog import RestCatalog
+
+from floe.commit.exceptions import TableNotCommitted
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def draft_plan(
         cluster_id=source.cluster_id(),
         offset_reset=connector.offset_reset,
         routing={t: routing_hash(t, connector.tables, connector.commit_branch) for t in connector.topics},
-        has_ledger=lambda topic: _has_ledger(connector, topic, group_is_known=bool(known)),
+        held_ids=lambda topic: _held_ids(connector, topic, group_is_known=bool(known)),
     )
     positions = settle_positions(logs, known, beginnings)
     ranges = allocate(positions, logs, max_records if max_records is not None else connector.max_records_per_run)
@@ -63,19 +63,17 @@ def draft_plan(
     )
 
 
-def _has_ledger(connector: Connector, topic: str, *, group_is_known: bool) -> bool:
-    """Say whether a table of the connector holds offsets of a topic for its group.
+def _held_ids(connector: Connector, topic: str, *, group_is_known: bool) -> frozenset[str] | None:
+    """Return the ids of a topic's incarnations in the ledgers of the connector's tables, None for a new topic.
 
-    A topic that its ledger does not name was added to the connector, if the group has positions of other topics; if
+    A topic that the ledgers do not name was added to the connector, if the group has positions of other topics; if
     it has none at all they were lost, and nobody knows what of that topic was read.
     """
     name = property_name(connector.group_id, connector.commit_branch or MAIN_BRANCH)
     tables = Tables.of(connector)
-    for table in filter(None, map(tables.load, connector.tables)):
-        ledger = read_properties(name, table.properties)
-        if ledger is not None and (ledger.knows(topic) or not group_is_known):
-            return True
-    return False
+    ledgers = [read_properties(name, table.properties) for table in filter(None, map(tables.load, connector.tables))]
+    ids = frozenset(topic_id for ledger in ledgers if ledger for topic_id in ledger.topic_ids(topic))
+    return ids if ids or (any(ledgers) and not group_is_known) else None
 
 
 def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool:

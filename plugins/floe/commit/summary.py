@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+import pyiceberg
 from pyiceberg.table.metadata import TableMetadata
 
 import floe
@@ -34,6 +35,7 @@ def snapshot_properties(
         "kafka.connect.task-id": f"{plan.connector}-0",
         "engine-name": "floe",
         "engine-version": floe.__version__,
+        "iceberg-version": f"PyIceberg {pyiceberg.__version__}",
         GROUP: plan.group_id,
         SLICE: announcement.slice_id,
         "floe.kind": announcement.kind,

@@ -3,12 +3,12 @@
 import logging
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError
 from pyiceberg.table import Table
-from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 
 from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
@@ -21,8 +21,12 @@ from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
 from floe.offsets.ledger import Ledger, Standing, property_name, read_properties
 from floe.offsets.plan import Plan
+from floe.offsets.ranges import OffsetRange
 
 log = logging.getLogger(__name__)
+
+NEWEST_FORMAT = 2
+"""The newest table format that PyIceberg writes."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 10.0
 """Seconds between attempts; doubled each time, with jitter."""
@@ -48,6 +52,7 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
         try:
             table = _load(tables, share)
             ledger = ledger_of(table, share.branch, plan)
+            refuse_other_routes(share.table, ledger, [(r, share.routes[r.topic]) for r, _ in share.nets])
             standing = ledger.standing((r, share.routes[r.topic], net) for r, net in share.nets)
             if standing is Standing.LANDED:
                 snapshot = find_slice(table.metadata, share.branch, announcement.slice_id)
@@ -116,6 +121,16 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
     """
     name = ".".join(table.name())
     metadata = table.metadata
+    ref = metadata.refs.get(branch)
+    if ref is not None and ref.snapshot_ref_type != SnapshotRefType.BRANCH:
+        msg = f"{branch!r} of table {name!r} is a tag, not a branch: mend iceberg.tables.default-commit-branch"
+        raise TableRefused(msg)
+    if metadata.format_version > NEWEST_FORMAT:
+        msg = (
+            f"table {name!r} has format version {metadata.format_version}, floe writes up to {NEWEST_FORMAT}: write to a "
+            "table of version 2"
+        )
+        raise TableRefused(msg)
     # a branch that is gone but has a ledger was dropped, with the rows that it speaks of
     is_known = branch in metadata.refs or property_name(plan.group_id, branch) in metadata.properties
     origin = branch if is_known else MAIN_BRANCH
@@ -133,6 +148,19 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
     return ledger
 
 
+def refuse_other_routes(table: str, ledger: Ledger, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
+    """Raise TableRefused when the table holds offsets at or above a range that were routed otherwise."""
+    for r, route in ranges:
+        others = ledger.other_routes(r, route)
+        if others:
+            msg = (
+                f"table {table!r} holds offsets {list(others)} of {r.tp} that were routed otherwise: the connector was "
+                "changed between a failed run and this one. Clear the failed run first (its plan holds the old "
+                "configuration), then run again."
+            )
+            raise TableRefused(msg)
+
+
 def _append(table: Table, plan: Plan, announcement: Announcement, share: TableShare, ledger: Ledger) -> int:
     """Append once. Any error but a conflict is an unknown outcome: raised as CatalogUnreachable, to look again."""
     live = plan.live_ranges(r for r, _ in share.nets)
@@ -145,6 +173,9 @@ def _append(table: Table, plan: Plan, announcement: Announcement, share: TableSh
         return append(table, share.branch, files, properties, property_name(plan.group_id, share.branch), grown)
     except (CommitFailedException, TableRefused):
         raise
+    except (ForbiddenError, UnauthorizedError) as error:
+        msg = f"not allowed to commit to table {share.table!r}: {error}. Check the catalog's credentials and grants."
+        raise TableRefused(msg) from error
     except Exception as error:
         # an answer that is not a clear no may hide a commit that landed: whatever it was, the table tells
         msg = f"the outcome of a commit to table {share.table!r} is unknown ({type(error).__name__}: {error})"

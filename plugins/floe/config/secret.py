@@ -38,6 +38,23 @@ def is_secret(key: str, value: str = "") -> bool:
     return bool(_SECRET_KEY.search(key) or _SECRET_VALUE.search(value))
 
 
+def secret_parts(key: str, value: str) -> set[str]:
+    """Cut a secret into the texts that must not be read anywhere: itself, and what an address or a pair carries.
+
+    An address is quoted in pieces, by whoever fails to make sense of it. None for a setting that is no secret.
+    """
+    if not is_secret(key, value):
+        return set()
+    parts = {value}
+    _, is_address, rest = value.partition("://")
+    if is_address:
+        login, _, rest = rest.rpartition("@")
+        parts |= {login, *re.split(r"[:@]", login)[1:], *re.findall(r"[?&;][^=&;]*=([^&;]*)", rest)}
+    else:
+        parts |= set(value.split(":"))
+    return {part for part in parts if part}
+
+
 def shown(key: str, value: str) -> str:
     """The value for people to read, hidden if it is a secret."""
     return HIDDEN if is_secret(key, value) else value

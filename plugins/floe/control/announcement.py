@@ -181,6 +181,9 @@ class _Part:
 def _assemble(
     plan: Plan, piece: Slice, parts: Sequence[_Part], complete: DataComplete, message: ControlMessage
 ) -> Announcement:
+    if message.headers.get(h.VERSION) != h.FORMAT or complete.commit_id != plan.commit_id:
+        msg = f"its format is {message.headers.get(h.VERSION)!r} and its commit id {complete.commit_id}"
+        raise ValueError(msg)
     ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
     if sorted(map(str, ranges)) != sorted(map(str, piece.ranges)) or set(ranges) != set(piece.ranges):
         msg = f"its ranges {[str(r) for r in ranges]} are not those of the plan {[str(r) for r in piece.ranges]}"

@@ -12,8 +12,18 @@ Conf = dict[str, Any]
 REQUEST_TIMEOUT = 15.0
 """Seconds an admin call may take before the broker counts as unreachable."""
 
+QUIET = 4
+"""librdkafka's log level: warnings; what goes wrong comes as an error anyway."""
+
 TRANSACTION_TIMEOUT = 60.0
 """Seconds after which the broker aborts a transaction that its producer left open."""
+
+FETCH_WAIT = 5
+"""Milliseconds that a broker may hold back a fetch for want of records. Readers ask for what is there already, and a
+fetch that waits holds up the next range of the same consumer: with the client's 500 each range costs up to a second."""
+
+LARGEST_RECORD = 8_000_000
+"""Bytes of a control record before compression; the topic's own limit counts what is left after it."""
 
 _JAVA_ONLY = {
     "sasl.jaas.config": "use sasl.username and sasl.password",
@@ -45,7 +55,7 @@ class KafkaSettings:
         Raises KafkaMisconfigured when there are no brokers or a key only Java clients understand is given.
         """
         origin = f"the Airflow connection {connector.kafka_conn_id!r}"
-        base = _translated(extra, origin)
+        base = {"log_level": QUIET, **_translated(extra, origin)}
         overrides = {k: v for k, v in connector.consumer_overrides.items() if k != "auto.offset.reset"}
         source = base | _translated(overrides, "consumer.override.*")
         control = base | _translated(connector.control_kafka, "iceberg.kafka.*")
@@ -65,6 +75,7 @@ class KafkaSettings:
             "queued.min.messages": 500_000,
             "queued.max.messages.kbytes": 131_072,
             "fetch.queue.backoff.ms": 1,
+            "fetch.wait.max.ms": FETCH_WAIT,
             **self.source,
             "group.id": "floe-unused",
             "enable.auto.commit": False,
@@ -77,6 +88,7 @@ class KafkaSettings:
     def control_reader(self) -> Conf:
         """Return the settings of a consumer that is assigned the control topic's partitions."""
         return {
+            "fetch.wait.max.ms": FETCH_WAIT,
             **self.control,
             "group.id": "floe-unused",
             "enable.auto.commit": False,
@@ -94,7 +106,8 @@ class KafkaSettings:
         """Return the settings of a transactional producer."""
         return {
             "linger.ms": 0,
-            "message.max.bytes": 1_000_000,
+            "message.max.bytes": LARGEST_RECORD,
+            "compression.type": "zstd",
             **self.control,
             "transactional.id": transactional_id,
             "transaction.timeout.ms": int(TRANSACTION_TIMEOUT * 1000),

@@ -1,7 +1,7 @@
 """One fenced Kafka transaction: control events, and positions where positions move."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import confluent_kafka as ck
@@ -11,6 +11,10 @@ from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSetti
 from floe.offsets.position import Position
 
 Headers = list[tuple[str, str | bytes | None]]
+
+POSITIONS_BYTES = 400_000
+"""Bytes of positions in one request: the group's coordinator writes them as one batch, and refuses one above its
+topic's message limit (1,048,588 by default). A transaction takes any number of requests."""
 
 
 class ControlRecord(NamedTuple):
@@ -53,25 +57,49 @@ class TransactionalProducer:
         """
         with self._told("commit the transaction"):
             self._producer.begin_transaction()
-            failed: list[ck.KafkaError] = []
+            try:
+                self._fill(topic, key, records)
+                if positions:
+                    self._send_positions(positions, group_id)
+            except BaseException:
+                self._abort()
+                raise
+            try:
+                self._producer.commit_transaction(TRANSACTION_TIMEOUT)
+            except ck.KafkaException as error:
+                if error.args[0].txn_requires_abort():
+                    self._abort()
+                raise
 
-            def delivered(error: ck.KafkaError | None, _message: ck.Message) -> None:
-                if error is not None:
-                    failed.append(error)
+    def _fill(self, topic: str, key: str, records: Iterable[ControlRecord]) -> None:
+        """Produce the records and wait until each is taken."""
+        failed: list[ck.KafkaError] = []
 
-            for record in records:
-                self._producer.produce(
-                    topic, value=record.value, key=key, headers=record.headers, on_delivery=delivered
-                )
-                self._producer.poll(0)
-            if positions:
-                self._send_positions(positions, group_id)
-            self._producer.flush(REQUEST_TIMEOUT * 2)
-            if failed:
-                self._producer.abort_transaction(REQUEST_TIMEOUT)
-                msg = f"control topic {topic!r} did not take a record: {failed[0].str()} ({failed[0].name()})"
-                raise TransactionFailed(msg)
-            self._producer.commit_transaction(TRANSACTION_TIMEOUT)
+        def delivered(error: ck.KafkaError | None, _message: ck.Message) -> None:
+            if error is not None:
+                failed.append(error)
+
+        for record in records:
+            self._producer.produce(topic, value=record.value, key=key, headers=record.headers, on_delivery=delivered)
+            self._producer.poll(0)
+        left = self._producer.flush(REQUEST_TIMEOUT * 2)
+        if failed:
+            msg = (
+                f"control topic {topic!r} did not take a record: {failed[0].str()} ({failed[0].name()}); nothing of it "
+                "will be seen. Check the topic and its ACLs, then run again."
+            )
+            raise TransactionFailed(msg)
+        if left:
+            msg = (
+                f"control topic {topic!r} on {self._settings.control['bootstrap.servers']} took none of {left} record(s) "
+                f"within {REQUEST_TIMEOUT * 2:.0f} s: is the broker up? Nothing of it will be seen; run again."
+            )
+            raise KafkaUnreachable(msg)
+
+    def _abort(self) -> None:
+        """Abort at once if that can be done: else the broker does it at the time-out, and readers wait until then."""
+        with suppress(ck.KafkaException):
+            self._producer.abort_transaction(REQUEST_TIMEOUT)
 
     def _send_positions(self, positions: Sequence[Position], group_id: str | None) -> None:
         if group_id is None:
@@ -79,8 +107,9 @@ class TransactionalProducer:
             raise ValueError(msg)
         lender = ck.Consumer(self._settings.group_member(group_id))
         try:
-            offsets = [ck.TopicPartition(p.tp.topic, p.tp.partition, p.offset, metadata=p.metadata) for p in positions]
-            self._producer.send_offsets_to_transaction(offsets, lender.consumer_group_metadata(), REQUEST_TIMEOUT)
+            for batch in _batches(positions, group_id):
+                offsets = [ck.TopicPartition(p.tp.topic, p.tp.partition, p.offset, metadata=p.metadata) for p in batch]
+                self._producer.send_offsets_to_transaction(offsets, lender.consumer_group_metadata(), REQUEST_TIMEOUT)
         finally:
             lender.close()
 
@@ -105,6 +134,20 @@ class TransactionalProducer:
             )
             kind = KafkaUnreachable if reason.code() in _UNREACHABLE else TransactionFailed
             raise kind(msg) from error
+
+
+def _batches(positions: Sequence[Position], group_id: str) -> Iterator[list[Position]]:
+    """Cut positions into requests of at most ``POSITIONS_BYTES``, by what the coordinator writes of each."""
+    batch: list[Position] = []
+    size = 0
+    for position in positions:
+        written = len(group_id) + len(position.tp.topic) + len(position.metadata.encode()) + 100
+        if batch and size + written > POSITIONS_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(position)
+        size += written
+    yield batch
 
 
 _UNREACHABLE = {ck.KafkaError._TIMED_OUT, ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN}

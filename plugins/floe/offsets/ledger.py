@@ -111,9 +111,9 @@ class Ledger:
             return Standing.LANDED
         return Standing.FRESH if fresh else Standing.STALE
 
-    def knows(self, topic: str) -> bool:
-        """Say whether the table holds offsets of a topic of this name, of whatever incarnation."""
-        return any(log_id.topic == topic for log_id in self.holdings)
+    def topic_ids(self, topic: str) -> frozenset[str]:
+        """Return the ids of the incarnations of a topic that the table holds offsets of."""
+        return frozenset(log_id.topic_id for log_id in self.holdings if log_id.topic == topic)
 
     def with_live(self, ranges: Iterable[tuple[LiveRange, str]]) -> "Ledger":
         """Return the ledger after a live commit of the ranges, each with its route hash; its anchor is not set yet."""

@@ -24,14 +24,14 @@ class PartitionLog:
 class Beginnings:
     """What decides where partitions without a position begin.
 
-    ``has_ledger``: whether a table of the connector already carries this group's ledger for a topic; asked only for
-    topics of which no partition has a position.
+    ``held_ids``: the ids of a topic's incarnations that the connector's tables hold offsets of, None where the topic is
+    new to them; asked once for each topic of which no partition has a position.
     """
 
     cluster_id: str
     offset_reset: Literal["earliest", "latest"]
     routing: Mapping[str, str]
-    has_ledger: Callable[[str], bool]
+    held_ids: Callable[[str], frozenset[str] | None]
 
 
 def settle_positions(
@@ -44,7 +44,7 @@ def settle_positions(
     """
     _refuse_vanished(logs, found)
     # asking opens tables: once per topic, not per partition
-    beginnings = replace(beginnings, has_ledger=cache(beginnings.has_ledger))
+    beginnings = replace(beginnings, held_ids=cache(beginnings.held_ids))
     known_topics = {tp.topic for tp in found}
     settled = []
     for log in logs:
@@ -72,14 +72,24 @@ def _refuse_vanished(logs: Sequence[PartitionLog], found: Mapping[TopicPartition
 
 
 def _first_offset(log: PartitionLog, beginnings: Beginnings) -> int:
-    if beginnings.has_ledger(log.tp.topic):
+    held = beginnings.held_ids(log.tp.topic)
+    if held and log.topic_id not in held:
+        raise PlanRefused(_recreated(log, ", ".join(sorted(held))))
+    if held is not None:
         msg = (
             f"no partition of topic {log.tp.topic!r} has a position, but a table of this connector already holds "
-            "offsets of it: the positions were lost. Nothing is read before they are recovered; commit the group's "
-            "offsets back to those in the property floe.ledger.* of the table."
+            "offsets of its group: the positions were lost. Nothing is read before they are put back, metadata and all, "
+            "from the property floe.ledger.* of the table (docs/how-it-works.md shows how)."
         )
         raise PlanRefused(msg)
     return log.log_start if beginnings.offset_reset == "earliest" else log.stable_end
+
+
+def _recreated(log: PartitionLog, known: str) -> str:
+    return (
+        f"topic {log.tp.topic!r} was re-created: its id is {log.topic_id!r}, what was read belongs to {known!r}. Give the "
+        "connector a new name to read the new topic from its start."
+    )
 
 
 def _begun(log: PartitionLog, offset: int, beginnings: Beginnings) -> Position:
@@ -123,11 +133,7 @@ def _refuse_other_incarnation(log: PartitionLog, metadata: PositionMetadata, clu
         )
         raise PlanRefused(msg)
     if metadata.topic_id != log.topic_id:
-        msg = (
-            f"topic {log.tp.topic!r} was re-created: its id is {log.topic_id!r}, the position belongs to "
-            f"{metadata.topic_id!r}. Give the connector a new name to read the new topic from its start."
-        )
-        raise PlanRefused(msg)
+        raise PlanRefused(_recreated(log, metadata.topic_id))
 
 
 def allocate(positions: Iterable[Position], logs: Sequence[PartitionLog], limit: int | None) -> tuple[OffsetRange, ...]:

@@ -69,6 +69,9 @@ class PlanOperator(BaseOperator):
 
     def _show(self, plan: Plan) -> None:
         self.log.info("plan %s of group %s, commit id %s", plan.plan_id, plan.group_id, plan.commit_id)
+        if not plan.slices:
+            for position in plan.positions:
+                self.log.info("  %s: nothing new above %s", position.tp, position.offset)
         for piece in plan.slices:
             self.log.info("slice %s: %s offsets", piece.index, piece.records)
             for r in piece.ranges:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from floe.config import Connector, override, thaw
+from floe.config.secret import secret_parts
 from floe.operators.exceptions import ConnectionMissing, PlanMissing
 
 if TYPE_CHECKING:
@@ -37,8 +38,16 @@ def connection(conn_id: str, key: str) -> Connection:
 
 
 def kafka_extra(connector: Connector) -> Mapping[str, Any]:
-    """Return the client settings in the extra field of the connector's Kafka connection."""
+    """Return the client settings in the extra field of the connector's Kafka connection.
+
+    From here on Airflow hides their secrets and the connector's in this task's log: libraries quote them in errors.
+    """
+    from airflow.sdk.log import mask_secret
+
     extra: Mapping[str, Any] = connection(connector.kafka_conn_id, "floe.kafka.conn-id").extra_dejson
+    for key, value in [*connector.properties.items(), *extra.items()]:
+        for part in secret_parts(key, str(value)):
+            mask_secret(part)
     return extra
 
 

@@ -106,7 +106,7 @@ class WriteFilesOperator(SparkSubmitOperator):
             "PATH": _path_with_spark(),
             **(self.env_vars or {}),
         }
-        if "local" in (spark.host or "local"):
+        if _is_local(spark):
             self.conf = {**LOCAL_CONF, **(self.conf or {})}
         else:
             self.py_files = str(library.archive(folder))
@@ -143,6 +143,11 @@ class WriteFilesOperator(SparkSubmitOperator):
             if process.is_running():
                 process.kill()
         psutil.wait_procs(family, timeout=10)
+
+
+def _is_local(spark: Connection) -> bool:
+    """Say whether the master is this machine alone: ``local``, ``local[4]``; not ``spark://localhost:7077``."""
+    return (spark.host or "").partition("[")[0] == "local" and not spark.port
 
 
 def _path_with_spark() -> str:

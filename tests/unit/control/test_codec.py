@@ -20,7 +20,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from floe.control.codec import HEAD, MAGIC, MAX_MESSAGE_BYTES, decode, encode
-from floe.control.modified_utf8 import from_modified_utf8, to_modified_utf8
 from floe.control.events import (
     CommitComplete,
     CommitToTable,
@@ -39,6 +38,7 @@ from floe.control.events import (
     TopicPartitionOffset,
 )
 from floe.control.exceptions import EventDecodeError, EventEncodeError
+from floe.control.modified_utf8 import from_modified_utf8, to_modified_utf8
 from tests.unit.control.facts import facts
 from tests.unit.control.strategies import EVENTS
 

@@ -35,9 +35,9 @@ def found(*positions: Position) -> dict[TopicPartition, Position]:
 def beginnings() -> Make:
     """Say where partitions without a position begin."""
 
-    def make(has_ledger: Callable[[str], bool] = lambda _: False, **over: Any) -> Beginnings:
+    def make(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> Beginnings:
         fields: dict[str, Any] = {"cluster_id": "C1", "offset_reset": "earliest", "routing": {"pizzas": "R", "b": "R"}}
-        return Beginnings(**{**fields, "has_ledger": has_ledger, **over})
+        return Beginnings(**{**fields, "held_ids": held_ids, **over})
 
     return make
 
@@ -106,21 +106,29 @@ def test_a_new_connector_begins_where_its_reset_says_and_remembers_since_when(
 
 
 def test_lost_positions_are_not_taken_for_a_new_connector(beginnings: Make) -> None:
-    with pytest.raises(
-        PlanRefused, match=r"topic 'pizzas' has a position, but a table.*positions were lost.*recovered"
-    ):
-        settle_positions([log()], {}, beginnings(lambda topic: topic == "pizzas"))
+    ids = frozenset({"T1"})
+    with pytest.raises(PlanRefused, match=r"topic 'pizzas' has a position, but a table.*positions were lost.*put back"):
+        settle_positions([log()], {}, beginnings(lambda topic: ids if topic == "pizzas" else None))
+
+
+def test_positions_that_went_with_their_whole_group_are_not_taken_for_a_new_connector(beginnings: Make) -> None:
+    with pytest.raises(PlanRefused, match="positions were lost"):
+        settle_positions([log()], {}, beginnings(lambda _: frozenset()))
+
+
+def test_a_topic_that_was_deleted_with_its_positions_and_created_again_is_named_as_such(beginnings: Make) -> None:
+    with pytest.raises(PlanRefused, match=r"'pizzas' was re-created: its id is 'T1', what was read belongs to 'T0'"):
+        settle_positions([log()], {}, beginnings(lambda _: frozenset({"T0"})))
 
 
 def test_tables_are_asked_only_for_topics_without_any_position_and_once_each(beginnings: Make) -> None:
     asked: list[str] = []
 
-    def has_ledger(topic: str) -> bool:
+    def held_ids(topic: str) -> None:
         asked.append(topic)
-        return False
 
     logs = [log(0), log(1), *(log(p, topic="b") for p in range(5))]
-    settle_positions(logs, found(position(5)), beginnings(has_ledger))
+    settle_positions(logs, found(position(5)), beginnings(held_ids))
     assert asked == ["b"]
 
 
