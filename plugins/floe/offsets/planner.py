@@ -102,15 +102,16 @@ def _carried_on(log: PartitionLog, position: Position, beginnings: Beginnings) -
     if metadata is None:
         msg = (
             f"the position {position.offset} of {log.tp} was not written by floe (metadata {position.metadata[:80]!r}): "
-            "somebody else commits offsets for this group. Stop it; then give the connector another name, or delete the "
-            "group to begin anew."
+            "somebody else commits offsets for this group. Stop it; then put the position back, metadata and all, from the "
+            "property floe.ledger.* of the table (docs/how-it-works.md shows how)."
         )
         raise PlanRefused(msg)
     _refuse_other_incarnation(log, metadata, beginnings.cluster_id)
     if position.offset < log.log_start:
         msg = (
             f"{log.tp} lost the offsets [{position.offset}, {log.log_start}): retention removed them before they were "
-            "read (floe.on-data-loss = fail). Restore them, or move the group's position on, knowing what is lost."
+            "read (floe.on-data-loss = fail). Restore them, or move the position to the log start, knowing what is "
+            "lost (docs/how-it-works.md shows how)."
         )
         raise PlanRefused(msg)
     if position.offset > log.stable_end:
