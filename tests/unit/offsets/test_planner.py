@@ -51,7 +51,7 @@ def test_a_position_inside_the_log_is_carried_on_as_it_is(beginnings: Make) -> N
 def test_a_position_that_somebody_else_wrote_is_refused(beginnings: Make, metadata: str) -> None:
     foreign = Position(TopicPartition("pizzas", 4), 17, metadata)
     with pytest.raises(
-        PlanRefused, match=r"position 17 of pizzas-4 was not written by floe.*delete the group"
+        PlanRefused, match=r"position 17 of pizzas-4 was not written by floe.*put the position back"
     ) as caught:
         settle_positions([log(4)], found(foreign), beginnings())
     assert isinstance(caught.value, Terminal)
