@@ -10,6 +10,11 @@ from floe.operators.sink import dag_of
 # a task parses this file again, for its own DAG only
 wanted = get_parsing_context().dag_id
 
-for file in load_connectors(connectors_folder(Path(__file__).parent / "connectors")):
-    if wanted in (None, file.name):
-        dag_of(file)  # Airflow registers it; as a global of its name it could take the place of one of this module's
+# all at once: a connector may have the name of something that this file still uses
+globals().update(
+    {
+        file.name: dag_of(file)
+        for file in load_connectors(connectors_folder(Path(__file__).parent / "connectors"))
+        if wanted in (None, file.name)
+    }
+)

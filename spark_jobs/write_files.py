@@ -40,6 +40,10 @@ def main(argv: list[str]) -> int:
         outcome = Outcome(announced=write_files(spark, order))
     except FloeError as error:
         outcome = Outcome(error=str(error), retryable=not isinstance(error, Terminal))
+    except Exception as error:  # its first line goes where the Airflow task finds it
+        log.exception("the job failed")
+        text = next(iter(str(error).splitlines()), "")[:300]
+        outcome = Outcome(error=f"the Spark job failed: {type(error).__name__}: {text}", retryable=True)
     finally:
         spark.stop()
     outcome.save(Outcome.path_of(path))

@@ -1,5 +1,6 @@
 """What one Spark task does: read pieces of ranges, make rows of them, write files, count everything."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from floe_job.exceptions import BadRecords, WriteFailed
 from floe_job.needs import SchemaNeeds
 from floe_job.parquet import TableWriter
 from floe_job.read import Batch, RangeReader
+
+log = logging.getLogger(__name__)
 
 NAMED_BAD_RECORDS = 5
 
@@ -98,6 +101,14 @@ def run_task(task: Task) -> TaskResult:
         return _TaskRun(task).run()
     except FloeError as error:
         return TaskResult(task.index, failure=Failure(str(error), retryable=not isinstance(error, Terminal)))
+    except Exception as error:  # Spark would bury it in a Java stack trace
+        log.exception("task %s failed", task.index)
+        text = next(iter(str(error).splitlines()), "")[:300]
+        msg = (
+            f"writing for table {task.target.name!r} failed: {type(error).__name__}: {text}. Nothing was announced. If it "
+            "comes again, check the table's properties and iceberg.tables.write-props.*; Spark's log has the whole error"
+        )
+        return TaskResult(task.index, failure=Failure(msg, retryable=True))
 
 
 class _TaskRun:

@@ -40,6 +40,7 @@ from floe.catalogs.exceptions import (
     TableUnsuitable,
 )
 from floe.config import Connector, PartitionTerm
+from floe.config.secret import without_secrets
 
 FIRST_PARTITION_FIELD_ID = 1000
 
@@ -62,7 +63,8 @@ class Tables:
                     f"catalog {connector.catalog_name!r} cannot be opened: {error}. Check iceberg.catalog.* in the "
                     f"connector and PYICEBERG_CATALOG__{connector.catalog_name.upper()}__* in the environment."
                 )
-                raise CatalogMisconfigured(msg) from error
+                told, cause = _without_secrets(connector, msg, error)
+                raise CatalogMisconfigured(told) from cause
         return cls(catalog, connector)
 
     def load(self, name: str) -> Table | None:
@@ -183,17 +185,26 @@ def _told(connector: Connector, action: str) -> Iterator[None]:
         raise
     except (UnauthorizedError, ForbiddenError) as error:
         msg = f"not allowed to {action}: {error}. Check the catalog's credentials and grants."
-        raise CatalogMisconfigured(msg) from error
+        told, cause = _without_secrets(connector, msg, error)
+        raise CatalogMisconfigured(told) from cause
     except PermissionError as error:
         msg = f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."
-        raise CatalogMisconfigured(msg) from error
-    except Exception as error:
+        told, cause = _without_secrets(connector, msg, error)
+        raise CatalogMisconfigured(told) from cause
+    except Exception as error:  # noqa: BLE001 - raised again as one of floe's
         # the store behind a catalog is anything: requests, SQLAlchemy, fsspec, Arrow
         msg = (
             f"could not {action}: {type(error).__name__}: {_first_line(error)}. Is catalog "
             f"{connector.catalog_name!r} up? Its address comes from iceberg.catalog.* or PyIceberg's configuration."
         )
-        raise CatalogUnreachable(msg) from error
+        told, cause = _without_secrets(connector, msg, error)
+        raise CatalogUnreachable(told) from cause
+
+
+def _without_secrets(connector: Connector, msg: str, error: Exception) -> tuple[str, Exception | None]:
+    """Hide what a library quotes of addresses and tokens: in the message, and then its own words altogether."""
+    told = without_secrets(msg, connector.properties)
+    return told, error if told == msg else None
 
 
 def _first_line(error: Exception) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from floe.catalogs.catalog import Tables
 from floe.commit.exceptions import AnnouncementMissing, SliceNotWritten
 from floe.commit.positions import move_positions
-from floe.commit.progress import Progress, progress
+from floe.commit.progress import Progress, progress, refuse_rewound
 from floe.commit.summary import valid_through
 from floe.commit.table import Landed, land
 from floe.config import Connector
@@ -138,7 +138,10 @@ class Committer:
         ]
 
         def compare(found: Mapping[TopicPartition, Position]) -> Sequence[ControlRecord] | None:
-            return None if progress(self._plan, slices, found) is Progress.DONE else records
+            if progress(self._plan, slices, found) is Progress.DONE:
+                return None
+            refuse_rewound(self._plan, found)
+            return records
 
         if not move_positions(self._connector, self._settings, self._plan.positions_after(slices), compare):
             log.info("the positions of plan %s were moved by another run", self._plan.plan_id)

@@ -5,9 +5,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from floe.catalogs.catalog import Tables
-from floe.commit.exceptions import Superseded
 from floe.commit.positions import move_positions
-from floe.commit.progress import Progress, progress
+from floe.commit.progress import Progress, progress, refuse_rewound
 from floe.config import Connector
 from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
@@ -86,21 +85,11 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool
     def compare(found: Mapping[TopicPartition, Position]) -> Sequence[ControlRecord] | None:
         if plan.slices and progress(plan, plan.slices, found, new=True) is Progress.DONE:
             return None
+        refuse_rewound(plan, found)
         if not plan.slices:
-            _refuse_moved(plan, found)
             return []
         payload = StartCommit(plan.commit_id)
         headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind.value)
         return [ControlRecord(encode(Event.of(plan.group_id, payload)), headers)]
 
     return move_positions(connector, settings, plan.positions, compare) and bool(plan.slices)
-
-
-def _refuse_moved(plan: Plan, found: Mapping[TopicPartition, Position]) -> None:
-    back = [p for p in plan.positions if p.tp in found and found[p.tp].offset < p.offset]
-    if back:
-        msg = (
-            f"the position of {back[0].tp} went back from {back[0].offset} to {found[back[0].tp].offset} while the plan "
-            "was made: somebody else moves the positions of this group"
-        )
-        raise Superseded(msg)

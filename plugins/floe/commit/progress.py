@@ -35,3 +35,17 @@ def progress(
         "nothing of this plan is committed. The next run plans from the present positions."
     )
     raise Superseded(msg)
+
+
+def refuse_rewound(plan: Plan, found: Mapping[TopicPartition, Position]) -> None:
+    """Raise Superseded when a position is behind the plan's, also of a partition that the plan does not read.
+
+    Whoever rewound it wants its records read again; writing the plan's position over it would undo that.
+    """
+    back = next((p for p in plan.positions if p.tp in found and found[p.tp].offset < p.offset), None)
+    if back is not None:
+        msg = (
+            f"the position of {back.tp} went back from {back.offset} to {found[back.tp].offset} since the plan was made: "
+            "somebody else moved it. No position is moved; the next run plans from the present ones."
+        )
+        raise Superseded(msg)

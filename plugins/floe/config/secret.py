@@ -5,6 +5,7 @@ setting shown as hidden costs a look into the file, a secret shown costs the sec
 """
 
 import re
+from collections.abc import Mapping
 
 HIDDEN = "<hidden>"
 
@@ -29,6 +30,8 @@ _SECRET_VALUE = re.compile(
 # the form of Kafka Connect's own config providers, which a connector may not use: so no real value reads like it
 _PROVIDER = re.compile(r"\$\{[^{}:]*:")
 _SEARCHED_CHARACTERS = 4096
+# shorter ones would be found in every other word
+_SHORTEST_PART = 4
 
 
 def is_secret(key: str, value: str = "") -> bool:
@@ -52,7 +55,15 @@ def secret_parts(key: str, value: str) -> set[str]:
         parts |= {login, *re.split(r"[:@]", login)[1:], *re.findall(r"[?&;][^=&;]*=([^&;]*)", rest)}
     else:
         parts |= set(value.split(":"))
-    return {part for part in parts if part}
+    return {part for part in parts if len(part) >= _SHORTEST_PART}
+
+
+def without_secrets(text: str, settings: Mapping[str, str]) -> str:
+    """Hide what ``text``, usually a library's error, quotes of the secrets among ``settings``."""
+    parts = {part for key, value in settings.items() for part in secret_parts(key, value)}
+    for part in sorted(parts, key=len, reverse=True):
+        text = text.replace(part, HIDDEN)
+    return text
 
 
 def shown(key: str, value: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import confluent_kafka as ck
 
 from floe.kafka.cluster import Cluster
-from floe.kafka.exceptions import KafkaUnreachable
+from floe.kafka.exceptions import ControlTopicUnusable, KafkaUnreachable, TopicMissing
 from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
 from floe.offsets.ranges import TopicPartition
 
@@ -25,9 +25,16 @@ class ControlMessage(NamedTuple):
 def control_ends(cluster: Cluster, topic: str) -> dict[int, int]:
     """Return the last stable offset of every partition of the control topic.
 
-    Raises TopicMissing when it does not exist.
+    Raises ControlTopicUnusable when it does not exist.
     """
-    return {log.tp.partition: log.stable_end for log in cluster.logs([topic])}
+    try:
+        return {log.tp.partition: log.stable_end for log in cluster.logs([topic])}
+    except TopicMissing as error:
+        msg = (
+            f"control topic {topic!r} does not exist: it was deleted since the plan was made, with its announcements. "
+            "Nothing is lost: the next run creates it if it may, and reads the same ranges again."
+        )
+        raise ControlTopicUnusable(msg) from error
 
 
 def read_control(
@@ -58,6 +65,13 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
             if error is not None and error.code() != ck.KafkaError._PARTITION_EOF:
                 if error.retriable() or error.code() == ck.KafkaError._ALL_BROKERS_DOWN:
                     continue
+                if error.code() in (ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE):
+                    msg = (
+                        f"control topic {tp} no longer has the offsets from {start} on: retention or a deletion removed "
+                        "announcements before they were committed. Nothing is lost: the next run reads the same ranges "
+                        "again. Give the topic a longer retention."
+                    )
+                    raise ControlTopicUnusable(msg)
                 msg = f"control topic {tp} cannot be read at [{start}, {end}): {error.str()} ({error.name()})"
                 raise KafkaUnreachable(msg)
             quiet_until = time.monotonic() + REQUEST_TIMEOUT * 2

@@ -32,7 +32,6 @@ _JAVA_ONLY = {
     "key.serializer": "leave it out, floe serialises events itself",
     "value.serializer": "leave it out, floe serialises events itself",
 }
-_LIBRDKAFKA_NAMES = {"max.poll.records": None, "ssl.truststore.password": None}
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ class KafkaSettings:
     source: Mapping[str, Any] = field(repr=False)
     control: Mapping[str, Any] = field(repr=False)
     origin: str
-    offset_reset: str = "earliest"
 
     @classmethod
     def of(cls, connector: Connector, extra: Mapping[str, Any]) -> "KafkaSettings":
@@ -63,11 +61,7 @@ class KafkaSettings:
             if not conf.get("bootstrap.servers"):
                 msg = f'{origin} names no brokers: put {{"bootstrap.servers": "host:9092"}} into its extra field'
                 raise KafkaMisconfigured(msg)
-        return cls(source, control, origin, connector.offset_reset)
-
-    @property
-    def brokers(self) -> str:
-        return str(self.source["bootstrap.servers"])
+        return cls(source, control, origin)
 
     def reader(self) -> Conf:
         """Return the settings of a consumer that is assigned a range and must read it whole or fail."""

@@ -91,8 +91,9 @@ class TransactionalProducer:
             raise TransactionFailed(msg)
         if left:
             msg = (
-                f"control topic {topic!r} on {self._settings.control['bootstrap.servers']} took none of {left} record(s) "
-                f"within {REQUEST_TIMEOUT * 2:.0f} s: is the broker up? Nothing of it will be seen; run again."
+                f"control topic {topic!r} on {self._settings.control['bootstrap.servers']} did not take {left} record(s) "
+                f"within {REQUEST_TIMEOUT * 2:.0f} s: is the broker up, does the topic exist? Nothing of it will be "
+                "seen; run again."
             )
             raise KafkaUnreachable(msg)
 

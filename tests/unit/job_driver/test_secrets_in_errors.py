@@ -1,0 +1,59 @@
+"""What libraries quote of a secret is hidden, whole or in pieces."""
+
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from floe.catalogs.catalog import Tables
+from floe.catalogs.exceptions import CatalogError
+from floe.config import parse_connector
+from floe.config.secret import secret_parts, without_secrets
+
+KEYS = {
+    "name": "c",
+    "topics": "t",
+    "iceberg.tables": "db.t",
+    "iceberg.catalog": "test",
+    "iceberg.control.topic": "control",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("iceberg.catalog.uri", "postgresql://user:pass:word@host:5432/db", "word"),
+        ("iceberg.catalog.uri", "http://host/?token=abcdef&x=longer", "abcdef"),
+        ("iceberg.catalog.credential", "client:secret", "secret"),
+        ("sasl.password", "a:b", None),
+        ("topics", "orders", None),
+    ],
+)
+def test_a_secret_is_cut_where_libraries_cut_it(key: str, value: str, expected: str | None) -> None:
+    parts = secret_parts(key, value)
+    assert expected in parts if expected else parts == set()
+
+
+def test_text_without_secrets_stays() -> None:
+    assert without_secrets("host is down", {"iceberg.catalog.uri": "http://user:hunter2@host"}) == "host is down"
+
+
+@pytest.mark.parametrize(
+    "catalog",
+    [
+        {"type": "sql", "uri": "postgresql+psycopg2://user:p@ss:CANARYw@host:5432/db"},
+        {"type": "rest", "uri": "http://127.0.0.1:1/?token=CANARYt"},
+    ],
+)
+def test_a_catalog_that_cannot_be_opened_is_told_without_its_secrets(
+    catalog: Mapping[str, str], tmp_path: Path
+) -> None:
+    properties = {**catalog, "warehouse": f"file://{tmp_path}"}
+    connector = parse_connector({**KEYS, **{f"iceberg.catalog.{key}": value for key, value in properties.items()}})
+    with pytest.raises(CatalogError) as caught:
+        Tables.of(connector)
+    assert "CANARY" not in "".join(traceback.format_exception(caught.value))
+    assert "hidden" in str(caught.value)
