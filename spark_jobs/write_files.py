@@ -31,10 +31,10 @@ def main(argv: list[str]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stdout)
     path = Path(argv[1])
     order = Order.load(path)
+    path.unlink()  # it holds secrets, and nobody else reads it
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()
-    spark.sparkContext.setLogLevel("WARN")
     logging.getLogger("py4j").setLevel(logging.WARNING)
     try:
         outcome = Outcome(announced=write_files(spark, order))

@@ -95,11 +95,11 @@ class BadRecords(JobError, Terminal):
     """Records that cannot become rows, and nowhere to put them."""
 
 
-class JobFailed(JobError, Retryable):
+class SliceFailed(JobError, Retryable):
     """The job, or one of its workers, failed in a way that may pass."""
 
 
-class JobRefused(JobError, Terminal):
+class SliceRefused(JobError, Terminal):
     """The job, or one of its workers, failed in a way that needs somebody's hand."""
 
 

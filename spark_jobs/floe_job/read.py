@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import confluent_kafka as ck
 
 from floe.offsets.ranges import OffsetRange
-from floe_job.exceptions import JobRefused, RangeLost, RangeStalled, ReadFailed
+from floe_job.exceptions import RangeLost, RangeStalled, ReadFailed, SliceRefused
 
 BATCH_RECORDS = 50_000
 """Records handed on at once, at most."""
@@ -40,7 +40,7 @@ class RangeReader:
             self._consumer = ck.Consumer(dict(conf))
         except ck.KafkaException as error:
             msg = f"the settings of the Kafka connection or of consumer.override.* are refused: {error.args[0].str()}"
-            raise JobRefused(msg) from error
+            raise SliceRefused(msg) from error
         self._stall_seconds = stall_seconds
 
     def close(self) -> None:

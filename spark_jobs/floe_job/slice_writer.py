@@ -21,7 +21,7 @@ from floe.offsets.plan import Plan, Slice
 from floe.offsets.ranges import OffsetRange
 from floe.offsets.routing import MAIN_BRANCH, route_hash
 from floe_job.divide import divide
-from floe_job.exceptions import BadRecords, JobFailed, JobRefused, RangeLost
+from floe_job.exceptions import BadRecords, RangeLost, SliceFailed, SliceRefused
 from floe_job.needs import SchemaNeeds
 from floe_job.task import Failure, PieceResult, Target, Task, TaskResult
 
@@ -84,7 +84,7 @@ class SliceWriter:
             f"table {table.name!r} still lacks columns after {MOST_ROUNDS} rounds: somebody else keeps changing it; "
             "nothing was announced, run again"
         )
-        raise JobFailed(msg)
+        raise SliceFailed(msg)
 
     # -- the table ----------------------------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ class SliceWriter:
             table = self._tables.require(loaded.name)
             if table.metadata.table_uuid != loaded.table.metadata.table_uuid:
                 msg = f"table {loaded.name!r} was replaced while it was written for; nothing was announced, run again"
-                raise JobFailed(msg)
+                raise SliceFailed(msg)
         return _Table(loaded.name, table, loaded.nets)
 
     def _warn_of_earlier_rows(self, table: str) -> None:
@@ -250,4 +250,4 @@ def _raise_failures(results: Sequence[TaskResult]) -> None:
     if not failures:
         return
     first = next((f for f in failures if not f.retryable), failures[0])
-    raise (JobFailed if first.retryable else JobRefused)(first.message)
+    raise (SliceFailed if first.retryable else SliceRefused)(first.message)

@@ -19,7 +19,7 @@ from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord, TransactionalProducer
 from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange, TopicPartition
-from floe_job.exceptions import JobRefused
+from floe_job.exceptions import SliceRefused
 from floe_job.read import RangeReader
 from stack.broker import Broker
 
@@ -89,7 +89,7 @@ def test_a_consumer_setting_that_only_consumers_check_is_refused_by_name(pipelin
     one = pipeline(**{"consumer.override.receive.message.max.bytes": "2000"})
     one.produce([{"id": 1}])
     plan = one.plan()
-    with pytest.raises(JobRefused, match=r"consumer\.override.*receive\.message\.max\.bytes"):
+    with pytest.raises(SliceRefused, match=r"consumer\.override.*receive\.message\.max\.bytes"):
         one.write(plan)
 
 
@@ -117,12 +117,12 @@ def test_a_control_topic_that_is_gone_or_cut_is_named_and_the_next_run_reads_aga
 
 
 def test_write_properties_that_no_writer_takes_are_named(pipeline: MakePipeline) -> None:
-    from floe_job.exceptions import JobFailed
+    from floe_job.exceptions import SliceFailed
 
     one = pipeline(**{"iceberg.tables.write-props.write.parquet.compression-codec": "nosuch"})
     one.produce([{"id": 1}])
     plan = one.plan()
-    with pytest.raises(JobFailed, match=r"db\.t.*nosuch.*write-props"):
+    with pytest.raises(SliceFailed, match=r"db\.t.*nosuch.*write-props"):
         one.write(plan)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from floe.catalogs.catalog import Tables
+from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.exceptions import AnnouncementMissing, SliceNotWritten
+from floe.commit.patience import attempts
 from floe.commit.positions import move_positions
 from floe.commit.progress import Progress, progress, refuse_rewound
 from floe.commit.summary import valid_through
@@ -108,8 +110,8 @@ class Committer:
         shares = [(a, share) for a in found.values() for share in a.shares]
         if not shares:
             return []
-        tables = Tables.of(self._connector)
         patience = self._connector.commit_timeout_ms / 1000
+        tables = self._open_catalog(patience)
         landed = []
         for announcement, share in shares:
             table = land(tables, self._plan, announcement, share, patience)
@@ -123,6 +125,14 @@ class Committer:
             )
             landed.append(table)
         return landed
+
+    def _open_catalog(self, patience: float) -> Tables:
+        for reason in attempts(f"catalog {self._connector.catalog_name!r}", patience):
+            try:
+                return Tables.of(self._connector)
+            except CatalogUnreachable as error:
+                reason.append(str(error))
+        raise AssertionError  # attempts raises at its end
 
     def _move_positions(
         self, slices: tuple[Slice, ...], landed: Sequence[Landed], announcements: Sequence[Announcement]

@@ -1,9 +1,7 @@
 """Landing one slice in one table: look at the ledger, append once, and look again when the answer is not a yes."""
 
 import logging
-import random
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError
@@ -14,8 +12,9 @@ from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.ancestry import find_slice, refuse_changed_history, refuse_lost_ledger
 from floe.commit.append import SpecFile, append, append_nothing
-from floe.commit.exceptions import SliceStale, TableNotCommitted, TableRefused
+from floe.commit.exceptions import SliceStale, TableRefused
 from floe.commit.files import check_files
+from floe.commit.patience import attempts
 from floe.commit.summary import snapshot_properties
 from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
@@ -27,9 +26,6 @@ log = logging.getLogger(__name__)
 
 NEWEST_FORMAT = 2
 """The newest table format that PyIceberg writes."""
-
-FIRST_WAIT, LONGEST_WAIT = 0.1, 10.0
-"""Seconds between attempts; doubled each time, with jitter."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
     table's present state. Raises TableRefused, SliceStale, AnnouncementVoid, or TableNotCommitted at the end.
     """
     checked = False
-    for reason in _attempts(share.table, patience):
+    for reason in attempts(f"table {share.table!r}", patience):
         try:
             table = _load(tables, share)
             ledger = ledger_of(table, share.branch, plan)
@@ -75,26 +71,7 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
             reason.append(f"somebody else committed first ({error})")
         except CatalogUnreachable as error:
             reason.append(str(error))
-    raise AssertionError  # _attempts raises at its end
-
-
-def _attempts(table: str, patience: float) -> Iterator[list[str]]:
-    """Yield a list for each attempt's reason to fail, with growing pauses; raise TableNotCommitted at the end."""
-    deadline = time.monotonic() + patience
-    wait = FIRST_WAIT
-    while True:
-        reasons: list[str] = []
-        yield reasons
-        why = reasons[-1] if reasons else "for no known reason"
-        if time.monotonic() + wait > deadline:
-            msg = (
-                f"table {table!r} was not committed within {patience:.0f} s: {why}. Nothing is lost: the files stay, the "
-                "position has not moved. Run the commit task again."
-            )
-            raise TableNotCommitted(msg)
-        log.warning("table %s: %s; looking again in %.1f s", table, why, wait)
-        time.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
-        wait = min(wait * 2, LONGEST_WAIT)
+    raise AssertionError  # attempts raises at its end
 
 
 def _load(tables: Tables, share: TableShare) -> Table:

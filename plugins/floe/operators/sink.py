@@ -20,6 +20,8 @@ BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 
 RETRIES = 2
 RETRY_DELAY = timedelta(seconds=10)
+COMMIT_RETRIES = 5
+"""With doubled delays about five minutes, over the patience of each try: what was written is worth waiting for."""
 
 
 def dag_of(file: ConnectorFile) -> DAG:
@@ -86,7 +88,13 @@ def _sink_dag(connector: Connector) -> DAG:
     ) as dag:
         plan = PlanOperator(task_id=run.PLAN_TASK, connector=connector)
         write = WriteFilesOperator(task_id=run.WRITE_TASK, connector=connector)
-        commit = CommitOperator(task_id=run.COMMIT_TASK, connector=connector, trigger_rule="all_done_min_one_success")
+        commit = CommitOperator(
+            task_id=run.COMMIT_TASK,
+            connector=connector,
+            trigger_rule="all_done_min_one_success",
+            retries=COMMIT_RETRIES,
+            retry_exponential_backoff=True,
+        )
         plan >> write >> commit
         # also directly, so that a failed writer does not keep the commit from what others announced
         plan >> commit

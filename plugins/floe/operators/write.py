@@ -15,9 +15,11 @@ from floe.operators import library, run
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from airflow.sdk import Connection, Context
 
-    from floe.commit.committer import Committer
+    from floe.control.announcement import Announcement
 
 LOCAL_CONF = {
     "spark.ui.enabled": "false",
@@ -51,7 +53,11 @@ class WriteFilesOperator(SparkSubmitOperator):
         committer = Committer(plan, connector, KafkaSettings.of(connector, extra))
         if committer.standing() is Progress.DONE:
             self.log.info("plan %s is committed already: no Spark job is started", plan.plan_id)
-            return {"announced": [], "tables": {}}
+            return _summary({})
+        found = committer.announcements([])
+        if len(found) == len(plan.slices):
+            self.log.info("all of plan %s was announced by an earlier try, which counts: no Spark job", plan.plan_id)
+            return _summary(found)
         job = library.write_job()
         self._conn_id = connector.spark_conn_id
         spark = run.connection(self._conn_id, "floe.spark.conn-id")
@@ -66,7 +72,7 @@ class WriteFilesOperator(SparkSubmitOperator):
                 "(spark-submit) or 'spark_connect'"
             )
             raise ConnectionUnsuitable(msg)
-        return _announced(committer, [plan.slice_id(piece) for piece in plan.slices])
+        return _summary(committer.announcements([plan.slice_id(piece) for piece in plan.slices]))
 
     # -- spark-submit -------------------------------------------------------------------------------------------------
 
@@ -106,8 +112,9 @@ class WriteFilesOperator(SparkSubmitOperator):
             "PATH": _path_with_spark(),
             **(self.env_vars or {}),
         }
+        self.conf = {"spark.log.level": "WARN", **(self.conf or {})}
         if _is_local(spark):
-            self.conf = {**LOCAL_CONF, **(self.conf or {})}
+            self.conf = {**LOCAL_CONF, **self.conf}
         else:
             self.py_files = str(library.archive(folder))
         self._hook = None
@@ -157,8 +164,7 @@ def _path_with_spark() -> str:
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
-def _announced(committer: Committer, slices: list[str]) -> dict[str, Any]:
-    found = committer.announcements(slices)
+def _summary(found: Mapping[str, Announcement]) -> dict[str, Any]:
     tables: dict[str, dict[str, int]] = {}
     for announcement in found.values():
         for name, books in announcement.tables.items():

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from floe.commit import table as table_module
+from floe.commit import patience
 from tests.unit.commit.lake import Lake, Written, write_slice
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look again at once."""
-    monkeypatch.setattr(table_module, "FIRST_WAIT", 0.001)
-    monkeypatch.setattr(table_module, "LONGEST_WAIT", 0.002)
+    monkeypatch.setattr(patience, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(patience, "LONGEST_WAIT", 0.002)
 
 
 @pytest.fixture
