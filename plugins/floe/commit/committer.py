@@ -14,7 +14,8 @@ from floe.commit.progress import Progress, progress, refuse_rewound
 from floe.commit.summary import valid_through
 from floe.commit.table import Landed, land
 from floe.config import Connector
-from floe.control.announcement import Announcement, find_announcement
+from floe.control.announcement import Announcement
+from floe.control.announcement_reader import find_announcement
 from floe.control.codec import encode
 from floe.control.events import CommitComplete, CommitToTable, Event
 from floe.control.headers import header_list

@@ -1,6 +1,5 @@
-"""Announcements: the events of one slice, sent in one Kafka transaction and read back by the committer."""
+"""Announcements: the events of one slice, sent in one Kafka transaction."""
 
-import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from floe.control import headers as h
-from floe.control.codec import decode, encode
+from floe.control.codec import encode
 from floe.control.events import (
     DataComplete,
     DataFile,
@@ -18,15 +17,11 @@ from floe.control.events import (
     TableReference,
     TopicPartitionOffset,
 )
-from floe.control.log import ControlMessage
-from floe.exceptions import FloeError
 from floe.kafka.transaction import ControlRecord
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
-from floe.offsets.plan import Plan, Slice
-from floe.offsets.ranges import OffsetRange, ranges_from_json, ranges_to_json
-
-log = logging.getLogger(__name__)
+from floe.offsets.plan import Plan
+from floe.offsets.ranges import OffsetRange, ranges_to_json
 
 LARGEST_EVENT = 400_000
 """Bytes; well below the default message limit of 1,048,588."""
@@ -130,155 +125,6 @@ def _bodies(plan: Plan, share: TableShare, spec: SpecFiles, files: Sequence[Data
     half = len(files) // 2
     yield from _bodies(plan, share, spec, files[:half])
     yield from _bodies(plan, share, spec, files[half:])
-
-
-def find_announcement(plan: Plan, piece: Slice, messages: Iterable[ControlMessage]) -> Announcement | None:
-    """Return the first complete announcement of a slice; None when there is none.
-
-    What does not count is left out and logged: incomplete or malformed ones, ones for other ranges, and later ones
-    of retried or zombie writers, which hold the same rows in other files.
-    """
-    slice_id = plan.slice_id(piece)
-    parts: list[_Part] = []
-    found: Announcement | None = None
-    for message in messages:
-        if message.key != plan.group_id or message.headers.get(h.SLICE) != slice_id:
-            continue
-        try:
-            event = decode(message.value)
-            if event.group_id != plan.group_id:
-                continue
-            if isinstance(event.payload, DataWritten):
-                parts.append(_Part(event.payload, message.headers))
-            elif isinstance(event.payload, DataComplete):
-                announcement = _assemble(plan, piece, parts, event.payload, message)
-                parts = []
-                if found is not None:
-                    log.warning("slice %s was announced again at %s; the first one counts", slice_id, message.offset)
-                else:
-                    found = announcement
-        except (
-            FloeError,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            ArithmeticError,
-            RecursionError,
-        ) as error:
-            # headers are anybody's JSON
-            log.warning("an announcement of slice %s at offset %s does not count: %s", slice_id, message.offset, error)
-            parts = []
-    return found
-
-
-@dataclass(frozen=True)
-class _Part:
-    payload: DataWritten
-    headers: Mapping[str, str]
-
-
-def _assemble(
-    plan: Plan, piece: Slice, parts: Sequence[_Part], complete: DataComplete, message: ControlMessage
-) -> Announcement:
-    if message.headers.get(h.VERSION) != h.FORMAT or complete.commit_id != plan.commit_id:
-        msg = f"its format is {message.headers.get(h.VERSION)!r} and its commit id {complete.commit_id}"
-        raise ValueError(msg)
-    ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
-    if sorted(map(str, ranges)) != sorted(map(str, piece.ranges)) or set(ranges) != set(piece.ranges):
-        msg = f"its ranges {[str(r) for r in ranges]} are not those of the plan {[str(r) for r in piece.ranges]}"
-        raise ValueError(msg)
-    by_partition = {r.tp: r for r in piece.ranges}
-    tables = h.json_header(message.headers, h.TABLES)
-    shares = tuple(
-        _share(name, counts, parts, by_partition)
-        for name, counts in tables.items()
-        if counts["files"] or counts.get("rows")
-    )
-    strangers = {_table_name(p.payload.table_reference) for p in parts} - {s.table for s in shares}
-    if strangers:
-        msg = f"it has files of tables that it does not list: {sorted(strangers)}"
-        raise ValueError(msg)
-    books = tuple(
-        (by_partition[(topic, int(partition))], RangeBooks.from_json(counts))  # type: ignore[index]
-        for topic, partition, counts in h.json_header(message.headers, h.BOOKS)
-    )
-    return Announcement(
-        slice_id=plan.slice_id(piece),
-        commit_id=complete.commit_id,
-        kind=message.headers.get(h.KIND, ""),
-        ranges=piece.ranges,
-        shares=shares,
-        tables={name: _table_books(counts) for name, counts in tables.items()},
-        books=books,
-        assignments=complete.assignments or (),
-        control_offset=(message.partition, message.offset + 1),
-    )
-
-
-def _table_name(reference: TableReference) -> str:
-    return ".".join((*reference.namespace, reference.name))
-
-
-def _share(
-    name: str, counts: Mapping[str, Any], parts: Sequence[_Part], by_partition: Mapping[Any, OffsetRange]
-) -> TableShare:
-    mine = [p for p in parts if _table_name(p.payload.table_reference) == name]
-    if not mine:
-        msg = f"it lists table {name!r} but has no part of it"
-        raise ValueError(msg)
-    expected = [f"{i}/{len(mine)}" for i in range(1, len(mine) + 1)]
-    if [p.headers.get(h.PART) for p in mine] != expected:
-        msg = f"its parts of table {name!r} are {[p.headers.get(h.PART) for p in mine]}, expected {expected}"
-        raise ValueError(msg)
-    first = mine[0]
-    files = tuple(
-        SpecFiles(int(p.headers[h.SPEC_ID]), p.payload.partition_type, tuple(p.payload.data_files or ())) for p in mine
-    )
-    if sum(len(f.files) for f in files) != int(counts["files"]):
-        msg = f"it lists {counts['files']} files of table {name!r} but has {sum(len(f.files) for f in files)}"
-        raise ValueError(msg)
-    if any(p.payload.delete_files for p in mine):
-        msg = f"it has delete files for table {name!r}, which floe never writes"
-        raise ValueError(msg)
-    books = _table_books(counts)
-    if sum(f.record_count for spec in files for f in spec.files) != books.rows:
-        msg = f"the files of table {name!r} have other row counts than its books ({books.rows})"
-        raise ValueError(msg)
-    return TableShare(
-        reference=first.payload.table_reference,
-        branch=first.headers[h.BRANCH],
-        schema_id=int(first.headers[h.SCHEMA_ID]),
-        nets=_nets(h.json_header(first.headers, h.NET), by_partition),
-        routes=_routes(h.json_header(first.headers, h.ROUTE), by_partition),
-        files=files,
-        books=books,
-    )
-
-
-def _table_books(counts: Mapping[str, Any]) -> TableBooks:
-    return TableBooks.from_json({name: count for name, count in counts.items() if name != "files"})
-
-
-def _routes(fields: Mapping[str, Any], by_partition: Mapping[Any, OffsetRange]) -> dict[str, str]:
-    missing = {r.topic for r in by_partition.values()} - fields.keys()
-    if missing:
-        msg = f"it has no route hash of the topics {sorted(missing)}"
-        raise ValueError(msg)
-    return {str(topic): str(route) for topic, route in fields.items()}
-
-
-def _nets(
-    fields: Mapping[str, Any], by_partition: Mapping[Any, OffsetRange]
-) -> tuple[tuple[OffsetRange, Intervals], ...]:
-    spans: dict[OffsetRange, list[tuple[int, int]]] = {r: [] for r in by_partition.values()}
-    for net in ranges_from_json(dict(fields)):
-        r = by_partition[net.tp]
-        if net.topic_id != r.topic_id or net.start < r.start or net.end > r.end:
-            msg = f"its net {net} is not inside {r}"
-            raise ValueError(msg)
-        spans[r].append((net.start, net.end))
-    return tuple((r, Intervals.of(s)) for r, s in spans.items())
 
 
 def next_offset(r: OffsetRange, timestamp_ms: int | None) -> TopicPartitionOffset:

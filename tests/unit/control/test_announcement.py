@@ -18,9 +18,9 @@ from floe.control.announcement import (
     SpecFiles,
     TableShare,
     encode_announcement,
-    find_announcement,
     next_offset,
 )
+from floe.control.announcement_reader import find_announcement
 from floe.control.codec import decode, encode
 from floe.control.events import (
     DataFile,

@@ -1,0 +1,59 @@
+"""The write task outside of a run: what it does when an earlier try has announced all there is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pipeline import MakePipeline, Pipeline
+
+from floe.offsets.plan import Plan
+from floe.operators import library
+from floe.operators.write import WriteFilesOperator
+
+
+class TaskInstance:
+    """The one thing that the write task asks of Airflow's: the plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def xcom_pull(self, task_ids: str) -> dict[str, Any]:
+        assert task_ids == "plan"
+        return json.loads(json.dumps(self._plan.to_json()))
+
+
+@pytest.fixture
+def written(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> tuple[Pipeline, Plan]:
+    """A slice that was announced and not committed, and no Spark job to announce it again."""
+    pizzas = pipeline()
+    pizzas.produce({"id": i} for i in range(100))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    connection = {"conn_type": "kafka", "extra": {"bootstrap.servers": pizzas.bootstrap}}
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_DEFAULT", json.dumps(connection))
+
+    def no_job() -> None:
+        msg = "a Spark job was started"
+        raise AssertionError(msg)
+
+    monkeypatch.setattr(library, "write_job", no_job)
+    return pizzas, plan
+
+
+def test_a_retried_write_finds_its_announcement_and_starts_no_spark_job(written: tuple[Pipeline, Plan]) -> None:
+    pizzas, plan = written
+    write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
+    told = write.execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]
+    assert told["announced"] == [plan.slice_id(plan.slices[0])]
+    assert told["tables"]["db.t"]["rows"] == 100
+    pizzas.committer(plan).commit(told["announced"])
+    assert pizzas.column("id") == list(range(100))
+
+
+def test_a_write_of_a_committed_plan_has_nothing_to_do(written: tuple[Pipeline, Plan]) -> None:
+    pizzas, plan = written
+    pizzas.commit(plan)
+    write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
+    assert write.execute({"ti": TaskInstance(plan)}) == {"announced": [], "tables": {}}  # type: ignore[arg-type]
