@@ -34,6 +34,17 @@ _JAVA_ONLY = {
 }
 
 
+_ASSIGNED: Mapping[str, Any] = {
+    "group.id": "floe-unused",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",
+    "isolation.level": "read_committed",
+}
+"""What makes a consumer read what it was assigned, committed records only, to an end that it is told of, or fail."""
+
+
 @dataclass(frozen=True)
 class KafkaSettings:
     """Client properties in librdkafka's names; values may be secrets, so they never show in ``repr``.
@@ -71,12 +82,7 @@ class KafkaSettings:
             "fetch.queue.backoff.ms": 1,
             "fetch.wait.max.ms": FETCH_WAIT,
             **self.source,
-            "group.id": "floe-unused",
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "error",
-            "isolation.level": "read_committed",
+            **_ASSIGNED,
         }
 
     def control_reader(self) -> Conf:
@@ -84,12 +90,7 @@ class KafkaSettings:
         return {
             "fetch.wait.max.ms": FETCH_WAIT,
             **self.control,
-            "group.id": "floe-unused",
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "error",
-            "isolation.level": "read_committed",
+            **_ASSIGNED,
         }
 
     def group_member(self, group_id: str) -> Conf:
