@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import date
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 from pipeline import MakePipeline, Pipeline
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import HourTransform, IdentityTransform, MonthTransform
+from pyiceberg.types import DateType, DecimalType, LongType, NestedField, TimestamptzType
 
 from floe.catalogs.catalog import Tables
 from floe.commit.exceptions import SliceNotWritten, Superseded
@@ -281,3 +286,31 @@ def test_a_topic_added_to_the_connector_is_read_from_its_start(
     both = pizzas.changed(topics=f"{pizzas.topic},{second.topic}")
     both.run()
     assert both.column("id") == list(range(30))
+
+
+def test_a_table_made_by_hand_is_written_in_its_own_types_and_partitions(pipeline: MakePipeline) -> None:
+    pizzas = pipeline(partitions=2)
+    tables = Tables.of(pizzas.connector)
+    tables.catalog.create_namespace("db")
+    schema = Schema(
+        NestedField(1, "id", LongType(), required=True),
+        NestedField(2, "at", TimestamptzType(), required=False),
+        NestedField(3, "day", DateType(), required=False),
+        NestedField(4, "price", DecimalType(9, 2), required=False),
+    )
+    spec = PartitionSpec(
+        PartitionField(2, 1000, HourTransform(), "at_hour"),
+        PartitionField(3, 1001, MonthTransform(), "day_month"),
+        PartitionField(4, 1002, IdentityTransform(), "price"),
+    )
+    tables.catalog.create_table("db.t", schema, partition_spec=spec)
+    pizzas.produce(
+        {"id": i, "at": f"2024-01-0{1 + i % 3}T0{i % 5}:00:00Z", "day": "2024-02-29", "price": f"{i % 2}.50"}
+        for i in range(60)
+    )
+    pizzas.run()
+    rows = pizzas.table().scan(row_filter="at >= '2024-01-02T00:00:00+00:00' and price = 0.50").to_arrow().to_pylist()
+    assert sorted(row["id"] for row in rows) == [i for i in range(60) if i % 3 and i % 2 == 0]
+    assert {row["day"] for row in rows} == {date(2024, 2, 29)}
+    partitions = {tuple(row.values()) for row in pizzas.table().inspect.partitions().column("partition").to_pylist()}
+    assert len(partitions) == 30
