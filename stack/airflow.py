@@ -84,8 +84,7 @@ class Airflow:
         self.folder.chmod(0o700)
         self._write_wrapper()
         command = [str(self._bin / "airflow"), "standalone"]
-        process = processes.start(command, self.environment(), self.log, self.folder)
-        processes.save(process, self.record)
+        process = processes.start_recorded(command, self.environment(), self.log, self.folder, self.record)
         try:
             self._wait_until_ready(process)
         except BaseException:

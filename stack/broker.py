@@ -91,8 +91,7 @@ class Broker:
         settings.write_text(self._server_properties(controller_port))
         self._format(settings)
         command = [*self._java(), f"-Xmx{self._heap}", "kafka.Kafka", str(settings)]
-        process = processes.start(command, os.environ, self.log, self.folder)
-        processes.save(process, self.record)
+        process = processes.start_recorded(command, os.environ, self.log, self.folder, self.record)
         try:
             self._wait_until_ready(process)
         except BaseException:

@@ -11,8 +11,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from stack.progress import wait_until
 
 MARK = "FLOE_STACK_MARK"
 _ORPHANS_END_WITHIN = 3.0
+_DEFERRED = (signal.SIGINT, signal.SIGTERM)
 
 # A shell's background job ignores SIGINT, and children inherit that: undo it in the child, then become the program.
 _LAUNCHER = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
@@ -64,6 +67,34 @@ def start(command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path) 
         message = f"{command[0]} ended at once: read {log}"
         raise StartFailed(message)
     return Process(child.pid, stat.started, _boot(), mark)
+
+
+def start_recorded(command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path, record: Path) -> Process:
+    """Start a command and write its record, as one step: a signal that comes in between is heard after it.
+
+    Else Ctrl-C at that moment would leave a process that nobody knows of.
+    """
+    with _signals_wait():
+        process = start(command, env, log, cwd)
+        save(process, record)
+    return process
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Keep SIGINT and SIGTERM until the block has ended, then deliver them as they would have been."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {signum: signal.signal(signum, lambda number, _: came.append(number)) for signum in _DEFERRED}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def alive(process: Process) -> bool:

@@ -88,3 +88,24 @@ def test_a_damaged_record_is_no_record(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     assert processes.load(file) is None
     assert processes.load(tmp_path / "absent.json") is None
+
+
+def test_a_signal_that_comes_during_a_start_is_heard_once_the_record_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = processes.start
+
+    def interrupted(*arguments: object) -> processes.Process:
+        process = start(*arguments)  # type: ignore[arg-type]
+        signal.raise_signal(signal.SIGINT)
+        return process
+
+    monkeypatch.setattr(processes, "start", interrupted)
+    record = tmp_path / "record.json"
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with pytest.raises(KeyboardInterrupt):
+        processes.start_recorded(command, os.environ, tmp_path / "log", tmp_path, record)
+    process = processes.load(record)
+    assert process is not None
+    assert processes.alive(process)
+    processes.stop(process, signal.SIGTERM, 10)
