@@ -46,8 +46,7 @@ def open_session(conn_id: str, archive: Path) -> Session:
     reason = "no session was tried"
     for generation in range(MOST_GENERATIONS):
         session_id = uuid.uuid5(_SESSIONS, f"{archive.name}/{generation}")
-        separator = "" if url.endswith("/;") else ";"
-        spark = SparkSession.builder.remote(f"{url}{separator}session_id={session_id}").create()
+        spark = SparkSession.builder.remote(f"{url};session_id={session_id}").create()
         try:
             spark.addArtifacts(str(archive), pyfile=True)
         except PySparkException as error:
