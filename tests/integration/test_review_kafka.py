@@ -14,7 +14,7 @@ from pipeline import MakePipeline
 
 from floe.commit.exceptions import Superseded
 from floe.kafka.cluster import Cluster
-from floe.kafka.exceptions import ControlTopicUnusable
+from floe.kafka.exceptions import ControlTopicUnusable, Fenced
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord, TransactionalProducer
 from floe.offsets.position import Position, PositionMetadata
@@ -75,7 +75,7 @@ def test_a_refused_transaction_is_aborted_at_once(topic: Callable[..., str], set
     control = topic()
     producer = TransactionalProducer(settings, f"test-{control}")
     incompressible = random.Random(1).randbytes(3_000_000)
-    with pytest.raises(Exception, match="did not take a record"):
+    with pytest.raises(Exception, match="Message size too large"):
         producer.send(control, "k", [ControlRecord(b"small", []), ControlRecord(incompressible, [])])
     TransactionalProducer(settings, f"test-{control}-2").send(control, "k", [ControlRecord(b"next", [])])
     cluster = Cluster.of_control(settings)
@@ -145,3 +145,19 @@ def test_an_idle_position_that_was_rewound_meanwhile_is_not_moved_on_again(
     one.run()
     assert one.position() == {0: 1, 1: 2}
     assert one.column("id") == [0, 1, 2]
+
+
+@pytest.mark.parametrize("with_positions", [False, True])
+def test_a_producer_that_was_fenced_meanwhile_says_so(
+    topic: Callable[..., str], settings: KafkaSettings, with_positions: bool
+) -> None:
+    name = topic(1)
+    transactional_id = f"fenced-{uuid.uuid4().hex}"
+    older = TransactionalProducer(settings, transactional_id)
+    younger = TransactionalProducer(settings, transactional_id)
+    records = [] if with_positions else [ControlRecord(b"older", [])]
+    metadata = PositionMetadata("r", 0, "t", "c").encode()
+    positions = [Position(TopicPartition(name, 0), 1, metadata)] if with_positions else []
+    with pytest.raises(Fenced, match=f"{transactional_id}.*another run of this connector took over"):
+        older.send(name, "group", records, positions, "connect-fenced")
+    younger.send(name, "group", [ControlRecord(b"younger", [])])
