@@ -30,7 +30,6 @@ def pizzas(pipeline: MakePipeline, catalog: RestCatalog, tmp_path: Path) -> Pipe
         "iceberg.catalog.uri": catalog.uri,
         "iceberg.catalog.warehouse": catalog.warehouse,
         "iceberg.tables": f"db.t{tmp_path.name.replace('-', '_')}",
-        "iceberg.control.commit.timeout-ms": 3_000,
     }
     return pipeline(partitions=2, **keys)
 
@@ -80,6 +79,7 @@ def test_a_commit_whose_answer_is_lost_or_wrong_is_found_to_have_landed(
 def test_a_catalog_that_is_away_for_long_fails_the_commit_and_the_next_try_lands(
     pizzas: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pizzas = pizzas.changed(**{"iceberg.control.commit.timeout-ms": 3_000})
     pizzas.produce({"id": i} for i in range(100))
     plan = pizzas.plan()
     pizzas.write(plan)
