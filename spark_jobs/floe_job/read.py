@@ -90,7 +90,8 @@ def _ends(r: OffsetRange, message: ck.Message) -> bool:
     error = message.error()
     code = error.code() if error is not None else None
     if code == ck.KafkaError._PARTITION_EOF:
-        return (message.offset() or 0) >= r.end
+        # an end of the range read before, should one still come, says nothing of this one
+        return (message.topic(), message.partition()) == r.tp and (message.offset() or 0) >= r.end
     if code in (ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE):
         msg = (
             f"the broker no longer has all of {r}: retention or a deletion removed offsets since the plan was made. "
