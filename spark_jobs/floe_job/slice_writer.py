@@ -12,6 +12,7 @@ from floe.commit.table import ledger_of, refuse_other_routes
 from floe.config import Connector
 from floe.control.announcement import Announcement, SpecFiles, TableShare, encode_announcement, next_offset
 from floe.control.events import TableReference, TopicPartitionOffset
+from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import TransactionalProducer
@@ -79,7 +80,9 @@ class SliceWriter:
                 return announcement
             if table.table is not None:
                 todo = [result.index for result in done if result.needs]
+            reach(CrashPoint.WRITE_SCHEMA)
             table = self._grow(table, needs)
+            reach(CrashPoint.WRITE_SCHEMA_CHANGED)
         msg = (
             f"table {table.name!r} still lacks columns after {MOST_ROUNDS} rounds: somebody else keeps changing it; "
             "nothing was announced, run again"
@@ -228,7 +231,9 @@ class SliceWriter:
     def _announce(self, announcement: Announcement) -> None:
         transactional_id = f"{self._connector.transactional_prefix}floe-{self._connector.name}-{self._slice.index}"
         producer = TransactionalProducer(self._settings, transactional_id)
+        reach(CrashPoint.WRITE_ANNOUNCE)
         producer.send(self._plan.control_topic, self._plan.group_id, encode_announcement(self._plan, announcement))
+        reach(CrashPoint.WRITE_ANNOUNCED)
         for name, books in announcement.tables.items():
             log.info("slice %s announced: table %s, %s", announcement.slice_id, name, books)
 

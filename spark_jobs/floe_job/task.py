@@ -11,6 +11,7 @@ from pyiceberg.table.metadata import TableMetadata
 
 from floe.control.announcement import SpecFiles
 from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.crash import CrashPoint, reach
 from floe.exceptions import FloeError, Terminal
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
@@ -204,7 +205,9 @@ class _TaskRun:
             return None, 0
         metadata = self._task.target.metadata
         assert metadata is not None  # noqa: S101 - a writer was opened from it
+        reach(CrashPoint.WRITE_FILES)
         files = self._writer.close()
+        reach(CrashPoint.WRITE_FILES_CLOSED)
         self._writer = None
         spec = metadata.spec()
         partition_type = partition_type_of(spec, metadata.schema())

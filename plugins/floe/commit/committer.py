@@ -20,6 +20,7 @@ from floe.control.codec import encode
 from floe.control.events import CommitComplete, CommitToTable, Event
 from floe.control.headers import header_list
 from floe.control.log import control_ends, read_control
+from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
 from floe.kafka.transaction import ControlRecord
@@ -154,7 +155,10 @@ class Committer:
             refuse_rewound(self._plan, found)
             return records
 
-        if not move_positions(self._connector, self._settings, self._plan.positions_after(slices), compare):
+        reach(CrashPoint.COMMIT_POSITIONS)
+        moved = move_positions(self._connector, self._settings, self._plan.positions_after(slices), compare)
+        reach(CrashPoint.COMMIT_POSITIONS_MOVED)
+        if not moved:
             log.info("the positions of plan %s were moved by another run", self._plan.plan_id)
 
     def _record(self, payload: CommitToTable | CommitComplete) -> ControlRecord:

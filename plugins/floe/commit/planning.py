@@ -12,6 +12,7 @@ from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
 from floe.control.headers import header_list
 from floe.control.log import control_ends
+from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord
@@ -92,4 +93,7 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool
         headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind.value)
         return [ControlRecord(encode(Event.of(plan.group_id, payload)), headers)]
 
-    return move_positions(connector, settings, plan.positions, compare) and bool(plan.slices)
+    reach(CrashPoint.PLAN_OPEN)
+    opened = move_positions(connector, settings, plan.positions, compare)
+    reach(CrashPoint.PLAN_OPENED)
+    return opened and bool(plan.slices)

@@ -18,6 +18,7 @@ from floe.commit.patience import attempts
 from floe.commit.summary import snapshot_properties
 from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
+from floe.crash import CrashPoint, reach
 from floe.offsets.ledger import Ledger, Standing, property_name, read_properties
 from floe.offsets.plan import Plan
 from floe.offsets.ranges import OffsetRange
@@ -66,7 +67,10 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
                 with tables.changing(share.table):
                     append_nothing(table)
                 table = _load(tables, share)
-            return Landed(share, _append(table, plan, announcement, share, ledger), already=False)
+            reach(CrashPoint.COMMIT_TABLE)
+            snapshot_id = _append(table, plan, announcement, share, ledger)
+            reach(CrashPoint.COMMIT_TABLE_LANDED)
+            return Landed(share, snapshot_id, already=False)
         except CommitFailedException as error:
             reason.append(f"somebody else committed first ({error})")
         except CatalogUnreachable as error:

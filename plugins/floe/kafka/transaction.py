@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import confluent_kafka as ck
 
+from floe.crash import CrashPoint, reach
 from floe.kafka.exceptions import Fenced, KafkaMisconfigured, KafkaUnreachable, TransactionFailed
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
 from floe.offsets.position import Position
@@ -64,12 +65,14 @@ class TransactionalProducer:
             except BaseException:
                 self._abort()
                 raise
+            reach(CrashPoint.TRANSACTION_SENT)
             try:
                 self._producer.commit_transaction(TRANSACTION_TIMEOUT)
             except ck.KafkaException as error:
                 if error.args[0].txn_requires_abort():
                     self._abort()
                 raise
+            reach(CrashPoint.TRANSACTION_COMMITTED)
 
     def _fill(self, topic: str, key: str, records: Iterable[ControlRecord]) -> None:
         """Produce the records and wait until each is taken or refused.

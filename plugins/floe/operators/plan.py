@@ -8,6 +8,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from floe.config import Connector
+from floe.crash import CrashPoint, reach
 from floe.operators import run
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ class PlanOperator(BaseOperator):
     def _freeze(self, context: Context, plan: Plan) -> None:
         from airflow.sdk.execution_time.context import NEVER_EXPIRE
 
+        reach(CrashPoint.PLAN_FREEZE)
         context["task_state_store"].set(STORE_KEY, plan.to_json(), retention=NEVER_EXPIRE)
+        reach(CrashPoint.PLAN_FROZEN)
 
     def _show(self, plan: Plan) -> None:
         self.log.info("plan %s of group %s, commit id %s", plan.plan_id, plan.group_id, plan.commit_id)
