@@ -18,11 +18,24 @@ log = logging.getLogger("floe")
 
 
 def write_files(spark: Any, order: Order) -> tuple[str, ...]:
-    """Write every slice of the order's plan and return the ids of the slices that were announced."""
-    announced = []
-    for piece in order.plan.slices:
-        writer = SliceWriter(order.plan, piece, order.connector, order.settings)
-        announced.append(writer.write(lambda tasks: run_on(spark, tasks)).slice_id)
+    """Write every slice of the order that is not announced yet and return the ids of those that are now.
+
+    One that fails does not keep the others from being written, but for a replay, whose slices land in order. Its error
+    is raised at the end.
+    """
+    announced: list[str] = []
+    failures: list[FloeError] = []
+    for piece in order.todo:
+        try:
+            writer = SliceWriter(order.plan, piece, order.connector, order.settings)
+            announced.append(writer.write(lambda tasks: run_on(spark, tasks)).slice_id)
+        except FloeError as error:
+            log.error("slice %s failed: %s", order.plan.slice_id(piece), error)
+            failures.append(error)
+            if piece.kind.is_replay:
+                break
+    if failures:
+        raise next((error for error in failures if not isinstance(error, Terminal)), failures[0])
     return tuple(announced)
 
 

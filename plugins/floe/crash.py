@@ -33,6 +33,10 @@ class CrashPoint(StrEnum):
     COMMIT_POSITIONS_MOVED = "commit.positions.moved"
     AMEND_TABLE = "amend.table"
     AMEND_TABLE_LANDED = "amend.table.landed"
+    TAKEOVER_TABLE = "takeover.table"
+    TAKEOVER_TABLE_LANDED = "takeover.table.landed"
+    TAKEOVER_GROUP = "takeover.group"
+    TAKEOVER_GROUP_DELETED = "takeover.group.deleted"
 
 
 _reached: Counter[str] = Counter()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from floe.offsets.ranges import OffsetRange
-from floe_job.task import Piece
+from floe_job.target import Piece
 
 SMALLEST_PIECE = 20_000
 """Offsets below which a range is not cut: opening a reader costs more."""

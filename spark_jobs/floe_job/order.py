@@ -13,16 +13,22 @@ from typing import Any
 
 from floe.config import Connector, parse_connector
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.plan import Plan
+from floe.offsets.plan import Plan, Slice
 
 
 @dataclass(frozen=True)
 class Order:
-    """A plan and all that is needed to carry it out."""
+    """A plan and all that is needed to carry it out. ``done``: ids of slices that need no writing any more."""
 
     plan: Plan
     connector: Connector
     kafka_extra: Mapping[str, Any] = field(repr=False)
+    done: frozenset[str] = frozenset()
+
+    @property
+    def todo(self) -> tuple[Slice, ...]:
+        """The slices to write."""
+        return tuple(piece for piece in self.plan.slices if self.plan.slice_id(piece) not in self.done)
 
     @property
     def settings(self) -> KafkaSettings:
@@ -36,6 +42,7 @@ class Order:
                 "name": self.connector.name,
                 "connector": dict(self.connector.properties),
                 "kafka": dict(self.kafka_extra),
+                "done": sorted(self.done),
             }
         )
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -46,7 +53,7 @@ class Order:
         """Read what :meth:`save` wrote."""
         fields = json.loads(path.read_text())
         connector = parse_connector(fields["connector"], fields["name"])
-        return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"])
+        return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"], frozenset(fields["done"]))
 
 
 @dataclass(frozen=True)

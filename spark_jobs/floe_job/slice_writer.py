@@ -2,29 +2,24 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-
-from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
-from floe.commit.table import ledger_of, refuse_other_routes
 from floe.config import Connector
-from floe.control.announcement import Announcement, SpecFiles, TableShare, encode_announcement, next_offset
-from floe.control.events import TableReference, TopicPartitionOffset
+from floe.control.announcement import Announcement, TableShare, encode_announcement, next_offset
+from floe.control.events import TopicPartitionOffset
 from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import TransactionalProducer
 from floe.offsets.books import RangeBooks, TableBooks, balance_range, balance_tables
-from floe.offsets.intervals import Intervals
-from floe.offsets.plan import Plan, Slice
+from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange
-from floe.offsets.routing import MAIN_BRANCH, route_hash
+from floe.offsets.routing import route_hash
 from floe_job.divide import divide
 from floe_job.exceptions import BadRecords, RangeLost, SliceFailed, SliceRefused
 from floe_job.needs import SchemaNeeds
-from floe_job.task import Failure, PieceResult, Target, Task, TaskResult
+from floe_job.slice_table import SliceTable, load_tables
+from floe_job.task import Failure, PieceResult, Task, TaskResult
 
 log = logging.getLogger(__name__)
 
@@ -34,174 +29,111 @@ MOST_ROUNDS = 5
 """Times that tasks run again because a column was missing; more means that somebody else keeps changing the table."""
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The table as the driver loaded it, with what its ledger says of the slice."""
-
-    name: str
-    table: Table | None
-    nets: tuple[tuple[OffsetRange, Intervals], ...]
-
-
 class SliceWriter:
-    """Writes one slice of a plan for the connector's table."""
+    """Writes one slice of a plan for the connector's tables."""
 
     def __init__(self, plan: Plan, piece: Slice, connector: Connector, settings: KafkaSettings) -> None:
         self._plan = plan
         self._slice = piece
         self._connector = connector
         self._settings = settings
-        self._branch = connector.commit_branch or MAIN_BRANCH
         self._tables = Tables.of(connector)
         self._routes = {t: route_hash(t, connector.commit_branch) for t in connector.topics}
 
     def write(self, run_tasks: RunTasks) -> Announcement:
         """Read the slice, write its files and announce them. Raises before anything is announced, or not at all."""
         log.info(
-            "slice %s: %s ranges, %s offsets",
+            "slice %s (%s): %s ranges, %s offsets, for %s",
             self._plan.slice_id(self._slice),
+            self._slice.kind,
             len(self._slice.ranges),
             self._slice.records,
+            ", ".join(self._slice.tables),
         )
-        table = self._load()
+        tables = load_tables(self._tables, self._plan, self._slice, self._connector)
         groups = divide(self._slice.ranges, self._connector.tasks_max)
         results: dict[int, TaskResult] = {}
         todo = list(range(len(groups)))
         for _ in range(MOST_ROUNDS):
-            target = self._target(table)
-            tasks = [Task(i, groups[i], target, self._settings.reader()) for i in todo]
-            done = run_tasks(tasks)
+            targets = tuple(table.target(self._slice, self._connector) for table in tables)
+            done = run_tasks([Task(i, groups[i], targets, self._settings.reader()) for i in todo])
             _raise_failures(done)
             results |= {result.index: result for result in done}
             needs = _merged_needs(done)
             if not needs:
-                announcement = self._announcement(table, [results[i] for i in sorted(results)])
+                announcement = self._announcement(tables, [results[i] for i in sorted(results)])
                 self._announce(announcement)
                 return announcement
-            if table.table is not None:
-                todo = [result.index for result in done if result.needs]
+            if all(table.table is not None for table in tables if table.name in needs):
+                todo = [result.index for result in done if result.lacks_columns]
             reach(CrashPoint.WRITE_SCHEMA)
-            table = self._grow(table, needs)
+            tables = [
+                table.grown(self._tables, needs[table.name]) if table.name in needs else table for table in tables
+            ]
             reach(CrashPoint.WRITE_SCHEMA_CHANGED)
         msg = (
-            f"table {table.name!r} still lacks columns after {MOST_ROUNDS} rounds: somebody else keeps changing it; "
+            f"the tables {sorted(needs)} still lack columns after {MOST_ROUNDS} rounds: somebody else keeps changing them; "
             "nothing was announced, run again"
         )
         raise SliceFailed(msg)
 
-    # -- the table ----------------------------------------------------------------------------------------------------
-
-    def _load(self) -> _Table:
-        name = self._connector.tables[0]
-        table = self._tables.load(name) if self._connector.auto_create else self._tables.require(name)
-        return _Table(name, table, self._nets(table))
-
-    def _nets(self, table: Table | None) -> tuple[tuple[OffsetRange, Intervals], ...]:
-        """Return, per range, the offsets that the table does not hold."""
-        if table is None:
-            return tuple((r, Intervals.of([(r.start, r.end)])) for r in self._slice.ranges)
-        ledger = ledger_of(table, self._branch, self._plan)
-        refuse_other_routes(".".join(table.name()), ledger, [(r, self._routes[r.topic]) for r in self._slice.ranges])
-        return tuple((r, ledger.net(r, self._routes[r.topic])) for r in self._slice.ranges)
-
-    def _target(self, loaded: _Table) -> Target:
-        # every task carries this: of thousands of ranges only those that a repeated run finds held
-        held = {r: held for r, net in loaded.nets if (held := Intervals.of([(r.start, r.end)]) - net)}
-        table = loaded.table
-        if table is None:
-            return Target(loaded.name, None, None, {}, held, evolve=True)
-        # workers need schema, spec, location and properties; the snapshots would be shipped to each of them
-        slim = table.metadata.model_copy(
-            update={"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}, "current_snapshot_id": None}
-        )
-        properties = {**table.metadata.properties, **self._connector.write_props}
-        return Target(loaded.name, slim, table.io, properties, held, evolve=self._connector.evolve_schema)
-
-    def _grow(self, loaded: _Table, needs: SchemaNeeds) -> _Table:
-        """Create the table, or add its missing columns in one update."""
-        if loaded.table is None:
-            self._warn_of_earlier_rows(loaded.name)
-            log.info("creating table %s with %s columns", loaded.name, needs.count())
-            table = self._tables.create(loaded.name, needs.new_schema())
-        else:
-            log.info("adding %s columns to table %s", needs.count(), loaded.name)
-            table = self._tables.require(loaded.name)
-            try:
-                with self._tables.changing(loaded.name), table.update_schema() as update:
-                    needs.apply(update)
-            except CommitFailedException as error:
-                log.warning("table %s changed meanwhile (%s); looking again", loaded.name, error)
-            table = self._tables.require(loaded.name)
-            if table.metadata.table_uuid != loaded.table.metadata.table_uuid:
-                msg = f"table {loaded.name!r} was replaced while it was written for; nothing was announced, run again"
-                raise SliceFailed(msg)
-        return _Table(loaded.name, table, loaded.nets)
-
-    def _warn_of_earlier_rows(self, table: str) -> None:
-        """Say that a table about to be created cannot be the one that earlier runs wrote to."""
-        for live in self._plan.live_ranges(self._slice.ranges):
-            if live.since < live.range.start:
-                log.warning(
-                    "table %s does not exist, but %s was read from %s on before: if the table was dropped, its rows are "
-                    "not read again",
-                    table,
-                    live.range.tp,
-                    live.since,
-                )
-                return
-
     # -- the announcement ---------------------------------------------------------------------------------------------
 
-    def _announcement(self, loaded: _Table, results: Sequence[TaskResult]) -> Announcement:
+    def _announcement(self, tables: Sequence[SliceTable], results: Sequence[TaskResult]) -> Announcement:
         """Check what was read, balance the books and put the announcement together."""
         pieces: dict[OffsetRange, list[PieceResult]] = {r: [] for r in self._slice.ranges}
         for read in (piece for result in results for piece in result.pieces):
             pieces[read.piece.range].append(read)
         self._refuse_changed_topics(pieces)
         books = tuple((r, sum((p.books for p in read), RangeBooks())) for r, read in pieces.items())
-        table_books = sum((result.table for result in results), TableBooks())
-        if loaded.table is None and table_books.assigned:
-            msg = (
-                f"table {loaded.name!r} cannot be created: none of the {table_books.assigned} records has a field with "
-                "a value. Nothing was announced; create the table yourself, or wait for records with fields."
-            )
-            raise BadRecords(msg)
+        table_books = {
+            table.name: sum((result.tables[table.name].books for result in results), TableBooks()) for table in tables
+        }
+        shares = self._shares(tables, results, table_books)
         for r, range_books in books:
             balance_range(r, range_books)
-        balance_tables([b for _, b in books], {loaded.name: table_books})
+        balance_tables([b for _, b in books], table_books)
         return Announcement(
             slice_id=self._plan.slice_id(self._slice),
             commit_id=self._plan.commit_id,
             kind=self._slice.kind.value,
             ranges=self._slice.ranges,
-            shares=self._shares(loaded, results, table_books),
-            tables={loaded.name: table_books},
+            shares=shares,
+            tables=table_books,
             books=books,
             assignments=self._assignments(pieces),
+            refused={table.name: str(table.refusal) for table in tables if table.refusal is not None},
+            lost=self._lost(),
         )
 
-    def _shares(self, loaded: _Table, results: Sequence[TaskResult], table_books: TableBooks) -> tuple[TableShare, ...]:
-        written = [result.files for result in results if result.files is not None and result.files.files]
-        if loaded.table is None or not written:
+    def _shares(
+        self, tables: Sequence[SliceTable], results: Sequence[TaskResult], books: Mapping[str, TableBooks]
+    ) -> tuple[TableShare, ...]:
+        shares = []
+        for table in tables:
+            mine = books[table.name]
+            if table.table is None and table.refusal is None and mine.assigned > mine.owed:
+                msg = (
+                    f"table {table.name!r} cannot be created: none of the {mine.assigned} records has a field with a "
+                    "value. Nothing was announced; create the table yourself, or wait for records with fields."
+                )
+                raise BadRecords(msg)
+            written = [files for result in results if (files := result.tables[table.name].files) and files.files]
+            share = table.share(self._connector, written, self._routes, mine)
+            if share is not None:
+                shares.append(share)
+        return tuple(shares)
+
+    def _lost(self) -> tuple[OffsetRange, ...]:
+        """Return the ranges accepted as lost, below the ranges of a live slice, that no snapshot tells of yet."""
+        if self._slice.kind is not SliceKind.LIVE:
             return ()
-        by_spec: dict[int, SpecFiles] = {}
-        for spec in written:
-            known = by_spec.get(spec.spec_id)
-            by_spec[spec.spec_id] = (
-                spec if known is None else SpecFiles(spec.spec_id, spec.partition_type, known.files + spec.files)
-            )
-        *namespace, name = loaded.name.split(".")
-        metadata = loaded.table.metadata
-        share = TableShare(
-            reference=TableReference(self._connector.catalog_name, tuple(namespace), name, metadata.table_uuid),
-            branch=self._branch,
-            schema_id=metadata.current_schema_id,
-            nets=loaded.nets,
-            routes=self._routes,
-            files=tuple(by_spec.values()),
-            books=table_books,
+        lost = {p.tp: p.facts.lost for p in self._plan.positions if '"lost"' in p.metadata}
+        return tuple(
+            OffsetRange(r.topic, r.topic_id, r.partition, *span)
+            for r in self._slice.ranges
+            if (span := lost.get(r.tp)) is not None
         )
-        return (share,)
 
     def _assignments(self, pieces: Mapping[OffsetRange, Sequence[PieceResult]]) -> tuple[TopicPartitionOffset, ...]:
         """Return every partition of the connector, those read with next offset and last timestamp, as the sink does."""
@@ -229,7 +161,9 @@ class SliceWriter:
                 raise RangeLost(msg)
 
     def _announce(self, announcement: Announcement) -> None:
-        transactional_id = f"{self._connector.transactional_prefix}floe-{self._connector.name}-{self._slice.index}"
+        replay = f"replay-{self._plan.plan_id}-" if self._slice.kind.is_replay else ""
+        name = f"{self._connector.name}-{replay}{self._slice.index}"
+        transactional_id = f"{self._connector.transactional_prefix}floe-{name}"
         producer = TransactionalProducer(self._settings, transactional_id)
         reach(CrashPoint.WRITE_ANNOUNCE)
         producer.send(self._plan.control_topic, self._plan.group_id, encode_announcement(self._plan, announcement))
@@ -242,12 +176,14 @@ def _in_order(pieces: Mapping[OffsetRange, Sequence[PieceResult]]) -> dict[Offse
     return {r: sorted(ps, key=lambda p: p.piece.start) for r, ps in pieces.items()}
 
 
-def _merged_needs(results: Sequence[TaskResult]) -> SchemaNeeds:
-    merged = SchemaNeeds()
+def _merged_needs(results: Sequence[TaskResult]) -> dict[str, SchemaNeeds]:
+    """Return what each table lacks, of those that lack something."""
+    merged: dict[str, SchemaNeeds] = {}
     for result in sorted(results, key=lambda result: result.index):
-        if result.needs is not None:
-            merged.merge(result.needs)
-    return merged
+        for name, table in result.tables.items():
+            if table.needs is not None:
+                merged.setdefault(name, SchemaNeeds()).merge(table.needs)
+    return {name: needs for name, needs in merged.items() if needs}
 
 
 def _raise_failures(results: Sequence[TaskResult]) -> None:

@@ -18,6 +18,7 @@ from floe.commit.planning import draft_plan, open_plan
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement
 from floe.kafka.settings import KafkaSettings
+from floe.offsets.decisions import Decisions
 from floe.offsets.plan import Plan
 from floe_job.slice_writer import RunTasks, SliceWriter
 from floe_job.task import Task, TaskResult, run_task
@@ -74,9 +75,11 @@ class Pipeline:
 
     # -- the run ------------------------------------------------------------------------------------------------------
 
-    def plan(self, max_records: int | None = None) -> Plan:
+    def plan(self, max_records: int | None = None, **decisions: Any) -> Plan:
         """Make and open a plan, through its JSON as the task state store keeps it."""
-        plan = Plan.from_json(json.loads(json.dumps(draft_plan(self.connector, self.settings, max_records).to_json())))
+        decided = Decisions.of(decisions)
+        drafted = draft_plan(self.connector, self.settings, max_records, decisions=decided)
+        plan = Plan.from_json(json.loads(json.dumps(drafted.to_json())))
         open_plan(plan, self.connector, self.settings)
         return plan
 
@@ -92,9 +95,9 @@ class Pipeline:
         """Commit a plan whose slices were all written."""
         return self.committer(plan).commit([plan.slice_id(s) for s in plan.slices])
 
-    def run(self, max_records: int | None = None, run_tasks: RunTasks = in_process) -> Plan:
+    def run(self, max_records: int | None = None, run_tasks: RunTasks = in_process, **decisions: Any) -> Plan:
         """Plan, write, commit."""
-        plan = self.plan(max_records)
+        plan = self.plan(max_records, **decisions)
         self.write(plan, run_tasks)
         self.commit(plan)
         return plan

@@ -12,7 +12,7 @@ HEAVY = ("pyspark", "pyiceberg", "pyarrow", "confluent_kafka", "fastavro", "pand
 
 PARSE = """
 import importlib.util, sys
-spec = importlib.util.spec_from_file_location("sink", sys.argv[1])
+spec = importlib.util.spec_from_file_location("dags", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 from airflow.sdk import DAG
@@ -21,9 +21,9 @@ print([name for name in sys.argv[2:] if name in sys.modules])
 """
 
 
-def parse(tmp_path: Path, **environment: str) -> list[str]:
+def parse(tmp_path: Path, file: str = "sink.py", **environment: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PARSE, str(REPOSITORY / "dags" / "sink.py"), *HEAVY],
+        [sys.executable, "-c", PARSE, str(REPOSITORY / "dags" / file), *HEAVY],
         env={
             **os.environ,
             "AIRFLOW_HOME": str(tmp_path),
@@ -50,3 +50,38 @@ def test_every_connector_of_the_folder_gets_its_dag_the_broken_ones_too(tmp_path
     (folder / "bad.json").write_text("{")
     dags, heavy = parse(tmp_path, FLOE_CONNECTORS_DIR=str(folder))
     assert (dags, heavy) == ("['bad', 'pizzas-on-ice']", "[]")
+
+
+def test_a_connector_has_one_replay_dag_that_no_name_can_shadow_and_a_broken_one_has_none(tmp_path: Path) -> None:
+    assert parse(tmp_path, "replay.py") == ["['pizzas-on-ice.replay']", "[]"]
+    folder = tmp_path / "connectors"
+    folder.mkdir()
+    good = (REPOSITORY / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
+    (folder / "good.json").write_text(good)
+    (folder / "shadow.json").write_text(good.replace('"pizzas-on-ice"', '"pizzas-on-ice.replay"'))
+    (folder / "pizzas-on-ice.replay.json").write_text("{")
+    dags, heavy = parse(tmp_path, "replay.py", FLOE_CONNECTORS_DIR=str(folder))
+    assert (dags, heavy) == ("['pizzas-on-ice.replay']", "[]")
+    sinks, _ = parse(tmp_path, FLOE_CONNECTORS_DIR=str(folder))
+    assert sinks == "['pizzas-on-ice', 'pizzas-on-ice-replay', 'shadow']"
+
+
+def test_of_two_connectors_that_share_a_name_neither_has_a_replay_dag(tmp_path: Path) -> None:
+    folder = tmp_path / "connectors"
+    folder.mkdir()
+    good = (REPOSITORY / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
+    for name in ("one", "two"):
+        (folder / f"{name}.json").write_text(good)
+    assert parse(tmp_path, "replay.py", FLOE_CONNECTORS_DIR=str(folder)) == ["[]", "[]"]
+
+
+def test_a_task_builds_the_replay_dag_of_its_own_connector_only(tmp_path: Path) -> None:
+    folder = tmp_path / "connectors"
+    folder.mkdir()
+    good = (REPOSITORY / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
+    for name in ("pizzas-on-ice", "calzones"):
+        (folder / f"{name}.json").write_text(good.replace('"pizzas-on-ice"', f'"{name}"'))
+    context = {"_AIRFLOW_PARSING_CONTEXT_DAG_ID": "calzones.replay", "_AIRFLOW_PARSING_CONTEXT_TASK_ID": "plan"}
+    parsed = parse(tmp_path, "replay.py", FLOE_CONNECTORS_DIR=str(folder), **context)
+    assert parsed == ["['calzones.replay']", "[]"]
+    assert parse(tmp_path, FLOE_CONNECTORS_DIR=str(folder), **context) == ["[]", "[]"]

@@ -13,6 +13,7 @@ log = logging.getLogger(__name__)
 
 GROUP = "floe.group"
 SLICE = "floe.slice"
+NET = "floe.net"
 
 
 def snapshot_property(snapshot: Snapshot, name: str) -> str | None:
@@ -37,37 +38,49 @@ def find_slice(metadata: TableMetadata, branch: str, slice_id: str) -> Snapshot 
 
 
 def refuse_changed_history(table: str, metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> None:
-    """Raise TableRefused when the branch no longer leads back to the ledger's anchor.
+    """Raise TableRefused when the branch no longer leads back to the ledger's anchor."""
+    change = changed_history(table, metadata, branch, group_id, ledger)
+    if change is not None:
+        raise TableRefused(change)
+
+
+def changed_history(table: str, metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> str | None:
+    """Say how the branch no longer leads back to the ledger's anchor, and what to do; None when it does.
 
     Walked are only retained snapshots: an anchor that expired (not floe's own expiry, which keeps it) is said and
     passed over.
     """
     anchor = ledger.anchor
     if anchor is None:
-        return
+        return None
     oldest: Snapshot | None = None
     for snapshot in branch_history(metadata, branch):
         if snapshot.snapshot_id == anchor.snapshot_id:
-            return
+            return None
         if snapshot_property(snapshot, GROUP) == group_id:
-            msg = (
+            return (
                 f"table {table!r} was rolled back: the newest snapshot of {group_id!r} on branch {branch!r} is "
-                f"{snapshot.snapshot_id}, but its ledger speaks of {anchor.snapshot_id}. Roll it forward again "
-                f"(set the branch to {anchor.snapshot_id}); nothing is written meanwhile."
+                f"{snapshot.snapshot_id}, but its ledger speaks of {anchor.snapshot_id}. {_ways_out(table, anchor)}"
             )
-            raise TableRefused(msg)
         oldest = snapshot
     if oldest is not None and oldest.parent_snapshot_id == anchor.snapshot_id:
-        return
+        return None
     if oldest is None or oldest.parent_snapshot_id is None or not _may_have_expired(metadata, anchor, oldest):
-        msg = (
+        return (
             f"table {table!r} was rolled back or replaced, or its branch {branch!r} emptied: snapshot "
             f"{anchor.snapshot_id}, which its ledger speaks of, is no ancestor of its head "
-            f"({metadata.refs[branch].snapshot_id if branch in metadata.refs else None}). Set the branch back to "
-            f"{anchor.snapshot_id}; nothing is written meanwhile."
+            f"({metadata.refs[branch].snapshot_id if branch in metadata.refs else None}). {_ways_out(table, anchor)}"
         )
-        raise TableRefused(msg)
     log.warning("table %s: snapshot %s of the ledger has expired; going on", table, anchor.snapshot_id)
+    return None
+
+
+def _ways_out(table: str, anchor: Anchor) -> str:
+    return (
+        f"Set the branch to {anchor.snapshot_id} again; or trigger the DAG with "
+        f'rolled_back={{"{table}": "replay"}} to have the lost rows read again, or with "accept" to leave them out. '
+        "Nothing is written meanwhile."
+    )
 
 
 def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot) -> bool:

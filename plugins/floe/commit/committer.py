@@ -1,18 +1,18 @@
 """The commit of one run: announcements, tables, and the positions last of all."""
 
+import json
 import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from floe.catalogs.catalog import Tables
-from floe.catalogs.exceptions import CatalogUnreachable
-from floe.commit.exceptions import AnnouncementMissing, SliceNotWritten
-from floe.commit.patience import attempts
-from floe.commit.positions import move_positions
-from floe.commit.progress import Progress, progress, refuse_rewound
+from floe.commit.exceptions import AnnouncementMissing, SliceNotWritten, TablesOwe
+from floe.commit.landing import SliceLander
+from floe.commit.positions import Move, move_positions
+from floe.commit.progress import Progress, progress
 from floe.commit.summary import valid_through
-from floe.commit.table import Landed, land
+from floe.commit.table import Landed
 from floe.config import Connector
 from floe.control.announcement import Announcement
 from floe.control.announcement_reader import find_announcement
@@ -21,10 +21,11 @@ from floe.control.events import CommitComplete, CommitToTable, Event
 from floe.control.headers import header_list
 from floe.control.log import control_ends, read_control
 from floe.crash import CrashPoint, reach
+from floe.exceptions import Retryable
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
-from floe.kafka.transaction import ControlRecord
-from floe.offsets.plan import Plan, Slice
+from floe.kafka.transaction import ControlRecord, TransactionalProducer
+from floe.offsets.plan import Plan, Slice, SliceEnd, SliceKind, positions_after
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
 
@@ -32,6 +33,11 @@ log = logging.getLogger(__name__)
 
 LOOK_AGAIN = 0.1
 """Seconds between looks for an announcement that is not visible yet."""
+
+
+def replay_transactional_id(connector: Connector, plan: Plan) -> str:
+    """Name the producer of a replay's own events; its slices' announcements have ids of their own."""
+    return f"{connector.transactional_prefix}floe-{connector.name}-replay-{plan.plan_id}"
 
 
 @dataclass(frozen=True)
@@ -52,34 +58,52 @@ class Committer:
         self._settings = settings
         self._cluster = Cluster.of_control(settings)
 
-    def standing(self) -> Progress:
-        """Say where the group's positions stand. Raises Superseded, GroupInUse."""
-        if not self._plan.slices:
-            return Progress.DONE
+    def open_slices(self) -> tuple[Slice, ...]:
+        """Return the slices that are not committed yet, as the positions tell. Raises Superseded, GroupInUse."""
+        if not self._plan.slices or self._plan.is_replay:
+            return self._plan.slices
         self._cluster.refuse_members(self._plan.group_id)
-        tps = [r.tp for s in self._plan.slices for r in s.ranges]
-        return progress(self._plan, self._plan.slices, self._cluster.positions(self._plan.group_id, tps))
+        found = self._cluster.positions(self._plan.group_id, [r.tp for s in self._plan.slices for r in s.ranges])
+        return tuple(s for s in self._plan.slices if progress(self._plan, s, found) is Progress.BEFORE)
 
     def commit(self, written: Collection[str]) -> CommitReport:
         """Commit every slice that was announced, table by table, then move the positions.
 
-        ``written``: ids of the slices whose writers reported success; their announcements are waited for. Raises
-        SliceNotWritten at the end when a slice was not written, after the others landed.
+        ``written``: ids of the slices whose writers reported success; their announcements are waited for. What failed is
+        raised at the end, after all else landed: a slice that was not written, a table that could not be committed in
+        time, tables that owe.
         """
-        if self.standing() is Progress.DONE:
+        slices = self.open_slices()
+        if not slices:
             log.info("plan %s is committed already, nothing to do", self._plan.plan_id)
+            self._raise_debts()
             return CommitReport(done=True)
-        found = self.announcements(written)
-        landed = self._land(found)
-        slices = tuple(s for s in self._plan.slices if self._plan.slice_id(s) in found)
-        if slices:
-            self._move_positions(slices, landed, tuple(found.values()))
-        missing = [s for s in self._plan.slices if s not in slices]
+        found = self.announcements({self._plan.slice_id(s) for s in slices} & set(written))
+        lander = SliceLander(self._plan, self._connector)
+        for piece in slices:
+            announcement = found.get(self._plan.slice_id(piece))
+            if announcement is not None:
+                lander.land(piece, announcement)
+            elif self._plan.is_replay:
+                break  # the slices of a replay land in order
+        if lander.ends:
+            self._finish(lander, [found[self._plan.slice_id(end.slice)] for end in lander.ends])
+        if lander.errors:
+            raise next((error for error in lander.errors if isinstance(error, Retryable)), lander.errors[0])
+        missing = [s for s in slices if self._plan.slice_id(s) not in found and s.kind is not SliceKind.CATCH_UP]
         if missing:
-            ranges = ", ".join(str(r) for s in missing for r in s.ranges)
-            msg = f"{len(missing)} slice(s) were not written; the next run reads {ranges[:500]} again. See the write task."
-            raise SliceNotWritten(msg)
-        return CommitReport(done=False, landed=tuple(landed), announcements=tuple(found.values()))
+            raise SliceNotWritten(self._not_written(missing))
+        self._raise_debts(lander.refusals)
+        return CommitReport(done=False, landed=tuple(lander.landed), announcements=tuple(found.values()))
+
+    def _not_written(self, missing: Sequence[Slice]) -> str:
+        ranges = ", ".join(str(r) for s in missing for r in s.ranges)[:500]
+        again = (
+            "clear the write task of this run: it goes on there"
+            if self._plan.is_replay
+            else f"the next run reads {ranges} again"
+        )
+        return f"{len(missing)} slice(s) were not written ({ranges}); {again}. See the write task."
 
     def announcements(self, written: Collection[str]) -> dict[str, Announcement]:
         """Return the announcement of each slice that has one, by slice id.
@@ -108,58 +132,56 @@ class Committer:
                 raise AnnouncementMissing(msg)
             time.sleep(LOOK_AGAIN)
 
-    def _land(self, found: dict[str, Announcement]) -> list[Landed]:
-        shares = [(a, share) for a in found.values() for share in a.shares]
-        if not shares:
-            return []
-        patience = self._connector.commit_timeout_ms / 1000
-        tables = self._open_catalog(patience)
-        landed = []
-        for announcement, share in shares:
-            table = land(tables, self._plan, announcement, share, patience)
-            log.info(
-                "table %s: %s rows in %s files, snapshot %s%s",
-                share.table,
-                share.books.rows,
-                share.file_count,
-                table.snapshot_id,
-                " (committed before)" if table.already else "",
-            )
-            landed.append(table)
-        return landed
-
-    def _open_catalog(self, patience: float) -> Tables:
-        for reason in attempts(f"catalog {self._connector.catalog_name!r}", patience):
-            try:
-                return Tables.of(self._connector)
-            except CatalogUnreachable as error:
-                reason.append(str(error))
-        raise AssertionError  # attempts raises at its end
-
-    def _move_positions(
-        self, slices: tuple[Slice, ...], landed: Sequence[Landed], announcements: Sequence[Announcement]
-    ) -> None:
+    def _finish(self, lander: SliceLander, announcements: Sequence[Announcement]) -> None:
         """Send CommitToTable, CommitComplete and the new positions in one fenced transaction."""
         through = valid_through(a for announcement in announcements for a in announcement.assignments)
         records = [
             *(
                 self._record(CommitToTable(self._plan.commit_id, t.share.reference, t.snapshot_id, through))
-                for t in landed
+                for t in lander.landed
             ),
             self._record(CommitComplete(self._plan.commit_id, through)),
         ]
-
-        def compare(found: Mapping[TopicPartition, Position]) -> Sequence[ControlRecord] | None:
-            if progress(self._plan, slices, found) is Progress.DONE:
-                return None
-            refuse_rewound(self._plan, found)
-            return records
-
         reach(CrashPoint.COMMIT_POSITIONS)
-        moved = move_positions(self._connector, self._settings, self._plan.positions_after(slices), compare)
+        if self._plan.is_replay:
+            producer = TransactionalProducer(self._settings, replay_transactional_id(self._connector, self._plan))
+            producer.send(self._plan.control_topic, self._plan.group_id, records)
+        else:
+            self._move_positions(lander.ends, records)
         reach(CrashPoint.COMMIT_POSITIONS_MOVED)
-        if not moved:
+
+    def _move_positions(self, ends: Sequence[SliceEnd], records: Sequence[ControlRecord]) -> None:
+        def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
+            left = [end for end in ends if progress(self._plan, end.slice, found) is Progress.BEFORE]
+            if not left:
+                return None
+            known = [found[p.tp] for p in self._plan.positions if p.tp in found]
+            return Move(records, positions_after(known, left))
+
+        partitions = [p.tp for p in self._plan.positions]
+        if not move_positions(self._connector, self._settings, partitions, decide):
             log.info("the positions of plan %s were moved by another run", self._plan.plan_id)
+
+    def _raise_debts(self, refusals: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Raise TablesOwe when a position is on record with a debt: no debt is silent."""
+        if self._plan.is_replay:
+            return
+        found = self._cluster.positions(self._plan.group_id, [p.tp for p in self._plan.positions])
+        debts: dict[str, list[str]] = {}
+        for position in found.values():
+            for table, debt in position.debts.items():
+                debts.setdefault(table, []).append(f"{position.tp}[{debt.start}, {position.offset})")
+        if debts:
+            told = "; ".join(
+                f"table {table!r} owes {len(ranges)} partition(s): {', '.join(ranges[:5])}"
+                + (f", because {refusals[table]}" if table in refusals else "")
+                for table, ranges in sorted(debts.items())
+            )
+            msg = (
+                f"{told}. All other tables went on. Mend the table: the next runs read what it owes, for it alone, before "
+                f"it takes anything newer. Or give its rows up: trigger the DAG with forgive={json.dumps(sorted(debts))}."
+            )
+            raise TablesOwe(msg)
 
     def _record(self, payload: CommitToTable | CommitComplete) -> ControlRecord:
         first = self._plan.slices[0]

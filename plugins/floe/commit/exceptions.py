@@ -33,3 +33,23 @@ class Superseded(CommitError, Terminal):
 
 class TableNotCommitted(CommitError, Retryable):
     """A table could not be committed in time; nothing is lost, the same commit can be tried again."""
+
+
+class TablesOwe(CommitError, Terminal):
+    """Some tables could not take their rows; all others did, and these are on record as owing them."""
+
+
+class PositionFull(CommitError, Terminal):
+    """A position has no room for the debts of its partition."""
+
+
+class TakeoverRefused(CommitError, Terminal):
+    """What the sink left behind cannot be taken over as it is; nothing was changed."""
+
+
+class TakeoverBlocked(CommitError, Retryable):
+    """An open transaction hides what the sink left behind; its end is all that is needed."""
+
+
+class HandBackRefused(CommitError, Terminal):
+    """The connector is not in a state that the sink could go on from; nothing was changed."""

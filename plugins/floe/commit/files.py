@@ -1,5 +1,6 @@
 """Announced files, checked before they are registered: a forged announcement must not bring in foreign files."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from posixpath import normpath
 from urllib.parse import urlsplit
@@ -13,20 +14,24 @@ from floe.control.events import DataFile, FileContent
 
 
 def check_files(table: Table, share: TableShare) -> None:
+    """Raise AnnouncementVoid unless every file of a share counts, as :func:`check_data_files` says."""
+    check_data_files(table, share.table, [f for spec in share.files for f in spec.files])
+
+
+def check_data_files(table: Table, name: str, files: Sequence[DataFile]) -> None:
     """Raise AnnouncementVoid unless every file lies in the table, exists, and has the announced size."""
     roots = [table.location()]
     data_path = table.metadata.properties.get("write.data.path")
     if data_path:
         roots.append(data_path)
     seen: set[str] = set()
-    files = [f for spec in share.files for f in spec.files]
     for file in files:
-        _check_name(share.table, file, roots)
-        name = normpath(urlsplit(file.file_path).path)
-        if name in seen:
-            msg = f"{file.file_path!r} is announced twice for table {share.table!r}: nothing of it is committed"
+        _check_name(name, file, roots)
+        path = normpath(urlsplit(file.file_path).path)
+        if path in seen:
+            msg = f"{file.file_path!r} is announced twice for table {name!r}: nothing of it is committed"
             raise AnnouncementVoid(msg)
-        seen.add(name)
+        seen.add(path)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda file: _check_size(table, file), files))
 

@@ -3,37 +3,53 @@
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from floe.catalogs.catalog import Tables
-from floe.commit.positions import move_positions
-from floe.commit.progress import Progress, progress, refuse_rewound
+from floe.commit.decided import Decided
+from floe.commit.exceptions import Superseded
+from floe.commit.ledgers import Ledgers
+from floe.commit.positions import Move, move_positions
+from floe.commit.progress import Progress, progress
+from floe.commit.rollback import rolled_back
 from floe.config import Connector
 from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
-from floe.control.headers import header_list
+from floe.control.headers import DECISIONS, header_list
 from floe.control.log import control_ends
 from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord
-from floe.offsets.ledger import property_name, read_properties
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.planner import Beginnings, allocate, settle_positions
-from floe.offsets.position import Position
+from floe.offsets.decisions import Decisions, Rollback
+from floe.offsets.exceptions import PlanRefused
+from floe.offsets.plan import Plan
+from floe.offsets.planner import cut_slices
+from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
-from floe.offsets.routing import MAIN_BRANCH, routing_hash
+from floe.offsets.routing import route_hash, routing_hash
+from floe.offsets.settling import Beginnings, settle_positions
 
 log = logging.getLogger(__name__)
 
+MOST_NOTES = 100
+"""Notes kept in a plan and its StartCommit event; a log line tells of each."""
+
 
 def draft_plan(
-    connector: Connector, settings: KafkaSettings, max_records: int | None = None, *, dry_run: bool = False
+    connector: Connector,
+    settings: KafkaSettings,
+    max_records: int | None = None,
+    *,
+    dry_run: bool = False,
+    decisions: Decisions | None = None,
 ) -> Plan:
     """Freeze what the next run reads. Nothing is written, but a missing control topic is created (not on a dry run).
 
-    ``max_records``: offsets at most, over ``floe.max-records-per-run``. Raises PlanRefused and the errors of
-    ``floe.kafka``.
+    ``max_records``: offsets of a slice at most, over ``floe.max-records-per-run``. ``decisions``: the ways out of what
+    would be refused. Raises PlanRefused and the errors of ``floe.kafka``.
     """
+    decided = _completed(decisions or Decisions(), connector)
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
     if not dry_run:
         control.ensure_control_topic(connector.control_topic)
@@ -42,14 +58,24 @@ def draft_plan(
     logs = source.logs(connector.topics)
     known = control.positions(connector.group_id, [log.tp for log in logs])
     known |= {tp: p for tp, p in control.positions(connector.group_id).items() if tp.topic in connector.topics}
+    ledgers = Ledgers(connector)
     beginnings = Beginnings(
         cluster_id=source.cluster_id(),
         offset_reset=connector.offset_reset,
         routing={t: routing_hash(t, connector.tables, connector.commit_branch) for t in connector.topics},
-        held_ids=lambda topic: _held_ids(connector, topic, group_is_known=bool(known)),
+        held_ids=lambda topic: ledgers.held_ids(topic, group_is_known=bool(known)),
+        copies=ledgers.newest_position,
+        routes={
+            (table, topic): route_hash(topic, connector.commit_branch)
+            for table in connector.tables
+            for topic in connector.topics
+        },
+        reopened=_reopened(ledgers, connector, decided),
     )
-    positions = settle_positions(logs, known, beginnings)
-    ranges = allocate(positions, logs, max_records if max_records is not None else connector.max_records_per_run)
+    settled = settle_positions(logs, known, beginnings, decided)
+    for note in settled.notes:
+        log.warning("%s", note)
+    limit = max_records if max_records is not None else connector.max_records_per_run
     return Plan(
         plan_id=uuid.uuid4().hex,
         connector=connector.name,
@@ -58,42 +84,108 @@ def draft_plan(
         config=connector.frozen(),
         control_topic=connector.control_topic,
         control_ends=ends,
-        positions=positions,
-        slices=(Slice(0, SliceKind.LIVE, ranges),) if ranges else (),
+        positions=settled.positions,
+        slices=cut_slices(settled.positions, logs, connector.tables, limit),
+        replaced=settled.replaced,
+        decisions=_on_record(decided, settled.notes),
     )
 
 
-def _held_ids(connector: Connector, topic: str, *, group_is_known: bool) -> frozenset[str] | None:
-    """Return the ids of a topic's incarnations in the ledgers of the connector's tables, None for a new topic.
+def _completed(decisions: Decisions, connector: Connector) -> Decisions:
+    """Add what the connector itself decides; refuse names that it does not have."""
+    strangers = sorted(decisions.rolled_back.keys() - set(connector.tables))
+    if strangers:
+        msg = f"rolled_back names {strangers}, but the connector writes {list(connector.tables)}: mend the param"
+        raise PlanRefused(msg)
+    topics = sorted(decisions.adopt - set(connector.topics) - {"*"})
+    if topics:
+        msg = f"adopt names {topics}, but the connector reads {list(connector.topics)}: mend the param"
+        raise PlanRefused(msg)
+    return replace(decisions, accept_loss=decisions.accept_loss or connector.on_data_loss == "accept")
 
-    A topic that the ledgers do not name was added to the connector, if the group has positions of other topics; if
-    it has none at all they were lost, and nobody knows what of that topic was read.
-    """
-    name = property_name(connector.group_id, connector.commit_branch or MAIN_BRANCH)
-    tables = Tables.of(connector)
-    ledgers = [read_properties(name, table.properties) for table in filter(None, map(tables.load, connector.tables))]
-    ids = frozenset(topic_id for ledger in ledgers if ledger for topic_id in ledger.topic_ids(topic))
-    return ids if ids or (any(ledgers) and not group_is_known) else None
+
+def _reopened(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[TopicPartition, dict[str, int]]:
+    """Return the first offset to read again, per partition and table, of what was rolled back."""
+    starts: dict[TopicPartition, dict[str, int]] = {}
+    for table, how in decisions.rolled_back.items():
+        known = ledgers.of(table)
+        if how is not Rollback.REPLAY or known is None or known.ledger is None:
+            continue
+        for log_id, gone in (rolled_back(known.table, ledgers.branch, connector.group_id, known.ledger) or {}).items():
+            if gone:
+                starts.setdefault(TopicPartition(log_id.topic, log_id.partition), {})[table] = gone.spans[0][0]
+    return starts
+
+
+def _on_record(decisions: Decisions, notes: Sequence[str]) -> dict[str, Any]:
+    """Return what was decided as JSON, for the plan and the control topic; empty if nothing was."""
+    fields = {
+        "recover": decisions.recover,
+        "accept_loss": decisions.accept_loss,
+        "adopt": sorted(decisions.adopt),
+        "forgive": sorted(decisions.forgive),
+        "rolled_back": {table: how.value for table, how in decisions.rolled_back.items()},
+        "notes": [*notes[:MOST_NOTES], *([f"and {len(notes) - MOST_NOTES} more"] if len(notes) > MOST_NOTES else [])],
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool:
     """Send StartCommit and every partition's position in one fenced transaction; say whether there is work left.
 
-    Idle runs do so too: positions of a group without members expire unless they are written again. Repeating it is
-    harmless. Raises Superseded when another run moved the positions meanwhile.
+    Idle runs do so too: positions of a group without members expire unless they are written again. What was decided
+    about tables is carried out around it. Repeating all of it is harmless. Raises Superseded when another run moved the
+    positions meanwhile.
     """
 
-    def compare(found: Mapping[TopicPartition, Position]) -> Sequence[ControlRecord] | None:
-        if plan.slices and progress(plan, plan.slices, found, new=True) is Progress.DONE:
+    def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
+        settled = tuple(_opened(plan, p, found.get(p.tp)) for p in plan.positions)
+        places = {p.tp: p for p in settled}
+        if plan.slices and all(progress(plan, s, places) is Progress.DONE for s in plan.slices):
             return None
-        refuse_rewound(plan, found)
-        if not plan.slices:
-            return []
-        payload = StartCommit(plan.commit_id)
-        headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind.value)
-        return [ControlRecord(encode(Event.of(plan.group_id, payload)), headers)]
+        return Move(_start(plan), settled)
 
+    decided = Decided(plan, connector)
+    decided.before_positions()
     reach(CrashPoint.PLAN_OPEN)
-    opened = move_positions(connector, settings, plan.positions, compare)
+    opened = move_positions(connector, settings, [p.tp for p in plan.positions], decide)
     reach(CrashPoint.PLAN_OPENED)
+    decided.after_positions()
     return opened and bool(plan.slices)
+
+
+def _opened(plan: Plan, position: Position, found: Position | None) -> Position:
+    """Return what is written for a partition: the plan's position, or the present one when a run of the plan moved it.
+
+    Raises Superseded for one that somebody else moved back or wrote: going on would undo that.
+    """
+    if found is None or found == position or found in plan.replaced:
+        return position
+    facts = PositionMetadata.decode(found.metadata)
+    if facts is None or found.offset < position.offset or not _covered(found, position):
+        msg = (
+            f"the position of {found.tp} was changed since the plan was made, to {found.offset} ({found.metadata[:80]!r}): "
+            "somebody else moved it. No position is moved; the next run plans from the present ones."
+        )
+        raise Superseded(msg)
+    return position if found.offset == position.offset and found.debts == position.debts else found
+
+
+def _covered(found: Position, position: Position) -> bool:
+    """Say whether the plan knows of every debt that was found at its own offset."""
+    if found.offset > position.offset:
+        return True
+    known = position.debts
+    return all(table in known and known[table].start <= debt.start for table, debt in found.debts.items())
+
+
+def _start(plan: Plan) -> list[ControlRecord]:
+    if not plan.slices and not plan.decisions:
+        return []
+    kind = plan.slices[0].kind.value if plan.slices else "decision"
+    more = {DECISIONS: dict(plan.decisions)} if plan.decisions else {}
+    return [
+        ControlRecord(
+            encode(Event.of(plan.group_id, StartCommit(plan.commit_id))), header_list(f"{plan.plan_id}/0", kind, more)
+        )
+    ]

@@ -1,16 +1,22 @@
-"""Moving positions: fence, look, compare, and send them with their events in one transaction."""
+"""Moving positions: fence, look, decide, and send them with their events in one transaction."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
+from floe.commit.exceptions import PositionFull
 from floe.config import Connector
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord, TransactionalProducer
-from floe.offsets.position import Position
+from floe.offsets.position import LONGEST_METADATA, Position
 from floe.offsets.ranges import TopicPartition
 
-T = TypeVar("T")
+
+class Move(NamedTuple):
+    """What is sent: events for the control topic, and positions."""
+
+    records: Sequence[ControlRecord]
+    positions: Sequence[Position]
 
 
 def commit_transactional_id(connector: Connector) -> str:
@@ -18,31 +24,32 @@ def commit_transactional_id(connector: Connector) -> str:
     return f"{connector.transactional_prefix}floe-{connector.name}-commit"
 
 
-def never_back(positions: Iterable[Position], found: Mapping[TopicPartition, Position]) -> list[Position]:
-    """Leave out positions that are behind what the group has: another run moved them on."""
-    return [p for p in positions if p.tp not in found or found[p.tp].offset <= p.offset]
-
-
 def move_positions(
     connector: Connector,
     settings: KafkaSettings,
-    positions: Sequence[Position],
-    compare: Callable[[Mapping[TopicPartition, Position]], Sequence[ControlRecord] | None],
+    partitions: Sequence[TopicPartition],
+    decide: Callable[[Mapping[TopicPartition, Position]], Move | None],
 ) -> bool:
-    """Send positions and events in one fenced transaction, and say whether it was sent.
+    """Send positions and events in one fenced transaction, and say whether there was something to do.
 
-    ``compare`` gets the stable positions found after fencing and returns the events to send, or None when there is
-    nothing left to do; it raises when the positions are not those that the caller counts on. Raises GroupInUse, Fenced
-    and what the transaction raises.
+    ``decide`` gets the stable positions of ``partitions``, as found after fencing, and returns what to send, or None
+    when nothing is left to do; it raises when the positions are not those that the caller counts on. Raises GroupInUse,
+    Fenced, PositionFull and what the transaction raises.
     """
     producer = TransactionalProducer(settings, commit_transactional_id(connector))
     cluster = Cluster.of_control(settings)
     cluster.refuse_members(connector.group_id)
-    found = cluster.positions(connector.group_id, [p.tp for p in positions])
-    records = compare(found)
-    if records is None:
+    move = decide(cluster.positions(connector.group_id, partitions))
+    if move is None:
         return False
-    forward = never_back(positions, found)
-    if records or forward:
-        producer.send(connector.control_topic, connector.group_id, records, forward, connector.group_id)
+    for position in move.positions:
+        if len(position.metadata.encode()) > LONGEST_METADATA:
+            msg = (
+                f"there is no room for the debts of {position.tp} ({len(position.debts)} tables owe it, in "
+                f"{len(position.metadata.encode())} bytes; brokers take {LONGEST_METADATA}): the positions stay. Mend the "
+                "tables named above, or forgive some of them, then run again."
+            )
+            raise PositionFull(msg)
+    if move.records or move.positions:
+        producer.send(connector.control_topic, connector.group_id, move.records, move.positions, connector.group_id)
     return True

@@ -1,12 +1,12 @@
-"""Where a group's positions stand against a plan: before it, past it, or somewhere a plan cannot explain."""
+"""Where a group's positions stand against a slice: before it, past it, or somewhere its plan cannot explain."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
 
 from floe.commit.exceptions import Superseded
-from floe.offsets.plan import Plan, Slice
+from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Position
-from floe.offsets.ranges import TopicPartition
+from floe.offsets.ranges import OffsetRange, TopicPartition
 
 
 class Progress(Enum):
@@ -16,20 +16,19 @@ class Progress(Enum):
     DONE = "at or past the end"
 
 
-def progress(
-    plan: Plan, slices: Sequence[Slice], found: Mapping[TopicPartition, Position], *, new: bool = False
-) -> Progress:
-    """Compare positions with the ranges of slices.
+def progress(plan: Plan, piece: Slice, found: Mapping[TopicPartition, Position]) -> Progress:
+    """Compare positions, or debts, with the ranges of a slice. A replay is always before: its tables tell.
 
-    ``new``: partitions may have no position yet, as when their first plan is opened. Raises Superseded when the
-    positions are neither all at the start nor all past the end.
+    Raises Superseded when they are neither all at the start nor all past the end.
     """
-    offsets = {r: (found[r.tp].offset if r.tp in found else None) for s in slices for r in s.ranges}
-    if all(offset == r.start or (new and offset is None) for r, offset in offsets.items()):
+    if piece.kind.is_replay:
         return Progress.BEFORE
-    if all(offset is not None and offset >= r.end for r, offset in offsets.items()):
+    places = {r: _place(piece, r, found.get(r.tp)) for r in piece.ranges}
+    if all(place == r.start for r, place in places.items()):
+        return Progress.BEFORE
+    if all(place is not None and place >= r.end for r, place in places.items()):
         return Progress.DONE
-    odd = next(f"{r} is at {offset}" for r, offset in offsets.items() if offset != r.start)
+    odd = next(f"{r} is at {place}" for r, place in places.items() if place != r.start)
     msg = (
         f"plan {plan.plan_id} was superseded: {odd}. Another run read on, or the positions were changed by hand; "
         "nothing of this plan is committed. The next run plans from the present positions."
@@ -37,15 +36,9 @@ def progress(
     raise Superseded(msg)
 
 
-def refuse_rewound(plan: Plan, found: Mapping[TopicPartition, Position]) -> None:
-    """Raise Superseded when a position is behind the plan's, also of a partition that the plan does not read.
-
-    Whoever rewound it wants its records read again; writing the plan's position over it would undo that.
-    """
-    back = next((p for p in plan.positions if p.tp in found and found[p.tp].offset < p.offset), None)
-    if back is not None:
-        msg = (
-            f"the position of {back.tp} went back from {back.offset} to {found[back.tp].offset} since the plan was made: "
-            "somebody else moved it. No position is moved; the next run plans from the present ones."
-        )
-        raise Superseded(msg)
+def _place(piece: Slice, r: OffsetRange, position: Position | None) -> int | None:
+    """Return how far a slice's tables have come: the position, or where the debt of a catch-up slice begins."""
+    if position is None or piece.kind is SliceKind.LIVE:
+        return position.offset if position is not None else None
+    debt = position.debts.get(piece.table)
+    return debt.start if debt is not None else max(position.offset, r.end)

@@ -9,10 +9,11 @@ import pyiceberg
 from pyiceberg.table.metadata import TableMetadata
 
 import floe
-from floe.commit.ancestry import GROUP, SLICE, branch_history, snapshot_property
+from floe.commit.ancestry import GROUP, NET, SLICE, branch_history, snapshot_property
 from floe.control.announcement import Announcement, TableShare
 from floe.control.events import TopicPartitionOffset
-from floe.offsets.plan import Plan
+from floe.offsets.ledger import Ledger
+from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.ranges import OffsetRange, ranges_to_json
 from floe.offsets.routing import MAIN_BRANCH
 
@@ -21,12 +22,13 @@ LONGEST_PROPERTY = 4_096
 
 
 def snapshot_properties(
-    plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata
+    plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata, ledger: Ledger
 ) -> dict[str, str]:
     """Return the summary properties of one table's commit.
 
     Those under ``kafka.connect.`` are the Iceberg sink's, with its formats; they let the sink take over. The control
-    offsets are raised, never lowered, against the nearest ancestor that has them.
+    offsets are raised, never lowered, against the nearest ancestor that has them. ``floe.net`` is what the ledger holds
+    newly, ``floe.appended`` what a replay appended on purpose, held or not.
     """
     offsets_key = f"kafka.connect.offsets.{plan.control_topic}.{plan.group_id}"
     properties = {
@@ -39,9 +41,13 @@ def snapshot_properties(
         GROUP: plan.group_id,
         SLICE: announcement.slice_id,
         "floe.kind": announcement.kind,
-        "floe.net": _bounded(_net(share)),
+        NET: _bounded(_net(share, ledger)),
         "floe.books": _bounded(_books(announcement, share)),
     }
+    if announcement.kind == SliceKind.APPEND:
+        properties["floe.appended"] = _bounded(ranges_to_json(r for r, _ in share.nets))
+    if announcement.lost:
+        properties["floe.lost"] = _bounded(ranges_to_json(announcement.lost))
     through = valid_through(announcement.assignments)
     if through is not None:
         properties["kafka.connect.valid-through-ts"] = offset_date_time(through)
@@ -84,9 +90,11 @@ def offset_date_time(moment: datetime) -> str:
     return text + "Z"
 
 
-def _net(share: TableShare) -> Mapping[str, object]:
+def _net(share: TableShare, ledger: Ledger) -> Mapping[str, object]:
     return ranges_to_json(
-        OffsetRange(r.topic, r.topic_id, r.partition, start, end) for r, net in share.nets for start, end in net
+        OffsetRange(r.topic, r.topic_id, r.partition, start, end)
+        for r, net in share.nets
+        for start, end in net - ledger.held(r, share.routes[r.topic])
     )
 
 

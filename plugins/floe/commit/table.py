@@ -1,16 +1,18 @@
 """Landing one slice in one table: look at the ledger, append once, and look again when the answer is not a yes."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 
 from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
-from floe.commit.ancestry import find_slice, refuse_changed_history, refuse_lost_ledger
+from floe.commit.ancestry import branch_history, find_slice, refuse_changed_history, refuse_lost_ledger
 from floe.commit.append import SpecFile, append, append_nothing
 from floe.commit.exceptions import SliceStale, TableRefused
 from floe.commit.files import check_files
@@ -20,8 +22,9 @@ from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
 from floe.crash import CrashPoint, reach
 from floe.offsets.ledger import Ledger, Standing, property_name, read_properties
-from floe.offsets.plan import Plan
+from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange
+from floe.offsets.routing import route_hash
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +47,14 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
     Conflicts, lost answers and an unreachable catalog are tried again for ``patience`` seconds, each time from the
     table's present state. Raises TableRefused, SliceStale, AnnouncementVoid, or TableNotCommitted at the end.
     """
+    piece = plan.slice_of(announcement.slice_id)
     checked = False
     for reason in attempts(f"table {share.table!r}", patience):
         try:
             table = _load(tables, share)
             ledger = ledger_of(table, share.branch, plan)
-            refuse_other_routes(share.table, ledger, [(r, share.routes[r.topic]) for r, _ in share.nets])
-            standing = ledger.standing((r, share.routes[r.topic], net) for r, net in share.nets)
+            refuse_other_routes(share.table, ledger, piece.kind, [(r, share.routes[r.topic]) for r, _ in share.nets])
+            standing = _standing(ledger, plan, piece, share)
             if standing is Standing.LANDED:
                 snapshot = find_slice(table.metadata, share.branch, announcement.slice_id)
                 return Landed(share, snapshot.snapshot_id if snapshot else None, already=True)
@@ -68,7 +72,7 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
                     append_nothing(table)
                 table = _load(tables, share)
             reach(CrashPoint.COMMIT_TABLE)
-            snapshot_id = _append(table, plan, announcement, share, ledger)
+            snapshot_id = _append(table, plan, piece, announcement, share, ledger)
             reach(CrashPoint.COMMIT_TABLE_LANDED)
             return Landed(share, snapshot_id, already=False)
         except CommitFailedException as error:
@@ -78,18 +82,26 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
     raise AssertionError  # attempts raises at its end
 
 
+def _standing(ledger: Ledger, plan: Plan, piece: Slice, share: TableShare) -> Standing:
+    """Compare the slice with the ledger: by its offsets, or, where they are appended once more, by the replay's id."""
+    if piece.kind is SliceKind.APPEND:
+        return Standing.LANDED if piece.index < ledger.next_of_replay(plan.plan_id) else Standing.FRESH
+    return ledger.standing((r, share.routes[r.topic], net) for r, net in share.nets)
+
+
 def _load(tables: Tables, share: TableShare) -> Table:
     table = tables.load(share.table)
     if table is None:
         msg = (
-            f"table {share.table!r} was dropped after it was written for: its files cannot be committed. The position "
-            "stays; the next run creates it again if it may, and reads the range anew."
+            f"table {share.table!r} was dropped after it was written for: its files cannot be committed. The next run "
+            "creates it again if it may, and reads the range anew; earlier rows come back by the replay DAG."
         )
         raise TableRefused(msg)
     if table.metadata.table_uuid != share.reference.table_uuid:
         msg = (
             f"table {share.table!r} was replaced after it was written for (its UUID is {table.metadata.table_uuid}, the "
-            f"files are for {share.reference.table_uuid}). The position stays; the next run reads the range anew."
+            f"files are for {share.reference.table_uuid}). The next run reads the range anew; earlier rows come back by "
+            "the replay DAG."
         )
         raise TableRefused(msg)
     return table
@@ -98,7 +110,8 @@ def _load(tables: Tables, share: TableShare) -> Table:
 def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
     """Return the connector's ledger of a branch, an empty one if there is none, after the table's history was checked.
 
-    A branch that does not exist yet begins with what main holds. Raises TableRefused.
+    A branch that does not exist yet, or that was made of a main that holds all its ledger says, begins with what main
+    holds. Raises TableRefused.
     """
     name = ".".join(table.name())
     metadata = table.metadata
@@ -112,9 +125,7 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
             "table of version 2"
         )
         raise TableRefused(msg)
-    # a branch that is gone but has a ledger was dropped, with the rows that it speaks of
-    is_known = branch in metadata.refs or property_name(plan.group_id, branch) in metadata.properties
-    origin = branch if is_known else MAIN_BRANCH
+    origin = _origin(metadata, branch, plan.group_id)
     ledger = read_properties(property_name(plan.group_id, origin), metadata.properties)
     if ledger is None:
         refuse_lost_ledger(name, metadata, origin, plan.group_id)
@@ -122,42 +133,94 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
     if ledger.cluster_id != plan.cluster_id:
         msg = (
             f"table {name!r} holds offsets of cluster {ledger.cluster_id!r} for {plan.group_id!r}, this is cluster "
-            f"{plan.cluster_id!r}: check the Kafka connection; for a new cluster give the connector a new name"
+            f"{plan.cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the "
+            'DAG with adopt=["*"]'
         )
         raise TableRefused(msg)
     refuse_changed_history(name, metadata, origin, plan.group_id, ledger)
-    return ledger
+    if origin == branch:
+        return ledger
+    topics = {log_id.topic for log_id in ledger.holdings}
+    return ledger.rerouted({route_hash(topic, None): route_hash(topic, branch) for topic in topics})
 
 
-def refuse_other_routes(table: str, ledger: Ledger, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
-    """Raise TableRefused when the table holds offsets at or above a range that were routed otherwise."""
+def _origin(metadata: TableMetadata, branch: str, group_id: str) -> str:
+    """Return the branch whose ledger speaks of what ``branch`` holds: its own, or main's where it was made of it.
+
+    A branch that is gone but has a ledger was dropped, with the rows that it speaks of.
+    """
+    if property_name(group_id, branch) in metadata.properties:
+        return branch
+    if branch not in metadata.refs:
+        return MAIN_BRANCH
+    main = read_properties(property_name(group_id, MAIN_BRANCH), metadata.properties)
+    anchor = main.anchor.snapshot_id if main is not None and main.anchor is not None else None
+    is_made_of_main = any(s.snapshot_id == anchor for s in branch_history(metadata, branch))
+    return MAIN_BRANCH if is_made_of_main else branch
+
+
+def refuse_other_routes(table: str, ledger: Ledger, kind: SliceKind, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
+    """Raise TableRefused when the table holds offsets that were routed otherwise.
+
+    At or above a range they would be passed over or doubled by reading on; a replay that skips what is held minds only
+    those inside, one that appends none.
+    """
+    if kind is SliceKind.APPEND:
+        return
     for r, route in ranges:
-        others = ledger.other_routes(r, route)
-        if others:
-            msg = (
-                f"table {table!r} holds offsets {list(others)} of {r.tp} that were routed otherwise: the connector was "
-                "changed between a failed run and this one. Clear the failed run first (its plan holds the old "
-                "configuration), then run again."
+        if kind is SliceKind.SKIP:
+            others = ledger.elsewhere(r, route)
+            way_out = "Replay the rest of the range, or append on purpose (overlap=append)."
+        else:
+            others = ledger.other_routes(r, route)
+            way_out = (
+                "The connector was changed between a failed run and this one. Clear the failed run first (its plan holds "
+                "the old configuration), then run again."
             )
+        if others:
+            msg = f"table {table!r} holds offsets {list(others)[:20]} of {r.tp} that were routed otherwise. {way_out}"
             raise TableRefused(msg)
 
 
-def _append(table: Table, plan: Plan, announcement: Announcement, share: TableShare, ledger: Ledger) -> int:
-    """Append once. Any error but a conflict is an unknown outcome: raised as CatalogUnreachable, to look again."""
-    live = plan.live_ranges(r for r, _ in share.nets)
-    grown = ledger.with_live((one, share.routes[one.range.topic]) for one in live)
+def _append(
+    table: Table, plan: Plan, piece: Slice, announcement: Announcement, share: TableShare, ledger: Ledger
+) -> int:
+    """Append once; any error but a conflict is an unknown outcome."""
     files = [
         SpecFile(spec.spec_id, to_pyiceberg(file, spec.partition_type)) for spec in share.files for file in spec.files
     ]
-    properties = snapshot_properties(plan, announcement, share, table.metadata)
+    properties = snapshot_properties(plan, announcement, share, table.metadata, ledger)
+    with sent(share.table):
+        return append(
+            table,
+            share.branch,
+            files,
+            properties,
+            property_name(plan.group_id, share.branch),
+            _grown(ledger, plan, piece, share),
+        )
+
+
+def _grown(ledger: Ledger, plan: Plan, piece: Slice, share: TableShare) -> Ledger:
+    """Return the ledger with the slice in it."""
+    if not piece.kind.is_replay:
+        live = plan.live_ranges(r for r, _ in share.nets)
+        return ledger.with_live((one, share.routes[one.range.topic]) for one in live)
+    grown = ledger.with_replayed((r, share.routes[r.topic]) for r, _ in share.nets)
+    return grown.with_replay(plan.plan_id, piece.index) if piece.kind is SliceKind.APPEND else grown
+
+
+@contextmanager
+def sent(table: str) -> Iterator[None]:
+    """Turn what a commit raises into a conflict, a refusal, or CatalogUnreachable: look again."""
     try:
-        return append(table, share.branch, files, properties, property_name(plan.group_id, share.branch), grown)
+        yield
     except (CommitFailedException, TableRefused):
         raise
     except (ForbiddenError, UnauthorizedError) as error:
-        msg = f"not allowed to commit to table {share.table!r}: {error}. Check the catalog's credentials and grants."
+        msg = f"not allowed to commit to table {table!r}: {error}. Check the catalog's credentials and grants."
         raise TableRefused(msg) from error
     except Exception as error:
         # an answer that is not a clear no may hide a commit that landed: whatever it was, the table tells
-        msg = f"the outcome of a commit to table {share.table!r} is unknown ({type(error).__name__}: {error})"
+        msg = f"the outcome of a commit to table {table!r} is unknown ({type(error).__name__}: {error})"
         raise CatalogUnreachable(msg) from error

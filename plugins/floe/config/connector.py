@@ -8,6 +8,7 @@ from floe.config.properties import Properties
 from floe.config.secret import is_secret, reference
 
 OFFSET_RESET = "consumer.override.auto.offset.reset"
+_TABULAR_GROUP = "iceberg.control.group-id"
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Connector:
     kafka_conn_id: str
     spark_conn_id: str
     max_records_per_run: int | None
-    on_data_loss: Literal["fail"]
+    on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]
     properties: Properties
 
@@ -48,6 +49,18 @@ class Connector:
     def offset_reset(self) -> Literal["earliest", "latest"]:
         """Where a new connector starts."""
         return "latest" if self.properties.get(OFFSET_RESET, "").strip().lower() == "latest" else "earliest"
+
+    @property
+    def sink_group_id(self) -> str:
+        """The group of the Kafka Connect sink of this name: its positions, and the signature of its events.
+
+        It is floe's own, except where Tabular's sink ran: that kept a group of its own beside it.
+        """
+        sink = self.properties.get("connector.class", "").strip()
+        named = self.properties.get(_TABULAR_GROUP, "").strip()
+        if sink.startswith("io.tabular.") or (named and not sink.startswith("org.apache.")):
+            return named or f"cg-control-{self.name}"
+        return self.group_id
 
     def frozen(self) -> dict[str, str]:
         """Copy the properties with a reference in the place of every secret: fit for XCom, to be thawed by ``thaw``."""

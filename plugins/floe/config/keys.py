@@ -52,7 +52,9 @@ CONNECT: Final = (
 )
 
 SINK: Final = (
-    supported("iceberg.tables", Kind.LIST, None, "The table to write, `namespace.table`; one for now. Required."),
+    supported(
+        "iceberg.tables", Kind.LIST, None, "Tables to write, `namespace.table`; each gets every record. Required."
+    ),
     supported("iceberg.tables.auto-create-enabled", Kind.BOOLEAN, "false", "Create the table if it is missing."),
     supported("iceberg.tables.auto-create-props.*", Kind.MAP, None, "Properties of a table that floe creates."),
     supported("iceberg.tables.evolve-schema-enabled", Kind.BOOLEAN, "false", "Add the columns that records bring."),
@@ -86,6 +88,13 @@ SINK: Final = (
         minimum=1,
     ),
     supported("iceberg.connect.group-id", Kind.STRING, "connect-<name>", "The group that holds the position."),
+    supported(
+        "iceberg.control.group-id",
+        Kind.STRING,
+        "cg-control-<name>",
+        "The group that Tabular's sink kept the source offsets in: a takeover begins there, a hand-back writes it. It "
+        "counts unless `connector.class` is Apache's; the position is in iceberg.connect.group-id.",
+    ),
     supported("iceberg.coordinator.transactional.prefix", Kind.STRING, "", "Prefix of all transactional ids."),
     no_effect("iceberg.control.group-id-prefix", Kind.STRING, "cg-control-", "No group reads the control topic."),
     no_effect("iceberg.control.commit.threads", Kind.INT, "twice the cores", "One task commits one table.", minimum=1),
@@ -123,13 +132,6 @@ SINK: Final = (
     refused("iceberg.hadoop-conf-dir", Kind.STRING, None, "There is no Hadoop in floe. Set iceberg.catalog.* instead."),
     refused("iceberg.hadoop.*", Kind.MAP, None, "There is no Hadoop in floe. Set iceberg.catalog.* instead."),
     refused(
-        "iceberg.control.group-id",
-        Kind.STRING,
-        None,
-        "The position is kept in iceberg.connect.group-id; taking over the offsets of Tabular's group comes with "
-        "the takeover. Remove it only to start without them.",
-    ),
-    refused(
         "iceberg.coordinator.transactional.suffix",
         Kind.STRING,
         None,
@@ -144,7 +146,12 @@ FLOE: Final = (
         "floe.max-records-per-run", Kind.LONG, "50000000", "Most records of one run; -1 for no limit.", minimum=-1
     ),
     refused("floe.max-bytes-per-run", Kind.LONG, "-1", "Offsets tell no bytes. Set floe.max-records-per-run.", "-1"),
-    supported("floe.on-data-loss", Kind.STRING, "fail", "What to do when offsets are gone: `fail`."),
+    supported(
+        "floe.on-data-loss",
+        Kind.STRING,
+        "fail",
+        "When offsets are gone that were not read: `fail`, or `accept` the loss, on record.",
+    ),
     refused("floe.deadletter.*", Kind.MAP, None, "Comes with the dead letters. Remove it."),
     refused("floe.route.*", Kind.MAP, None, "Comes with routing. Remove it."),
     refused("floe.table.*", Kind.MAP, None, "Comes with several tables. Remove it."),

@@ -60,7 +60,7 @@ def _build(settings: Settings) -> Connector:
     check_converters(settings)
     _check_choice(settings, "connector.class", CLASSES, "floe answers the Iceberg sink only")
     _check_choice(settings, "errors.tolerance", ("none",), "tolerance comes with the dead letters")
-    _check_choice(settings, "floe.on-data-loss", ("fail",), "accepting a loss comes with recovery")
+    _check_choice(settings, "floe.on-data-loss", ("fail", "accept"), "it names neither")
     name = _read_name(settings)
     topics = _read_topics(settings)
     interval = settings.integer("iceberg.control.commit.interval-ms")
@@ -89,7 +89,7 @@ def _build(settings: Settings) -> Connector:
         kafka_conn_id=_read_plain(settings, "floe.kafka.conn-id", "kafka_default"),
         spark_conn_id=_read_plain(settings, "floe.spark.conn-id", "spark_default"),
         max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
-        on_data_loss="fail",
+        on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
         warnings=tuple(settings.warnings),
         properties=settings.properties,
     )
@@ -128,11 +128,8 @@ def _read_control_topic(settings: Settings, topics: tuple[str, ...]) -> str:
 def _read_tables(settings: Settings) -> tuple[str, ...]:
     tables = settings.names("iceberg.tables")
     settings.problems.extend(f"iceberg.tables: {problem}" for table in tables if (problem := table_problem(table)))
-    if len(tables) > 1:
-        settings.problems.append(
-            f"iceberg.tables names {len(tables)} tables: several tables of one connector are not supported yet. "
-            "Write one connector for each"
-        )
+    twice = sorted(table for table, count in Counter(tables).items() if count > 1)
+    settings.problems.extend(f"iceberg.tables names {table[:300]!r} twice: keep one" for table in twice)
     return tables
 
 

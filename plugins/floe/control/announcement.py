@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -66,6 +66,8 @@ class Announcement:
     """One slice, written: its tables' files, its books, and where it stands in the control topic.
 
     ``shares``: of the tables that got files; ``tables``: the books of all tables, also of those that got none.
+    ``refused``: tables that could not be written for, with the reason; they owe what they would have taken. ``lost``:
+    ranges accepted as lost that no snapshot tells of yet.
     ``assignments``: every partition of the connector, those read with their next offset and last timestamp.
     ``control_offset``: control partition and next offset behind the announcement; None before it was read back.
     """
@@ -78,6 +80,8 @@ class Announcement:
     tables: Mapping[str, TableBooks]
     books: tuple[tuple[OffsetRange, RangeBooks], ...]
     assignments: tuple[TopicPartitionOffset, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    lost: tuple[OffsetRange, ...] = ()
     control_offset: tuple[int, int] | None = None
 
 
@@ -100,11 +104,17 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
     more = {
         h.RANGES: ranges_to_json(announcement.ranges),
         h.TABLES: {
-            table: {"files": sum(s.file_count for s in announcement.shares if s.table == table), **books.to_json()}
+            table: {
+                "files": sum(s.file_count for s in announcement.shares if s.table == table),
+                **books.to_json(),
+                **({"refused": announcement.refused[table]} if table in announcement.refused else {}),
+            }
             for table, books in announcement.tables.items()
         },
         h.BOOKS: [[r.topic, r.partition, books.to_json()] for r, books in announcement.books],
     }
+    if announcement.lost:
+        more[h.LOST] = ranges_to_json(announcement.lost)
     records.append(ControlRecord(encode(complete), h.header_list(slice_id, kind, more)))
     return records
 

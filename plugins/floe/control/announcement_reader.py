@@ -81,8 +81,11 @@ def _assemble(
         raise ValueError(msg)
     by_partition = {r.tp: r for r in piece.ranges}
     tables = h.json_header(message.headers, h.TABLES)
+    if set(tables) != set(piece.tables):
+        msg = f"its tables {sorted(tables)} are not those of the plan {sorted(piece.tables)}"
+        raise ValueError(msg)
     shares = tuple(
-        _share(name, counts, parts, by_partition)
+        _share(name, counts, parts, {r.tp: r for r in plan.taken(piece, name)})
         for name, counts in tables.items()
         if counts["files"] or counts.get("rows")
     )
@@ -103,6 +106,8 @@ def _assemble(
         tables={name: _table_books(counts) for name, counts in tables.items()},
         books=books,
         assignments=complete.assignments or (),
+        refused={name: str(counts["refused"]) for name, counts in tables.items() if "refused" in counts},
+        lost=ranges_from_json(h.json_header(message.headers, h.LOST)) if h.LOST in message.headers else (),
         control_offset=(message.partition, message.offset + 1),
     )
 
@@ -148,7 +153,7 @@ def _share(
 
 
 def _table_books(counts: Mapping[str, Any]) -> TableBooks:
-    return TableBooks.from_json({name: count for name, count in counts.items() if name != "files"})
+    return TableBooks.from_json({name: count for name, count in counts.items() if name not in ("files", "refused")})
 
 
 def _routes(fields: Mapping[str, Any], by_partition: Mapping[Any, OffsetRange]) -> dict[str, str]:

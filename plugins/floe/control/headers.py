@@ -3,7 +3,9 @@
 * on every event: ``floe-v``, ``floe-slice`` (plan id/index), ``floe-kind``
 * on ``DataWritten``: ``floe-part`` (``i/n``), ``floe-net``, ``floe-route``, ``floe-branch``, ``floe-spec-id``,
   ``floe-schema-id``
-* on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``
+* on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``,
+  ``floe-lost`` (ranges accepted as lost)
+* on ``StartCommit``, when somebody decided something: ``floe-decisions``
 """
 
 import json
@@ -24,6 +26,8 @@ SCHEMA_ID = "floe-schema-id"
 RANGES = "floe-ranges"
 TABLES = "floe-tables"
 BOOKS = "floe-books"
+LOST = "floe-lost"
+DECISIONS = "floe-decisions"
 
 FORMAT = "1"
 

@@ -24,7 +24,7 @@ from floe.kafka.exceptions import (
     TopicMissing,
 )
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
-from floe.offsets.planner import PartitionLog
+from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
 
@@ -106,15 +106,31 @@ class Cluster:
         """Return the last stable offset of each partition: below it every transaction has ended."""
         return self._offsets(tps, OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
-    def _offsets(self, tps: Iterable[TopicPartition], spec: Any) -> dict[TopicPartition, int]:
+    def offsets_at(self, tps: Iterable[TopicPartition], moment: int) -> dict[TopicPartition, int | None]:
+        """Return the first offset of each partition whose timestamp is at or after ``moment``, in epoch ms, not negative.
+
+        None where the log has none below its last stable offset. Whatever the order of the timestamps: two moments
+        enclose every record between their offsets, and windows side by side leave no gap.
+        """
+        found = self._offsets(tps, OffsetSpec.for_timestamp(moment))
+        return {tp: offset if offset >= 0 else None for tp, offset in found.items()}
+
+    def log_ends(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the log end offset of each partition, behind open transactions: what others may have read up to."""
+        return self._offsets(tps, OffsetSpec.latest(), ck.IsolationLevel.READ_UNCOMMITTED)  # type: ignore[no-untyped-call]
+
+    def _offsets(
+        self,
+        tps: Iterable[TopicPartition],
+        spec: Any,
+        isolation: ck.IsolationLevel = ck.IsolationLevel.READ_COMMITTED,
+    ) -> dict[TopicPartition, int]:
         asked = {ck.TopicPartition(tp.topic, tp.partition): spec for tp in tps}
         if not asked:
             return {}
 
         def request() -> "Future[dict[TopicPartition, int]]":
-            answers = self._admin.list_offsets(
-                asked, isolation_level=ck.IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_TIMEOUT
-            )
+            answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
             return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
 
         return self._ask(request)
@@ -202,6 +218,22 @@ class Cluster:
         return self._admin.list_consumer_group_offsets([request], require_stable=True, request_timeout=REQUEST_TIMEOUT)[
             group_id
         ]
+
+    def delete_group(self, group_id: str) -> None:
+        """Delete a group with all its positions; a group that is not there is fine.
+
+        Raises GroupInUse when it has members by now, KafkaMisconfigured when that is not allowed.
+        """
+        deletion = self._admin.delete_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
+        try:
+            deletion.result(REQUEST_TIMEOUT * 2)
+        except ck.KafkaException as error:
+            reason: ck.KafkaError = error.args[0]
+            if reason.code() == ck.KafkaError.NON_EMPTY_GROUP:
+                msg = f"group {group_id!r} has members again: stop the sink that uses it, then run again"
+                raise GroupInUse(msg) from error
+            if reason.code() not in (ck.KafkaError.GROUP_ID_NOT_FOUND, ck.KafkaError.INVALID_GROUP_ID):
+                raise self._told(reason) from error
 
     def _ask(self, request: Callable[[], "Future[T]"]) -> T:
         """Send a request, again while the cluster settles, and return the answer or raise floe's error."""

@@ -17,3 +17,7 @@ class BooksDoNotBalance(OffsetsError, Retryable):
 
 class LedgerUnreadable(OffsetsError, Terminal):
     """A table's ledger property is not one that this version of floe wrote."""
+
+
+class ReplayForgotten(OffsetsError, Terminal):
+    """A replay is too old for a table to tell whether it was appended."""

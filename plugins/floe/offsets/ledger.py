@@ -3,18 +3,21 @@
 import json
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
-from floe.offsets.exceptions import LedgerUnreadable
+from floe.offsets.exceptions import LedgerUnreadable, ReplayForgotten
 from floe.offsets.intervals import Intervals
 from floe.offsets.ranges import OffsetRange
 
 FORMAT = 1
 LONGEST_VALUE = 3_500
 """Characters per property value; Hive takes 4,000."""
+
+MOST_REPLAYS = 100
+"""Appending replays that a table remembers."""
 
 
 class LogId(NamedTuple):
@@ -70,7 +73,10 @@ class LiveRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """All holdings of one connector in one branch of one table."""
+    """All holdings of one connector in one branch of one table.
+
+    ``replays``: the last appending replays, each as ``id/number of slices landed``.
+    """
 
     cluster_id: str
     holdings: Mapping[LogId, Holding] = field(default_factory=dict)
@@ -111,6 +117,10 @@ class Ledger:
             return Standing.LANDED
         return Standing.FRESH if fresh else Standing.STALE
 
+    def elsewhere(self, r: OffsetRange, route: str) -> Intervals:
+        """Return the offsets inside ``r`` that are held under another route hash."""
+        return self.other_routes(r, route) & Intervals(((r.start, r.end),))
+
     def topic_ids(self, topic: str) -> frozenset[str]:
         """Return the ids of the incarnations of a topic that the table holds offsets of."""
         return frozenset(log_id.topic_id for log_id in self.holdings if log_id.topic == topic)
@@ -123,9 +133,79 @@ class Ledger:
             holdings[log_id] = _grown(holdings.get(log_id, Holding()), live, route)
         return replace(self, holdings=holdings)
 
+    def with_replayed(self, ranges: Iterable[tuple[OffsetRange, str]]) -> "Ledger":
+        """Return the ledger after a replay of the ranges, each with its route hash. A replay is no live end."""
+        holdings = dict(self.holdings)
+        for r, route in ranges:
+            holding = holdings.get(LogId.of(r), Holding())
+            held = holding.held.get(route, Intervals()) | Intervals.of([(r.start, r.end)])
+            holdings[LogId.of(r)] = replace(holding, held={**holding.held, route: held})
+        return replace(self, holdings=holdings)
+
+    def next_of_replay(self, replay_id: str) -> int:
+        """Return the index of the first slice of a replay that the table does not have; 0 for an unknown replay.
+
+        Raises ReplayForgotten when so many newer ones are known that this one may have been dropped from the list.
+        """
+        slices = dict(entry.rsplit("/", 1) for entry in self.replays)
+        if replay_id not in slices and len(slices) >= MOST_REPLAYS and replay_id < min(slices):
+            msg = (
+                f"replay {replay_id} is older than the last {MOST_REPLAYS} replays that the table remembers: it cannot be "
+                "told whether it was appended. Trigger a new replay if it was not"
+            )
+            raise ReplayForgotten(msg)
+        return int(slices.get(replay_id, 0))
+
+    def with_replay(self, replay_id: str, index: int) -> "Ledger":
+        """Return the ledger with a replay's slices up to ``index`` on record; ids rise with time."""
+        slices = dict(entry.rsplit("/", 1) for entry in self.replays) | {replay_id: str(index + 1)}
+        newest = sorted(slices.items())[-MOST_REPLAYS:]
+        return replace(self, replays=tuple(f"{known}/{after}" for known, after in newest))
+
+    def without(self, lost: Mapping[LogId, Intervals]) -> "Ledger":
+        """Return the ledger with offsets taken out; where some were, the live end is gone too."""
+        holdings = dict(self.holdings)
+        for log_id, gone in lost.items():
+            holding = holdings.get(log_id)
+            if holding is None or not any(gone & held for held in holding.held.values()):
+                continue
+            left = {route: rest for route, held in holding.held.items() if (rest := held - gone)}
+            holdings[log_id] = replace(holding, held=left, live_end=None)
+        return replace(self, holdings=holdings)
+
+    def rerouted(self, routes: Mapping[str, str]) -> "Ledger":
+        """Return the ledger with route hashes renamed: what a branch inherits, it holds under its own."""
+        holdings = {
+            log_id: replace(holding, held={routes.get(route, route): held for route, held in holding.held.items()})
+            for log_id, holding in self.holdings.items()
+        }
+        return replace(self, holdings=holdings)
+
+    def holding(self, holdings: Mapping[LogId, Holding]) -> "Ledger":
+        """Return the ledger with these holdings in the place of its own."""
+        return replace(self, holdings=holdings)
+
+    def of_cluster(self, cluster_id: str) -> "Ledger":
+        """Return the same ledger for a cluster that was adopted in the place of the old one."""
+        return replace(self, cluster_id=cluster_id)
+
     def anchored(self, anchor: Anchor) -> "Ledger":
         """Return the same ledger, carried by another snapshot."""
         return replace(self, anchor=anchor)
+
+    def seeded(self, positions: Mapping[LogId, tuple[int, str]], written: Collection[LogId], route: str) -> "Ledger":
+        """Return the ledger after another sink wrote the partitions ``written`` up to their positions.
+
+        Theirs is, under ``route``, what lies between what this ledger speaks of and the position. The copies of the
+        positions (offset, metadata) are kept for all partitions, for recovery.
+        """
+        holdings = dict(self.holdings)
+        for log_id, position in positions.items():
+            holding = replace(holdings.get(log_id, Holding()), position=position)
+            if log_id in written:
+                holding = _seeded(holding, position[0], route)
+            holdings[log_id] = holding
+        return replace(self, holdings=holdings)
 
 
 def _grown(holding: Holding, live: LiveRange, route: str) -> Holding:
@@ -141,6 +221,16 @@ def _grown(holding: Holding, live: LiveRange, route: str) -> Holding:
         start = min(start, live_end)
     grown = dict(holding.held) | {route: held | Intervals(((start, r.end),))}
     return Holding(grown, max(r.end, live_end or 0), live.position)
+
+
+def _seeded(holding: Holding, end: int, route: str) -> Holding:
+    """Give to ``route`` what lies below ``end`` and above all that the holding speaks of: its live end, or its last offset."""
+    spoken = [stop for spans in holding.held.values() for _, stop in spans]
+    start = holding.live_end if holding.live_end is not None else max(spoken, default=0)
+    others = Intervals.of(span for other, spans in holding.held.items() if other != route for span in spans)
+    seed = holding.held.get(route, Intervals()) | (Intervals.of([(start, end)]) - others)
+    held = {name: spans for name, spans in ({**holding.held, route: seed}).items() if spans}
+    return replace(holding, held=held, live_end=max(end, start))
 
 
 def property_name(group_id: str, branch: str) -> str:

@@ -2,15 +2,15 @@
 
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from floe.offsets.ledger import LiveRange
-from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.position import Debt, Position
 from floe.offsets.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
 
-FORMAT = 1
+FORMAT = 2
 _COMMIT_IDS = uuid.UUID("6f1d3c1e-7a55-5b1c-9f6e-0f10e0f10e0f")
 
 
@@ -18,20 +18,47 @@ class SliceKind(StrEnum):
     """Why a slice is read; it decides how its tables' ledgers take it."""
 
     LIVE = "live"
+    """What is new, for all tables that do not owe the partition."""
+    CATCH_UP = "catch-up"
+    """What one table owes."""
+    SKIP = "skip"
+    """A replay: what the ledger does not hold."""
+    APPEND = "append"
+    """A replay: all of it, once more."""
+
+    @property
+    def is_replay(self) -> bool:
+        return self in (SliceKind.SKIP, SliceKind.APPEND)
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What one Spark job reads: whole ranges, each partition at most once."""
+    """What one Spark job reads for some tables: whole ranges, each partition at most once."""
 
     index: int
     kind: SliceKind
     ranges: tuple[OffsetRange, ...]
+    tables: tuple[str, ...]
 
     @property
     def records(self) -> int:
         """Upper bound of the records in it, in offsets."""
         return sum(len(r) for r in self.ranges)
+
+    @property
+    def table(self) -> str:
+        """The one table of a catch-up slice."""
+        (table,) = self.tables
+        return table
+
+
+class SliceEnd(NamedTuple):
+    """How a slice ended: the tables that owe its ranges from now on, and whether a snapshot tells of it."""
+
+    slice: Slice
+    owing: Mapping[str, Mapping[str, str]]
+    """Per table the route hash per topic."""
+    has_snapshot: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +67,9 @@ class Plan:
 
     ``config``: the connector's effective keys, secrets by reference. ``control_ends``: the control topic's last
     stable offsets when the plan was made, per partition; announcements count from there on. ``positions``: every
-    partition's position as the plan sent it; slices start there.
+    partition's position as the plan sent it; slices start there. ``replaced``: positions as they were found, where the
+    plan goes back or drops a debt, as somebody decided. ``decisions``: those decisions, for the record. A replay has no
+    positions and moves none.
     """
 
     plan_id: str
@@ -52,25 +81,37 @@ class Plan:
     control_ends: Mapping[int, int]
     positions: tuple[Position, ...]
     slices: tuple[Slice, ...]
+    replaced: tuple[Position, ...] = ()
+    decisions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def commit_id(self) -> uuid.UUID:
         """The commit id that all events of this plan carry: UUIDv5 of group and plan id."""
         return uuid.uuid5(_COMMIT_IDS, f"{self.group_id}/{self.plan_id}")
 
+    @property
+    def is_replay(self) -> bool:
+        return any(s.kind.is_replay for s in self.slices)
+
     def slice_id(self, piece: Slice) -> str:
         """Name one slice of this plan, as the ``floe-slice`` header does."""
         return f"{self.plan_id}/{piece.index}"
 
+    def slice_of(self, slice_id: str) -> Slice:
+        """Return the slice of that name."""
+        return next(piece for piece in self.slices if self.slice_id(piece) == slice_id)
+
+    def taken(self, piece: Slice, table: str) -> tuple[OffsetRange, ...]:
+        """Return the ranges of a slice whose rows a table gets: in a live slice none of a partition that it owes."""
+        if piece.kind is not SliceKind.LIVE:
+            return piece.ranges
+        owed = {p.tp for p in self.positions if table in p.debts}
+        return tuple(r for r in piece.ranges if r.tp not in owed)
+
     def live_ranges(self, ranges: Iterable[OffsetRange]) -> list[LiveRange]:
-        """Put to each range of a live slice what a ledger must know of the position that it started from."""
+        """Put to each range what a ledger must know of the position that the plan started from."""
         positions = {p.tp: p for p in self.positions}
         return [_live(r, positions[r.tp]) for r in ranges]
-
-    def positions_after(self, slices: tuple[Slice, ...]) -> tuple[Position, ...]:
-        """Return all positions, those of the given slices moved to the ends of their ranges."""
-        ends = {r.tp: r.end for piece in slices for r in piece.ranges}
-        return tuple(Position(p.tp, ends.get(p.tp, p.offset), p.metadata) for p in self.positions)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -85,7 +126,9 @@ class Plan:
                 "ends": [[p, end] for p, end in sorted(self.control_ends.items())],
             },
             "positions": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.positions],
-            "slices": [[s.index, s.kind.value, ranges_to_json(s.ranges)] for s in self.slices],
+            "slices": [[s.index, s.kind.value, ranges_to_json(s.ranges), list(s.tables)] for s in self.slices],
+            "replaced": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.replaced],
+            "decisions": dict(self.decisions),
         }
 
     @classmethod
@@ -102,14 +145,41 @@ class Plan:
             config=fields["config"],
             control_topic=fields["control"]["topic"],
             control_ends={int(p): int(end) for p, end in fields["control"]["ends"]},
-            positions=tuple(Position(TopicPartition(t, int(p)), int(o), m) for t, p, o, m in fields["positions"]),
-            slices=tuple(Slice(int(i), SliceKind(k), ranges_from_json(r)) for i, k, r in fields["slices"]),
+            positions=_positions(fields["positions"]),
+            slices=tuple(Slice(int(i), SliceKind(k), ranges_from_json(r), tuple(t)) for i, k, r, t in fields["slices"]),
+            replaced=_positions(fields["replaced"]),
+            decisions=fields["decisions"],
         )
 
 
+def _positions(rows: Iterable[Any]) -> tuple[Position, ...]:
+    return tuple(Position(TopicPartition(t, int(p)), int(o), m) for t, p, o, m in rows)
+
+
 def _live(r: OffsetRange, position: Position) -> LiveRange:
-    metadata = PositionMetadata.decode(position.metadata)
-    if metadata is None:
-        msg = f"the plan's position of {r.tp} has no metadata of floe's: {position.metadata!r}"
-        raise ValueError(msg)
-    return LiveRange(r, metadata.since, (position.offset, position.metadata))
+    return LiveRange(r, position.facts.since, (position.offset, position.metadata))
+
+
+def positions_after(positions: Iterable[Position], ends: Iterable[SliceEnd]) -> tuple[Position, ...]:
+    """Return the positions, moved over the slices that ended, with the debts that are left and new ones."""
+    by_partition: dict[TopicPartition, list[tuple[OffsetRange, SliceEnd]]] = {}
+    for end in ends:
+        for r in end.slice.ranges:
+            by_partition.setdefault(r.tp, []).append((r, end))
+    return tuple(_moved(p, by_partition[p.tp]) if p.tp in by_partition else p for p in positions)
+
+
+def _moved(position: Position, ends: Iterable[tuple[OffsetRange, SliceEnd]]) -> Position:
+    facts, offset = position.facts, position.offset
+    debts, lost = dict(facts.debts), facts.lost
+    for r, end in ends:
+        if end.slice.kind is SliceKind.LIVE:
+            offset = max(offset, r.end)
+            lost = None if end.has_snapshot else lost
+            for table, routes in end.owing.items():
+                debts.setdefault(table, Debt(r.start, routes[r.topic]))
+        elif end.slice.kind is SliceKind.CATCH_UP and end.slice.table not in end.owing:
+            debt = debts[end.slice.table]
+            debts[end.slice.table] = debt._replace(start=max(debt.start, r.end))
+    left = {table: debt for table, debt in debts.items() if debt.start < offset}
+    return Position(position.tp, offset, replace(facts, lost=lost, debts=left).encode())

@@ -1,11 +1,24 @@
 """Positions: the committed offsets of a connector's group, and what their metadata strings carry."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from floe.offsets.exceptions import PlanRefused
 from floe.offsets.ranges import TopicPartition
 
 FORMAT = 1
+LONGEST_METADATA = 4_096
+"""Bytes; the brokers' default ``offset.metadata.max.bytes``."""
+
+
+class Debt(NamedTuple):
+    """What a table owes of a partition: all offsets from ``start`` on, under ``route``."""
+
+    start: int
+    route: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,24 +27,34 @@ class PositionMetadata:
 
     ``routing``: hash of the connector's routing of this topic. ``since``: the offset from which that routing has
     been unchanged. ``topic_id`` and ``cluster_id``: the incarnation of the topic and the cluster that the offset
-    belongs to.
+    belongs to. ``lost``: a span that was accepted as lost and that no snapshot tells of yet. ``debts``: by table.
     """
 
     routing: str
     since: int
     topic_id: str
     cluster_id: str
+    lost: tuple[int, int] | None = None
+    debts: Mapping[str, Debt] = field(default_factory=lambda: MappingProxyType({}))
 
     def encode(self) -> str:
-        """Write as compact JSON, well below Kafka's 4,096 bytes (``offset.metadata.max.bytes``)."""
-        fields = {
+        """Write as compact JSON; without debts well below Kafka's limit, with many of them perhaps not."""
+        fields: dict[str, Any] = {
             "floe": FORMAT,
             "routing": self.routing,
             "since": self.since,
             "topic": self.topic_id,
             "cluster": self.cluster_id,
         }
+        if self.lost is not None:
+            fields["lost"] = list(self.lost)
+        if self.debts:
+            fields["debts"] = {table: list(debt) for table, debt in sorted(self.debts.items())}
         return json.dumps(fields, separators=(",", ":"))
+
+    def owing(self, debts: Mapping[str, Debt]) -> "PositionMetadata":
+        """Return the same with other debts."""
+        return replace(self, debts=debts)
 
     @classmethod
     def decode(cls, text: str) -> "PositionMetadata | None":
@@ -43,8 +66,17 @@ class PositionMetadata:
         if not isinstance(fields, dict) or fields.get("floe") != FORMAT:
             return None
         try:
-            return cls(str(fields["routing"]), int(fields["since"]), str(fields["topic"]), str(fields["cluster"]))
-        except (KeyError, TypeError, ValueError, OverflowError):
+            lost = fields.get("lost")
+            debts = {str(t): Debt(int(start), str(route)) for t, (start, route) in fields.get("debts", {}).items()}
+            return cls(
+                routing=str(fields["routing"]),
+                since=int(fields["since"]),
+                topic_id=str(fields["topic"]),
+                cluster_id=str(fields["cluster"]),
+                lost=None if lost is None else (int(lost[0]), int(lost[1])),
+                debts=debts,
+            )
+        except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
             return None
 
 
@@ -55,3 +87,20 @@ class Position:
     tp: TopicPartition
     offset: int
     metadata: str
+
+    @property
+    def facts(self) -> PositionMetadata:
+        """The metadata, read. Raises PlanRefused when it is not floe's."""
+        found = PositionMetadata.decode(self.metadata)
+        if found is None:
+            msg = f"the position {self.offset} of {self.tp} has no metadata of floe's: {self.metadata[:80]!r}"
+            raise PlanRefused(msg)
+        return found
+
+    @property
+    def debts(self) -> Mapping[str, Debt]:
+        """The debts of this partition by table; none when somebody else wrote the position."""
+        if '"debts"' not in self.metadata:
+            return {}
+        found = PositionMetadata.decode(self.metadata)
+        return found.debts if found is not None else {}

@@ -30,17 +30,19 @@ class PlanOperator(BaseOperator):
         """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
         from floe.commit.planning import draft_plan, open_plan
         from floe.kafka.settings import KafkaSettings
+        from floe.offsets.decisions import Decisions
 
         params = context["params"]
         connector = run.with_params(self._connector, params)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
+        decisions, most = Decisions.of(params), params.get("max_records")
         if params.get("dry_run"):
-            self._show(draft_plan(connector, settings, params.get("max_records"), dry_run=True))
+            self._show(draft_plan(connector, settings, most, dry_run=True, decisions=decisions))
             self.log.info("dry run: nothing was written, no position was moved")
             raise _rest_skipped()
         plan, connector = self._frozen(context, connector)
         if plan is None:
-            plan = draft_plan(connector, settings, params.get("max_records"))
+            plan = draft_plan(connector, settings, most, decisions=decisions)
             self._freeze(context, plan)
         self._show(plan)
         work_left = open_plan(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
@@ -76,7 +78,9 @@ class PlanOperator(BaseOperator):
             for position in plan.positions:
                 self.log.info("  %s: nothing new above %s", position.tp, position.offset)
         for piece in plan.slices:
-            self.log.info("slice %s: %s offsets", piece.index, piece.records)
+            self.log.info(
+                "slice %s (%s): %s offsets for %s", piece.index, piece.kind, piece.records, ", ".join(piece.tables)
+            )
             for r in piece.ranges:
                 self.log.info("  %s: %s offsets", r, len(r))
 

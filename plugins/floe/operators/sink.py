@@ -57,6 +57,40 @@ def params() -> dict[str, Param]:
             title="Dry run",
             description="Plan and print only: nothing is read, written or moved.",
         ),
+        "recover": Param(
+            False,
+            type="boolean",
+            title="Recover positions",
+            description="Positions that were lost, or that somebody else wrote, are put back from what the tables hold.",
+        ),
+        "accept_loss": Param(
+            False,
+            type="boolean",
+            title="Accept lost offsets",
+            description="Step over offsets that retention removed before they were read; the books name them.",
+        ),
+        "adopt": Param(
+            [],
+            type="array",
+            items={"type": "string"},
+            title="Adopt topics",
+            description="Topics that were re-created, or whose log lost its end, or * for all after a change of the "
+            "cluster: their new log is read as a new generation.",
+        ),
+        "forgive": Param(
+            [],
+            type="array",
+            items={"type": "string"},
+            title="Forgive tables",
+            description="Tables whose debts are given up: the rows that they owe stay away, and they take new ones again.",
+        ),
+        "rolled_back": Param(
+            {},
+            type="object",
+            additionalProperties={"enum": ["replay", "accept"]},
+            title="Tables that were rolled back",
+            description='{"db.table": "replay"} has the lost rows read again, {"db.table": "accept"} leaves them out.',
+        ),
         "config": Param(
             {},
             type="object",

@@ -45,23 +45,26 @@ class WriteFilesOperator(SparkSubmitOperator):
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Run the job and return what it announced, as read back from the control topic."""
         from floe.commit.committer import Committer
-        from floe.commit.progress import Progress
         from floe.kafka.settings import KafkaSettings
 
         plan, connector = run.pull_plan(context, self._connector)
         extra = run.kafka_extra(connector)
         committer = Committer(plan, connector, KafkaSettings.of(connector, extra))
-        if committer.standing() is Progress.DONE:
+        still_open = {plan.slice_id(piece) for piece in committer.open_slices()}
+        if not still_open:
             self.log.info("plan %s is committed already: no Spark job is started", plan.plan_id)
             return _summary({})
         found = committer.announcements([])
-        if len(found) == len(plan.slices):
+        if still_open <= found.keys():
             self.log.info("all of plan %s was announced by an earlier try, which counts: no Spark job", plan.plan_id)
             return _summary(found)
+        if found:
+            self.log.info("%s of %s slices were announced by an earlier try", len(found), len(plan.slices))
+        done = frozenset(plan.slice_id(piece) for piece in plan.slices) - still_open | found.keys()
         job = library.write_job()
         self._conn_id = connector.spark_conn_id
         spark = run.connection(self._conn_id, "floe.spark.conn-id")
-        order = job.Order(plan, connector, extra)
+        order = job.Order(plan, connector, extra, done)
         if spark.conn_type == "spark":
             self._submit(context, spark, order, job.Outcome)
         elif spark.conn_type == "spark_connect":
@@ -72,7 +75,7 @@ class WriteFilesOperator(SparkSubmitOperator):
                 "(spark-submit) or 'spark_connect'"
             )
             raise ConnectionUnsuitable(msg)
-        return _summary(committer.announcements([plan.slice_id(piece) for piece in plan.slices]))
+        return _summary(committer.announcements(still_open))
 
     # -- spark-submit -------------------------------------------------------------------------------------------------
 

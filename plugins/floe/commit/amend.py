@@ -1,0 +1,54 @@
+"""Amending a ledger without rows: an empty snapshot that carries what somebody decided."""
+
+import logging
+from collections.abc import Callable, Mapping
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
+from floe.catalogs.catalog import Tables
+from floe.catalogs.exceptions import CatalogUnreachable
+from floe.commit.append import append
+from floe.commit.exceptions import TableRefused
+from floe.commit.patience import attempts
+from floe.commit.table import sent
+from floe.config import Connector
+from floe.crash import CrashPoint, reach
+from floe.offsets.ledger import Ledger, property_name
+from floe.offsets.routing import MAIN_BRANCH
+
+log = logging.getLogger(__name__)
+
+Change = Callable[[Table], Ledger | None]
+
+
+def amend(tables: Tables, connector: Connector, name: str, change: Change, summary: Mapping[str, str]) -> int | None:
+    """Commit the ledger that ``change`` makes of a table, in an empty snapshot, and return the snapshot's id.
+
+    ``change`` sees the table as it is at each attempt, and returns None when nothing is left to do: that makes repeats
+    harmless, and tells a commit that landed without an answer. Returns None when nothing was done. Raises what
+    ``change`` raises, TableRefused for a table that is gone, TableNotCommitted at the end of the patience.
+    """
+    branch = connector.commit_branch or MAIN_BRANCH
+    for reason in attempts(f"table {name!r}", connector.commit_timeout_ms / 1000):
+        try:
+            table = tables.load(name)
+            if table is None:
+                msg = f"table {name!r} does not exist any more: nothing is left to decide about it"
+                raise TableRefused(msg)
+            ledger = change(table)
+            if ledger is None:
+                return None
+            reach(CrashPoint.AMEND_TABLE)
+            ledger_name = property_name(connector.group_id, branch)
+            with sent(name):
+                snapshot_id = append(table, branch, (), summary, ledger_name, ledger)
+            reach(CrashPoint.AMEND_TABLE_LANDED)
+        except CommitFailedException as error:
+            reason.append(f"somebody else committed first ({error})")
+        except CatalogUnreachable as error:
+            reason.append(str(error))
+        else:
+            log.info("table %s: %s, snapshot %s", name, summary.get("floe.kind"), snapshot_id)
+            return snapshot_id
+    raise AssertionError  # attempts raises at its end

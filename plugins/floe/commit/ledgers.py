@@ -1,0 +1,96 @@
+"""The ledgers of a connector's tables, read when a plan cannot go on from the positions alone."""
+
+from collections.abc import Collection
+from functools import cached_property
+from typing import NamedTuple
+
+from pyiceberg.table import Table
+
+from floe.catalogs.catalog import Tables
+from floe.config import Connector
+from floe.offsets.ledger import Ledger, LogId, property_name, read_properties
+from floe.offsets.logs import PartitionLog
+from floe.offsets.position import Debt, Position
+from floe.offsets.routing import MAIN_BRANCH, route_hash
+
+
+class Known(NamedTuple):
+    """A table that exists, and the connector's ledger in it, unchecked."""
+
+    table: Table
+    ledger: Ledger | None
+
+
+class Ledgers:
+    """All ledgers of one connector on its branch; the catalog is opened when one is first asked for."""
+
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
+        self.branch = connector.commit_branch or MAIN_BRANCH
+
+    @cached_property
+    def tables(self) -> Tables:
+        return Tables.of(self._connector)
+
+    @cached_property
+    def known(self) -> dict[str, Known]:
+        """The tables that exist, by name."""
+        name = property_name(self._connector.group_id, self.branch)
+        loaded = {table: self.tables.load(table) for table in self._connector.tables}
+        return {
+            table: Known(found, read_properties(name, found.metadata.properties))
+            for table, found in loaded.items()
+            if found is not None
+        }
+
+    def held_ids(self, topic: str, *, group_is_known: bool) -> frozenset[str] | None:
+        """Return the ids of a topic's incarnations in the ledgers, None for a new topic.
+
+        A topic that the ledgers do not name was added to the connector, if the group has positions of other topics; if
+        it has none at all they were lost, and nobody knows what of that topic was read.
+        """
+        ledgers = [known.ledger for known in self.known.values()]
+        ids = frozenset(topic_id for ledger in ledgers if ledger for topic_id in ledger.topic_ids(topic))
+        return ids if ids or (any(ledgers) and not group_is_known) else None
+
+    def newest_position(self, log: PartitionLog) -> Position | None:
+        """Return the position that the ledgers tell of a partition's present log; None when they do not know it.
+
+        It is the highest copy of a position that a plan started from, with the debts of all such copies, moved up over
+        what every table holds from there on. Reading from too low costs a re-read, never a row.
+        """
+        log_id = LogId(log.tp.topic, log.topic_id, log.tp.partition)
+        copies = [
+            Position(log.tp, *holding.position)
+            for known in self.known.values()
+            if known.ledger is not None
+            and (holding := known.ledger.holdings.get(log_id)) is not None
+            and holding.position is not None
+        ]
+        if not copies:
+            return None
+        highest = max(copy.offset for copy in copies)
+        newest = [copy for copy in copies if copy.offset == highest]
+        debts: dict[str, Debt] = {}
+        for copy in newest:
+            for table, debt in copy.debts.items():
+                debts[table] = min(debt, debts.get(table, debt))
+        offset = self._held_up_to(log_id, highest, debts.keys())
+        return Position(log.tp, offset, newest[0].facts.owing(debts).encode())
+
+    def _held_up_to(self, log_id: LogId, offset: int, owing: Collection[str]) -> int:
+        """Return the offset up to which every table that owes nothing holds all from ``offset`` on."""
+        ends = []
+        for table in self._connector.tables:
+            if table in owing:
+                continue
+            known = self.known.get(table)
+            holding = known.ledger.holdings.get(log_id) if known is not None and known.ledger is not None else None
+            route = route_hash(log_id.topic, self._connector.commit_branch)
+            held = holding.held.get(route) if holding is not None else None
+            ends.append(next((end for start, end in held or () if start <= offset <= end), offset))
+        return min(ends, default=offset)
+
+    def of(self, table: str) -> Known | None:
+        """Return one table with its ledger; None when it does not exist."""
+        return self.known.get(table)

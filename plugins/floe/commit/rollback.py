@@ -1,0 +1,108 @@
+"""Rollbacks: which offsets a table lost when its owner set its branch back to an older snapshot."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from pyiceberg.io import FileIO
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
+
+from floe.commit.ancestry import GROUP, NET, branch_history, changed_history, snapshot_property
+from floe.commit.exceptions import TableRefused
+from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import Anchor, Ledger, LogId, property_name, read_properties
+from floe.offsets.ranges import ranges_from_json
+
+Lost = Mapping[LogId, Intervals]
+
+
+def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
+    """Return the offsets that a ledger claims and that are gone from the branch; None when nothing was rolled back.
+
+    They come from the summaries of the snapshots that were left behind; where those have expired, from the ledger as
+    it stood when the branch's head was made, in an older metadata file. Raises TableRefused when neither tells.
+    """
+    metadata = table.metadata
+    if changed_history(".".join(table.name()), metadata, branch, group_id, ledger) is None:
+        return None
+    if branch not in metadata.refs:
+        msg = (
+            f"branch {branch!r} of table {'.'.join(table.name())!r} was dropped, it cannot be rolled back: create it again "
+            f"at snapshot {ledger.anchor.snapshot_id if ledger.anchor else None}"
+        )
+        raise TableRefused(msg)
+    kept = {s.snapshot_id for s in branch_history(metadata, branch)}
+    lost = _from_summaries(metadata, kept, group_id, ledger.anchor)
+    if lost is None:
+        lost = _from_older_metadata(table.io, metadata, branch, group_id, ledger)
+    if lost is None:
+        msg = (
+            f"table {'.'.join(table.name())!r} was rolled back, and which offsets it lost cannot be told any more: the "
+            "snapshots left behind and the metadata files of their time have expired. Set the branch forward again, or "
+            'trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing.'
+        )
+        raise TableRefused(msg)
+    return lost
+
+
+def _from_summaries(metadata: TableMetadata, kept: set[int], group_id: str, anchor: Anchor | None) -> Lost | None:
+    """Add up the nets of the snapshots between the anchor and the history that is left; None when one is gone."""
+    by_id = {s.snapshot_id: s for s in metadata.snapshots}
+    spans: dict[LogId, list[tuple[int, int]]] = {}
+    at = anchor.snapshot_id if anchor is not None else None
+    while at is not None and at not in kept:
+        snapshot = by_id.get(at)
+        if snapshot is None:
+            return None
+        if snapshot_property(snapshot, GROUP) == group_id:
+            net = _net(snapshot)
+            if net is None:
+                return None
+            for log_id, span in net:
+                spans.setdefault(log_id, []).append(span)
+        at = snapshot.parent_snapshot_id
+    return {log_id: Intervals.of(s) for log_id, s in spans.items()}
+
+
+def _net(snapshot: Snapshot) -> list[tuple[LogId, tuple[int, int]]] | None:
+    """Read the net out of a summary; None when only a digest of it is there."""
+    fields = json.loads(snapshot_property(snapshot, NET) or "{}")
+    if "sha256" in fields:
+        return None
+    return [(LogId.of(r), (r.start, r.end)) for r in ranges_from_json(fields)]
+
+
+def _from_older_metadata(
+    io: FileIO, metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger
+) -> Lost | None:
+    """Compare the ledger with the one of the time when the newest snapshot that is left was the branch's head."""
+    kept = [s.snapshot_id for s in branch_history(metadata, branch)]
+    for older in _older(io, metadata):
+        ref = older.refs.get(branch)
+        if ref is None or ref.snapshot_id not in kept:
+            continue
+        then = read_properties(property_name(group_id, branch), older.properties)
+        if then is not None and then.anchor != ledger.anchor:
+            return _difference(ledger, then)
+    return None
+
+
+def _older(io: FileIO, metadata: TableMetadata) -> Iterator[TableMetadata]:
+    for entry in reversed(metadata.metadata_log):
+        try:
+            yield FromInputFile.table_metadata(io.new_input(entry.metadata_file))
+        except FileNotFoundError:
+            return
+
+
+def _difference(now: Ledger, then: Ledger) -> Lost:
+    lost = {}
+    for log_id, holding in now.holdings.items():
+        before = then.holdings.get(log_id)
+        held = Intervals.of(span for spans in holding.held.values() for span in spans)
+        kept = Intervals.of(span for spans in (before.held.values() if before else ()) for span in spans)
+        if held - kept:
+            lost[log_id] = held - kept
+    return lost

@@ -1,0 +1,120 @@
+"""Cutting a replay: which offsets each table lacks, and the slices that read them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from sys import maxsize
+
+from floe.offsets.exceptions import PlanRefused
+from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import Ledger
+from floe.offsets.ranges import OffsetRange, TopicPartition
+from floe.offsets.replay import Overlap
+
+MOST_SLICES = 1000
+"""Of one replay: each is a Spark job and a snapshot in each table."""
+
+Nets = Mapping[OffsetRange, Intervals]
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a replay means for one table and one range, in offsets.
+
+    ``read``: of the partition, for all tables. ``held``: in the table already, and left out. ``write``: the rest, records
+    or not.
+    """
+
+    table: str
+    range: OffsetRange
+    read: int
+    held: int
+    write: int
+
+
+def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], route: str, overlap: Overlap) -> Nets:
+    """Return the offsets of each range that a replay writes to one table; a table without ledger gets all.
+
+    Raises PlanRefused when it is to skip offsets that are held under another route hash: which of their rows the table
+    has, nobody can tell.
+    """
+    whole = {r: Intervals.of([(r.start, r.end)]) for r in ranges}
+    if ledger is None or overlap is Overlap.APPEND:
+        return whole
+    for r in ranges:
+        elsewhere = ledger.elsewhere(r, route)
+        if elsewhere:
+            msg = (
+                f"table {table!r} holds the offsets {_listed(elsewhere)} of {r.tp} as they were routed before the connector "
+                "was changed, and cannot tell which of the rows it has: restrict `ranges` to the others, or set overlap to "
+                "append, which adds all rows of the range again"
+            )
+            raise PlanRefused(msg)
+    return {r: ledger.net(r, route) for r in ranges}
+
+
+def cut(ranges: Sequence[OffsetRange], nets: Sequence[Nets], limit: int | None) -> tuple[tuple[OffsetRange, ...], ...]:
+    """Return the pieces of each slice: at most ``limit`` offsets, a partition at most once, in order of offset.
+
+    ``nets``: one per table; what no table lacks is not read, unless it lies between what a slice reads. Raises
+    PlanRefused above MOST_SLICES.
+    """
+    slices = _Slices(maxsize if limit is None else limit)
+    for r in ranges:
+        for start, end in reduce(or_, (net[r] for net in nets), Intervals()):
+            slices.take(r, start, end)
+    return slices.close()
+
+
+class _Slices:
+    """Slices under construction; the last one has ``room`` for more offsets."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = self._room = limit
+        self._done: list[tuple[OffsetRange, ...]] = []
+        self._open: dict[TopicPartition, OffsetRange] = {}
+
+    def take(self, r: OffsetRange, start: int, end: int) -> None:
+        while start < end:
+            begun = self._open.get(r.tp)
+            first = begun.start if begun else start
+            gap = start - begun.end if begun else 0
+            if gap >= self._room:
+                self.close()
+                continue
+            until = min(end, start + self._room - gap)
+            self._open[r.tp] = OffsetRange(r.topic, r.topic_id, r.partition, first, until)
+            self._room -= gap + until - start
+            start = until
+
+    def close(self) -> tuple[tuple[OffsetRange, ...], ...]:
+        if self._open:
+            self._done.append(tuple(self._open.values()))
+        if len(self._done) > MOST_SLICES:
+            msg = (
+                f"the replay would be cut into more than {MOST_SLICES} slices of {self._limit} records, each a Spark job and "
+                "a snapshot: raise max_records, or replay a smaller range"
+            )
+            raise PlanRefused(msg)
+        self._open, self._room = {}, self._limit
+        return tuple(self._done)
+
+
+def forecast(
+    ranges: Sequence[OffsetRange], slices: Sequence[Sequence[OffsetRange]], nets: Mapping[str, Nets]
+) -> tuple[Forecast, ...]:
+    """Return what each table gets of each range."""
+    read: dict[TopicPartition, int] = {}
+    for piece in (piece for pieces in slices for piece in pieces):
+        read[piece.tp] = read.get(piece.tp, 0) + len(piece)
+    return tuple(
+        Forecast(table, r, read.get(r.tp, 0), len(r) - net[r].offsets, net[r].offsets)
+        for table, net in nets.items()
+        for r in ranges
+    )
+
+
+def _listed(offsets: Intervals, most: int = 5) -> str:
+    spans = [f"[{start}, {end})" for start, end in offsets]
+    return ", ".join(spans[:most]) + (f" and {len(spans) - most} more spans" if len(spans) > most else "")

@@ -1,0 +1,216 @@
+"""The replay DAG of a connector: read again what was read before, into tables that lack it or want it twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG, Param
+from airflow.sdk.exceptions import DownstreamTasksSkipped
+
+from floe.config import Connector
+from floe.config.names import REPLAY_SUFFIX
+from floe.offsets.replay import Overlap
+from floe.operators import run, sink
+from floe.operators.commit import CommitOperator
+from floe.operators.plan import PlanOperator
+from floe.operators.write import WriteFilesOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from floe.commit.replaying import Replay
+
+MOST_AT_ONCE = 4
+"""Replays of one connector; each has its own plan, and the tables' ledgers keep them apart."""
+
+WHAT, HOW = "What is read again", "Where and how it goes"
+"""Sections of the trigger form."""
+
+EXAMPLE = '{"0": [100, 200], "3": [0, null]}'
+
+
+class PlanReplayOperator(PlanOperator):
+    """Plan a replay once per run, from the trigger form; a retry and a cleared run see the same plan."""
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Return the plan as JSON; skip the rest of the run when all of it is held already, or on a dry run."""
+        from floe.commit.replaying import draft_replay, open_replay
+        from floe.kafka.settings import KafkaSettings
+
+        params = context["params"]
+        connector = run.with_params(self._connector, params)
+        settings = KafkaSettings.of(connector, run.kafka_extra(connector))
+        if params.get("dry_run"):
+            forecast = draft_replay(connector, settings, params, dry_run=True)
+            self._tell(forecast)
+            context["ti"].xcom_push(key="return_value", value=forecast.to_json())
+            self.log.info("dry run: nothing was written")
+            raise _rest_skipped()
+        plan, connector = self._frozen(context, connector)
+        if plan is None:
+            replay = draft_replay(connector, settings, params)
+            self._tell(replay)
+            plan = replay.plan
+            self._freeze(context, plan)
+        self._show(plan)
+        if not plan.slices:
+            context["ti"].xcom_push(key="return_value", value=plan.to_json())
+            self.log.info("all of it is held already: there is nothing to write, no Spark job is started")
+            raise _rest_skipped()
+        open_replay(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
+        return plan.to_json()
+
+    def _tell(self, replay: Replay) -> None:
+        """Log what the replay means for each table and partition, in offsets."""
+        rows = [(f.table, str(f.range), str(f.read), str(f.held), str(f.write)) for f in replay.forecasts]
+        head = ("table", "range", "to read", "held already", "to write")
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+        self.log.info("replay (%s) into branch %s, in offsets:", replay.request.overlap.value, replay.branch)
+        for row in [head, *rows]:
+            self.log.info("  %s", "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def _rest_skipped() -> DownstreamTasksSkipped:
+    """Skip the other tasks directly: their trigger rules would let the commit run."""
+    return DownstreamTasksSkipped(tasks=[run.WRITE_TASK, run.COMMIT_TASK])  # type: ignore[no-untyped-call]
+
+
+def replay_dag_id(connector: str) -> str:
+    """Name the replay DAG of a connector; no connector may have such a name itself."""
+    return connector + REPLAY_SUFFIX
+
+
+def params(connector: Connector) -> dict[str, Param]:
+    """Return the parameters of a replay, as the trigger form shows them."""
+    common = sink.params()
+    only: list[Any] = list(connector.topics) if len(connector.topics) == 1 else []
+    return {
+        "topic": Param(
+            *only,
+            type="string",
+            enum=list(connector.topics),
+            title="Topic",
+            section=WHAT,
+        ),
+        "ranges": Param(
+            {},
+            type=["null", "object"],
+            additionalProperties={
+                "type": "array",
+                "items": {"type": ["integer", "null"]},
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            title="Offsets, by partition",
+            description_md=f"`[start, end)` of each partition, e.g. `{EXAMPLE}`; `null` at the start is the first offset "
+            "that the log still has, at the end the last one that was read. Empty: all that was read, of all partitions.",
+            section=WHAT,
+        ),
+        "from_time": Param(
+            None,
+            type=["null", "string"],
+            format="date-time",
+            title="From time",
+            description="Instead of offsets: from the first record at or after this time, by Kafka's timestamps.",
+            section=WHAT,
+        ),
+        "to_time": Param(
+            None,
+            type=["null", "string"],
+            format="date-time",
+            title="To time",
+            description="Up to the first record at or after this time; at most what was read.",
+            section=WHAT,
+        ),
+        "tables": Param(
+            [],
+            type="array",
+            items={"type": "string"},
+            examples=list(connector.tables),
+            title="Tables",
+            description="Of the connector's. Empty: all of them.",
+            section=HOW,
+        ),
+        "branch": Param(
+            None,
+            type=["null", "string"],
+            title="Branch",
+            description=f"Empty: the connector's own, {connector.commit_branch or 'main'}. A new one begins as main is.",
+            section=HOW,
+        ),
+        "overlap": Param(
+            Overlap.SKIP.value,
+            type="string",
+            enum=[o.value for o in Overlap],
+            values_display={"skip": "skip what a table has", "append": "append all of it again"},
+            title="Offsets that a table has already",
+            description="skip: they are left out, row by row. append: their rows are in the table twice afterwards.",
+            section=HOW,
+        ),
+        "max_records": Param(
+            None,
+            type=["null", "integer"],
+            minimum=1,
+            title="Records per slice",
+            description="Offsets of one Spark job, and of one snapshot per table. Empty: the connector's own limit.",
+            section=HOW,
+        ),
+        "dry_run": Param(
+            False,
+            type="boolean",
+            title="Dry run",
+            description="Print what would be read, left out and written, per table and partition. Nothing is written.",
+            section=HOW,
+        ),
+        "config": common["config"],
+    }
+
+
+def replay_dag(connector: Connector) -> DAG:
+    """Build the replay DAG of a connector: plan >> write >> commit, only when somebody triggers it."""
+    defaults: dict[str, Any] = {
+        "owner": "floe",
+        "retries": sink.RETRIES,
+        "retry_delay": sink.RETRY_DELAY,
+        "retry_policy": sink.retry_policy(),
+    }
+    with DAG(
+        dag_id=replay_dag_id(connector.name),
+        description=f"Read {', '.join(connector.topics)} again, into {', '.join(connector.tables)}",
+        schedule=None,
+        start_date=sink.BEGINNING,
+        catchup=False,
+        max_active_runs=MOST_AT_ONCE,
+        is_paused_upon_creation=False,
+        default_args=defaults,
+        params=params(connector),
+        tags=["floe", "replay"],
+        doc_md=_doc(connector),
+    ) as dag:
+        plan = PlanReplayOperator(task_id=run.PLAN_TASK, connector=connector)
+        write = WriteFilesOperator(task_id=run.WRITE_TASK, connector=connector)
+        commit = CommitOperator(
+            task_id=run.COMMIT_TASK,
+            connector=connector,
+            trigger_rule="all_done_min_one_success",
+            retries=sink.COMMIT_RETRIES,
+            retry_exponential_backoff=True,
+        )
+        plan >> write >> commit
+        plan >> commit
+    return dag
+
+
+def _doc(connector: Connector) -> str:
+    return "\n".join(
+        [
+            f"Reads offsets or times of **{', '.join(connector.topics)}** again that `{connector.name}` has read before, "
+            f"into **{', '.join(connector.tables)}**, exactly once. It moves no position: it may run beside "
+            f"`{connector.name}` and beside other replays.",
+            "",
+            "* `skip` fills what a table lacks: triggering it twice adds nothing.",
+            "* `append` adds all rows of the range once more; triggering it twice adds them twice.",
+            "* Clearing a run and running it again is always safe: it keeps its plan and its identity.",
+            "* `dry_run` tells first what would be written.",
+        ]
+    )

@@ -1,0 +1,171 @@
+"""An HTTP proxy in front of a REST catalog: what it does to the next commits is told beforehand."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+from stack.settings import LOOPBACK
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to one commit.
+
+    ``sends``: how often it is sent to the catalog. ``status``: what the client is told instead of the catalog's
+    answer. ``is_dropped``: the connection ends without an answer. ``delay``: seconds before the answer.
+    """
+
+    name: str
+    sends: int = 1
+    status: int | None = None
+    is_dropped: bool = False
+    delay: float = 0
+
+
+def answer_lost() -> Fault:
+    """The catalog carries it out, nobody hears of it."""
+    return Fault("commit answer lost", is_dropped=True)
+
+
+def answer_rewritten(status: int) -> Fault:
+    """The catalog carries it out, the client is told of an error."""
+    return Fault(f"commit answered {status}, applied", status=status)
+
+
+def refused(status: int) -> Fault:
+    """The catalog never sees it, the client is told of an error."""
+    return Fault(f"commit answered {status}, not applied", sends=0, status=status)
+
+
+def reset() -> Fault:
+    """The catalog never sees it, the connection is reset."""
+    return Fault("commit reset, not applied", sends=0, is_dropped=True)
+
+
+def sent_twice() -> Fault:
+    """The catalog gets it twice, the client hears the second answer."""
+    return Fault("commit sent twice", sends=2)
+
+
+def delayed(seconds: float) -> Fault:
+    """The answer takes long."""
+    return Fault("commit answered late", delay=seconds)
+
+
+class CatalogProxy:
+    """Forwards to ``uri``; commits meet the faults that were put in line for them, one each."""
+
+    def __init__(self, uri: str) -> None:
+        self.statuses: list[int] = []
+        """What the catalog itself answered to commits."""
+        self.faults: Counter[str] = Counter()
+        self.before: Callable[[], None] | None = None
+        """Called before a commit is forwarded."""
+        self._target = urlsplit(uri)
+        self._line: list[Fault] = []
+        self._lock = threading.Lock()
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                proxy.handle(self)
+
+            do_POST = do_HEAD = do_DELETE = do_GET
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, name="catalog proxy", daemon=True)
+        self._thread.start()
+
+    @property
+    def uri(self) -> str:
+        return f"http://{LOOPBACK}:{self._server.server_address[1]}"
+
+    def put(self, *faults: Fault) -> None:
+        """Put faults in line for the next commits."""
+        with self._lock:
+            self._line += faults
+
+    def close(self) -> None:
+        """End the proxy."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+    def handle(self, handler: BaseHTTPRequestHandler) -> None:
+        """Carry out one request."""
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        is_commit = handler.command == "POST" and "/tables/" in handler.path and b'"add-snapshot"' in body
+        fault = self._next() if is_commit else None
+        if is_commit and self.before is not None:
+            self.before()
+        status, headers, answer = 0, [], b""
+        for _ in range(fault.sends if fault else 1):
+            status, headers, answer = self._forward(handler, body)
+            if is_commit:
+                self.statuses.append(status)
+        if fault is not None:
+            time.sleep(fault.delay)
+            if fault.is_dropped:
+                _drop(handler)
+                return
+            if fault.status is not None:
+                told = {"error": {"message": "as told by the proxy", "type": "Proxy", "code": fault.status}}
+                status, headers, answer = fault.status, [("Content-Type", "application/json")], json.dumps(told).encode()
+        _answer(handler, status, headers, answer)
+
+    def _next(self) -> Fault | None:
+        with self._lock:
+            if not self._line:
+                return None
+            fault = self._line.pop(0)
+        self.faults[fault.name] += 1
+        return fault
+
+    def _forward(self, handler: BaseHTTPRequestHandler, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
+        connection = http.client.HTTPConnection(self._target.hostname or LOOPBACK, self._target.port, timeout=60)
+        try:
+            headers = {k: v for k, v in handler.headers.items() if k.lower() not in ("host", "connection")}
+            connection.request(handler.command, handler.path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.getheaders(), answer.read()
+        except OSError:
+            return 503, [], b"{}"
+        finally:
+            connection.close()
+
+
+def _answer(handler: BaseHTTPRequestHandler, status: int, headers: list[tuple[str, str]], answer: bytes) -> None:
+    handler.send_response(status)
+    for name, value in headers:
+        if name.lower() not in ("content-length", "transfer-encoding", "connection", "date", "server"):
+            handler.send_header(name, value)
+    handler.send_header("Content-Length", str(len(answer)))
+    handler.end_headers()
+    with suppress(OSError):
+        if handler.command != "HEAD":
+            handler.wfile.write(answer)
+
+
+def _drop(handler: BaseHTTPRequestHandler) -> None:
+    """End the connection by RST."""
+    handler.close_connection = True
+    with suppress(OSError):
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        handler.connection.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,264 @@
+"""The checks of the oracle: each takes the evidence and yields what is wrong, nothing when all is well."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from faults.evidence import Evidence, TableEvidence
+from faults.kafka_log import LogKey
+from faults.marks import Position, books_of, control_offsets, ledger_spans, net_spans
+from faults.stamps import BROKEN
+from faults.table_files import Snapshot, local
+
+Check = Callable[[Evidence], Iterator[str]]
+
+
+def kafka_is_sound(evidence: Evidence) -> Iterator[str]:
+    """0: Kafka shows what it acknowledged, where it said, and nothing that was aborted."""
+    for first, second in evidence.kafka.twice:
+        yield f"one record is in Kafka twice: {first.log} at {first.offset} and {second.log} at {second.offset}"
+    for acks in evidence.acks:
+        for stamp in acks.aborted & evidence.kafka.places.keys():
+            yield f"{stamp} was aborted, and is visible at {evidence.kafka.places[stamp]}"
+        for stamp, (topic, partition, offset) in acks.places.items():
+            if stamp in acks.aborted:
+                continue
+            place = evidence.kafka.places.get(stamp)
+            if place is None:
+                yield f"{stamp} was acknowledged at {topic}-{partition} {offset}, and Kafka does not show it"
+            elif (place.log.topic, place.log.partition, place.offset) != (topic, partition, offset):
+                yield f"{stamp} was acknowledged at {topic}-{partition} {offset}, and is at {place}"
+
+
+def no_row_is_there_twice(evidence: Evidence) -> Iterator[str]:
+    """1: no record has two rows in one table, in any snapshot."""
+    for table in evidence.tables:
+        for snapshot in table.snapshots:
+            for log, counts in evidence.of_snapshot(snapshot).counts.items():
+                if (counts > 1).any():
+                    yield f"{table.name} {snapshot.snapshot_id}: more than one row for {evidence.where(log, counts > 1)}"
+
+
+def no_record_is_missing(evidence: Evidence) -> Iterator[str]:
+    """2: every visible record is in every table, but for what was declared lost (and what waits, while things run)."""
+    for table in evidence.tables:
+        contents = evidence.of_snapshot(table.head) if table.head else None
+        for log, offsets in evidence.offsets.items():
+            if not len(offsets):
+                continue
+            missing = ~evidence.excused(table.name, log)
+            if contents is not None:
+                missing &= contents.counts[log] == 0
+            if not evidence.is_quiet:
+                position = evidence.positions.get((log.topic, log.partition), Position(0))
+                missing &= evidence.below(log, position, table.name)
+            if missing.any():
+                yield f"{table.name} lacks {evidence.where(log, missing)}"
+        for stamp in set(evidence.foreign.get(table.name, ())) - set(contents.foreign if contents else ()):
+            yield f"{table.name} lost the foreign row {stamp}"
+
+
+def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
+    """3: no row that Kafka does not show: aborted, never produced, somebody else's."""
+    for table in evidence.tables:
+        for snapshot in table.snapshots:
+            contents = evidence.of_snapshot(snapshot)
+            for stamp, count in Counter(s for s in contents.strangers if s != BROKEN).items():
+                yield f"{table.name} {snapshot.snapshot_id}: {count} row(s) of {stamp}, which is not in Kafka"
+            for stamp, count in Counter(contents.foreign).items():
+                if count > 1 or stamp not in evidence.foreign.get(table.name, ()):
+                    yield f"{table.name} {snapshot.snapshot_id}: the foreign {stamp} is there {count} time(s)"
+
+
+def every_row_is_whole(evidence: Evidence) -> Iterator[str]:
+    """4: each row's checksum is that of its fields, as in Kafka."""
+    if BROKEN in evidence.kafka.places:
+        yield f"a record in Kafka is broken: {evidence.kafka.places[BROKEN]}"
+    for table in evidence.tables:
+        for path in {entry.path for s in table.snapshots for entry in evidence.files.live(s)}:
+            broken = sum(stamp == BROKEN for stamp in evidence.of_file(path).strangers)
+            if broken:
+                yield f"{table.name}: {broken} row(s) of {path} have a wrong checksum"
+
+
+def rows_are_in_the_books(evidence: Evidence) -> Iterator[str]:
+    """5: each snapshot added what its net and its books say, and the ledger holds what the head holds."""
+    for table in evidence.tables:
+        for snapshot in table.snapshots:
+            if snapshot.summary.get("floe.group") == evidence.group:
+                yield from _books_of_snapshot(evidence, table, snapshot)
+        yield from _ledger_of_table(evidence, table)
+
+
+def _books_of_snapshot(evidence: Evidence, table: TableEvidence, snapshot: Snapshot) -> Iterator[str]:
+    where = f"{table.name} {snapshot.snapshot_id}"
+    added = evidence.files.added(snapshot)
+    rows = sum(entry.records for entry in added)
+    if int(snapshot.summary.get("added-records", 0)) != rows:
+        yield f"{where}: added-records is {snapshot.summary.get('added-records')}, its files have {rows}"
+    contents = evidence.of_files(entry.path for entry in added)
+    nets = net_spans(snapshot.summary)
+    if nets is not None:
+        for log, counts in contents.counts.items():
+            net = evidence.within(log, nets.get(log, ()))
+            if ((counts > 0) & ~net).any():
+                yield f"{where}: rows outside its net: {evidence.where(log, (counts > 0) & ~net)}"
+            missing = net & (counts == 0) & ~evidence.excused(table.name, log)
+            if missing.any():
+                yield f"{where}: its net has no row for {evidence.where(log, missing)}"
+    books = books_of(snapshot.summary)
+    if books is None:
+        return
+    if books.table.get("rows", 0) != rows:
+        yield f"{where}: its books have {books.table.get('rows', 0)} rows, its files {rows}"
+    ids = {(log.topic, log.partition): log for log in nets or {}}
+    for (topic, partition, start, end), counts in books.ranges.items():
+        if sum(counts.values()) != end - start:
+            yield f"{where}: the books of {topic}-{partition} [{start}, {end}) do not balance: {counts}"
+        log = ids.get((topic, partition))
+        if log is not None:
+            yield from _books_of_range(evidence, where, log, start, end, dict(counts))
+
+
+def _books_of_range(
+    evidence: Evidence, where: str, log: LogKey, start: int, end: int, counts: dict[str, int]
+) -> Iterator[str]:
+    records = evidence.kafka.partitions.get(log)
+    if records is None:
+        yield f"{where}: its net names {log} of id {log.topic_id}, which Kafka never showed"
+        return
+    if any(first < end and start < last for first, last in records.removed):
+        return
+    seen = list(records.between(start, end))
+    tombstones = sum(stamp is None for _, stamp in seen)
+    if counts.get("tombstones", 0) != tombstones:
+        yield f"{where}: {log} [{start}, {end}) has {tombstones} tombstones, the books have {counts}"
+    if sum(counts.get(name, 0) for name in ("routed", "dead", "filtered")) != len(seen) - tombstones:
+        yield f"{where}: {log} [{start}, {end}) has {len(seen) - tombstones} values, the books have {counts}"
+
+
+def _ledger_of_table(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
+    if table.metadata is None or table.head is None:
+        return
+    ledger = ledger_spans(table.metadata.properties, evidence.group)
+    for log, counts in evidence.of_snapshot(table.head).counts.items():
+        held, excused = evidence.within(log, ledger.get(log, ())), evidence.excused(table.name, log)
+        if ((counts > 0) & ~held).any():
+            yield f"{table.name}: rows that its ledger does not hold: {evidence.where(log, (counts > 0) & ~held)}"
+        if (held & (counts == 0) & ~excused).any():
+            yield f"{table.name}: its ledger holds, its rows lack {evidence.where(log, held & (counts == 0) & ~excused)}"
+
+
+def no_snapshot_has_a_hole(evidence: Evidence) -> Iterator[str]:
+    """6: whoever sees a record in any snapshot ever visible sees all that were before it in its partition."""
+    for table in evidence.tables:
+        for snapshot in table.snapshots:
+            for log, counts in evidence.of_snapshot(snapshot).counts.items():
+                present = counts > 0
+                if not present.any():
+                    continue
+                last = int(present.nonzero()[0][-1])
+                hole = ~present & ~evidence.excused(table.name, log)
+                hole[last:] = False
+                if hole.any():
+                    yield f"{table.name} {snapshot.snapshot_id} has a hole: {evidence.where(log, hole)}"
+
+
+def files_are_referenced_once(evidence: Evidence) -> Iterator[str]:
+    """7: no snapshot refers to a file twice or to one that is missing or other than it says."""
+    for table in evidence.tables:
+        for snapshot in table.snapshots:
+            entries = evidence.files.live(snapshot)
+            where = f"{table.name} {snapshot.snapshot_id}"
+            for path, count in Counter(entry.path for entry in entries).items():
+                if count > 1:
+                    yield f"{where} refers {count} times to {path}"
+            for entry in entries:
+                if entry.content != 0:
+                    yield f"{where} has a delete file, which floe never writes: {entry.path}"
+                elif not local(entry.path).exists():
+                    yield f"{where} refers to a file that is missing: {entry.path}"
+                elif (entry.size, entry.records) != _measured(evidence, entry.path):
+                    yield f"{where}: {entry.path} has other size or rows than {entry.size} bytes, {entry.records} rows"
+
+
+def _measured(evidence: Evidence, path: str) -> tuple[int, int]:
+    rows = evidence.files.rows(path)
+    return rows.size, len(rows.stamps)
+
+
+def orphans(evidence: Evidence) -> dict[str, list[str]]:
+    """8: list, per table, the data files that no snapshot refers to. They are no fault: killed writers leave them."""
+    found = {}
+    for table in evidence.tables:
+        if table.metadata is not None:
+            used = {str(local(e.path)) for s in table.metadata.snapshots.values() for e in evidence.files.entries(s)}
+            used |= {str(local(e.path)) for s in table.vanished for e in evidence.files.entries(s)}
+            there = {str(path) for path in (local(table.metadata.table_location) / "data").rglob("*.parquet")}
+            found[table.name] = sorted(there - used)
+    return found
+
+
+def summaries_never_go_back(evidence: Evidence) -> Iterator[str]:
+    """9: along the ancestry neither sequence numbers nor control offsets go back."""
+    for table in evidence.tables:
+        before: dict[str, int] = {}
+        sequence = -1
+        for snapshot in table.history:
+            if snapshot.sequence_number <= sequence:
+                yield f"{table.name} {snapshot.snapshot_id}: sequence number {snapshot.sequence_number} after {sequence}"
+            sequence = snapshot.sequence_number
+            for name, offset in control_offsets(snapshot.summary, evidence.group).items():
+                if offset < before.get(name, 0):
+                    yield f"{table.name} {snapshot.snapshot_id}: {name} went back from {before[name]} to {offset}"
+                before[name] = offset
+
+
+def every_snapshot_can_be_read(evidence: Evidence) -> Iterator[str]:
+    """10: a read of each snapshot works and finds as many rows as its summary says."""
+    for table in evidence.tables:
+        for snapshot in table.snapshots:
+            try:
+                rows = sum(len(evidence.files.rows(e.path).stamps) for e in evidence.files.live(snapshot))
+            except (OSError, ValueError, KeyError) as error:
+                yield f"{table.name} {snapshot.snapshot_id} cannot be read: {type(error).__name__}: {error}"
+                continue
+            total = snapshot.summary.get("total-records")
+            if total is not None and int(total) != rows:
+                yield f"{table.name} {snapshot.snapshot_id}: total-records is {total}, it has {rows} rows"
+
+
+def positions_are_backed(evidence: Evidence) -> Iterator[str]:
+    """11: whenever somebody looked, each table held or owed all below the position it saw before; debts end."""
+    for sample in evidence.samples:
+        for table, head in sample.heads.items():
+            contents = evidence.of_snapshot(head) if head else evidence.of_files(())
+            for (topic, partition), position in sample.positions.items():
+                log = LogKey(topic, position.topic_id or "", partition)
+                if log not in evidence.offsets:
+                    continue
+                missing = evidence.below(log, position, table) & (contents.counts[log] == 0)
+                missing &= ~evidence.excused(table, log)
+                if missing.any():
+                    yield f"{table} lacked {evidence.where(log, missing)} when the position was {position}"
+    if evidence.is_quiet:
+        for (topic, partition), position in evidence.positions.items():
+            for table, start in position.debts.items():
+                yield f"{table} still owes {topic}-{partition} from {start} on"
+
+
+CHECKS: tuple[Check, ...] = (
+    kafka_is_sound,
+    no_row_is_there_twice,
+    no_record_is_missing,
+    nothing_else_is_there,
+    every_row_is_whole,
+    rows_are_in_the_books,
+    no_snapshot_has_a_hole,
+    files_are_referenced_once,
+    summaries_never_go_back,
+    every_snapshot_can_be_read,
+    positions_are_backed,
+)
+"""All but the eighth, which lists and does not judge."""

@@ -1,0 +1,68 @@
+"""One broker and one zygote for the session; a connector, its topics and its tables for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.sink import MakeSink, Sink
+from faults.zygote import Zygote
+from stack.broker import Broker
+from stack.settings import free_port
+
+FOLDER = Path(__file__).parent
+
+QUICK_CLEANER = {
+    "log.cleaner.backoff.ms": "300",
+    "log.retention.check.interval.ms": "1000",
+    "log.initial.task.delay.ms": "1000",
+}
+"""Compaction within a second or two, for the rows about compacted topics."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.faults)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """The broker that no test harms."""
+    one = Broker(tmp_path_factory.mktemp("kafka"), free_port(), properties=QUICK_CLEANER)
+    one.start()
+    yield one
+    one.stop()
+
+
+@pytest.fixture(scope="session")
+def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    """What steps are forked from."""
+    one = Zygote(tmp_path_factory.mktemp("zygote") / "zygote.log")
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def make_sink(broker: Broker, zygote: Zygote, tmp_path: Path) -> Iterator[MakeSink]:
+    """A factory: `make_sink(partitions=2, **keys)`."""
+    made: list[Sink] = []
+
+    def make(bootstrap: str = broker.bootstrap, **more: Any) -> Sink:
+        folder = tmp_path / f"sink-{len(made)}"
+        folder.mkdir()
+        made.append(Sink.make(zygote, bootstrap, folder, **more))
+        return made[-1]
+
+    yield make
+    for sink in made:
+        sink.close()
+
+
+@pytest.fixture
+def sink(make_sink: MakeSink) -> Sink:
+    """A sink of two partitions into one table."""
+    return make_sink()

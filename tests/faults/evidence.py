@@ -1,0 +1,189 @@
+"""Evidence: what Kafka shows, what the tables show, and what floe says of both, brought together for the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faults.kafka_log import KafkaLog, LogKey
+from faults.marks import Position, Spans
+from faults.producer import Acks
+from faults.stamps import BROKEN, Stamp
+from faults.table_files import Metadata, Snapshot, TableFiles
+from faults.watcher import Sample
+
+Counts = dict[LogKey, NDArray[np.int8]]
+"""How often each record with a value is there, in offset order, per partition; small numbers, for many snapshots."""
+
+
+@dataclass(frozen=True)
+class TableEvidence:
+    """One table: its metadata now, its history from the oldest on, and heads seen meanwhile that are not in it."""
+
+    name: str
+    metadata: Metadata | None
+    history: tuple[Snapshot, ...]
+    vanished: tuple[Snapshot, ...] = ()
+
+    @property
+    def head(self) -> Snapshot | None:
+        return self.history[-1] if self.history else None
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """Every snapshot that anybody could have read."""
+        return (*self.history, *self.vanished)
+
+
+@dataclass(frozen=True)
+class Excuses:
+    """What need not be in a table: per (table, partition), with ``*`` for all tables, spans of offsets."""
+
+    spans: Mapping[tuple[str, LogKey], Spans] = field(default_factory=dict)
+
+    def of(self, table: str, log: LogKey) -> Spans:
+        return (*self.spans.get((table, log), ()), *self.spans.get(("*", log), ()))
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The rows of some files: how often each record, what is not in Kafka, and how many rows are foreign."""
+
+    counts: Counts
+    strangers: tuple[Stamp, ...]
+    foreign: tuple[Stamp, ...]
+
+
+@dataclass(frozen=True)
+class FileContents:
+    """The rows of one file: where its records stand in their partitions, and what is not in Kafka or foreign."""
+
+    ranks: dict[LogKey, NDArray[np.int64]]
+    strangers: tuple[Stamp, ...]
+    foreign: tuple[Stamp, ...]
+
+
+@dataclass
+class Evidence:
+    """All that the checks look at.
+
+    ``foreign``: per table, rows that somebody else put there. ``is_quiet``: nothing runs any more and everything had
+    its chance, so that nothing may be missing or owed.
+    """
+
+    group: str
+    kafka: KafkaLog
+    acks: Sequence[Acks]
+    files: TableFiles
+    tables: Sequence[TableEvidence]
+    positions: Mapping[tuple[str, int], Position]
+    samples: Sequence[Sample] = ()
+    looks: int = 0
+    excuses: Excuses = field(default_factory=Excuses)
+    foreign: Mapping[str, Sequence[Stamp]] = field(default_factory=dict)
+    is_quiet: bool = True
+
+    def __post_init__(self) -> None:
+        self._of_files: dict[str, FileContents] = {}
+        self._of_snapshots: dict[str, Contents] = {}
+
+    @cached_property
+    def offsets(self) -> dict[LogKey, NDArray[np.int64]]:
+        """The offsets of the records with a value, per partition."""
+        return {
+            log: np.array([o for o, s in zip(r.offsets, r.stamps, strict=True) if s is not None], dtype=np.int64)
+            for log, r in self.kafka.partitions.items()
+        }
+
+    @cached_property
+    def ranks(self) -> dict[Stamp, tuple[LogKey, int]]:
+        """Where each record stands among those of its partition that have a value."""
+        found: dict[Stamp, tuple[LogKey, int]] = {}
+        for log, records in self.kafka.partitions.items():
+            stamps = (stamp for stamp in records.stamps if stamp is not None)
+            found.update((stamp, (log, rank)) for rank, stamp in enumerate(stamps))
+        return found
+
+    @cached_property
+    def foreign_rows(self) -> frozenset[Stamp]:
+        return frozenset(stamp for stamps in self.foreign.values() for stamp in stamps)
+
+    def of_file(self, path: str) -> FileContents:
+        """Return what one data file holds."""
+        if path not in self._of_files:
+            self._of_files[path] = self._sorted_out(self.files.rows(path).stamps)
+        return self._of_files[path]
+
+    def of_snapshot(self, snapshot: Snapshot) -> Contents:
+        """Return what a snapshot holds."""
+        known = self._of_snapshots.get(snapshot.manifest_list)
+        if known is None:
+            known = self.of_files(entry.path for entry in self.files.live(snapshot))
+            self._of_snapshots[snapshot.manifest_list] = known
+        return known
+
+    def of_files(self, paths: Iterable[str]) -> Contents:
+        """Return what some files hold together."""
+        ranks: dict[LogKey, list[NDArray[np.int64]]] = {log: [] for log in self.offsets}
+        strangers: list[Stamp] = []
+        foreign: list[Stamp] = []
+        for path in paths:
+            contents = self.of_file(path)
+            for log, some in contents.ranks.items():
+                ranks[log].append(some)
+            strangers += contents.strangers
+            foreign += contents.foreign
+        counts = {log: _counted(some, len(self.offsets[log])) for log, some in ranks.items()}
+        return Contents(counts, tuple(strangers), tuple(foreign))
+
+    def excused(self, table: str, log: LogKey) -> NDArray[np.bool_]:
+        """Say of each record of a partition whether it may be missing from a table."""
+        mask = np.zeros(len(self.offsets[log]), dtype=np.bool_)
+        for start, end in self.excuses.of(table, log):
+            mask |= (self.offsets[log] >= start) & (self.offsets[log] < end)
+        return mask
+
+    def below(self, log: LogKey, position: Position, table: str) -> NDArray[np.bool_]:
+        """Say of each record of a partition whether a table must have it, by a position and its debts."""
+        end = min(position.offset, position.debts.get(table, position.offset))
+        mask: NDArray[np.bool_] = self.offsets[log] < end
+        return mask
+
+    def within(self, log: LogKey, spans: Spans) -> NDArray[np.bool_]:
+        """Say of each record of a partition whether its offset lies in spans."""
+        mask = np.zeros(len(self.offsets[log]), dtype=np.bool_)
+        for start, end in spans:
+            mask |= (self.offsets[log] >= start) & (self.offsets[log] < end)
+        return mask
+
+    def where(self, log: LogKey, mask: NDArray[np.bool_]) -> str:
+        """Name the offsets of a mask."""
+        offsets = self.offsets[log][mask]
+        shown = ", ".join(map(str, offsets[:5])) + (f" … {offsets[-1]}" if len(offsets) > 5 else "")
+        return f"{log} at {shown} ({len(offsets)} records)"
+
+    def _sorted_out(self, stamps: Iterable[Stamp]) -> FileContents:
+        found: dict[LogKey, list[int]] = {}
+        strangers: list[Stamp] = []
+        foreign: list[Stamp] = []
+        for stamp in stamps:
+            if stamp in self.ranks and stamp != BROKEN:
+                log, rank = self.ranks[stamp]
+                found.setdefault(log, []).append(rank)
+            elif stamp in self.foreign_rows:
+                foreign.append(stamp)
+            else:
+                strangers.append(stamp)
+        ranks = {log: np.array(some, dtype=np.int64) for log, some in found.items()}
+        return FileContents(ranks, tuple(strangers), tuple(foreign))
+
+
+def _counted(ranks: Sequence[NDArray[np.int64]], length: int) -> NDArray[np.int8]:
+    if not ranks:
+        return np.zeros(length, dtype=np.int8)
+    counts: NDArray[np.int8] = np.bincount(np.concatenate(ranks), minlength=length).clip(max=100).astype(np.int8)
+    return counts

@@ -1,0 +1,264 @@
+"""The sink under test: one connector on topics of its own, with producers, runs, a watcher and an oracle."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from faults.evidence import Evidence, Excuses
+from faults.kafka_log import KafkaLog, LogKey
+from faults.marks import Spans, positions_of
+from faults.oracle import Oracle, Report
+from faults.producer import StampingProducer
+from faults.run import Outcome, Run
+from faults.stamps import Stamp
+from faults.table_files import Pointer, RestPointer, SqlPointer
+from faults.watcher import Watcher
+from faults.zygote import Zygote
+
+CATALOG = "test"
+
+
+def sql_keys(folder: Path) -> dict[str, Any]:
+    """Return the catalog keys of a SQLite catalog in a folder."""
+    return {
+        "iceberg.catalog.type": "sql",
+        "iceberg.catalog.uri": f"sqlite:///{folder}/catalog.db",
+        "iceberg.catalog.warehouse": f"file://{folder}/warehouse",
+    }
+
+
+@dataclass
+class Sink:
+    """One connector and all that a test does with it."""
+
+    zygote: Zygote
+    bootstrap: str
+    folder: Path
+    keys: dict[str, Any]
+    topics: tuple[str, ...]
+    producers: dict[str, StampingProducer]
+    kafka: dict[str, Any]
+    pointers: dict[str, Pointer]
+    log: KafkaLog = field(default_factory=KafkaLog)
+    oracle: Oracle = field(default_factory=Oracle)
+    faults: Counter[str] = field(default_factory=Counter)
+    excuses: dict[tuple[str, LogKey], Spans] = field(default_factory=dict)
+    foreign: dict[str, list[Stamp]] = field(default_factory=dict)
+    _runs: int = 0
+
+    @classmethod
+    def make(
+        cls,
+        zygote: Zygote,
+        bootstrap: str,
+        folder: Path,
+        partitions: int = 2,
+        topics: int = 1,
+        tables: Sequence[str] = ("db.t",),
+        topic_config: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> Sink:
+        """Create topics and a connector from them into every table; ``more``: further keys of the connector."""
+        name = f"f-{uuid.uuid4().hex[:8]}"
+        names = tuple(f"{name}-{i}" for i in range(topics))
+        admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        new = [NewTopic(topic, num_partitions=partitions, config=dict(topic_config or {})) for topic in names]
+        for future in admin.create_topics(new).values():
+            future.result(60)
+        keys = {
+            "name": name,
+            "topics": ",".join(names),
+            "tasks.max": 2,
+            "iceberg.tables": ",".join(tables),
+            "iceberg.catalog": CATALOG,
+            **sql_keys(folder),
+            "iceberg.tables.auto-create-enabled": True,
+            "iceberg.tables.evolve-schema-enabled": True,
+            "iceberg.control.topic": f"control-{name}",
+            "iceberg.control.commit.timeout-ms": 10_000,
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": False,
+            **more,
+        }
+        sink = cls(
+            zygote=zygote,
+            bootstrap=bootstrap,
+            folder=folder,
+            keys=keys,
+            topics=names,
+            producers={topic: StampingProducer(bootstrap, topic) for topic in names},
+            kafka={"bootstrap.servers": bootstrap},
+            pointers={table: _pointer(keys, folder, table) for table in tables},
+        )
+        sink.watcher = sink._new_watcher()
+        sink.watcher.start()
+        return sink
+
+    watcher: Watcher = field(init=False)
+
+    # -- the connector ------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return str(self.keys["name"])
+
+    @property
+    def group(self) -> str:
+        return f"connect-{self.name}"
+
+    @property
+    def control_topic(self) -> str:
+        return str(self.keys["iceberg.control.topic"])
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return tuple(self.pointers)
+
+    @property
+    def topic(self) -> str:
+        return self.topics[0]
+
+    @property
+    def producer(self) -> StampingProducer:
+        """The producer of the first topic."""
+        return self.producers[self.topic]
+
+    @property
+    def admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    # -- runs ---------------------------------------------------------------------------------------------------------
+
+    def new_run(self, **order: Any) -> Run:
+        """Make a run. ``order``: ``max_records``, ``decisions``, ``spark``, ``twins``, ``kafka``, ``connector``."""
+        self._runs += 1
+        given = {"connector": self.keys, "kafka": self.kafka, **order}
+        return Run.make(self.zygote, self.folder / f"run-{self._runs:04d}", given)
+
+    def run(self, **order: Any) -> Run:
+        """Carry out a run that must succeed."""
+        run = self.new_run(**order)
+        for outcome in run.carry_out():
+            assert outcome.is_done, outcome
+        return run
+
+    def refused(self, **order: Any) -> Outcome:
+        """Plan a run that must be refused."""
+        outcome = self.new_run(**order).step("plan")
+        assert outcome.is_refused, outcome
+        return outcome
+
+    def catch_up(self, most: int = 10) -> None:
+        """Run until nothing is new."""
+        for _ in range(most):
+            plan = self.run().plan
+            if plan is None or not plan["slices"]:
+                return
+        message = f"{self.name} still found something new after {most} quiet runs"
+        raise AssertionError(message)
+
+    # -- what is there ------------------------------------------------------------------------------------------------
+
+    def observe(self) -> None:
+        """Remember what Kafka shows; to be called before anything of it is deleted on purpose."""
+        self.log.observe(self.bootstrap, self.topics)
+
+    def excuse(self, table: str, topic: str, partition: int, start: int, end: int) -> None:
+        """Declare offsets that need not be in a table (``*``: in any), in the topic's present incarnation."""
+        log = next(k for k in reversed(self.log.partitions) if (k.topic, k.partition) == (topic, partition))
+        self.excuses[(table, log)] = (*self.excuses.get((table, log), ()), (start, end))
+
+    def positions(self) -> dict[int, int]:
+        """Return the positions of the first topic's partitions."""
+        found = positions_of(self.bootstrap, self.group, self.topics)
+        return {partition: p.offset for (topic, partition), p in found.items() if topic == self.topic}
+
+    def snapshots(self, table: str | None = None) -> int:
+        """Return how many snapshots are in a table's history."""
+        name = table or self.tables[0]
+        return len(self.oracle.look_at(name, self.pointers[name]).history)
+
+    def judge(self, *, is_quiet: bool = True) -> Report:
+        """Have the oracle judge what is there now."""
+        self.observe()
+        self.watcher.look()
+        evidence = Evidence(
+            group=self.group,
+            kafka=self.log,
+            acks=[producer.acks for producer in self.producers.values()],
+            files=self.oracle.files,
+            tables=[self.oracle.look_at(name, pointer, self.watcher.samples) for name, pointer in self.pointers.items()],
+            positions=positions_of(self.bootstrap, self.group, self.topics),
+            samples=self.watcher.samples,
+            looks=self.watcher.looks,
+            excuses=Excuses(self.excuses),
+            foreign=self.foreign,
+            is_quiet=is_quiet,
+        )
+        return self.oracle.judge(evidence, self.faults)
+
+    def assert_exactly_once(self) -> Report:
+        """Run until nothing is new, and have every check of the oracle pass."""
+        self.catch_up()
+        report = self.judge()
+        assert report.is_green, str(report)
+        return report
+
+    def add_partitions(self, count: int) -> None:
+        """Give the first topic more partitions."""
+        self.admin.create_partitions([NewPartitions(self.topic, count)])[self.topic].result(60)
+
+    def delete_records(self, before: Mapping[int, int]) -> None:
+        """Have the broker remove the first topic's records below offsets; they are remembered."""
+        from confluent_kafka import TopicPartition
+
+        self.observe()
+        tps = [TopicPartition(self.topic, p, offset) for p, offset in before.items()]
+        for future in self.admin.delete_records(tps).values():
+            future.result(60)
+
+    def delete_topics(self, topics: Iterable[str]) -> None:
+        """Delete topics and wait until they are gone; their records are remembered."""
+        self.observe()
+        for future in self.admin.delete_topics(list(topics)).values():
+            future.result(60)
+
+    def create_topic(self, topic: str, partitions: int) -> None:
+        """Create a topic, again while the old one of its name is still being removed."""
+        from stack.progress import wait_until
+
+        def created() -> bool:
+            try:
+                self.admin.create_topics([NewTopic(topic, num_partitions=partitions)])[topic].result(60)
+            except Exception as error:  # noqa: BLE001 - the client's errors have no class of their own
+                if "TOPIC_ALREADY_EXISTS" in str(error):
+                    return False
+                raise
+            return True
+
+        assert wait_until(created, 30), topic
+
+    def close(self) -> None:
+        """End what runs beside."""
+        for producer in self.producers.values():
+            producer.close()
+        self.watcher.stop()
+
+    def _new_watcher(self) -> Watcher:
+        return Watcher(self.bootstrap, self.group, self.topics, self.pointers, self.oracle.files)
+
+
+def _pointer(keys: Mapping[str, Any], folder: Path, table: str) -> Pointer:
+    if keys["iceberg.catalog.type"] == "rest":
+        return RestPointer(str(keys["iceberg.catalog.uri"]), table)
+    return SqlPointer(folder / "catalog.db", CATALOG, table)
+
+
+MakeSink = Callable[..., Sink]

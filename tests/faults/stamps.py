@@ -1,0 +1,51 @@
+"""Stamps: what every record says of itself, so that whoever finds it can tell where it came from and that it is whole."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Stamp(NamedTuple):
+    """One record: no other record of any topic has the same stamp."""
+
+    run: str
+    producer: str
+    seq: int
+
+
+COLUMNS = ("run", "producer", "seq", "pad", "crc")
+"""The columns of a stamped row."""
+
+BROKEN = Stamp("?", "?", -1)
+"""Stands for a record whose checksum is wrong: it equals no record that was produced."""
+
+
+def checksum(stamp: Stamp, pad: str) -> int:
+    """Return the CRC-32 of a stamp and what pads it."""
+    return zlib.crc32(f"{stamp.run}|{stamp.producer}|{stamp.seq}|{pad}".encode())
+
+
+def write_stamp(stamp: Stamp, pad: str, more: Mapping[str, Any] | None = None) -> bytes:
+    """Return the record's value, as JSON; ``more`` is further fields, which the checksum leaves out."""
+    fields = {**stamp._asdict(), "pad": pad, "crc": checksum(stamp, pad), **(more or {})}
+    return json.dumps(fields, ensure_ascii=False).encode()
+
+
+def read_stamp(value: bytes) -> Stamp:
+    """Read what :func:`write_stamp` wrote; ``BROKEN`` when it is not whole."""
+    try:
+        fields = json.loads(value)
+        return check_stamp(*(fields[name] for name in COLUMNS))
+    except (ValueError, KeyError, TypeError):
+        return BROKEN
+
+
+def check_stamp(run: Any, producer: Any, seq: Any, pad: Any, crc: Any) -> Stamp:
+    """Return the stamp that five columns hold, ``BROKEN`` when their checksum is another."""
+    if not (isinstance(run, str) and isinstance(producer, str) and isinstance(seq, int) and isinstance(pad, str)):
+        return BROKEN
+    stamp = Stamp(run, producer, seq)
+    return stamp if checksum(stamp, pad) == crc else BROKEN

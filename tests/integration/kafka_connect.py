@@ -1,0 +1,101 @@
+"""The sink that floe answers: Iceberg's own Kafka Connect sink 1.12.0, run by a standalone Connect 4.2 worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stack import jars, processes
+from stack.java import java
+from stack.progress import wait_until
+from stack.settings import free_port
+
+PACKAGES = (
+    "org.apache.kafka:connect-runtime:4.2.0",
+    "org.apache.kafka:connect-json:4.2.0",
+    "org.apache.iceberg:iceberg-kafka-connect:1.12.0",
+    "org.apache.iceberg:iceberg-parquet:1.12.0",
+    "org.apache.hadoop:hadoop-client-api:3.4.1",
+    "org.apache.hadoop:hadoop-client-runtime:3.4.1",
+)
+# a set of its own: one set holds one version of a module, and Kafka's jars ask for another
+LOGGER = ("org.slf4j:slf4j-simple:2.0.17",)
+SINK = "org.apache.iceberg.connect.IcebergSinkConnector"
+WORKER = "org.apache.kafka.connect.cli.ConnectStandalone"
+
+
+@dataclass
+class KafkaConnect:
+    """One worker with one connector, its files below ``folder``; ``keys`` are a connector's, floe's own left out."""
+
+    folder: Path
+    bootstrap: str
+    keys: Mapping[str, Any]
+    _process: processes.Process | None = field(default=None, init=False)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "connect.log"
+
+    def start(self, **more: Any) -> None:
+        """Start the worker; ``more`` are keys over the connector's, with ``__`` for ``-`` and ``_`` for ``.``."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        over = {key.replace("__", "-").replace("_", "."): value for key, value in more.items()}
+        connector = self.folder / "connector.json"
+        connector.write_text(json.dumps({"name": self.keys["name"], "config": self._connector(over)}))
+        worker = self.folder / "worker.properties"
+        worker.write_text("".join(f"{key}={value}\n" for key, value in self._worker().items()))
+        found = [*jars.resolve(PACKAGES), *jars.resolve(LOGGER)]
+        path = os.pathsep.join(map(str, found))
+        command = [java(), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path, WORKER]
+        command += [str(worker), str(connector)]
+        self._process = processes.start(command, os.environ, self.log, self.folder)
+
+    def stop(self) -> None:
+        """End it as an operator does: tasks close, and members leave the group."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it as a machine that loses power would; the group forgets its members after their session's time-out."""
+        self._end(signal.SIGKILL)
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and processes.alive(self._process)
+
+    def wait_for(self, condition: Any, seconds: float = 90) -> None:
+        """Wait for a condition, or fail with the end of the worker's log."""
+        happened = wait_until(lambda: not self.running or condition(), seconds)
+        assert happened and self.running, self._tail()
+
+    def _end(self, signum: signal.Signals) -> None:
+        if self._process is not None:
+            processes.stop(self._process, signum, 30)
+            self._process = None
+
+    def _tail(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-60:])
+
+    def _connector(self, over: Mapping[str, Any]) -> dict[str, str]:
+        known = {key: value for key, value in self.keys.items() if not key.startswith("floe.") and key != "name"}
+        merged = {**known, "connector.class": SINK, **over}
+        return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in merged.items()}
+
+    def _worker(self) -> dict[str, str]:
+        return {
+            "bootstrap.servers": self.bootstrap,
+            "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "offset.storage.file.filename": str(self.folder / "offsets"),
+            "offset.flush.interval.ms": "1000",
+            "listeners": f"http://127.0.0.1:{free_port()}",
+            # a killed member is forgotten soon, as the tests wait for it
+            "consumer.session.timeout.ms": "6000",
+            "consumer.heartbeat.interval.ms": "1000",
+            "consumer.metadata.max.age.ms": "1000",
+        }
