@@ -17,6 +17,7 @@ from floe.commit.committer import CommitReport, Committer
 from floe.commit.planning import draft_plan, open_plan
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement
+from floe.exceptions import FloeError
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.decisions import Decisions
 from floe.offsets.plan import Plan
@@ -132,14 +133,31 @@ class Pipeline:
         found = Cluster.of_control(self.settings).positions(self.connector.group_id)
         return {tp.partition: p.offset for tp, p in found.items()}
 
-    def table(self) -> Table:
-        """Load the table."""
-        return Tables.of(self.connector).require("db.t")
+    def table(self, name: str = "db.t") -> Table:
+        """Load a table."""
+        return Tables.of(self.connector).require(name)
 
-    def column(self, name: str) -> list[Any]:
+    def column(self, name: str, table: str = "db.t") -> list[Any]:
         """Return one column of all rows, sorted."""
-        values: list[Any] = self.table().scan(selected_fields=(name,)).to_arrow().column(name).to_pylist()
+        values: list[Any] = self.table(table).scan(selected_fields=(name,)).to_arrow().column(name).to_pylist()
         return sorted(values)
+
+    def debts(self) -> dict[int, dict[str, int]]:
+        """Return where each debt begins, by partition and table."""
+        from floe.kafka.cluster import Cluster
+
+        found = Cluster.of_control(self.settings).positions(self.connector.group_id)
+        return {tp.partition: {t: debt.start for t, debt in p.debts.items()} for tp, p in found.items() if p.debts}
+
+    def try_write(self, plan: Plan) -> list[FloeError]:
+        """Write every slice that can be written, as the job does, and return the errors of the others."""
+        errors: list[FloeError] = []
+        for piece in plan.slices:
+            try:
+                SliceWriter(plan, piece, self.connector, self.settings).write(in_process)
+            except FloeError as error:
+                errors.append(error)
+        return errors
 
 
 MakePipeline = Callable[..., Pipeline]

@@ -63,7 +63,9 @@ class Committer:
         if not self._plan.slices or self._plan.is_replay:
             return self._plan.slices
         self._cluster.refuse_members(self._plan.group_id)
-        found = self._cluster.positions(self._plan.group_id, [r.tp for s in self._plan.slices for r in s.ranges])
+        # a partition may be in a live slice and in the catch-up slices of several tables
+        partitions = sorted({r.tp for s in self._plan.slices for r in s.ranges})
+        found = self._cluster.positions(self._plan.group_id, partitions)
         return tuple(s for s in self._plan.slices if progress(self._plan, s, found) is Progress.BEFORE)
 
     def commit(self, written: Collection[str]) -> CommitReport:

@@ -9,6 +9,8 @@ from pyiceberg.table.metadata import TableMetadata
 from floe.commit.ancestry import branch_history, snapshot_property
 from floe.offsets.routing import MAIN_BRANCH
 
+PREFIX = "kafka.connect.offsets."
+
 Offsets = Mapping[int, int]
 """Next offset by partition of the control topic."""
 
@@ -25,7 +27,7 @@ class Committed(NamedTuple):
 
 def offsets_property(control_topic: str, group_id: str) -> str:
     """Name the snapshot property that holds the control offsets of one group."""
-    return f"kafka.connect.offsets.{control_topic}.{group_id}"
+    return f"{PREFIX}{control_topic}.{group_id}"
 
 
 def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Committed:
@@ -47,10 +49,9 @@ def raised(offsets: Offsets, ends: Offsets) -> str:
 
 def topic_in_use(metadata: TableMetadata, branch: str, group_id: str) -> str | None:
     """Return the control topic that the newest snapshot of a group names; None when there is no such snapshot."""
-    start, end = offsets_property("", group_id).split("..")
     for snapshot in branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH):
         names = snapshot.summary.additional_properties if snapshot.summary else {}
         for name in names:
-            if name.startswith(f"{start}.") and name.endswith(f".{end}"):
-                return name[len(start) + 1 : -len(end) - 1]
+            if name.startswith(PREFIX) and name.endswith(f".{group_id}"):
+                return name[len(PREFIX) : -len(group_id) - 1]
     return None

@@ -1,0 +1,173 @@
+"""Hand-back: from floe to the Kafka Connect sink of the same name, which goes on where floe stands."""
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyiceberg
+from pyiceberg.table import Table
+
+import floe
+from floe.catalogs.catalog import Tables
+from floe.commit.amend import amend
+from floe.commit.ancestry import GROUP
+from floe.commit.append import append_nothing
+from floe.commit.control_offsets import committed_offsets, offsets_property, raised
+from floe.commit.exceptions import HandBackRefused
+from floe.commit.left_behind import Control, all_positions, is_floes
+from floe.commit.positions import commit_transactional_id
+from floe.commit.table import ledger_of
+from floe.config import Connector
+from floe.kafka.cluster import Cluster
+from floe.kafka.settings import KafkaSettings
+from floe.kafka.transaction import TransactionalProducer
+from floe.offsets.ledger import Ledger
+from floe.offsets.logs import PartitionLog
+from floe.offsets.plan import Plan
+from floe.offsets.position import Position
+from floe.offsets.ranges import TopicPartition
+from floe.offsets.routing import MAIN_BRANCH
+
+log = logging.getLogger(__name__)
+
+KIND = "hand-back"
+NEXT = "keep the DAG paused, start the sink; to come back, stop it and run the DAG with takeover"
+RUN_FIRST = "Run the DAG until a run is green, pause it, then hand back"
+
+
+@dataclass(frozen=True)
+class HandBackReport:
+    """What a hand-back did: per table the snapshot that tells the sink what is committed, None where one did already."""
+
+    positions: tuple[Position, ...]
+    tables: Mapping[str, int | None]
+    next_step: str = NEXT
+
+
+def hand_back(connector: Connector, settings: KafkaSettings) -> HandBackReport:
+    """Let the sink of the connector's name go on from here; nothing is changed before all of it was checked.
+
+    Each table is told, in an empty snapshot, that it has the whole control topic: what floe announced there is committed
+    or was given up, and its coordinator must not commit it again. Positions and ledgers stay. It may be called again.
+    Raises HandBackRefused, TableRefused, GroupInUse and what catalog and Kafka raise.
+    """
+    source, cluster = Cluster.of_source(settings), Cluster.of_control(settings)
+    for group in {connector.group_id, connector.sink_group_id}:
+        cluster.refuse_members(group)
+    producer = TransactionalProducer(settings, commit_transactional_id(connector))
+    logs = source.logs(connector.topics)
+    found = all_positions(cluster, connector.group_id, logs)
+    positions = tuple(p for tp, p in sorted(found.items()) if tp.topic in connector.topics)
+    _check_positions(connector, positions, logs)
+    mover = _HandBack(connector, source.cluster_id(), positions, Control(cluster, connector.control_topic))
+    tables = mover.tell_tables()
+    if connector.sink_group_id != connector.group_id:
+        group = connector.sink_group_id
+        producer.send(connector.control_topic, group, (), [Position(p.tp, p.offset, "") for p in positions], group)
+    log.info("group %s was handed back: %s", connector.group_id, NEXT)
+    return HandBackReport(positions, tables)
+
+
+def _check_positions(connector: Connector, positions: Sequence[Position], logs: Sequence[PartitionLog]) -> None:
+    ids = {log.tp: log.topic_id for log in logs}
+    if not positions:
+        msg = f"group {connector.group_id!r} has no positions: floe never ran here, there is nothing to hand back"
+        raise HandBackRefused(msg)
+    for position in positions:
+        if not is_floes(position):
+            msg = (
+                f"the position {position.offset} of {position.tp} is not floe's: the sink has run since. Nothing is to be "
+                "handed back; to go on with floe, take over first"
+            )
+            raise HandBackRefused(msg)
+        if position.facts.topic_id != ids.get(position.tp):
+            msg = f"{position.tp} is another log than the position's: the topic was re-created. {RUN_FIRST}"
+            raise HandBackRefused(msg)
+        if position.debts:
+            table, debt = min(position.debts.items())
+            msg = (
+                f"table {table!r} owes {position.tp} from {debt.start} on: the sink would never read that again. Mend the "
+                f"table, or forgive it. {RUN_FIRST}"
+            )
+            raise HandBackRefused(msg)
+
+
+class _HandBack:
+    def __init__(
+        self, connector: Connector, cluster_id: str, positions: tuple[Position, ...], control: Control
+    ) -> None:
+        self._connector = connector
+        self._branch = connector.commit_branch or MAIN_BRANCH
+        self._positions = {p.tp: p for p in positions}
+        self._control = control
+        self._tables = Tables.of(connector)
+        self._groups = dict.fromkeys((connector.group_id, connector.sink_group_id))
+        self._plan = Plan(
+            plan_id=uuid.uuid4().hex,
+            connector=connector.name,
+            group_id=connector.group_id,
+            cluster_id=cluster_id,
+            config=connector.frozen(),
+            control_topic=connector.control_topic,
+            control_ends=control.ends,
+            positions=positions,
+            slices=(),
+        )
+
+    def tell_tables(self) -> dict[str, int | None]:
+        existing = {name: table for name in self._connector.tables if (table := self._tables.load(name)) is not None}
+        for name, table in existing.items():
+            self._check_table(name, table)
+        for name, table in existing.items():
+            if not table.metadata.snapshots and self._branch != MAIN_BRANCH:
+                with self._tables.changing(name):
+                    append_nothing(table)
+        return {name: amend(self._tables, self._connector, name, self._told, self._summary()) for name in existing}
+
+    def _check_table(self, name: str, table: Table) -> None:
+        for log_id, holding in ledger_of(table, self._branch, self._plan).holdings.items():
+            position = self._positions.get(TopicPartition(log_id.topic, log_id.partition))
+            if position is None or position.facts.topic_id != log_id.topic_id:
+                continue
+            end = max((stop for spans in holding.held.values() for _, stop in spans), default=0)
+            if end > position.offset:
+                msg = (
+                    f"table {name!r} holds {position.tp} up to {end}, but the position is {position.offset}: a run died "
+                    f"between the two, and the sink would write those rows again. {RUN_FIRST}"
+                )
+                raise HandBackRefused(msg)
+        for group in self._groups:
+            prop = offsets_property(self._connector.control_topic, group)
+            for partition, offset in committed_offsets(table.metadata, self._branch, prop).offsets.items():
+                if offset > self._control.ends.get(partition, 0):
+                    msg = (
+                        f"table {name!r} has the control topic's partition {partition} up to {offset}, but that ends at "
+                        f"{self._control.ends.get(partition, 0)}: the topic was created anew, and the sink would pass over "
+                        "all that it announces there. Give iceberg.control.topic a new name, here and in the sink"
+                    )
+                    raise HandBackRefused(msg)
+
+    def _told(self, table: Table) -> Ledger | None:
+        """Return the ledger as it is, or None when the table has been told."""
+        wanted = self._summary()
+        names = [offsets_property(self._connector.control_topic, group) for group in self._groups]
+        told = [raised(committed_offsets(table.metadata, self._branch, name).offsets, {}) for name in names]
+        if told == [wanted[name] for name in names]:
+            return None
+        return ledger_of(table, self._branch, self._plan)
+
+    def _summary(self) -> dict[str, str]:
+        return {
+            **{
+                offsets_property(self._connector.control_topic, group): raised({}, self._control.ends)
+                for group in self._groups
+            },
+            "kafka.connect.commit-id": str(self._plan.commit_id),
+            "kafka.connect.task-id": f"{self._connector.name}-0",
+            "engine-name": "floe",
+            "engine-version": floe.__version__,
+            "iceberg-version": f"PyIceberg {pyiceberg.__version__}",
+            GROUP: self._connector.group_id,
+            "floe.kind": KIND,
+        }

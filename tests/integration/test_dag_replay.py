@@ -1,0 +1,207 @@
+"""The replay DAG in a real Airflow: from the trigger form to the tables, cleared, beside others, and refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pipeline import Pipeline
+from sink_dag import DagRun, Deployment, first_run
+
+from floe.catalogs.catalog import Tables
+from stack.exceptions import StackError
+
+pytestmark = pytest.mark.airflow
+
+
+def orders(start: int, end: int) -> list[dict[str, object]]:
+    return [{"id": i, "sauce": "extra"} for i in range(start, end)]
+
+
+def replay_id(one: Pipeline) -> str:
+    return f"{one.connector.name}.replay"
+
+
+def trigger(deployment: Deployment, one: Pipeline, conf: Mapping[str, Any]) -> DagRun:
+    """Trigger a replay; it is not waited for."""
+    deployment.airflow.rest.wait_for_dag(replay_id(one))
+    return DagRun(deployment, replay_id(one), deployment.airflow.rest.trigger(replay_id(one), conf))
+
+
+def ended(run: DagRun) -> DagRun:
+    run.deployment.airflow.rest.wait_for_run(run.dag_id, run.run_id)
+    return run
+
+
+def replay(deployment: Deployment, one: Pipeline, **conf: Any) -> DagRun:
+    """Trigger a replay and wait for its end."""
+    return ended(trigger(deployment, one, conf))
+
+
+def returned(run: DagRun) -> Any:
+    """Return what the plan task returned."""
+    path = f"/api/v2/dags/{run.dag_id}/dagRuns/{run.run_id}/taskInstances/plan/xcomEntries/return_value"
+    return run.deployment.airflow.rest.call("GET", path)["value"]
+
+
+def drop(one: Pipeline) -> None:
+    Tables.of(one.connector).catalog.drop_table("db.t")
+
+
+@pytest.fixture
+def eaten(deployment: Deployment, topic: Callable[..., str], tmp_path: Path) -> Pipeline:
+    """A connector whose own DAG has read 200 records of two partitions."""
+    pizzas = deployment.add(topic(2), tmp_path)
+    for partition in range(2):
+        pizzas.produce(orders(partition * 100, partition * 100 + 100), partition=partition)
+    deployment.dag(pizzas.connector.name)
+    assert first_run(deployment, pizzas).state == "success"
+    return pizzas
+
+
+def test_a_dry_run_tells_first_and_a_replay_then_fills_a_dropped_table_and_cleared_it_adds_nothing(
+    deployment: Deployment, eaten: Pipeline
+) -> None:
+    position = eaten.position()
+    drop(eaten)
+
+    dry = replay(deployment, eaten, dry_run=True, max_records=60)
+    assert (dry.state, dry.tasks) == ("success", {"plan": "success", "write": "skipped", "commit": "skipped"})
+    assert [(t["partition"], t["read"], t["held"], t["write"]) for t in returned(dry)["tables"]] == [
+        (0, 100, 0, 100),
+        (1, 100, 0, 100),
+    ]
+    assert "held already" in dry.log("plan")
+    assert Tables.of(eaten.connector).load("db.t") is None
+
+    run = replay(deployment, eaten, max_records=60)
+    assert run.state == "success", run.log("commit")
+    assert eaten.column("id") == list(range(200))
+    assert len(eaten.table().snapshots()) == 4
+    assert eaten.position() == position
+
+    for tasks in (["plan"], ["write"], ["commit"], None):
+        assert run.clear(tasks) == "success", tasks
+        assert eaten.column("id") == list(range(200))
+        assert len(eaten.table().snapshots()) == 4
+
+    idle = replay(deployment, eaten)
+    assert (idle.state, idle.tasks["write"]) == ("success", "skipped")
+    assert "held already" in idle.log("plan")
+
+
+def test_an_append_cleared_and_run_again_appends_once_and_goes_to_its_branch(
+    deployment: Deployment, eaten: Pipeline
+) -> None:
+    run = replay(deployment, eaten, ranges={"1": [0, 10]}, overlap="append", branch="audit", max_records=4)
+    assert run.state == "success", run.log("commit")
+    assert run.clear() == "success"
+    assert run.clear(["commit"]) == "success"
+    table = eaten.table()
+    audit = table.snapshot_by_name("audit")
+    assert audit is not None
+    found = table.scan(snapshot_id=audit.snapshot_id, selected_fields=("id",)).to_arrow().column("id").to_pylist()
+    assert sorted(found) == sorted([*range(200), *range(100, 110)])
+    assert eaten.column("id") == list(range(200))
+
+
+def test_two_replays_of_one_range_at_once_beside_a_live_run_leave_every_record_once(
+    deployment: Deployment, eaten: Pipeline
+) -> None:
+    drop(eaten)
+    replay(deployment, eaten, ranges={"0": [0, 1]})
+    eaten.produce(orders(200, 300), partition=0)
+    runs = [trigger(deployment, eaten, {"ranges": {"0": [0, 100], "1": [0, 100]}}) for _ in range(2)]
+    live = deployment.run(eaten)
+    for run in runs:
+        ended(run)
+        if run.state != "success":  # the loser of the race; its way out is a new replay
+            assert "other offsets than when" in run.log("commit")
+    if live.state != "success":
+        assert deployment.run(eaten).state == "success"
+    assert replay(deployment, eaten).state == "success"
+    assert eaten.column("id") == list(range(300))
+    assert eaten.position() == {0: 200, 1: 100}
+
+
+@pytest.mark.parametrize(
+    ("conf", "words"),
+    [
+        ({"ranges": {"0": [20, 10]}}, "partition 0 is reversed: [20, 10]"),
+        ({"ranges": {"0": [-5, 10]}}, "offsets are not negative"),
+        ({"ranges": {"0": [0, 101]}}, "ends past the position 100"),
+        ({"ranges": {"7": [0, 1]}}, "partition 7 of topic"),
+        ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times from 2999-01-01"),
+        ({"from_time": "2026-01-01T00:00:00"}, "has no time zone"),
+        ({"tables": ["db.other"]}, "'db.other' is none of the connector's"),
+        ({"config": {"topics": "other"}, "topic": None}, "does not exist|is none of|not valid"),
+    ],
+    ids=["reversed", "negative", "past-the-end", "no-partition", "future", "zoneless", "no-table", "other-topic"],
+)
+def test_what_cannot_be_replayed_is_refused_in_the_form_or_by_the_plan_and_nothing_is_written(
+    deployment: Deployment, eaten: Pipeline, conf: dict[str, Any], words: str
+) -> None:
+    before = eaten.table().metadata
+    try:
+        run = replay(deployment, eaten, **conf)
+    except StackError as error:
+        assert "400" in str(error)
+    else:
+        assert (run.state, run.tasks["write"]) == ("failed", "upstream_failed")
+        assert any(word in run.log("plan") for word in words.split("|"))
+    assert eaten.table().metadata == before
+
+
+@pytest.mark.parametrize(
+    "conf",
+    [
+        {"topic": "somebody-elses"},
+        {"ranges": {"0": [1]}},
+        {"ranges": {"0": "all"}},
+        {"ranges": [[0, 1]]},
+        {"overlap": "replace"},
+        {"max_records": 0},
+    ],
+)
+def test_the_form_itself_refuses_what_has_the_wrong_shape(
+    deployment: Deployment, eaten: Pipeline, conf: dict[str, Any]
+) -> None:
+    with pytest.raises(StackError, match="answered 400"):
+        replay(deployment, eaten, **conf)
+
+
+def test_a_broken_connector_has_no_replay_dag(deployment: Deployment, eaten: Pipeline) -> None:
+    (deployment.connectors / "broken-two.json").write_text('{"name": "broken-two", "topics": "t", "iceberg.tables": 1}')
+    rest = deployment.airflow.rest
+    rest.wait_for_dag("broken-two")
+    rest.wait_for_dag(replay_id(eaten))
+    found = rest.call("GET", "/api/v2/dags?dag_id_pattern=broken-two&exclude_stale=true")["dags"]
+    assert [dag["dag_id"] for dag in found] == ["broken-two"]
+
+
+BACKFILL = {
+    "from_date": "2026-01-01T00:00:00Z",
+    "to_date": "2026-01-02T00:00:00Z",
+    "run_backwards": False,
+    "max_active_runs": 1,
+    "dag_run_conf": {},
+}
+
+
+@pytest.mark.parametrize("path", ["/api/v2/backfills", "/api/v2/backfills/dry_run"])
+def test_airflows_own_backfill_is_refused_and_the_dag_points_to_its_replay(
+    deployment: Deployment, eaten: Pipeline, path: str
+) -> None:
+    rest, name = deployment.airflow.rest, eaten.connector.name
+    rest.wait_for_dag(replay_id(eaten))
+    runs = len(rest.runs(name))
+    with pytest.raises(StackError, match="answered 400.*does not allow backfill runs"):
+        rest.call("POST", path, {"dag_id": name, **BACKFILL})
+    with pytest.raises(StackError, match=r"answered 4\d\d.*backfill"):
+        rest.call("POST", path, {"dag_id": replay_id(eaten), **BACKFILL})
+    assert len(rest.runs(name)) == runs
+    details = rest.call("GET", f"/api/v2/dags/{name}/details")
+    assert replay_id(eaten) in details["doc_md"]
+    assert not details["is_backfillable"]

@@ -1,0 +1,186 @@
+"""Several tables of one connector: one that refuses owes its rows, the others go on, and it catches up without a hole."""
+
+from __future__ import annotations
+
+import pytest
+from pipeline import MakePipeline, Pipeline
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from floe.catalogs.catalog import Tables
+from floe.commit.exceptions import TablesOwe
+from floe.exceptions import FloeError
+from floe.offsets.exceptions import PlanRefused
+
+GOOD, BAD = "db.good", "db.bad"
+
+
+def two_tables(pipeline: MakePipeline, partitions: int = 1, **more: object) -> Pipeline:
+    return pipeline(partitions, **{"iceberg.tables": f"{GOOD}, {BAD}", **more})
+
+
+def ids(start: int, end: int) -> list[dict[str, int]]:
+    return [{"id": i} for i in range(start, end)]
+
+
+def replace_table(pizzas: Pipeline, name: str) -> None:
+    """Drop a table and create another of its name."""
+    tables = Tables.of(pizzas.connector)
+    tables.catalog.drop_table(name)
+    tables.create(name, Schema(NestedField(1, "id", LongType(), required=False)))
+
+
+def roll_back(pizzas: Pipeline, name: str, to: int | None) -> None:
+    tables = Tables.of(pizzas.connector)
+    table = tables.require(name)
+    assert to is not None
+    with table.manage_snapshots() as manage:
+        manage.set_current_snapshot(snapshot_id=to)
+
+
+def run_owing(pizzas: Pipeline, **decisions: object) -> TablesOwe:
+    """Run as the DAG does: what can be written is, and the commit tells who owes."""
+    plan = pizzas.plan(**decisions)
+    pizzas.try_write(plan)
+    with pytest.raises(TablesOwe) as told:
+        pizzas.committer(plan).commit([])
+    return told.value
+
+
+def test_every_table_gets_every_record(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline, partitions=3)
+    pizzas.produce(ids(0, 300))
+    pizzas.run()
+    pizzas.produce([{"id": i, "new": 1} for i in range(300, 400)])
+    pizzas.run()
+    assert pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(400))
+    assert len(pizzas.table(GOOD).snapshots()) == len(pizzas.table(BAD).snapshots()) == 2
+
+
+def test_a_table_replaced_between_write_and_commit_owes_and_catches_up(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline, partitions=2)
+    pizzas.produce(ids(0, 100))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    replace_table(pizzas, BAD)
+    with pytest.raises(TablesOwe, match=r"db\.bad.*owes.*was replaced.*forgive"):
+        pizzas.commit(plan)
+    assert pizzas.column("id", GOOD) == list(range(100))
+    assert pizzas.column("id", BAD) == []
+    assert sum(pizzas.position().values()) == 100
+    assert {table for owed in pizzas.debts().values() for table in owed} == {BAD}
+
+    pizzas.produce(ids(100, 150))
+    caught_up = pizzas.run()
+    assert [s.kind for s in caught_up.slices] == ["catch-up"] or len(caught_up.slices) == 2
+    while pizzas.run().slices:
+        pass
+    assert pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(150))
+    assert pizzas.debts() == {}
+
+
+def test_a_table_that_keeps_refusing_takes_nothing_newer_and_no_reader_sees_a_hole(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    pizzas.produce(ids(0, 50))
+    first = pizzas.run()
+    assert len(first.slices) == 1
+    before = pizzas.table(BAD).current_snapshot()
+    pizzas.produce(ids(50, 100))
+    pizzas.run()
+    roll_back(pizzas, BAD, before.snapshot_id if before else None)
+    for end in (150, 200):
+        pizzas.produce(ids(end - 50, end))
+        told = run_owing(pizzas)
+        assert "rolled_back" in str(told) or "owes" in str(told)
+        assert pizzas.column("id", GOOD) == list(range(end))
+        assert pizzas.column("id", BAD) == list(range(50))
+    assert pizzas.debts() == {0: {BAD: 100}}
+    # an idle run is as red
+    assert "db.bad" in str(run_owing(pizzas))
+
+    plan = pizzas.run(rolled_back={BAD: "replay"})
+    assert [(s.kind, s.tables) for s in plan.slices] == [("catch-up", (BAD,))]
+    assert pizzas.debts() == {}
+    assert pizzas.column("id", BAD) == list(range(200))
+    pizzas.produce(ids(200, 210))
+    pizzas.run()
+    assert pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(210))
+
+
+def test_a_debt_is_caught_up_in_parts_under_a_limit(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    pizzas.produce(ids(0, 100))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    replace_table(pizzas, BAD)
+    with pytest.raises(TablesOwe):
+        pizzas.commit(plan)
+    seen = []
+    for _ in range(4):
+        plan = pizzas.plan(30)
+        pizzas.write(plan)
+        try:
+            pizzas.commit(plan)
+        except TablesOwe:
+            seen.append(pizzas.column("id", BAD))
+    assert seen == [list(range(30)), list(range(60)), list(range(90))]
+    assert pizzas.column("id", BAD) == list(range(100))
+
+
+def test_a_debt_that_is_forgiven_stays_away_and_the_table_goes_on(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    pizzas.produce(ids(0, 100))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    replace_table(pizzas, BAD)
+    with pytest.raises(TablesOwe):
+        pizzas.commit(plan)
+    pizzas.produce(ids(100, 120))
+    pizzas.run(forgive=[BAD])
+    assert pizzas.column("id", GOOD) == list(range(120))
+    assert pizzas.column("id", BAD) == list(range(100, 120))
+    assert pizzas.debts() == {}
+
+
+def test_when_every_table_refuses_nothing_moves(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    pizzas.produce(ids(0, 50))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    replace_table(pizzas, GOOD)
+    replace_table(pizzas, BAD)
+    with pytest.raises(FloeError, match="was replaced"):
+        pizzas.commit(plan)
+    assert pizzas.position() == {0: 0}
+    assert pizzas.debts() == {}
+    pizzas.run()
+    assert pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(50))
+
+
+def test_a_debt_of_a_table_that_the_connector_names_no_longer_is_refused(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    pizzas.produce(ids(0, 50))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    replace_table(pizzas, BAD)
+    with pytest.raises(TablesOwe):
+        pizzas.commit(plan)
+    alone = pizzas.changed(**{"iceberg.tables": GOOD})
+    with pytest.raises(PlanRefused, match=r"names it no longer.*forgive"):
+        alone.plan()
+    alone.run(forgive=[BAD])
+    assert pizzas.debts() == {}
+
+
+def test_a_commit_that_is_cleared_while_a_table_owes_stays_red(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    pizzas.produce(ids(0, 50))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    replace_table(pizzas, BAD)
+    for _ in range(2):
+        with pytest.raises(TablesOwe):
+            pizzas.commit(plan)
+    pizzas.run()
+    assert pizzas.commit(plan).done
+    assert pizzas.column("id", BAD) == list(range(50))
