@@ -98,13 +98,12 @@ class SliceTable:
 def load_tables(tables: Tables, plan: Plan, piece: Slice, connector: Connector) -> list[SliceTable]:
     """Load the tables of a slice with their ledgers. One that refuses stays in the list and takes nothing.
 
-    Raises the refusal when there is no other table to read the slice for.
+    Raises the refusal when there is no other table to read the slice for, and in a replay, of which nothing is owed.
     """
     loaded = [_load(tables, plan, piece, connector, name) for name in piece.tables]
-    if not any(table.nets for table in loaded):
-        refusal = next((table.refusal for table in loaded if table.refusal is not None), None)
-        if refusal is not None:
-            raise refusal
+    refusal = next((table.refusal for table in loaded if table.refusal is not None), None)
+    if refusal is not None and (piece.kind.is_replay or not any(table.nets for table in loaded)):
+        raise refusal
     for table in loaded:
         if table.refusal is not None:
             log.error("table %s takes nothing and will owe these rows: %s", table.name, table.refusal)

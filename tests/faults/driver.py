@@ -17,7 +17,7 @@ from typing import Any
 import write_files as job
 from floe_job.order import Order
 
-from faults import clock
+from faults import clock, memory
 from faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
 from floe.commit.committer import Committer
 from floe.commit.planning import draft_plan, open_plan
@@ -158,6 +158,7 @@ def main(argv: Sequence[str]) -> int:
     name, folder, outcome = argv[0], Path(argv[1]), Path(argv[2])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stdout)
     clock.shift_by_environment()
+    memory.limit_by_environment()
     try:
         facts, code = getattr(Step.load(folder), name)(), DONE
     except FloeError as error:

@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def was_killed(self) -> bool:
-        return self.code == -signal.SIGKILL
+        return self.code < 0
 
     @property
     def is_retryable(self) -> bool:

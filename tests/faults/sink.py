@@ -11,6 +11,7 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from faults.control_log import control_headers
 from faults.evidence import Evidence, Excuses
 from faults.kafka_log import KafkaLog, LogKey
 from faults.marks import Spans, positions_of
@@ -210,6 +211,17 @@ class Sink:
         report = self.judge()
         assert report.is_green, str(report)
         return report
+
+    def forget_compacted(self) -> None:
+        """Drop from the acknowledged records those that the broker has compacted away since."""
+        self.observe()
+        for producer in self.producers.values():
+            places = producer.acks.places
+            producer.acks.places = {s: place for s, place in places.items() if s in self.log.places}
+
+    def announcements(self) -> list[Mapping[str, str]]:
+        """Return the headers of every complete announcement in the control topic."""
+        return [headers for headers in control_headers(self.bootstrap, self.control_topic) if "floe-ranges" in headers]
 
     def add_partitions(self, count: int) -> None:
         """Give the first topic more partitions."""

@@ -1,8 +1,15 @@
-"""Rows 1 to 5: writers that are killed."""
+"""Rows 1 to 5, 17, 21 and 42: writers that are killed, held, doubled, or run out of memory."""
 
 from __future__ import annotations
 
-from faults.sink import Sink
+import time
+
+import psutil
+import pytest
+
+from faults.run import Attempt, patience
+from faults.sink import MakeSink, Sink
+from stack.progress import wait_until
 
 
 def test_row_01_a_writer_killed_before_any_file_is_closed_reads_the_same_ranges_again(sink: Sink) -> None:
@@ -14,4 +21,144 @@ def test_row_01_a_writer_killed_before_any_file_is_closed_reads_the_same_ranges_
     assert run.step("write").facts["how"] == "written"
     assert run.step("commit").is_done
     assert sum(sink.positions().values()) == sum(end - start for start, end in planned.facts["ranges"].values())
+    sink.assert_exactly_once()
+
+
+def test_row_02_files_of_a_writer_killed_before_it_announced_them_are_never_referred_to(sink: Sink) -> None:
+    sink.producer.produce(500)
+    run = sink.new_run()
+    assert run.step("plan").is_done
+    assert run.step("write", crash="write.files.closed").was_killed
+    assert run.persist("write").is_done
+    assert run.step("commit").is_done
+    report = sink.assert_exactly_once()
+    assert sum(map(len, report.orphans.values())) > 0
+
+
+def test_row_03_a_writer_killed_before_its_transaction_ends_is_aborted_by_the_next(sink: Sink) -> None:
+    sink.producer.produce(500)
+    run = sink.new_run()
+    assert run.step("plan").is_done
+    assert run.step("write", crash="transaction.sent").was_killed
+    assert run.persist("write").facts["how"] == "written"
+    assert run.step("commit").is_done
+    assert len(sink.announcements()) == 1
+    sink.assert_exactly_once()
+
+
+@pytest.mark.parametrize("point", ["transaction.committed", "write.announced"])
+def test_row_04_a_writer_killed_after_it_announced_does_not_announce_again(sink: Sink, point: str) -> None:
+    sink.producer.produce(500)
+    run = sink.new_run()
+    assert run.step("plan").is_done
+    assert run.step("write", crash=point).was_killed
+    assert run.persist("write").facts["how"] == "announced already"
+    assert run.step("commit").is_done
+    assert len(sink.announcements()) == 1
+    sink.assert_exactly_once()
+
+
+def test_row_05_of_twins_that_both_finish_one_is_announced(sink: Sink) -> None:
+    sink.producer.produce(500)
+    sink.run(twins=True)
+    assert len(sink.announcements()) == 1
+    report = sink.assert_exactly_once()
+    assert sum(map(len, report.orphans.values())) > 0
+
+
+def test_row_05_a_python_worker_killed_in_spark_is_replaced_and_one_attempt_announced(make_sink: MakeSink) -> None:
+    sink = make_sink(partitions=2)
+    sink.producer.produce(120_000, pad=100)
+    sink.run(max_records=10)
+    run = sink.new_run(spark="local[2,4]")
+    assert run.step("plan").is_done
+    writing = run.start("write")
+    assert wait_until(lambda: bool(workers(writing)), patience(60), pause=0.01), writing.tail()
+    time.sleep(0.1)
+    workers(writing)[0].kill()
+    assert writing.finish(patience(180)).is_done, writing.tail()
+    assert "Lost task" in writing.log.read_text(), writing.tail()
+    assert run.persist("commit").is_done
+    assert len(sink.announcements()) == 2
+    sink.assert_exactly_once()
+
+
+def workers(writing: Attempt) -> list[psutil.Process]:
+    """Return the Python workers of a step's Spark: those that their daemon forked."""
+    try:
+        family = psutil.Process(writing.child.pid).children(recursive=True)
+        daemons = {one.pid for one in family if "floe_job.daemon" in " ".join(one.cmdline())}
+        return [one for one in family if one.ppid() in daemons]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def test_row_17_a_zombie_writer_announces_after_its_range_was_committed_and_is_ignored(sink: Sink) -> None:
+    sink.producer.produce(500)
+    old = sink.new_run()
+    assert old.step("plan").is_done
+    zombie = old.held("write", "write.files.closed")
+    sink.run()
+    zombie.go_on()
+    zombie.finish()
+    assert len(sink.announcements()) == 2
+    sink.producer.produce(200)
+    sink.run()
+    late = old.step("commit")
+    assert late.facts.get("done_before") or late.is_refused, late
+    sink.assert_exactly_once()
+    assert sink.snapshots() == 2
+
+
+def test_row_21_a_transaction_aborted_late_fences_its_writer_and_the_range_is_announced_once(sink: Sink) -> None:
+    sink.producer.produce(500)
+    run = sink.new_run()
+    assert run.step("plan").is_done
+    zombie = run.held("write", "transaction.sent")
+    assert run.persist("write").facts["how"] == "written"
+    zombie.go_on()
+    assert not zombie.finish().is_done
+    assert run.step("commit").is_done
+    assert len(sink.announcements()) == 1
+    sink.assert_exactly_once()
+
+
+def test_row_21_a_range_that_was_announced_twice_is_committed_once(sink: Sink) -> None:
+    sink.producer.produce(500)
+    run = sink.new_run()
+    assert run.step("plan").is_done
+    second = run.held("write", "write.files.closed")
+    assert run.step("write").facts["how"] == "written"
+    second.go_on()
+    assert second.finish().is_done
+    assert len(sink.announcements()) == 2
+    assert run.step("commit").is_done
+    sink.assert_exactly_once()
+
+
+def test_row_21_a_range_whose_announcement_is_missing_is_planned_again(sink: Sink) -> None:
+    sink.producer.produce(500)
+    run = sink.new_run()
+    assert run.step("plan").is_done
+    assert run.step("write", crash="write.announce").was_killed
+    failed = run.persist("commit")
+    assert failed.error == "SliceNotWritten", failed
+    assert sum(sink.positions().values()) == 0
+    sink.assert_exactly_once()
+
+
+def test_row_42_a_writer_out_of_memory_on_a_burst_is_repeated_with_the_same_ends(make_sink: MakeSink) -> None:
+    sink = make_sink(**{"floe.max-records-per-run": 6_000})
+    sink.producer.produce(500)
+    sink.run()
+    sink.producer.produce(20_000, pad=400)
+    run = sink.new_run()
+    ends = run.step("plan").facts["ranges"]
+    assert sum(end - start for start, end in ends.values()) == 6_000
+    assert not run.step("write", FLOE_FAULTS_MEMORY="40").is_done
+    assert run.step("write", crash="write.files@2").was_killed
+    sink.producer.produce(500)
+    assert run.step("plan").facts["ranges"] == ends
+    assert run.persist("write").is_done
+    assert run.step("commit").is_done
     sink.assert_exactly_once()

@@ -197,7 +197,7 @@ def test_airflows_own_backfill_is_refused_and_the_dag_points_to_its_replay(
     rest, name = deployment.airflow.rest, eaten.connector.name
     rest.wait_for_dag(replay_id(eaten))
     runs = len(rest.runs(name))
-    with pytest.raises(StackError, match="answered 400.*does not allow backfill runs"):
+    with pytest.raises(StackError, match=r"answered 400.*does not allow backfill runs"):
         rest.call("POST", path, {"dag_id": name, **BACKFILL})
     with pytest.raises(StackError, match=r"answered 4\d\d.*backfill"):
         rest.call("POST", path, {"dag_id": replay_id(eaten), **BACKFILL})

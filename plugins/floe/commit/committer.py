@@ -84,9 +84,8 @@ class Committer:
         lander = SliceLander(self._plan, self._connector)
         for piece in slices:
             announcement = found.get(self._plan.slice_id(piece))
-            if announcement is not None:
-                lander.land(piece, announcement)
-            elif self._plan.is_replay:
+            landed = announcement is not None and lander.land(piece, announcement)
+            if self._plan.is_replay and not landed:
                 break  # the slices of a replay land in order
         if lander.ends:
             self._finish(lander, [found[self._plan.slice_id(end.slice)] for end in lander.ends])

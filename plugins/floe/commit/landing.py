@@ -34,8 +34,8 @@ class SliceLander:
         self.refusals: dict[str, str] = {}
         self.errors: list[FloeError] = []
 
-    def land(self, piece: Slice, announcement: Announcement) -> None:
-        """Commit one slice. Nothing is raised: a slice that failed is not among ``ends``, its error is in ``errors``."""
+    def land(self, piece: Slice, announcement: Announcement) -> bool:
+        """Commit one slice and say whether that is done; if not, it is not among ``ends``. Nothing is raised."""
         refused: dict[str, FloeError] = {}
         landed, failed = [], False
         for share in announcement.shares:
@@ -52,14 +52,15 @@ class SliceLander:
         owing = {**announcement.refused, **{table: str(error) for table, error in refused.items()}}
         self.refusals |= owing
         if piece.kind is SliceKind.CATCH_UP and owing:
-            return  # it goes on owing
+            return False  # it goes on owing
         if not failed and owing and self._is_no_table_left(piece, owing):
             # the range stays where it is, for all of them: reading it again is all that is left to do
             self.errors += list(refused.values()) or [TableRefused("; ".join(owing.values()))]
             failed = True
         if failed:
-            return
+            return False
         self.ends.append(SliceEnd(piece, {table: self._routes(piece) for table in owing}, bool(landed)))
+        return True
 
     def _is_no_table_left(self, piece: Slice, owing: Mapping[str, str]) -> bool:
         takers = {table for table in piece.tables if self._plan.taken(piece, table)}

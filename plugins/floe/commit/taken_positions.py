@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from floe.commit.exceptions import TakeoverBlocked
-from floe.commit.left_behind import LeftBehind, is_floes
 from floe.commit.ledgers import Ledgers
+from floe.commit.left_behind import LeftBehind, is_floes
 from floe.commit.pending import Written
 from floe.commit.positions import Move, move_positions
 from floe.commit.seeding import KIND, Seed, Taken

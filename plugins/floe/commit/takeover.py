@@ -10,14 +10,16 @@ from floe.catalogs.catalog import Tables
 from floe.commit.ancestry import snapshot_property
 from floe.commit.control_offsets import Committed, Offsets, committed_offsets, offsets_property, topic_in_use
 from floe.commit.exceptions import TakeoverRefused
-from floe.commit.left_behind import LeftBehind, is_floes, look, with_metadata
 from floe.commit.ledgers import Ledgers
+from floe.commit.left_behind import LeftBehind, is_floes, look, with_metadata
 from floe.commit.pending import Destination, Written, collect, pending_of, refuse_gap, written_by_sink
+from floe.commit.positions import commit_transactional_id
 from floe.commit.seeding import KIND, Seed, Taken, examine, land_seed
 from floe.commit.taken_positions import TakenPositions
 from floe.config import Connector
 from floe.control.log import read_control
 from floe.kafka.settings import KafkaSettings
+from floe.kafka.transaction import TransactionalProducer
 from floe.offsets.plan import Plan
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
@@ -43,6 +45,8 @@ def take_over(connector: Connector, settings: KafkaSettings) -> TakeoverReport:
     wrote; then the positions, as floe's. It may be killed anywhere and called again. Raises TakeoverRefused,
     TakeoverBlocked, TableRefused, GroupInUse and what catalog and Kafka raise.
     """
+    # ends what a killed takeover left open, which would hide positions and events until its time-out
+    TransactionalProducer(settings, commit_transactional_id(connector))
     left = look(connector, settings)
     if left.is_floes:
         log.info("all positions of %s are floe's already: nothing to take over", connector.group_id)

@@ -224,7 +224,7 @@ def _grown(holding: Holding, live: LiveRange, route: str) -> Holding:
 
 
 def _seeded(holding: Holding, end: int, route: str) -> Holding:
-    """Give to ``route`` what lies below ``end`` and above all that the holding speaks of: its live end, or its last offset."""
+    """Give to ``route`` what lies below ``end`` and above all that the holding speaks of (its live end, or last offset)."""
     spoken = [stop for spans in holding.held.values() for _, stop in spans]
     start = holding.live_end if holding.live_end is not None else max(spoken, default=0)
     others = Intervals.of(span for other, spans in holding.held.items() if other != route for span in spans)

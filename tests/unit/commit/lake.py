@@ -26,15 +26,17 @@ from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.events import DataFile, TableReference
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import Ledger
 from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange
+from floe.offsets.routing import route_hash
 from floe_job.parquet import TableWriter
 
 GROUP = "connect-pizzas"
 TOPIC, TOPIC_ID, CLUSTER = "completed-pizzas", "T1", "C1"
-TABLE = "rpc.pizzas"
-ROUTE = "route-hash"
+TABLE, OTHER_TABLE = "rpc.pizzas", "rpc.audit"
+ROUTE = route_hash(TOPIC, None)
 LEDGER = f"floe.ledger.{GROUP}.main"
 OFFSETS = f"kafka.connect.offsets.control-iceberg.{GROUP}"
 TIME_MS = 1_704_164_645_123  # 2024-01-02T03:04:05.123Z
@@ -86,17 +88,18 @@ class Lake:
         spec: PartitionSpec = UNPARTITIONED_PARTITION_SPEC,
         properties: Mapping[str, str] | None = None,
         schema: Schema = SCHEMA,
+        name: str = TABLE,
     ) -> Table:
         catalog = self.catalog()
         catalog.create_namespace_if_not_exists("rpc")
-        return catalog.create_table(TABLE, schema, partition_spec=spec, properties=dict(properties or {}))
+        return catalog.create_table(name, schema, partition_spec=spec, properties=dict(properties or {}))
 
-    def load(self) -> Table:
-        return self.catalog().load_table(TABLE)
+    def load(self, name: str = TABLE) -> Table:
+        return self.catalog().load_table(name)
 
-    def rows(self, branch: str = "main") -> list[Row]:
+    def rows(self, branch: str = "main", name: str = TABLE) -> list[Row]:
         """Return all rows of a branch, sorted; a row that is there twice is twice in the list."""
-        table = self.load()
+        table = self.load(name)
         if branch not in table.metadata.refs:
             return []
         found = table.scan().use_ref(branch).to_arrow().to_pylist()
@@ -117,9 +120,13 @@ def make_plan(
     plan_id: str = "plan-1",
     since: int = 0,
     control_ends: Mapping[int, int] | None = None,
+    tables: Sequence[str] = (TABLE,),
+    debts: Mapping[str, Debt] | None = None,
+    kind: SliceKind = SliceKind.LIVE,
+    index: int = 0,
 ) -> Plan:
-    """Make a plan of one live slice over (partition, start, end); every position is at its range's start."""
-    metadata = PositionMetadata("routing", since, TOPIC_ID, CLUSTER).encode()
+    """Make a plan of one slice over (partition, start, end); every position is at its range's start, with ``debts``."""
+    metadata = PositionMetadata("routing", since, TOPIC_ID, CLUSTER, debts=debts or {}).encode()
     frozen = tuple(OffsetRange(TOPIC, TOPIC_ID, p, start, end) for p, start, end in ranges)
     return Plan(
         plan_id=plan_id,
@@ -129,8 +136,8 @@ def make_plan(
         config={},
         control_topic="control-iceberg",
         control_ends=control_ends or {0: 3},
-        positions=tuple(Position(r.tp, r.start, metadata) for r in frozen),
-        slices=(Slice(0, SliceKind.LIVE, frozen),),
+        positions=() if kind.is_replay else tuple(Position(r.tp, r.start, metadata) for r in frozen),
+        slices=(Slice(index, kind, frozen, tuple(tables)),),
     )
 
 
@@ -162,21 +169,24 @@ def make_share(
         branch=branch,
         schema_id=table.schema().schema_id,
         nets=tuple(nets),
-        routes={TOPIC: ROUTE},
+        routes={TOPIC: route_hash(TOPIC, branch)},
         files=files,
         books=TableBooks(assigned=rows, rows=rows),
     )
 
 
-def make_announcement(plan: Plan, share: TableShare, control_offset: tuple[int, int] | None = (0, 9)) -> Announcement:
-    ranges = plan.slices[0].ranges
+def make_announcement(
+    plan: Plan, *shares: TableShare, control_offset: tuple[int, int] | None = (0, 9)
+) -> Announcement:
+    (piece,) = plan.slices
+    ranges = piece.ranges
     return Announcement(
-        slice_id=plan.slice_id(plan.slices[0]),
+        slice_id=plan.slice_id(piece),
         commit_id=plan.commit_id,
-        kind="live",
+        kind=piece.kind.value,
         ranges=ranges,
-        shares=(share,),
-        tables={share.table: share.books},
+        shares=shares,
+        tables=dict.fromkeys(piece.tables, TableBooks()) | {share.table: share.books for share in shares},
         books=tuple((r, RangeBooks(routed=len(r))) for r in ranges),
         assignments=tuple(next_offset(r, TIME_MS) for r in ranges),
         control_offset=control_offset,
@@ -216,21 +226,30 @@ class Written:
 def write_slice(
     lake: Lake,
     *ranges: tuple[int, int, int],
-    plan_id: str = "plan-1",
-    since: int = 0,
     branch: str = "main",
     spec_ids: Sequence[int | None] = (None,),
-    control_ends: Mapping[int, int] | None = None,
+    **of_plan: Any,
 ) -> Written:
-    """Plan ranges (partition, start, end) and write what the table's ledger lacks: each offset is a row."""
-    plan = make_plan(*ranges, plan_id=plan_id, since=since, control_ends=control_ends)
-    table = lake.load()
+    """Plan ranges (partition, start, end) and write what the tables' ledgers lack: each offset is a row."""
+    plan = make_plan(*ranges, **of_plan)
+    shares = (write_share(lake, plan, name, branch, spec_ids) for name in plan.slices[0].tables)
+    return Written(lake, plan, make_announcement(plan, *shares))
+
+
+def write_share(
+    lake: Lake, plan: Plan, name: str = TABLE, branch: str = "main", spec_ids: Sequence[int | None] = (None,)
+) -> TableShare:
+    """Write what one table lacks of the slice of a plan; all of it, where it is appended once more."""
+    (piece,) = plan.slices
+    table = lake.load(name)
     ledger = ledger_of(table, branch, plan)
-    nets = [(r, ledger.net(r, ROUTE)) for r in plan.slices[0].ranges]
+    if piece.kind is SliceKind.APPEND:
+        ledger = Ledger(plan.cluster_id)
+    nets = [(r, ledger.net(r, route_hash(TOPIC, branch))) for r in plan.taken(piece, name)]
     rows = [(r.partition, offset) for r, net in nets for start, end in net for offset in range(start, end)]
     share_of = len(spec_ids)
     files = tuple(write_rows(table, rows[i::share_of], spec_id) for i, spec_id in enumerate(spec_ids))
-    return Written(lake, plan, make_announcement(plan, make_share(table, nets, files, branch)))
+    return make_share(table, nets, files, branch)
 
 
 @dataclass

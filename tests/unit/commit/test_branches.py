@@ -9,11 +9,11 @@ from floe.commit.exceptions import TableRefused
 from floe.commit.table import ledger_of
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LogId, property_name
+from floe.offsets.routing import route_hash
 from tests.unit.commit.lake import (
     GROUP,
     LEDGER,
     OFFSETS,
-    ROUTE,
     TOPIC,
     TOPIC_ID,
     Lake,
@@ -30,7 +30,7 @@ Write = Callable[..., Written]
 
 def held(lake: Lake, written: Written, branch: str) -> tuple[tuple[int, int], ...]:
     holdings = ledger_of(lake.load(), branch, written.plan).holdings
-    return holdings[LogId(TOPIC, TOPIC_ID, 0)].held.get(ROUTE, Intervals()).spans
+    return holdings[LogId(TOPIC, TOPIC_ID, 0)].held.get(route_hash(TOPIC, branch), Intervals()).spans
 
 
 def test_a_missing_branch_grows_from_mains_head_and_begins_with_mains_ledger(lake: Lake, write: Write) -> None:

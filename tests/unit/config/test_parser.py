@@ -111,8 +111,12 @@ def test_dynamic_tables_with_a_route_field_are_refused_as_not_built(problems):
     assert [problem.split()[0] for problem in found] == ["iceberg.tables.dynamic-enabled", "iceberg.tables.route-field"]
 
 
-def test_a_connector_with_several_tables_is_refused_for_now(problems):
-    assert "several tables of one connector are not supported yet" in problems({"iceberg.tables": "a.b, c.d"})[0]
+def test_a_connector_may_write_several_tables(connector):
+    assert connector({"iceberg.tables": "a.b, c.d"}).tables == ("a.b", "c.d")
+
+
+def test_a_table_that_is_named_twice_is_refused(problems):
+    assert problems({"iceberg.tables": "a.b, c.d, a.b"}) == ("iceberg.tables names 'a.b' twice: keep one",)
 
 
 def test_missing_topics_are_named(problems):
@@ -225,6 +229,10 @@ def test_a_choice_that_is_not_built_is_refused(problems, key):
 
 def test_choices_that_are_built_pass(connector):
     assert connector({"errors.tolerance": "none", "floe.on-data-loss": "fail"}).on_data_loss == "fail"
+
+
+def test_a_loss_of_offsets_may_be_accepted_for_good(connector):
+    assert connector({"floe.on-data-loss": "accept"}).on_data_loss == "accept"
 
 
 def test_write_props_are_taken_in_apaches_and_tabulars_spelling(connector):

@@ -37,7 +37,7 @@ from floe.kafka.transaction import ControlRecord
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
 from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange
 
 GROUP = "connect-pizzas"
@@ -48,7 +48,7 @@ BY_SAUCE = PartitionType((PartitionFieldType(1000, "sauce", "string"),))
 Messages = list[ControlMessage]
 
 
-def make_plan(ranges: Sequence[OffsetRange] = RANGES) -> Plan:
+def make_plan(ranges: Sequence[OffsetRange] = RANGES, tables: Sequence[str] = ("rpc.pizzas",)) -> Plan:
     metadata = PositionMetadata("routing", 0, "T1", "C1").encode()
     return Plan(
         plan_id="plan-1",
@@ -59,7 +59,7 @@ def make_plan(ranges: Sequence[OffsetRange] = RANGES) -> Plan:
         control_topic="control-iceberg",
         control_ends={0: 3},
         positions=tuple(Position(r.tp, r.start, metadata) for r in ranges),
-        slices=(Slice(0, SliceKind.LIVE, tuple(ranges)),),
+        slices=(Slice(0, SliceKind.LIVE, tuple(ranges), tuple(tables)),),
     )
 
 
@@ -106,8 +106,8 @@ def announced(announcement: Announcement, start: int = 7) -> Messages:
     return sent(encode_announcement(make_plan(), announcement), start)
 
 
-def find(messages: Iterable[ControlMessage]) -> Announcement | None:
-    plan = make_plan()
+def find(messages: Iterable[ControlMessage], *tables: str) -> Announcement | None:
+    plan = make_plan(tables=tables or ("rpc.pizzas",))
     return find_announcement(plan, plan.slices[0], messages)
 
 
@@ -121,12 +121,12 @@ def without_header(message: ControlMessage, name: str) -> ControlMessage:
 
 
 @pytest.fixture
-def reasons(caplog: pytest.LogCaptureFixture) -> Callable[[Iterable[ControlMessage]], str]:
+def reasons(caplog: pytest.LogCaptureFixture) -> Callable[..., str]:
     """Look for an announcement that does not count, and give what was logged about it."""
 
-    def look(messages: Iterable[ControlMessage]) -> str:
+    def look(messages: Iterable[ControlMessage], *tables: str) -> str:
         with caplog.at_level(logging.WARNING):
-            assert find(messages) is None
+            assert find(messages, *tables) is None
         assert "does not count" in caplog.text
         assert "plan-1/0" in caplog.text
         return caplog.text
@@ -156,7 +156,8 @@ def reasons(caplog: pytest.LogCaptureFixture) -> Callable[[Iterable[ControlMessa
 def test_an_announcement_is_found_as_it_was_sent(shares: tuple[TableShare, ...]) -> None:
     announcement = make(*shares)
     messages = announced(announcement)
-    assert find(messages) == replace(announcement, control_offset=(0, messages[-1].offset + 1))
+    found = find(messages, *announcement.tables)
+    assert found == replace(announcement, control_offset=(0, messages[-1].offset + 1))
 
 
 def test_an_announcement_without_any_file_counts_and_has_books() -> None:
@@ -170,10 +171,33 @@ def test_an_announcement_without_any_file_counts_and_has_books() -> None:
 
 
 def test_a_table_without_files_beside_one_with_files_has_no_share() -> None:
-    found = find(announced(make(make_share(), idle=["rpc.idle"])))
+    found = find(announced(make(make_share(), idle=["rpc.idle"])), "rpc.pizzas", "rpc.idle")
     assert found is not None
     assert [s.table for s in found.shares] == ["rpc.pizzas"]
     assert set(found.tables) == {"rpc.pizzas", "rpc.idle"}
+
+
+def test_a_table_that_refused_is_announced_with_the_reason_and_a_loss_with_its_range() -> None:
+    lost = (OffsetRange("pizzas", "T1", 0, 3, 10),)
+    announcement = replace(make(make_share(), idle=["rpc.gone"]), refused={"rpc.gone": "it was dropped"}, lost=lost)
+    found = find(announced(announcement), "rpc.pizzas", "rpc.gone")
+    assert found is not None
+    assert found.refused == {"rpc.gone": "it was dropped"}
+    assert found.lost == lost
+    assert found.tables == announcement.tables
+
+
+def test_a_table_that_owes_a_partition_has_no_net_of_it() -> None:
+    debts = {"rpc.pizzas": Debt(2, "route")}
+    metadata = PositionMetadata("routing", 0, "T1", "C1", debts=debts).encode()
+    first, second = make_plan().positions
+    plan = replace(make_plan(), positions=(first, replace(second, metadata=metadata)))
+    share = replace(make_share(), nets=NETS[:1])
+    (found,) = (find_announcement(plan, plan.slices[0], announced(make(share))),)
+    assert found is not None
+    assert found.shares[0].nets == NETS[:1]
+    both = replace(share, nets=(NETS[0], (RANGES[1], Intervals(((1, 2),)))))
+    assert find_announcement(plan, plan.slices[0], announced(make(both))) is None
 
 
 def test_headers_and_bodies_are_those_of_the_design() -> None:
@@ -282,6 +306,16 @@ def test_other_ranges_than_the_slices_do_not_count(reasons: Callable[..., str], 
     assert "not those of the plan" in reasons([*parts, with_header(complete, h.RANGES, ranges)])
 
 
+@pytest.mark.parametrize("planned", [("rpc.toppings",), ("rpc.pizzas", "rpc.toppings"), ("rpc.pizza",)])
+def test_other_tables_than_the_slices_do_not_count(reasons: Callable[..., str], planned: tuple[str, ...]) -> None:
+    assert "its tables ['rpc.pizzas'] are not those of the plan" in reasons(announced(make(make_share())), *planned)
+
+
+def test_more_tables_than_the_slices_do_not_count(reasons: Callable[..., str]) -> None:
+    messages = announced(make(make_share(), idle=["rpc.more"]))
+    assert "['rpc.more', 'rpc.pizzas'] are not those of the plan ['rpc.pizzas']" in reasons(messages)
+
+
 @pytest.mark.parametrize(
     "net",
     [
@@ -305,7 +339,7 @@ def test_files_of_a_table_that_is_not_listed_do_not_count(reasons: Callable[...,
 
 def test_a_listed_table_without_its_part_does_not_count(reasons: Callable[..., str]) -> None:
     messages = announced(make(make_share(), make_share(table="rpc.toppings")))
-    assert "rpc.toppings" in reasons([messages[0], messages[2]])
+    assert "rpc.toppings" in reasons([messages[0], messages[2]], "rpc.pizzas", "rpc.toppings")
 
 
 def test_a_table_listed_without_files_that_has_parts_does_not_count(reasons: Callable[..., str]) -> None:

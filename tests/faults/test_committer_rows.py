@@ -1,0 +1,123 @@
+"""Rows 6, 7 and 13 to 18: committers that are killed, held or doubled, runs that meet, and others' commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from faults import foreign
+from faults.run import Run
+from faults.sink import Sink
+
+
+def announced(sink: Sink, records: int = 500) -> Run:
+    """Return a run whose files are announced."""
+    sink.producer.produce(records)
+    run = sink.new_run()
+    assert run.step("plan").is_done
+    assert run.step("write").is_done
+    return run
+
+
+def test_row_06_a_committer_killed_before_it_asks_the_catalog_commits_when_it_runs_again(sink: Sink) -> None:
+    run = announced(sink)
+    assert run.step("commit", crash="commit.table").was_killed
+    assert sink.snapshots() == 0
+    assert run.step("commit").facts["landed_before"] == {"db.t": False}
+    sink.assert_exactly_once()
+
+
+def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(sink: Sink) -> None:
+    run = announced(sink)
+    assert run.step("commit", crash="commit.table.landed").was_killed
+    assert sum(sink.positions().values()) == 0
+    assert run.step("commit").facts["landed_before"] == {"db.t": True}
+    sink.assert_exactly_once()
+    assert sink.snapshots() == 1
+
+
+def test_row_13_of_two_committers_at_once_one_wins_and_the_other_adds_nothing(sink: Sink) -> None:
+    run = announced(sink)
+    both = [run.held("commit", "commit.table") for _ in range(2)]
+    for one in both:
+        one.go_on()
+    outcomes = [one.finish() for one in both]
+    assert any(outcome.is_done for outcome in outcomes), outcomes
+    assert run.persist("commit").facts["done_before"]
+    sink.assert_exactly_once()
+    assert sink.snapshots() == 1
+
+
+@pytest.mark.parametrize("point", ["commit.table", "commit.positions", "transaction.sent"])
+def test_row_14_a_committer_held_while_others_go_on_adds_nothing_when_it_wakes(sink: Sink, point: str) -> None:
+    run = announced(sink)
+    zombie = run.held("commit", point)
+    assert run.persist("commit").is_done
+    sink.producer.produce(300)
+    sink.run()
+    before = sink.positions()
+    zombie.go_on()
+    woken = zombie.finish()
+    assert woken.is_done or woken.error in ("Fenced", "Superseded", "TransactionFailed"), woken
+    assert sink.positions() == before
+    sink.assert_exactly_once()
+    assert sink.snapshots() == 2
+
+
+@pytest.mark.parametrize("act", [foreign.append, foreign.add_column, foreign.rewrite, foreign.set_property])
+def test_row_15_a_foreign_commit_in_between_stays_and_the_run_lands_on_top(
+    sink: Sink, act: Callable[[Sink], None]
+) -> None:
+    sink.producer.produce(200)
+    sink.run()
+    run = announced(sink)
+    committing = run.held("commit", "commit.table")
+    act(sink)
+    committing.go_on()
+    outcome = committing.finish()
+    assert outcome.is_done, outcome
+    sink.producer.produce(100)
+    sink.assert_exactly_once()
+
+
+def test_row_16_of_two_runs_over_the_same_range_one_plan_wins(sink: Sink) -> None:
+    sink.producer.produce(500)
+    runs = [sink.new_run() for _ in range(2)]
+    for run in runs:
+        assert run.step("plan").is_done
+    for writing in [run.start("write") for run in runs]:
+        writing.finish()
+    outcomes = [committing.finish() for committing in [run.start("commit") for run in runs]]
+    assert sum(outcome.is_done for outcome in outcomes) <= 1 or any(o.facts["done_before"] for o in outcomes), outcomes
+    report = sink.assert_exactly_once()
+    assert sink.snapshots() == 1
+    assert sum(map(len, report.orphans.values())) > 0
+
+
+def test_row_16_a_run_that_is_planned_while_another_is_under_way_supersedes_it_or_is_superseded(sink: Sink) -> None:
+    sink.producer.produce(500)
+    first = sink.new_run()
+    assert first.step("plan").is_done
+    sink.producer.produce(100)
+    second = sink.new_run()
+    assert second.step("plan").is_done
+    assert second.step("write").is_done
+    assert first.step("write").is_done
+    assert first.step("commit").is_done
+    late = second.step("commit")
+    assert late.is_refused, late
+    sink.assert_exactly_once()
+
+
+def test_row_18_a_committed_run_that_is_repeated_with_new_records_waiting_does_nothing(sink: Sink) -> None:
+    run = announced(sink)
+    assert run.step("commit").is_done
+    sink.producer.produce(300)
+    for step in ("plan", "write", "commit"):
+        assert run.step(step).is_done
+    assert run.step("write").facts["how"] == "committed already"
+    assert run.step("commit").facts["done_before"]
+    assert sink.snapshots() == 1
+    assert sum(sink.positions().values()) == 500
+    sink.assert_exactly_once()
