@@ -107,6 +107,10 @@ def _books_of_snapshot(evidence: Evidence, table: TableEvidence, snapshot: Snaps
             missing = net & (counts == 0) & ~evidence.excused(table.name, log)
             if missing.any():
                 yield f"{where}: its net has no row for {evidence.where(log, missing)}"
+    if "floe.books" not in snapshot.summary:
+        if rows:
+            yield f"{where}: {rows} rows and no books"
+        return
     books = books_of(snapshot.summary)
     if books is None:
         return

@@ -10,7 +10,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from faults import clock, memory
 from faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
 from floe.commit.committer import Committer
 from floe.commit.planning import draft_plan, open_plan
-from floe.commit.progress import Progress
 from floe.config import parse_connector, thaw
 from floe.crash import CrashPoint, reach
 from floe.exceptions import FloeError, Terminal
@@ -80,29 +79,27 @@ class Step:
         plan = self._frozen()
         if plan is None:
             settings = KafkaSettings.of(connector, self.order["kafka"])
-            more: dict[str, Any] = {}
-            if self.order.get("decisions"):
-                more["decisions"] = Decisions.of(self.order["decisions"])
-            plan = draft_plan(connector, settings, self.order.get("max_records"), **more)
+            decisions = Decisions.of(self.order.get("decisions") or {})
+            plan = draft_plan(connector, settings, self.order.get("max_records"), decisions=decisions)
             reach(CrashPoint.PLAN_FREEZE)
             self._save("plan.json", plan.to_json())
             reach(CrashPoint.PLAN_FROZEN)
         connector = thaw(plan.config, connector)
         is_open = open_plan(plan, connector, KafkaSettings.of(connector, self.order["kafka"]))
         ranges = {str(r.tp): [r.start, r.end] for s in plan.slices for r in s.ranges}
-        return {"work": is_open, "slices": len(plan.slices), "ranges": ranges}
+        return {"work": is_open, "slices": len(plan.slices), "ranges": ranges, "kinds": [s.kind for s in plan.slices]}
 
     def write(self) -> dict[str, Any]:
         """Write and announce what is not announced yet."""
         plan, committer, order = self._at_work()
-        wanted = [plan.slice_id(piece) for piece in plan.slices]
-        if committer.standing() is Progress.DONE:
-            return self._written([], "committed already")
-        if len(committer.announcements([])) == len(wanted):
-            return self._written(wanted, "announced already")
+        left = {plan.slice_id(piece) for piece in committer.open_slices()}
+        found = committer.announcements([])
+        if left <= found.keys():
+            return self._written(sorted(found), "announced already" if left else "committed already")
+        every = {plan.slice_id(piece) for piece in plan.slices}
+        order = replace(order, done=frozenset(every - left | found.keys()))
         job.write_files(self._session(), order)
-        committer.announcements(wanted)
-        return self._written(wanted, "written")
+        return self._written(sorted(committer.announcements(left)), "written")
 
     def commit(self) -> dict[str, Any]:
         """Commit what was announced."""

@@ -83,7 +83,8 @@ class KafkaConnect:
 
     def _connector(self, over: Mapping[str, Any]) -> dict[str, str]:
         known = {key: value for key, value in self.keys.items() if not key.startswith("floe.") and key != "name"}
-        merged = {**known, "connector.class": SINK, **over}
+        # a killed coordinator is forgotten soon too
+        merged = {**known, "connector.class": SINK, "iceberg.kafka.session.timeout.ms": 6000, **over}
         return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in merged.items()}
 
     def _worker(self) -> dict[str, str]:
@@ -93,6 +94,7 @@ class KafkaConnect:
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             "offset.storage.file.filename": str(self.folder / "offsets"),
             "offset.flush.interval.ms": "1000",
+            "plugin.discovery": "service_load",
             "listeners": f"http://127.0.0.1:{free_port()}",
             # a killed member is forgotten soon, as the tests wait for it
             "consumer.session.timeout.ms": "6000",

@@ -13,6 +13,7 @@ from rest_catalog import RestCatalog
 
 from floe.catalogs.catalog import Tables
 from floe.commit.hand_back import hand_back
+from floe.commit.left_behind import refuse_running_sink
 from floe.commit.takeover import take_over
 from floe.kafka.cluster import Cluster
 from floe.kafka.exceptions import GroupInUse
@@ -66,7 +67,7 @@ class Shared:
 
         def is_alone() -> bool:
             try:
-                cluster.refuse_members(self.pizzas.connector.group_id)
+                refuse_running_sink(self.pizzas.connector, cluster)
             except GroupInUse:
                 return False
             return True
@@ -75,9 +76,7 @@ class Shared:
 
 
 @pytest.fixture
-def shared(
-    pipeline: MakePipeline, catalog: RestCatalog, topic: Callable[..., str], tmp_path: Path
-) -> Iterator[Shared]:
+def shared(pipeline: MakePipeline, catalog: RestCatalog, topic: Callable[..., str], tmp_path: Path) -> Iterator[Shared]:
     keys: dict[str, Any] = {
         **QUICK,
         "iceberg.catalog.type": "rest",

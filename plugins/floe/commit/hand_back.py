@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyiceberg
@@ -15,7 +15,7 @@ from floe.commit.ancestry import GROUP
 from floe.commit.append import append_nothing
 from floe.commit.control_offsets import committed_offsets, offsets_property, raised
 from floe.commit.exceptions import HandBackRefused
-from floe.commit.left_behind import Control, all_positions, is_floes
+from floe.commit.left_behind import Control, all_positions, coordinator_group, is_floes, refuse_running_sink
 from floe.commit.positions import commit_transactional_id
 from floe.commit.table import ledger_of
 from floe.config import Connector
@@ -49,24 +49,32 @@ def hand_back(connector: Connector, settings: KafkaSettings) -> HandBackReport:
     """Let the sink of the connector's name go on from here; nothing is changed before all of it was checked.
 
     Each table is told, in an empty snapshot, that it has the whole control topic: what floe announced there is committed
-    or was given up, and its coordinator must not commit it again. Positions and ledgers stay. It may be called again.
+    or was given up, and the sink's coordinator must not commit it again. That begins at the topic's end, where without
+    an offset it would begin at a later one. Positions and ledgers stay. It may be called again.
     Raises HandBackRefused, TableRefused, GroupInUse and what catalog and Kafka raise.
     """
     source, cluster = Cluster.of_source(settings), Cluster.of_control(settings)
-    for group in {connector.group_id, connector.sink_group_id}:
-        cluster.refuse_members(group)
+    refuse_running_sink(connector, cluster)
     producer = TransactionalProducer(settings, commit_transactional_id(connector))
     logs = source.logs(connector.topics)
     found = all_positions(cluster, connector.group_id, logs)
     positions = tuple(p for tp, p in sorted(found.items()) if tp.topic in connector.topics)
     _check_positions(connector, positions, logs)
-    mover = _HandBack(connector, source.cluster_id(), positions, Control(cluster, connector.control_topic))
-    tables = mover.tell_tables()
+    control = Control(cluster, connector.control_topic)
+    tables = _HandBack(connector, source.cluster_id(), positions, control).tell_tables()
     if connector.sink_group_id != connector.group_id:
-        group = connector.sink_group_id
-        producer.send(connector.control_topic, group, (), [Position(p.tp, p.offset, "") for p in positions], group)
+        _send(producer, connector, connector.sink_group_id, ((p.tp, p.offset) for p in positions))
+    ends = ((TopicPartition(connector.control_topic, partition), end) for partition, end in control.ends.items())
+    _send(producer, connector, coordinator_group(connector), ends)
     log.info("group %s was handed back: %s", connector.group_id, NEXT)
     return HandBackReport(positions, tables)
+
+
+def _send(
+    producer: TransactionalProducer, connector: Connector, group: str, offsets: Iterable[tuple[TopicPartition, int]]
+) -> None:
+    """Set where one of the sink's own groups goes on."""
+    producer.send(connector.control_topic, group, (), [Position(tp, offset, "") for tp, offset in offsets], group)
 
 
 def _check_positions(connector: Connector, positions: Sequence[Position], logs: Sequence[PartitionLog]) -> None:

@@ -106,9 +106,7 @@ def look(connector: Connector, settings: KafkaSettings) -> LeftBehind:
     Positions first, then the control topic's ends: what was committed with the positions lies below them.
     """
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
-    groups = {connector.group_id, connector.sink_group_id}
-    for group in sorted(groups):
-        control.refuse_members(group)
+    refuse_running_sink(connector, control)
     logs = source.logs(connector.topics)
     found = all_positions(control, connector.group_id, logs)
     theirs = found
@@ -117,7 +115,7 @@ def look(connector: Connector, settings: KafkaSettings) -> LeftBehind:
     positions = {tp: p for tp, p in truth(found, theirs).items() if tp.topic in connector.topics}
     refuse_impossible(positions, logs, source.log_ends([log.tp for log in logs]))
     topic = Control(control, connector.control_topic)
-    finished = control.positions(f"{connector.sink_group_id}-coord")
+    finished = control.positions(coordinator_group(connector))
     return LeftBehind(
         cluster_id=source.cluster_id(),
         logs=logs,
@@ -126,6 +124,17 @@ def look(connector: Connector, settings: KafkaSettings) -> LeftBehind:
         control=topic,
         coordinator={tp.partition: p.offset for tp, p in finished.items() if tp.topic == connector.control_topic},
     )
+
+
+def coordinator_group(connector: Connector) -> str:
+    """Name the group in which the sink's coordinator reads the control topic."""
+    return f"{connector.sink_group_id}-coord"
+
+
+def refuse_running_sink(connector: Connector, cluster: Cluster) -> None:
+    """Raise GroupInUse while a task or the coordinator of the sink is a member of its group, or is not forgotten yet."""
+    for group in sorted({connector.group_id, connector.sink_group_id, coordinator_group(connector)}):
+        cluster.refuse_members(group)
 
 
 def all_positions(cluster: Cluster, group_id: str, logs: Sequence[PartitionLog]) -> dict[TopicPartition, Position]:

@@ -42,13 +42,21 @@ def read_control(
 ) -> Iterator[ControlMessage]:
     """Yield the committed records of ``[starts, ends)``, partition by partition, in offset order.
 
-    A partition that ``starts`` does not name is read from its beginning: it was added later. Raises KafkaUnreachable
-    when the broker does not deliver up to the ends in time.
+    A partition that ``starts`` does not name is read from its beginning: it was added later. Raises ControlTopicUnusable
+    when the topic is shorter than it was or has lost its beginning, KafkaUnreachable when the broker does not deliver up
+    to the ends in time.
     """
     consumer = ck.Consumer(settings.control_reader())
     try:
         for partition, end in sorted(ends.items()):
             start = starts.get(partition, 0)
+            if start > end:
+                msg = (
+                    f"control topic {topic!r} ends at {end} in partition {partition}, but at {start} when the plan was made: "
+                    "it was deleted and created again, and its announcements are gone. Nothing is lost: the next run reads "
+                    "the same ranges again."
+                )
+                raise ControlTopicUnusable(msg)
             if start < end:
                 yield from _read_partition(consumer, TopicPartition(topic, partition), start, end)
     finally:

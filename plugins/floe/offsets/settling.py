@@ -34,9 +34,10 @@ class Beginnings:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Positions to read on from. ``replaced``: as found, where a decision goes back, on to a new log, or drops a debt.
+    """Positions to read on from.
 
-    ``notes``: what was decided and what it costs, to be said aloud.
+    ``replaced``: as found, where a decision goes back, on to a new log, or changes debts; as the ledgers tell, where they
+    were to be recovered and the log is shorter. ``notes``: what was decided and what it costs, to be said aloud.
     """
 
     positions: tuple[Position, ...]
@@ -147,9 +148,11 @@ class _Settler:
         return self._begun(log, log.log_start)
 
     def _from_copy(self, log: PartitionLog, copy: Position) -> Position:
-        facts = copy.facts
         self.notes.append(f"{log.tp}: recovered at {copy.offset}, as the tables tell")
-        return self._carried_on(log, copy, replace(facts, routing=self._beginnings.routing[log.tp.topic]))
+        settled = self._carried_on(log, copy, copy.facts)
+        if settled.offset < copy.offset:
+            self.replaced.append(copy)  # a shortened log: the ledgers must forget what it gives out once more
+        return settled
 
     # -- partitions with a position of floe's ---------------------------------------------------------------------------
 

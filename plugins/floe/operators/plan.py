@@ -77,6 +77,9 @@ class PlanOperator(BaseOperator):
         if not plan.slices:
             for position in plan.positions:
                 self.log.info("  %s: nothing new above %s", position.tp, position.offset)
+        for position in plan.positions:
+            for table, debt in position.debts.items():
+                self.log.warning("table %s owes %s[%s, %s)", table, position.tp, debt.start, position.offset)
         for piece in plan.slices:
             self.log.info(
                 "slice %s (%s): %s offsets for %s", piece.index, piece.kind, piece.records, ", ".join(piece.tables)

@@ -175,9 +175,7 @@ def make_share(
     )
 
 
-def make_announcement(
-    plan: Plan, *shares: TableShare, control_offset: tuple[int, int] | None = (0, 9)
-) -> Announcement:
+def make_announcement(plan: Plan, *shares: TableShare, control_offset: tuple[int, int] | None = (0, 9)) -> Announcement:
     (piece,) = plan.slices
     ranges = piece.ranges
     return Announcement(

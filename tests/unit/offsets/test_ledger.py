@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from floe.exceptions import Terminal
-from floe.offsets.exceptions import LedgerUnreadable
+from floe.offsets.exceptions import LedgerUnreadable, ReplayForgotten
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import (
     LONGEST_VALUE,
+    MOST_REPLAYS,
     Anchor,
     Holding,
     Ledger,
@@ -27,6 +28,7 @@ from floe.offsets.ranges import OffsetRange
 
 NAME = "floe.ledger.connect-pizzas.main"
 ANCHOR = Anchor(11, 2)
+LOG = LogId("pizzas", "T1", 0)
 
 
 def span(start: int, end: int, partition: int = 0, topic_id: str = "T1") -> OffsetRange:
@@ -186,6 +188,116 @@ def test_a_live_commit_leaves_other_partitions_and_the_old_value_alone(ledger: C
     assert (before.anchor, after.anchor, after.anchored(ANCHOR).anchor) == (ANCHOR, Anchor(12, 3), ANCHOR)
 
 
+def test_catching_up_grows_the_interval_that_ended_where_the_debt_began(ledger: Callable[..., Ledger]) -> None:
+    """The runs in between went by without the table; a position that had to step over something says so by *since*."""
+    owing = ledger((0, 50, 0, "r"))
+    paid = owing.with_live([(LiveRange(span(50, 80), 0, (90, "")), "r")])
+    assert held(paid, "r") == ((0, 80),)
+    assert paid.holdings[LOG].live_end == 80
+    assert paid.holdings[LOG].position == (90, "")
+    stepped_over = owing.with_live([(LiveRange(span(60, 80), 60, (90, "")), "r")])
+    assert held(stepped_over, "r") == ((0, 50), (60, 80))
+
+
+# -- replays ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_replay_is_held_but_is_no_live_end_and_no_position(ledger: Callable[..., Ledger]) -> None:
+    before = ledger((10, 20, 10, "r"))
+    after = before.with_replayed([(span(0, 5), "r"), (span(18, 25), "r"), (span(3, 4, 1), "r")])
+    assert held(after, "r") == ((0, 5), (10, 25))
+    assert after.holdings[LOG].live_end == 20
+    assert after.holdings[LOG].position == (10, "metadata")
+    assert after.holdings[LogId("pizzas", "T1", 1)] == Holding({"r": Intervals(((3, 4),))})
+
+
+def test_a_live_run_does_not_close_over_the_offsets_below_a_replay(ledger: Callable[..., Ledger]) -> None:
+    replayed = ledger((0, 10, 0, "r")).with_replayed([(span(15, 20), "r")])
+    grown = replayed.with_live([(LiveRange(span(30, 40), 12, (30, "")), "r")])
+    assert held(grown, "r") == ((0, 10), (15, 20), (30, 40))
+
+
+def test_offsets_elsewhere_are_those_inside_the_range_only(ledger: Callable[..., Ledger]) -> None:
+    made = ledger((0, 10, 0, "old"), (10, 20, 10, "new"))
+    assert made.elsewhere(span(5, 15), "new") == Intervals(((5, 10),))
+    assert made.elsewhere(span(5, 15), "old") == Intervals(((10, 15),))
+    assert not made.elsewhere(span(10, 30), "new")
+    assert not made.elsewhere(span(5, 15, topic_id="T2"), "new")
+
+
+def test_an_unknown_replay_begins_with_its_first_slice_and_goes_on_behind_the_last() -> None:
+    ledger = Ledger("C1")
+    assert ledger.next_of_replay("r1") == 0
+    for index in range(12):
+        ledger = ledger.with_replay("r1", index).with_replay("r2", 0)
+        assert ledger.next_of_replay("r1") == index + 1
+    assert ledger.next_of_replay("r2") == 1
+    assert ledger.replays == ("r1/12", "r2/1")
+
+
+def test_the_newest_replays_are_remembered_and_older_ones_are_refused_not_guessed() -> None:
+    ledger = Ledger("C1")
+    for number in range(MOST_REPLAYS + 3):
+        ledger = ledger.with_replay(f"replay-{number:04d}", 1)
+    assert len(ledger.replays) == MOST_REPLAYS
+    assert [ledger.next_of_replay(f"replay-{number:04d}") for number in (3, 50, MOST_REPLAYS + 2)] == [2, 2, 2]
+    assert ledger.next_of_replay("replay-9999") == 0
+    for forgotten in ("replay-0002", "replay-0000"):
+        with pytest.raises(ReplayForgotten, match=f"{forgotten} is older than the last 100.*Trigger a new replay") as e:
+            ledger.next_of_replay(forgotten)
+        assert isinstance(e.value, Terminal)
+
+
+# -- decisions --------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_taken_out_is_net_again_and_the_live_end_is_gone(ledger: Callable[..., Ledger]) -> None:
+    before = ledger((0, 10, 0, "a"), (10, 20, 10, "b"))
+    after = before.without({LOG: Intervals(((8, 12),))})
+    assert after.holdings[LOG] == Holding(
+        {"a": Intervals(((0, 8),)), "b": Intervals(((12, 20),))}, None, before.holdings[LOG].position
+    )
+    assert after.anchor == before.anchor
+    assert not before.without({LOG: Intervals(((0, 30),))}).holdings[LOG].held
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [{}, {LogId("pizzas", "T2", 0): Intervals(((0, 9),))}, {LogId("pizzas", "T1", 0): Intervals(((30, 40),))}],
+)
+def test_taking_out_what_is_not_held_changes_nothing(
+    ledger: Callable[..., Ledger], gone: dict[LogId, Intervals]
+) -> None:
+    before = ledger((0, 10, 0, "a"))
+    assert before.without(gone) == before
+
+
+def test_after_a_rollback_the_next_live_run_closes_over_nothing(ledger: Callable[..., Ledger]) -> None:
+    reopened = ledger((0, 10, 0, "r"), (10, 20, 0, "r")).without({LOG: Intervals(((10, 20),))})
+    assert held(reopened.with_live([(LiveRange(span(25, 30), 0, (25, "")), "r")]), "r") == ((0, 10), (25, 30))
+
+
+def test_a_branch_holds_what_it_inherits_under_its_own_routes(ledger: Callable[..., Ledger]) -> None:
+    before = ledger((0, 10, 0, "main"), (10, 20, 10, "other"))
+    after = before.rerouted({"main": "audit"})
+    assert after.net(span(0, 30), "audit") == Intervals(((10, 30),))
+    assert after.held(span(0, 30), "other") == Intervals(((10, 20),))
+    assert not after.held(span(0, 30), "main")
+    assert (after.holdings[LOG].live_end, after.anchor) == (before.holdings[LOG].live_end, before.anchor)
+
+
+def test_a_ledger_names_the_incarnations_of_a_topic_that_it_holds(ledger: Callable[..., Ledger]) -> None:
+    both = ledger((0, 5, 0, "r")).with_replayed([(span(0, 5, 3, "T2"), "r")])
+    assert both.topic_ids("pizzas") == {"T1", "T2"}
+    assert both.topic_ids("drinks") == frozenset()
+
+
+def test_an_adopted_cluster_takes_the_place_of_the_old_one(ledger: Callable[..., Ledger]) -> None:
+    before = ledger((0, 5, 0, "r"))
+    after = before.of_cluster("C2")
+    assert (after.cluster_id, after.holdings, after.anchor) == ("C2", before.holdings, before.anchor)
+
+
 # -- in a table's properties ------------------------------------------------------------------------------------------
 
 
@@ -195,6 +307,15 @@ def test_a_short_ledger_is_one_readable_property(ledger: Callable[..., Ledger]) 
     assert list(properties) == [NAME]
     assert json.loads(properties[NAME])["logs"][0][:4] == ["pizzas", "T1", 0, {"r": [[0, 5], [9, 12]]}]
     assert read_properties(NAME, {**properties, "owner": "me"}) == made
+
+
+def test_replays_survive_in_a_tables_properties(ledger: Callable[..., Ledger]) -> None:
+    made = ledger((0, 5, 0, "r"))
+    for number in range(MOST_REPLAYS):
+        made = made.with_replay(f"{number:032x}", 3)
+    properties = write_properties(NAME, made)
+    assert read_properties(NAME, properties) == made
+    assert max(map(len, properties.values())) <= LONGEST_VALUE
 
 
 def test_an_empty_ledger_survives() -> None:

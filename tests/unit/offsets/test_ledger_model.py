@@ -1,12 +1,24 @@
 """The ledger under random sequences of runs, against sets of offsets."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from floe.offsets.exceptions import ReplayForgotten
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Anchor, Ledger, LiveRange, LogId, Standing, read_properties, write_properties
+from floe.offsets.ledger import (
+    MOST_REPLAYS,
+    Anchor,
+    Holding,
+    Ledger,
+    LiveRange,
+    LogId,
+    Standing,
+    read_properties,
+    write_properties,
+)
 from floe.offsets.ranges import OffsetRange
 
 LOG = LogId("pizzas", "T1", 0)
@@ -54,9 +66,39 @@ class Model:
         own.update(range(start, end))
         self.live_end = max(end, self.live_end or 0)
 
+    def replay(self, start: int, end: int, route: str) -> None:
+        """Replay a range: what is held is left out, and the live end stays where it is."""
+        r = span(start, end)
+        elsewhere = set().union(*(held for other, held in self.held.items() if other != route))
+        assert members(self.ledger.elsewhere(r, route)) == elsewhere & set(range(start, end))
+        self.ledger = self.ledger.with_replayed([(r, route)])
+        self.held[route].update(range(start, end))
+        self.check()
+        assert not self.ledger.net(r, route)
+
+    def take_out(self, start: int, end: int) -> None:
+        """Take offsets out, as a rollback does: what is left has no live end."""
+        gone = set(range(start, end))
+        if any(gone & held for held in self.held.values()):
+            self.live_end = None
+        self.ledger = self.ledger.without({LOG: Intervals.of([(start, end)])})
+        for held in self.held.values():
+            held -= gone
+        self.check()
+
+    def rename(self, old: str, new: str) -> None:
+        """Give one route's offsets another name, as a new branch does. Only to a name that is free."""
+        if self.held[new] or old == new:
+            return
+        self.ledger = self.ledger.rerouted({old: new})
+        self.held[new], self.held[old] = self.held[old], set()
+        self.check()
+
     def check(self) -> None:
         assert {route: members(self.ledger.held(span(0, 500), route)) for route in ROUTES} == self.held
-        assert self.ledger.holdings[LOG].live_end == self.live_end
+        holding = self.ledger.holdings.get(LOG, Holding())
+        assert holding.live_end == self.live_end
+        assert all(holding.held.values())
         assert read_properties(NAME, write_properties(NAME, self.ledger)) == self.ledger
 
 
@@ -70,6 +112,53 @@ def test_any_sequence_of_live_commits_repeats_and_rewinds_is_held_as_the_model_s
     model = Model()
     for start, length, since, route in commits:
         model.commit(start, start + length, since, route)
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("live"), st.integers(0, 60), st.integers(1, 15), st.integers(0, 60), st.sampled_from(ROUTES)),
+    st.tuples(st.just("replay"), st.integers(0, 60), st.integers(1, 15), st.sampled_from(ROUTES)),
+    st.tuples(st.just("take out"), st.integers(0, 60), st.integers(1, 30)),
+    st.tuples(st.just("rename"), st.sampled_from(ROUTES), st.sampled_from(ROUTES)),
+)
+
+
+@given(st.lists(STEPS, max_size=12))
+def test_any_sequence_of_live_commits_replays_rollbacks_and_branches_is_held_as_the_model_says(
+    steps: list[tuple[Any, ...]],
+) -> None:
+    model = Model()
+    for step in steps:
+        match step:
+            case ("live", start, length, since, route):
+                model.commit(start, start + length, since, route)
+            case ("replay", start, length, route):
+                model.replay(start, start + length, route)
+            case ("take out", start, length):
+                model.take_out(start, start + length)
+            case ("rename", old, new):
+                model.rename(old, new)
+
+
+@given(st.lists(st.tuples(st.integers(0, 130), st.integers(1, 3)), max_size=300))
+def test_no_slice_of_a_replay_is_appended_twice_and_none_is_left_out(appends: list[tuple[int, int]]) -> None:
+    """Replays come one after another, each may be taken up again later; one that was forgotten is said, not guessed."""
+    ledger, landed = Ledger("C1"), {}
+    for number, slices in appends:
+        replay_id = f"{number:032x}"
+        for index in range(slices):
+            before = landed.get(replay_id, 0)
+            try:
+                known = ledger.next_of_replay(replay_id)
+            except ReplayForgotten:
+                assert len(landed) >= MOST_REPLAYS
+                assert sum(other > replay_id for other in landed) >= MOST_REPLAYS
+                break
+            assert known == before
+            if index >= known:
+                ledger = ledger.with_replay(replay_id, index)
+                landed[replay_id] = index + 1
+        assert read_properties(NAME, write_properties(NAME, ledger)) == ledger
+        assert len(ledger.replays) <= MOST_REPLAYS
 
 
 RUNS = st.tuples(

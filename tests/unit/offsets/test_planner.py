@@ -1,146 +1,113 @@
-"""The planner: what it refuses, where partitions begin, and fair shares."""
+"""The planner: the slices of a run, and fair shares."""
 
-from collections.abc import Callable
-from typing import Any
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.exceptions import Terminal
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.planner import Beginnings, PartitionLog, allocate, fair_shares, settle_positions
-from floe.offsets.position import Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange, TopicPartition
+from floe.offsets.plan import SliceKind
+from floe.offsets.planner import allocate, cut_slices, fair_shares
+from floe.offsets.position import Position
+from floe.offsets.ranges import TopicPartition
+from tests.unit.offsets.partitions import log, owes, position, span
 
-Make = Callable[..., Any]
-
-
-def log(
-    partition: int = 0, start: int = 0, end: int = 100, topic: str = "pizzas", topic_id: str = "T1"
-) -> PartitionLog:
-    return PartitionLog(TopicPartition(topic, partition), topic_id, start, end)
+AB = ("a", "b")
+Cut = tuple[str, tuple[str, ...], list[str]]
 
 
-def position(offset: int, partition: int = 0, topic: str = "pizzas", **over: Any) -> Position:
-    fields = {"routing": "R", "since": 3, "topic_id": "T1", "cluster_id": "C1", **over}
-    return Position(TopicPartition(topic, partition), offset, PositionMetadata(**fields).encode())
+def cut(*positions: Position, tables: tuple[str, ...] = AB, limit: int | None = None, end: int = 100) -> list[Cut]:
+    """Return each slice as kind, tables and ranges."""
+    slices = cut_slices(positions, [log(p, end=end) for p in range(3)], tables, limit)
+    assert [s.index for s in slices] == list(range(len(slices)))
+    return [(s.kind.value, s.tables, [str(r) for r in s.ranges]) for s in slices]
 
 
-def found(*positions: Position) -> dict[TopicPartition, Position]:
-    return {p.tp: p for p in positions}
+def test_what_is_new_is_one_slice_for_all_tables() -> None:
+    assert cut(position(90), position(80, 1), position(100, 2)) == [
+        ("live", AB, ["pizzas-0[90, 100)", "pizzas-1[80, 100)"])
+    ]
 
 
-@pytest.fixture
-def beginnings() -> Make:
-    """Say where partitions without a position begin."""
-
-    def make(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> Beginnings:
-        fields: dict[str, Any] = {"cluster_id": "C1", "offset_reset": "earliest", "routing": {"pizzas": "R", "b": "R"}}
-        return Beginnings(**{**fields, "held_ids": held_ids, **over})
-
-    return make
+def test_without_anything_new_or_owed_there_is_no_slice() -> None:
+    assert cut(position(100), position(100, 1)) == []
 
 
-def test_a_position_inside_the_log_is_carried_on_as_it_is(beginnings: Make) -> None:
-    for offset in (0, 50, 100):
-        assert settle_positions([log()], found(position(offset)), beginnings()) == (position(offset),)
+def test_a_table_that_owes_has_a_slice_of_its_own_up_to_the_end_of_the_run() -> None:
+    assert cut(position(90, debts=owes(b=70))) == [
+        ("live", AB, ["pizzas-0[90, 100)"]),
+        ("catch-up", ("b",), ["pizzas-0[70, 100)"]),
+    ]
 
 
-@pytest.mark.parametrize("metadata", ["", "offset written by hand", '{"floe":2}'])
-def test_a_position_that_somebody_else_wrote_is_refused(beginnings: Make, metadata: str) -> None:
-    foreign = Position(TopicPartition("pizzas", 4), 17, metadata)
-    with pytest.raises(
-        PlanRefused, match=r"position 17 of pizzas-4 was not written by floe.*put the position back"
-    ) as caught:
-        settle_positions([log(4)], found(foreign), beginnings())
-    assert isinstance(caught.value, Terminal)
+def test_each_table_that_owes_has_its_own_slice_in_the_order_of_their_names() -> None:
+    cuts = cut(position(90, debts=owes(b=70, a=80)), position(100, 1, debts=owes(b=5)), tables=("a", "b", "c"))
+    assert cuts == [
+        ("live", ("a", "b", "c"), ["pizzas-0[90, 100)"]),
+        ("catch-up", ("a",), ["pizzas-0[80, 100)"]),
+        ("catch-up", ("b",), ["pizzas-0[70, 100)", "pizzas-1[5, 100)"]),
+    ]
 
 
-def test_offsets_that_retention_removed_are_refused_by_number(beginnings: Make) -> None:
-    with pytest.raises(PlanRefused, match=r"pizzas-1 lost the offsets \[5, 8\).*Restore them"):
-        settle_positions([log(1, start=8)], found(position(5, 1)), beginnings())
+def test_a_debt_is_paid_also_when_nothing_is_new() -> None:
+    assert cut(position(100, debts=owes(a=60))) == [("catch-up", ("a",), ["pizzas-0[60, 100)"])]
 
 
-def test_a_position_at_the_log_start_has_lost_nothing(beginnings: Make) -> None:
-    assert settle_positions([log(start=8)], found(position(8)), beginnings())[0].offset == 8
+def test_a_partition_that_every_table_owes_has_no_live_range_and_is_paid_up_to_the_position() -> None:
+    """Nothing that no table could take is read ahead."""
+    assert cut(position(90, debts=owes(a=70, b=80)), position(95, 1)) == [
+        ("live", AB, ["pizzas-1[95, 100)"]),
+        ("catch-up", ("a",), ["pizzas-0[70, 90)"]),
+        ("catch-up", ("b",), ["pizzas-0[80, 90)"]),
+    ]
+    assert cut(position(90, debts=owes(a=70)), tables=("a",)) == [("catch-up", ("a",), ["pizzas-0[70, 90)"])]
 
 
-def test_a_position_past_the_log_is_refused(beginnings: Make) -> None:
-    with pytest.raises(PlanRefused, match=r"position 101 of pizzas-2 is past its last stable offset 100.*mended"):
-        settle_positions([log(2)], found(position(101, 2)), beginnings())
+def test_the_limit_holds_for_each_slice_by_itself() -> None:
+    cuts = cut(position(50, debts=owes(b=10)), position(50, 1, debts=owes(b=20)), limit=20)
+    assert cuts == [
+        ("live", AB, ["pizzas-0[50, 60)", "pizzas-1[50, 60)"]),
+        ("catch-up", ("b",), ["pizzas-0[10, 20)", "pizzas-1[20, 30)"]),
+    ]
 
 
-def test_another_incarnation_of_the_topic_is_refused(beginnings: Make) -> None:
-    with pytest.raises(PlanRefused, match=r"topic 'pizzas' was re-created.*'T2'.*'T1'.*new name"):
-        settle_positions([log(topic_id="T2")], found(position(5)), beginnings())
+def test_a_debt_is_caught_up_no_further_than_what_the_run_reads() -> None:
+    assert cut(position(50, debts=owes(b=45)), limit=10) == [
+        ("live", AB, ["pizzas-0[50, 60)"]),
+        ("catch-up", ("b",), ["pizzas-0[45, 55)"]),
+    ]
+    assert cut(position(50, debts=owes(b=45)), limit=0) == []
 
 
-def test_another_cluster_is_refused(beginnings: Make) -> None:
-    with pytest.raises(PlanRefused, match=r"position of pizzas-0 belongs to cluster 'C1'.*'C2'.*Kafka connection"):
-        settle_positions([log()], found(position(5)), beginnings(cluster_id="C2"))
+DEBTS = st.dictionaries(st.sampled_from("abc"), st.integers(0, 40), max_size=3)
 
 
-def test_a_partition_that_vanished_is_refused(beginnings: Make) -> None:
-    with pytest.raises(PlanRefused, match=r"partition pizzas-1 has a position \(9\).*new name"):
-        settle_positions([log(0)], found(position(5), position(9, 1)), beginnings())
-
-
-def test_positions_of_topics_that_are_not_the_connectors_are_passed_over(beginnings: Make) -> None:
-    others = found(position(5), position(9, 0, topic="elsewhere"))
-    assert [p.tp.topic for p in settle_positions([log()], others, beginnings())] == ["pizzas"]
-
-
-def test_a_partition_that_was_added_begins_at_its_log_start_whatever_the_reset_says(beginnings: Make) -> None:
-    logs = [log(0), log(1, start=2)]
-    settled = settle_positions(logs, found(position(5)), beginnings(lambda _: True, offset_reset="latest"))
-    assert settled[1] == position(2, 1, since=2)
-
-
-@pytest.mark.parametrize(("reset", "offset"), [("earliest", 7), ("latest", 100)])
-def test_a_new_connector_begins_where_its_reset_says_and_remembers_since_when(
-    beginnings: Make, reset: str, offset: int
+@given(st.lists(st.tuples(st.integers(0, 100), DEBTS), min_size=1, max_size=3), st.none() | st.integers(0, 80))
+def test_every_slice_is_within_the_limit_and_no_table_gets_a_hole(
+    parts: list[tuple[int, dict[str, int]]], limit: int | None
 ) -> None:
-    settled = settle_positions([log(start=7)], {}, beginnings(offset_reset=reset))
-    assert settled == (position(offset, since=offset),)
-
-
-def test_lost_positions_are_not_taken_for_a_new_connector(beginnings: Make) -> None:
-    ids = frozenset({"T1"})
-    with pytest.raises(PlanRefused, match=r"topic 'pizzas' has a position, but a table.*positions were lost.*put back"):
-        settle_positions([log()], {}, beginnings(lambda topic: ids if topic == "pizzas" else None))
-
-
-def test_positions_that_went_with_their_whole_group_are_not_taken_for_a_new_connector(beginnings: Make) -> None:
-    with pytest.raises(PlanRefused, match="positions were lost"):
-        settle_positions([log()], {}, beginnings(lambda _: frozenset()))
-
-
-def test_a_topic_that_was_deleted_with_its_positions_and_created_again_is_named_as_such(beginnings: Make) -> None:
-    with pytest.raises(PlanRefused, match=r"'pizzas' was re-created: its id is 'T1', what was read belongs to 'T0'"):
-        settle_positions([log()], {}, beginnings(lambda _: frozenset({"T0"})))
-
-
-def test_tables_are_asked_only_for_topics_without_any_position_and_once_each(beginnings: Make) -> None:
-    asked: list[str] = []
-
-    def held_ids(topic: str) -> None:
-        asked.append(topic)
-
-    logs = [log(0), log(1), *(log(p, topic="b") for p in range(5))]
-    settle_positions(logs, found(position(5)), beginnings(held_ids))
-    assert asked == ["b"]
-
-
-def test_a_changed_routing_counts_from_the_position_on(beginnings: Make) -> None:
-    settled = settle_positions([log()], found(position(40)), beginnings(routing={"pizzas": "R2"}))
-    assert settled == (position(40, routing="R2", since=40),)
+    positions = [
+        position(offset, p, debts=owes(**{t: start for t, start in debts.items() if start < offset}))
+        for p, (offset, debts) in enumerate(parts)
+    ]
+    offsets = {p.tp: p for p in positions}
+    slices = cut_slices(positions, [log(p) for p in range(3)], tuple("abc"), limit)
+    live_ends = {r.tp: r.end for s in slices if s.kind is SliceKind.LIVE for r in s.ranges}
+    for piece in slices:
+        assert piece.ranges
+        assert limit is None or piece.records <= limit
+        assert len({r.tp for r in piece.ranges}) == len(piece.ranges)
+        for r in piece.ranges:
+            assert len(r)
+            if piece.kind is SliceKind.LIVE:
+                assert r.start == offsets[r.tp].offset
+                assert len(offsets[r.tp].debts) < 3
+            else:
+                assert r.start == offsets[r.tp].debts[piece.table].start
+                assert r.end <= live_ends.get(r.tp, offsets[r.tp].offset)
 
 
 def test_ranges_begin_at_the_position_end_at_the_stable_end_and_idle_partitions_have_none() -> None:
     positions = [position(5), position(100, 1), position(99, 2)]
     ranges = allocate(positions, [log(0), log(1), log(2)], None)
-    assert ranges == (OffsetRange("pizzas", "T1", 0, 5, 100), OffsetRange("pizzas", "T1", 2, 99, 100))
+    assert ranges == (span(5, 100), span(99, 100, 2))
 
 
 def test_a_limit_cuts_ranges_at_their_end_and_a_hot_partition_starves_nobody() -> None:

@@ -1,10 +1,15 @@
 """Positions: what their metadata carries, and what is not floe's."""
 
+import json
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.offsets.position import PositionMetadata
+from floe.offsets.exceptions import PlanRefused
+from floe.offsets.position import LONGEST_METADATA, Debt, Position, PositionMetadata
+from floe.offsets.ranges import TopicPartition
 from floe.offsets.routing import route_hash, routing_hash
 
 JSON = st.recursive(
@@ -14,10 +19,56 @@ JSON = st.recursive(
 )
 
 
-@given(st.text(), st.integers(0, 2**63 - 1), st.text(), st.text())
-def test_metadata_survives_its_encoding(routing: str, since: int, topic_id: str, cluster_id: str) -> None:
-    metadata = PositionMetadata(routing, since, topic_id, cluster_id)
+OFFSETS = st.integers(0, 2**63 - 1)
+DEBTS = st.dictionaries(st.text(), st.builds(Debt, OFFSETS, st.text()), max_size=5)
+METADATA = st.builds(
+    PositionMetadata, st.text(), OFFSETS, st.text(), st.text(), st.none() | st.tuples(OFFSETS, OFFSETS), DEBTS
+)
+
+
+@given(METADATA)
+def test_metadata_survives_its_encoding(metadata: PositionMetadata) -> None:
     assert PositionMetadata.decode(metadata.encode()) == metadata
+
+
+@given(METADATA, OFFSETS)
+def test_a_position_tells_its_metadata_and_its_debts(metadata: PositionMetadata, offset: int) -> None:
+    position = Position(TopicPartition("t", 0), offset, metadata.encode())
+    assert position.facts == metadata
+    assert position.debts == metadata.debts
+
+
+@given(METADATA, DEBTS)
+def test_with_other_debts_all_else_stays(metadata: PositionMetadata, debts: dict[str, Debt]) -> None:
+    owing = metadata.owing(debts)
+    assert owing == replace(metadata, debts=debts)
+    assert owing.owing(metadata.debts) == metadata
+
+
+def test_the_same_debts_are_always_written_the_same() -> None:
+    debts = {"b": Debt(1, "r"), "a": Debt(2, "r")}
+    metadata = PositionMetadata("R", 0, "T1", "C1", debts=debts)
+    assert metadata.encode() == metadata.owing(dict(reversed(debts.items()))).encode()
+
+
+def test_metadata_without_debts_and_losses_names_neither() -> None:
+    assert set(json.loads(PositionMetadata("R", 0, "T1", "C1").encode())) == {
+        "floe", "routing", "since", "topic", "cluster"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("metadata", ["", "by hand", '{"debts":1}', '{"floe":2,"debts":{"a":[1,"r"]}}'])
+def test_a_position_of_somebody_elses_has_no_debts_and_no_facts(metadata: str) -> None:
+    position = Position(TopicPartition("t", 3), 17, metadata)
+    assert position.debts == {}
+    with pytest.raises(PlanRefused, match="position 17 of t-3 has no metadata of floe's"):
+        position.facts  # noqa: B018
+
+
+def test_fifty_tables_with_long_names_may_owe_a_partition() -> None:
+    debts = {f"warehouse.namespace.table_{i:03d}": Debt(2**40 + i, "0123456789ab") for i in range(50)}
+    metadata = PositionMetadata("0123456789ab", 2**40, "u" * 22, "c" * 22, (2**40, 2**40 + 9), debts)
+    assert len(metadata.encode().encode()) < LONGEST_METADATA
 
 
 def test_real_metadata_stays_far_below_kafkas_limit() -> None:
@@ -41,6 +92,12 @@ def test_any_other_text_is_somebody_elses(text: str) -> None:
         '{"floe":1,"routing":"r","since":"soon","topic":"t","cluster":"c"}',
         '{"floe":1,"routing":"r","since":NaN,"topic":"t","cluster":"c"}',
         '{"floe":1,"routing":"r","since":Infinity,"topic":"t","cluster":"c"}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","debts":[]}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","debts":{"a":7}}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","debts":{"a":[7]}}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","debts":{"a":["soon","r"]}}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","lost":[7]}',
+        '{"floe":1,"routing":"r","since":0,"topic":"t","cluster":"c","lost":7}',
         "[" * 4000,
     ],
 )

@@ -1,0 +1,73 @@
+"""Ways out through a real Airflow: what a red run names is done by a param of the next one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from pipeline import Pipeline
+from pyiceberg.table import Table
+from sink_dag import Deployment, first_run
+
+from floe.catalogs.catalog import Tables
+
+pytestmark = pytest.mark.airflow
+
+
+def ids(start: int, end: int) -> list[dict[str, int]]:
+    return [{"id": i} for i in range(start, end)]
+
+
+def roll_back(table: Table, to: int) -> None:
+    with table.manage_snapshots() as manage:
+        manage.set_current_snapshot(snapshot_id=to)
+
+
+def held(pizzas: Pipeline) -> tuple[list[int], list[int]]:
+    return pizzas.column("id", "db.t"), pizzas.column("id", "db.other")
+
+
+def test_a_red_run_names_the_param_that_leads_out(
+    deployment: Deployment, topic: Callable[..., str], admin: AdminClient, tmp_path: Path
+) -> None:
+    pizzas = deployment.add(topic(2), tmp_path, **{"iceberg.tables": "db.t, db.other"})
+    deployment.dag(pizzas.connector.name)
+    pizzas.produce(ids(0, 100))
+    assert first_run(deployment, pizzas).state == "success"
+    pizzas.produce(ids(100, 200))
+    assert deployment.run(pizzas).state == "success"
+
+    # one table is rolled back: the other goes on, the run is red and names it
+    other = Tables.of(pizzas.connector).require("db.other")
+    roll_back(other, other.snapshots()[0].snapshot_id)
+    pizzas.produce(ids(200, 300))
+    red = deployment.run(pizzas)
+    assert (red.state, red.tasks) == ("failed", {"plan": "success", "write": "success", "commit": "failed"})
+    assert "table 'db.other' owes" in red.log("commit")
+    assert held(pizzas) == (list(range(300)), list(range(100)))
+    assert deployment.run(pizzas, {"rolled_back": {"db.other": "replay"}}).state == "success"
+    assert held(pizzas) == (list(range(300)), list(range(300)))
+
+    # the group is gone
+    group = pizzas.connector.group_id
+    admin.delete_consumer_groups([group])[group].result(30)
+    pizzas.produce(ids(300, 320))
+    red = deployment.run(pizzas)
+    assert red.state == "failed"
+    assert "`recover`" in red.log("plan")
+    shown = deployment.run(pizzas, {"recover": True, "dry_run": True})
+    assert shown.state == "success"
+    assert held(pizzas)[0] == list(range(300))
+    recovered = deployment.run(pizzas, {"recover": True})
+    assert recovered.state == "success"
+    assert recovered.clear() == "success"
+    assert held(pizzas) == (list(range(320)), list(range(320)))
+
+    # a name that the connector does not have
+    red = deployment.run(pizzas, {"adopt": ["othre"]})
+    assert red.state == "failed"
+    assert "adopt names ['othre']" in red.log("plan")
+    assert json.dumps(pizzas.debts()) == "{}"
