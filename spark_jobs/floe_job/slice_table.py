@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
 from floe.commit.landing import REFUSALS
-from floe.commit.table import ledger_of, refuse_other_routes
+from floe.commit.table import ledger_of, refuse_other_routes, refuse_unseeded
 from floe.config import Connector
 from floe.control.announcement import SpecFiles, TableShare
 from floe.control.events import TableReference
@@ -130,6 +130,8 @@ def _nets(
     ledger = ledger_of(table, connector.commit_branch or MAIN_BRANCH, plan)
     if piece.kind is SliceKind.APPEND:
         return tuple((r, _whole(r)) for r in taken)
+    if piece.kind is SliceKind.SKIP:
+        refuse_unseeded(table, connector.commit_branch or MAIN_BRANCH, plan, ledger)
     routes = {r.topic: route_hash(r.topic, connector.commit_branch) for r in taken}
     refuse_other_routes(".".join(table.name()), ledger, piece.kind, [(r, routes[r.topic]) for r in taken])
     return tuple((r, ledger.net(r, routes[r.topic])) for r in taken)

@@ -32,6 +32,9 @@ class Fault:
     is_dropped: bool = False
     delay: float = 0
 
+    def __str__(self) -> str:
+        return self.name
+
 
 def answer_lost() -> Fault:
     """The catalog carries it out, nobody hears of it."""

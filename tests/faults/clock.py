@@ -21,10 +21,14 @@ def shift(seconds: float) -> None:
     """Put the time of day off in all modules of floe and PyIceberg; elapsed time stays as it is."""
     true_time, true_ns = time.time, time.time_ns
 
-    class Shifted(real.datetime):
+    class AnyDatetime(type):
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, real.datetime)
+
+    class Shifted(real.datetime, metaclass=AnyDatetime):
         @classmethod
         def now(cls, tz: real.tzinfo | None = None) -> Shifted:
-            return cls.fromtimestamp(true_time() + seconds, tz)
+            return real.datetime.fromtimestamp(true_time() + seconds, tz)  # type: ignore[return-value]  # noqa: DTZ006
 
     time.time = lambda: true_time() + seconds
     time.time_ns = lambda: true_ns() + int(seconds * 1e9)

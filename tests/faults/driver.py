@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from typing import Any
 import write_files as job
 from floe_job.order import Order
 
-from faults import clock, memory
+from faults import clock
 from faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
 from floe.commit.committer import Committer
 from floe.commit.planning import draft_plan, open_plan
@@ -122,6 +123,8 @@ class Step:
         master = self.order.get("spark")
         if not master:
             return LocalSession(twins=bool(self.order.get("twins")))
+        os.environ |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
@@ -155,7 +158,6 @@ def main(argv: Sequence[str]) -> int:
     name, folder, outcome = argv[0], Path(argv[1]), Path(argv[2])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stdout)
     clock.shift_by_environment()
-    memory.limit_by_environment()
     try:
         facts, code = getattr(Step.load(folder), name)(), DONE
     except FloeError as error:

@@ -6,6 +6,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,14 @@ class Sink:
         partitions: int = 2,
         topics: int = 1,
         tables: Sequence[str] = ("db.t",),
+        catalog_uri: str | None = None,
         topic_config: Mapping[str, str] | None = None,
         **more: Any,
     ) -> Sink:
-        """Create topics and a connector from them into every table; ``more``: further keys of the connector."""
+        """Create topics and a connector from them into every table; ``more``: further keys of the connector.
+
+        ``catalog_uri``: where the oracle asks for tables, when the connector asks by a proxy.
+        """
         name = f"f-{uuid.uuid4().hex[:8]}"
         names = tuple(f"{name}-{i}" for i in range(topics))
         admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -96,7 +101,7 @@ class Sink:
             topics=names,
             producers={topic: StampingProducer(bootstrap, topic) for topic in names},
             kafka={"bootstrap.servers": bootstrap},
-            pointers={table: _pointer(keys, folder, table) for table in tables},
+            pointers={table: _pointer(keys, folder, table, catalog_uri) for table in tables},
         )
         sink.watcher = sink._new_watcher()
         sink.watcher.start()
@@ -131,8 +136,9 @@ class Sink:
         """The producer of the first topic."""
         return self.producers[self.topic]
 
-    @property
+    @cached_property
     def admin(self) -> AdminClient:
+        """A client for what is done to topics; one that is dropped takes its open requests with it."""
         return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
 
     # -- runs ---------------------------------------------------------------------------------------------------------
@@ -267,9 +273,9 @@ class Sink:
         return Watcher(self.bootstrap, self.group, self.topics, self.pointers, self.oracle.files)
 
 
-def _pointer(keys: Mapping[str, Any], folder: Path, table: str) -> Pointer:
+def _pointer(keys: Mapping[str, Any], folder: Path, table: str, uri: str | None) -> Pointer:
     if keys["iceberg.catalog.type"] == "rest":
-        return RestPointer(str(keys["iceberg.catalog.uri"]), table)
+        return RestPointer(uri or str(keys["iceberg.catalog.uri"]), table)
     return SqlPointer(folder / "catalog.db", CATALOG, table)
 
 

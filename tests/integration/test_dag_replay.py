@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from pipeline import Pipeline
 from sink_dag import DagRun, Deployment, first_run
 
@@ -50,15 +53,28 @@ def drop(one: Pipeline) -> None:
     Tables.of(one.connector).catalog.drop_table("db.t")
 
 
-@pytest.fixture
-def eaten(deployment: Deployment, topic: Callable[..., str], tmp_path: Path) -> Pipeline:
-    """A connector whose own DAG has read 200 records of two partitions."""
-    pizzas = deployment.add(topic(2), tmp_path)
+def read_once(deployment: Deployment, topic: str, folder: Path) -> Pipeline:
+    """Make a connector whose own DAG has read 200 records of two partitions."""
+    pizzas = deployment.add(topic, folder)
     for partition in range(2):
         pizzas.produce(orders(partition * 100, partition * 100 + 100), partition=partition)
     deployment.dag(pizzas.connector.name)
     assert first_run(deployment, pizzas).state == "success"
     return pizzas
+
+
+@pytest.fixture
+def eaten(deployment: Deployment, topic: Callable[..., str], tmp_path: Path) -> Pipeline:
+    """A connector of the test's own."""
+    return read_once(deployment, topic(2), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def untouched(deployment: Deployment, admin: AdminClient, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    """One connector for all tests that write nothing."""
+    name = f"untouched-{uuid.uuid4().hex[:12]}"
+    admin.create_topics([NewTopic(name, num_partitions=2)])[name].result(30)
+    return read_once(deployment, name, tmp_path_factory.mktemp("untouched"))
 
 
 def test_a_dry_run_tells_first_and_a_replay_then_fills_a_dropped_table_and_cleared_it_adds_nothing(
@@ -136,28 +152,25 @@ def test_two_replays_of_one_range_at_once_beside_a_live_run_leave_every_record_o
         ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times from 2999-01-01"),
         ({"from_time": "2026-01-01T00:00:00"}, "has no time zone"),
         ({"tables": ["db.other"]}, "'db.other' is none of the connector's"),
-        ({"config": {"topics": "other"}, "topic": None}, "does not exist|is none of|not valid"),
+        ({"config": {"topics": "somebody-elses"}}, "is none of the connector's"),
     ],
     ids=["reversed", "negative", "past-the-end", "no-partition", "future", "zoneless", "no-table", "other-topic"],
 )
-def test_what_cannot_be_replayed_is_refused_in_the_form_or_by_the_plan_and_nothing_is_written(
-    deployment: Deployment, eaten: Pipeline, conf: dict[str, Any], words: str
+def test_what_cannot_be_replayed_is_refused_by_the_plan_and_nothing_is_written(
+    deployment: Deployment, untouched: Pipeline, conf: dict[str, Any], words: str
 ) -> None:
-    before = eaten.table().metadata
-    try:
-        run = replay(deployment, eaten, **conf)
-    except StackError as error:
-        assert "400" in str(error)
-    else:
-        assert (run.state, run.tasks["write"]) == ("failed", "upstream_failed")
-        assert any(word in run.log("plan") for word in words.split("|"))
-    assert eaten.table().metadata == before
+    before = untouched.table().metadata
+    run = replay(deployment, untouched, **conf)
+    assert (run.state, run.tasks["write"]) == ("failed", "upstream_failed")
+    assert words in run.log("plan")
+    assert untouched.table().metadata == before
 
 
 @pytest.mark.parametrize(
     "conf",
     [
         {"topic": "somebody-elses"},
+        {"topic": None},
         {"ranges": {"0": [1]}},
         {"ranges": {"0": "all"}},
         {"ranges": [[0, 1]]},
@@ -166,17 +179,17 @@ def test_what_cannot_be_replayed_is_refused_in_the_form_or_by_the_plan_and_nothi
     ],
 )
 def test_the_form_itself_refuses_what_has_the_wrong_shape(
-    deployment: Deployment, eaten: Pipeline, conf: dict[str, Any]
+    deployment: Deployment, untouched: Pipeline, conf: dict[str, Any]
 ) -> None:
     with pytest.raises(StackError, match="answered 400"):
-        replay(deployment, eaten, **conf)
+        replay(deployment, untouched, **conf)
 
 
-def test_a_broken_connector_has_no_replay_dag(deployment: Deployment, eaten: Pipeline) -> None:
+def test_a_broken_connector_has_no_replay_dag(deployment: Deployment, untouched: Pipeline) -> None:
     (deployment.connectors / "broken-two.json").write_text('{"name": "broken-two", "topics": "t", "iceberg.tables": 1}')
     rest = deployment.airflow.rest
     rest.wait_for_dag("broken-two")
-    rest.wait_for_dag(replay_id(eaten))
+    rest.wait_for_dag(replay_id(untouched))
     found = rest.call("GET", "/api/v2/dags?dag_id_pattern=broken-two&exclude_stale=true")["dags"]
     assert [dag["dag_id"] for dag in found] == ["broken-two"]
 
@@ -192,16 +205,16 @@ BACKFILL = {
 
 @pytest.mark.parametrize("path", ["/api/v2/backfills", "/api/v2/backfills/dry_run"])
 def test_airflows_own_backfill_is_refused_and_the_dag_points_to_its_replay(
-    deployment: Deployment, eaten: Pipeline, path: str
+    deployment: Deployment, untouched: Pipeline, path: str
 ) -> None:
-    rest, name = deployment.airflow.rest, eaten.connector.name
-    rest.wait_for_dag(replay_id(eaten))
+    rest, name = deployment.airflow.rest, untouched.connector.name
+    rest.wait_for_dag(replay_id(untouched))
     runs = len(rest.runs(name))
     with pytest.raises(StackError, match=r"answered 400.*does not allow backfill runs"):
         rest.call("POST", path, {"dag_id": name, **BACKFILL})
     with pytest.raises(StackError, match=r"answered 4\d\d.*backfill"):
-        rest.call("POST", path, {"dag_id": replay_id(eaten), **BACKFILL})
+        rest.call("POST", path, {"dag_id": replay_id(untouched), **BACKFILL})
     assert len(rest.runs(name)) == runs
     details = rest.call("GET", f"/api/v2/dags/{name}/details")
-    assert replay_id(eaten) in details["doc_md"]
+    assert replay_id(untouched) in details["doc_md"]
     assert not details["is_backfillable"]

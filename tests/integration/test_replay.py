@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 from pipeline import MakePipeline, Pipeline
 
 from floe.catalogs.catalog import Tables
-from floe.commit.exceptions import SliceNotWritten, TableRefused
+from floe.commit.exceptions import SliceNotWritten, TableRefused, TablesOwe
 from floe.commit.replaying import Replay, draft_replay, open_replay, replay_id
 from floe.config import Connector, thaw
 from floe.config.exceptions import ConfigError
@@ -253,7 +253,6 @@ def test_what_an_append_adds_where_nothing_was_held_is_held_afterwards(eaten: Pi
 
 def test_two_skips_of_one_range_at_once_fill_it_once(eaten: Pipeline) -> None:
     drop(eaten)
-    replay(eaten, ranges={"0": [0, 1]})  # so that both find a table
     plans = [opened(eaten, max_records=60) for _ in range(2)]
     for plan, effective in plans:
         effective.write(plan)
@@ -476,11 +475,14 @@ def test_a_topic_that_was_created_again_has_nothing_of_what_was_read(eaten: Pipe
     assert wait_until(lambda: not cluster.topics([eaten.topic]), 30)
     admin.create_topics([NewTopic(eaten.topic, num_partitions=3)])[eaten.topic].result(30)
     assert wait_until(lambda: bool(cluster.topics([eaten.topic])), 30)
-    with pytest.raises(PlanRefused, match="was re-created"):
+    before = eaten.table().metadata
+    # the broker drops a deleted topic's positions, if not at once
+    with pytest.raises(PlanRefused, match=r"was re-created|has a position: .* or the positions were lost"):
         drafted(eaten)
+    assert eaten.table().metadata == before
 
 
-def test_a_group_with_members_and_a_foreign_position_are_refused(eaten: Pipeline, admin: AdminClient) -> None:
+def test_a_position_that_somebody_else_wrote_is_refused(eaten: Pipeline, admin: AdminClient) -> None:
     foreign = ck.ConsumerGroupTopicPartitions(eaten.connector.group_id, [ck.TopicPartition(eaten.topic, 0, 50)])
     admin.alter_consumer_group_offsets([foreign])[eaten.connector.group_id].result(30)
     with pytest.raises(PlanRefused, match="no metadata of floe's"):
@@ -501,6 +503,28 @@ def test_offsets_that_were_routed_otherwise_are_refused_by_a_skip_and_not_by_an_
     assert trace(eaten) == before
     replay(eaten, ranges={"0": [10, 20]}, overlap="append")
     assert eaten.column("id") == sorted([*range(300), *range(10, 20)])
+
+
+def test_what_a_table_owes_is_left_to_its_catch_up_and_the_other_table_is_replayed(pipeline: MakePipeline) -> None:
+    both = pipeline(**{"iceberg.tables": "db.a,db.b"})
+    both.produce(orders(0, 50))
+    both.run()
+    both.produce(orders(50, 100))
+    plan = both.plan()
+    both.write(plan)
+    drop(both, "db.b")
+    with pytest.raises(TablesOwe):
+        both.commit(plan)
+    with pytest.raises(PlanRefused, match=r"table 'db\.b' owes .*-0 from 50 on.*end the range at 50 at most"):
+        drafted(both)
+    replay(both, tables=["db.a"], ranges={"0": [90, 100]}, overlap="append")
+    replay(both, tables=["db.b"], ranges={"0": [0, 50]})
+    assert ids(both, "db.b") == list(range(50))
+    while both.run().slices:
+        pass
+    assert ids(both, "db.b") == list(range(100))
+    assert ids(both, "db.a") == sorted([*range(100), *range(90, 100)])
+    assert drafted(both).plan.slices == ()
 
 
 def test_too_many_slices_are_refused(eaten: Pipeline) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
 
 from floe.commit.ancestry import branch_history, snapshot_property
 from floe.offsets.routing import MAIN_BRANCH
@@ -38,7 +39,12 @@ def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Commit
         if text is not None:
             return Committed({int(partition): int(offset) for partition, offset in json.loads(text).items()}, True)
         oldest = snapshot
-    return Committed({}, oldest is None or oldest.parent_snapshot_id is None)
+    return Committed({}, oldest is None or _is_first(oldest))
+
+
+def _is_first(oldest: Snapshot) -> bool:
+    """Say whether nothing came before a snapshot. PyIceberg's expiry takes its parent's id away: the number tells."""
+    return oldest.parent_snapshot_id is None and oldest.sequence_number == 1
 
 
 def raised(offsets: Offsets, ends: Offsets) -> str:

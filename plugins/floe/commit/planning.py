@@ -70,7 +70,7 @@ def draft_plan(
             for table in connector.tables
             for topic in connector.topics
         },
-        reopened=_reopened(ledgers, connector, decided),
+        reopened=_reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs}),
     )
     settled = settle_positions(logs, known, beginnings, decided)
     for note in settled.notes:
@@ -104,16 +104,19 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     return replace(decisions, accept_loss=decisions.accept_loss or connector.on_data_loss == "accept")
 
 
-def _reopened(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[TopicPartition, dict[str, int]]:
-    """Return the first offset to read again, per partition and table, of what was rolled back."""
+def _reopened(
+    ledgers: Ledgers, connector: Connector, decisions: Decisions, topic_ids: Mapping[TopicPartition, str]
+) -> dict[TopicPartition, dict[str, int]]:
+    """Return the first offset to read again, per partition and table, of what was rolled back of the present topics."""
     starts: dict[TopicPartition, dict[str, int]] = {}
     for table, how in decisions.rolled_back.items():
         known = ledgers.of(table)
         if how is not Rollback.REPLAY or known is None or known.ledger is None:
             continue
         for log_id, gone in (rolled_back(known.table, ledgers.branch, connector.group_id, known.ledger) or {}).items():
-            if gone:
-                starts.setdefault(TopicPartition(log_id.topic, log_id.partition), {})[table] = gone.spans[0][0]
+            tp = TopicPartition(log_id.topic, log_id.partition)
+            if gone and topic_ids.get(tp) == log_id.topic_id:
+                starts.setdefault(tp, {})[table] = gone.spans[0][0]
     return starts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from floe.catalogs.catalog import Tables
 from floe.commit.committer import replay_transactional_id
-from floe.commit.table import ledger_of
+from floe.commit.table import ledger_of, refuse_unseeded
 from floe.config import Connector, override
 from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
@@ -22,7 +22,7 @@ from floe.offsets.cutting import Forecast, Nets, cut, forecast, net_of
 from floe.offsets.ledger import Ledger
 from floe.offsets.plan import Plan, Slice
 from floe.offsets.ranges import OffsetRange, TopicPartition
-from floe.offsets.replay import Bounds, ReplayRequest
+from floe.offsets.replay import Bounds, Overlap, ReplayRequest
 from floe.offsets.resolving import Ground, refuse_debts, resolve
 from floe.offsets.routing import MAIN_BRANCH, route_hash
 
@@ -134,10 +134,16 @@ def _control_ends(control: Cluster, topic: str) -> dict[int, int]:
 def _nets(connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]) -> dict[str, Nets]:
     tables = Tables.of(connector)
     route = route_hash(request.topic, connector.commit_branch)
-    ledgers = {name: _ledger(tables, name, connector, plan) for name in request.tables}
+    ledgers = {name: _ledger(tables, name, connector, plan, request.overlap) for name in request.tables}
     return {name: net_of(name, ledger, tuple(ranges), route, request.overlap) for name, ledger in ledgers.items()}
 
 
-def _ledger(tables: Tables, name: str, connector: Connector, plan: Plan) -> Ledger | None:
+def _ledger(tables: Tables, name: str, connector: Connector, plan: Plan, overlap: Overlap) -> Ledger | None:
     table = tables.load(name) if connector.auto_create else tables.require(name)
-    return None if table is None else ledger_of(table, connector.commit_branch or MAIN_BRANCH, plan)
+    if table is None:
+        return None
+    branch = connector.commit_branch or MAIN_BRANCH
+    ledger = ledger_of(table, branch, plan)
+    if overlap is Overlap.SKIP:
+        refuse_unseeded(table, branch, plan, ledger)
+    return ledger

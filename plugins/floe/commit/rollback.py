@@ -10,10 +10,12 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.commit.ancestry import GROUP, NET, branch_history, changed_history, snapshot_property
+from floe.commit.control_offsets import PREFIX
 from floe.commit.exceptions import TableRefused
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Anchor, Ledger, LogId, property_name, read_properties
+from floe.offsets.ledger import Ledger, LogId, property_name, read_properties
 from floe.offsets.ranges import ranges_from_json
+from floe.offsets.routing import SINK_ROUTE
 
 Lost = Mapping[LogId, Intervals]
 
@@ -34,7 +36,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
         )
         raise TableRefused(msg)
     kept = {s.snapshot_id for s in branch_history(metadata, branch)}
-    lost = _from_summaries(metadata, kept, group_id, ledger.anchor)
+    lost = _from_summaries(metadata, kept, group_id, ledger)
     if lost is None:
         lost = _from_older_metadata(table.io, metadata, branch, group_id, ledger)
     if lost is None:
@@ -44,11 +46,24 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
             'trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing.'
         )
         raise TableRefused(msg)
+    if any(_of_the_sink(ledger, log_id) & gone for log_id, gone in lost.items()):
+        msg = (
+            f"table {'.'.join(table.name())!r} was rolled back past rows that a Kafka Connect sink wrote before floe took "
+            "over: which offsets those held nobody can tell, and reading all of them again would double what stayed. Set the "
+            'branch forward again, or trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing with '
+            "overlap=append."
+        )
+        raise TableRefused(msg)
     return lost
 
 
-def _from_summaries(metadata: TableMetadata, kept: set[int], group_id: str, anchor: Anchor | None) -> Lost | None:
+def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
+    return ledger.holdings[log_id].held.get(SINK_ROUTE, Intervals()) if log_id in ledger.holdings else Intervals()
+
+
+def _from_summaries(metadata: TableMetadata, kept: set[int], group_id: str, ledger: Ledger) -> Lost | None:
     """Add up the nets of the snapshots between the anchor and the history that is left; None when one is gone."""
+    anchor = ledger.anchor
     by_id = {s.snapshot_id: s for s in metadata.snapshots}
     spans: dict[LogId, list[tuple[int, int]]] = {}
     at = anchor.snapshot_id if anchor is not None else None
@@ -62,8 +77,13 @@ def _from_summaries(metadata: TableMetadata, kept: set[int], group_id: str, anch
                 return None
             for log_id, span in net:
                 spans.setdefault(log_id, []).append(span)
+        elif snapshot.summary is not None and any(n.startswith(PREFIX) for n in snapshot.summary.additional_properties):
+            return None  # a sink's, which tells no source offsets: older metadata has the ledger of its time
         at = snapshot.parent_snapshot_id
-    return {log_id: Intervals.of(s) for log_id, s in spans.items()}
+    lost = {log_id: Intervals.of(s) for log_id, s in spans.items()}
+    if at is None and lost != _difference(ledger, Ledger(ledger.cluster_id)):
+        return None  # PyIceberg's expiry takes the parent's id away: there may have been more
+    return lost
 
 
 def _net(snapshot: Snapshot) -> list[tuple[LogId, tuple[int, int]]] | None:
@@ -84,9 +104,16 @@ def _from_older_metadata(
         if ref is None or ref.snapshot_id not in kept:
             continue
         then = read_properties(property_name(group_id, branch), older.properties)
-        if then is not None and then.anchor != ledger.anchor:
+        if then is None and not _has_snapshots(older, branch, group_id):
+            return _difference(ledger, Ledger(ledger.cluster_id))
+        # a table that was rolled back before had a ledger that spoke of more than its branch held
+        if then is not None and changed_history("", older, branch, group_id, then) is None:
             return _difference(ledger, then)
     return None
+
+
+def _has_snapshots(metadata: TableMetadata, branch: str, group_id: str) -> bool:
+    return any(snapshot_property(s, GROUP) == group_id for s in branch_history(metadata, branch))
 
 
 def _older(io: FileIO, metadata: TableMetadata) -> Iterator[TableMetadata]:

@@ -28,12 +28,11 @@ from floe.control.exceptions import DataFileConversionError
 from floe.crash import CrashPoint, reach
 from floe.offsets.ledger import Ledger, LogId, property_name
 from floe.offsets.plan import Plan
+from floe.offsets.routing import SINK_ROUTE
 
 log = logging.getLogger(__name__)
 
 KIND = "takeover"
-ROUTE = "java"
-"""Route hash of what the sink wrote: which rows those were, floe does not know."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Seed:
     def grown(self, table: Table) -> tuple[Ledger, Ledger]:
         """Return a table's ledger as it is and as it is to be. Raises TableRefused."""
         ledger = ledger_of(table, self.branch, self.plan)
-        return ledger, ledger.seeded(self.positions, self.written, ROUTE)
+        return ledger, ledger.seeded(self.positions, self.written, SINK_ROUTE)
 
     def left(self, table: Table, written: Sequence[Written]) -> list[PendingFile]:
         """Return the files of events that the table does not have: by its control offsets, and by their names."""

@@ -14,6 +14,7 @@ from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.ancestry import branch_history, find_slice, refuse_changed_history, refuse_lost_ledger
 from floe.commit.append import SpecFile, append, append_nothing
+from floe.commit.control_offsets import committed_offsets, offsets_property
 from floe.commit.exceptions import SliceStale, TableRefused
 from floe.commit.files import check_files
 from floe.commit.patience import attempts
@@ -142,6 +143,22 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
         return ledger
     topics = {log_id.topic for log_id in ledger.holdings}
     return ledger.rerouted({route_hash(topic, None): route_hash(topic, branch) for topic in topics})
+
+
+def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
+    """Raise TableRefused for a table that a Kafka Connect sink filled and whose ledger does not tell with what.
+
+    A replay that skips what is held would double its rows.
+    """
+    name = offsets_property(plan.control_topic, plan.group_id)
+    if ledger.holdings or committed_offsets(table.metadata, branch, name).offsets == {}:
+        return
+    msg = (
+        f"table {'.'.join(table.name())!r} was filled by a Kafka Connect sink of {plan.group_id!r} and is not taken over: "
+        "which offsets it holds cannot be told. Take over with the table in iceberg.tables, or append on purpose "
+        "(overlap=append)."
+    )
+    raise TableRefused(msg)
 
 
 def _origin(metadata: TableMetadata, branch: str, group_id: str) -> str:

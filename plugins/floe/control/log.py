@@ -77,7 +77,7 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
                     msg = (
                         f"control topic {tp} no longer has the offsets from {start} on: retention or a deletion removed "
                         "announcements before they were committed. Nothing is lost: the next run reads the same ranges "
-                        "again. Give the topic a longer retention."
+                        "again; a replay is triggered again, skipping what is held. Give the topic a longer retention."
                     )
                     raise ControlTopicUnusable(msg)
                 msg = f"control topic {tp} cannot be read at [{start}, {end}): {error.str()} ({error.name()})"

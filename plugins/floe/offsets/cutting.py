@@ -46,9 +46,9 @@ def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], rou
         elsewhere = ledger.elsewhere(r, route)
         if elsewhere:
             msg = (
-                f"table {table!r} holds the offsets {_listed(elsewhere)} of {r.tp} as they were routed before the connector "
-                "was changed, and cannot tell which of the rows it has: restrict `ranges` to the others, or set overlap to "
-                "append, which adds all rows of the range again"
+                f"table {table!r} holds the offsets {_listed(elsewhere)} of {r.tp} under another routing: the connector was "
+                "changed since, or a Kafka Connect sink wrote them, and which of the rows it has cannot be told. Restrict "
+                "`ranges` to the others, or set overlap to append, which adds all rows of the range again"
             )
             raise PlanRefused(msg)
     return {r: ledger.net(r, route) for r in ranges}

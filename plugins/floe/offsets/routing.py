@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 MAIN_BRANCH = "main"
 
+SINK_ROUTE = "java"
+"""Route hash of what a Kafka Connect sink wrote before floe took over: which rows those were, floe does not know."""
+
 
 def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))

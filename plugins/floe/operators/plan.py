@@ -39,7 +39,7 @@ class PlanOperator(BaseOperator):
         if params.get("dry_run"):
             self._show(draft_plan(connector, settings, most, dry_run=True, decisions=decisions))
             self.log.info("dry run: nothing was written, no position was moved")
-            raise _rest_skipped()
+            raise rest_skipped()
         plan, connector = self._frozen(context, connector)
         if plan is None:
             plan = draft_plan(connector, settings, most, decisions=decisions)
@@ -49,7 +49,7 @@ class PlanOperator(BaseOperator):
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=plan.to_json())
             self.log.info("nothing new: no Spark job is started")
-            raise _rest_skipped()
+            raise rest_skipped()
         if not work_left:
             self.log.info("plan %s was carried out before; write and commit will find nothing to do", plan.plan_id)
         return plan.to_json()
@@ -88,6 +88,6 @@ class PlanOperator(BaseOperator):
                 self.log.info("  %s: %s offsets", r, len(r))
 
 
-def _rest_skipped() -> DownstreamTasksSkipped:
+def rest_skipped() -> DownstreamTasksSkipped:
     """Skip the other tasks directly: their trigger rules would let the commit run."""
     return DownstreamTasksSkipped(tasks=[run.WRITE_TASK, run.COMMIT_TASK])  # type: ignore[no-untyped-call]

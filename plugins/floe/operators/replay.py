@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param
-from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from floe.config import Connector
 from floe.config.names import REPLAY_SUFFIX
 from floe.offsets.replay import Overlap
 from floe.operators import run, sink
-from floe.operators.commit import CommitOperator
-from floe.operators.plan import PlanOperator
-from floe.operators.write import WriteFilesOperator
+from floe.operators.plan import PlanOperator, rest_skipped
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -45,7 +42,7 @@ class PlanReplayOperator(PlanOperator):
             self._tell(forecast)
             context["ti"].xcom_push(key="return_value", value=forecast.to_json())
             self.log.info("dry run: nothing was written")
-            raise _rest_skipped()
+            raise rest_skipped()
         plan, connector = self._frozen(context, connector)
         if plan is None:
             replay = draft_replay(connector, settings, params)
@@ -56,7 +53,7 @@ class PlanReplayOperator(PlanOperator):
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=plan.to_json())
             self.log.info("all of it is held already: there is nothing to write, no Spark job is started")
-            raise _rest_skipped()
+            raise rest_skipped()
         open_replay(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
         return plan.to_json()
 
@@ -68,11 +65,6 @@ class PlanReplayOperator(PlanOperator):
         self.log.info("replay (%s) into branch %s, in offsets:", replay.request.overlap.value, replay.branch)
         for row in [head, *rows]:
             self.log.info("  %s", "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
-
-
-def _rest_skipped() -> DownstreamTasksSkipped:
-    """Skip the other tasks directly: their trigger rules would let the commit run."""
-    return DownstreamTasksSkipped(tasks=[run.WRITE_TASK, run.COMMIT_TASK])  # type: ignore[no-untyped-call]
 
 
 def replay_dag_id(connector: str) -> str:
@@ -168,12 +160,6 @@ def params(connector: Connector) -> dict[str, Param]:
 
 def replay_dag(connector: Connector) -> DAG:
     """Build the replay DAG of a connector: plan >> write >> commit, only when somebody triggers it."""
-    defaults: dict[str, Any] = {
-        "owner": "floe",
-        "retries": sink.RETRIES,
-        "retry_delay": sink.RETRY_DELAY,
-        "retry_policy": sink.retry_policy(),
-    }
     with DAG(
         dag_id=replay_dag_id(connector.name),
         description=f"Read {', '.join(connector.topics)} again, into {', '.join(connector.tables)}",
@@ -182,22 +168,12 @@ def replay_dag(connector: Connector) -> DAG:
         catchup=False,
         max_active_runs=MOST_AT_ONCE,
         is_paused_upon_creation=False,
-        default_args=defaults,
+        default_args=sink.default_args(),
         params=params(connector),
         tags=["floe", "replay"],
         doc_md=_doc(connector),
     ) as dag:
-        plan = PlanReplayOperator(task_id=run.PLAN_TASK, connector=connector)
-        write = WriteFilesOperator(task_id=run.WRITE_TASK, connector=connector)
-        commit = CommitOperator(
-            task_id=run.COMMIT_TASK,
-            connector=connector,
-            trigger_rule="all_done_min_one_success",
-            retries=sink.COMMIT_RETRIES,
-            retry_exponential_backoff=True,
-        )
-        plan >> write >> commit
-        plan >> commit
+        sink.chain(connector, PlanReplayOperator(task_id=run.PLAN_TASK, connector=connector))
     return dag
 
 

@@ -18,6 +18,9 @@ from floe.operators.write import WriteFilesOperator
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 """Any moment that is past: runs do not depend on their logical date."""
 
+RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
+"""All but Airflow's own backfill: a run reads from the position on, whatever its date."""
+
 RETRIES = 2
 RETRY_DELAY = timedelta(seconds=10)
 COMMIT_RETRIES = 5
@@ -101,13 +104,27 @@ def params() -> dict[str, Param]:
     }
 
 
+def default_args() -> dict[str, Any]:
+    """Return what all tasks have in common."""
+    return {"owner": "floe", "retries": RETRIES, "retry_delay": RETRY_DELAY, "retry_policy": retry_policy()}
+
+
+def chain(connector: Connector, plan: BaseOperator) -> None:
+    """Put write and commit behind a plan."""
+    write = WriteFilesOperator(task_id=run.WRITE_TASK, connector=connector)
+    commit = CommitOperator(
+        task_id=run.COMMIT_TASK,
+        connector=connector,
+        trigger_rule="all_done_min_one_success",
+        retries=COMMIT_RETRIES,
+        retry_exponential_backoff=True,
+    )
+    plan >> write >> commit
+    # also directly, so that a failed writer does not keep the commit from what others announced
+    plan >> commit
+
+
 def _sink_dag(connector: Connector) -> DAG:
-    defaults: dict[str, Any] = {
-        "owner": "floe",
-        "retries": RETRIES,
-        "retry_delay": RETRY_DELAY,
-        "retry_policy": retry_policy(),
-    }
     with DAG(
         dag_id=connector.name,
         description=f"{', '.join(connector.topics)} into {', '.join(connector.tables)}",
@@ -115,23 +132,13 @@ def _sink_dag(connector: Connector) -> DAG:
         start_date=BEGINNING,
         catchup=False,
         max_active_runs=1,
-        default_args=defaults,
+        allowed_run_types=RUN_TYPES,  # type: ignore[arg-type]
+        default_args=default_args(),
         params=params(),
         tags=["floe", "sink"],
         doc_md=_doc(connector),
     ) as dag:
-        plan = PlanOperator(task_id=run.PLAN_TASK, connector=connector)
-        write = WriteFilesOperator(task_id=run.WRITE_TASK, connector=connector)
-        commit = CommitOperator(
-            task_id=run.COMMIT_TASK,
-            connector=connector,
-            trigger_rule="all_done_min_one_success",
-            retries=COMMIT_RETRIES,
-            retry_exponential_backoff=True,
-        )
-        plan >> write >> commit
-        # also directly, so that a failed writer does not keep the commit from what others announced
-        plan >> commit
+        chain(connector, PlanOperator(task_id=run.PLAN_TASK, connector=connector))
     return dag
 
 
@@ -146,6 +153,9 @@ def _doc(connector: Connector) -> str:
         "* `commit` makes one snapshot per table, then moves the position.",
         "",
         "Clearing and running again is always safe.",
+        "",
+        "Airflow's own backfill is refused: a run reads from the position on, whatever its date. To read offsets or times "
+        f"again, trigger `{connector.name}.replay`.",
         *(f"\n⚠ {warning}" for warning in connector.warnings),
     ]
     return "\n".join(lines)

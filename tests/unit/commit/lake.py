@@ -315,6 +315,31 @@ def rewrite_metadata(lake: Lake, change: Callable[[dict[str, Any]], None]) -> No
     catalog.register_table(TABLE, location)
 
 
+def roll_back(lake: Lake, snapshot_id: int, branch: str = "main") -> None:
+    """Set a branch to a snapshot, with no trace of it in the metadata log."""
+
+    def change(metadata: dict[str, Any]) -> None:
+        if branch == "main":
+            metadata["current-snapshot-id"] = snapshot_id
+        metadata["refs"][branch]["snapshot-id"] = snapshot_id
+
+    rewrite_metadata(lake, change)
+
+
+def expire_as_java_does(lake: Lake, *snapshot_ids: int) -> None:
+    """Take snapshots out and leave the ids of parents that are gone, as Iceberg's own library does."""
+
+    def change(metadata: dict[str, Any]) -> None:
+        metadata["snapshots"] = [s for s in metadata["snapshots"] if s["snapshot-id"] not in snapshot_ids]
+        metadata["snapshot-log"] = [e for e in metadata["snapshot-log"] if e["snapshot-id"] not in snapshot_ids]
+
+    rewrite_metadata(lake, change)
+
+
+def head(lake: Lake, branch: str = "main") -> int:
+    return lake.load().metadata.refs[branch].snapshot_id
+
+
 def land_in_process(folder: str, plan: dict[str, Any], announcement: Announcement) -> bool:
     """Land in another process; say whether it had landed already."""
     lake = Lake(Path(folder))

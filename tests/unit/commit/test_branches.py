@@ -22,6 +22,7 @@ from tests.unit.commit.lake import (
     append_foreign,
     expected,
     fails_first,
+    head,
     once,
 )
 
@@ -158,6 +159,74 @@ def test_a_branch_made_by_somebody_else_below_our_snapshots_of_main_is_taken_as_
     write((0, 0, 5)).land()
     write((0, 0, 5), plan_id="plan-2", branch="audit").land()
     assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
+
+
+# -- what a branch inherits -------------------------------------------------------------------------------------------
+
+
+def make_branch(lake: Lake, name: str, at: int | None = None) -> None:
+    lake.load().manage_snapshots().create_branch(at or head(lake), name).commit()
+
+
+def test_a_branch_made_of_main_that_has_mains_anchor_inherits_its_ledger(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    append_foreign(lake, 1)
+    make_branch(lake, "audit")
+    written = write((0, 3, 9), plan_id="plan-2", branch="audit")
+    assert written.share.books.rows == 4
+    written.land()
+    assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
+    assert held(lake, written, "audit") == ((0, 9),)
+    assert held(lake, written, "main") == ((0, 5),)
+
+
+def test_a_branch_with_rows_of_ours_that_main_has_left_behind_is_refused_not_doubled(lake: Lake, write: Write) -> None:
+    """Main's ledger speaks of rows that are not on the branch by now, and which it has, nothing tells."""
+    lake.create()
+    write((0, 0, 5)).land()
+    make_branch(lake, "audit")
+    write((0, 5, 7), plan_id="plan-2").land()
+    with pytest.raises(TableRefused, match=r"floe\.ledger\.connect-pizzas\.audit' is gone"):
+        write((0, 0, 9), plan_id="plan-3", branch="audit")
+
+
+def test_a_branch_made_before_main_had_rows_of_ours_inherits_nothing(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    make_branch(lake, "audit")
+    write((0, 0, 5)).land()
+    written = write((0, 0, 5), plan_id="plan-2", branch="audit")
+    assert written.share.books.rows == 5
+    written.land()
+    assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
+
+
+def test_what_a_branch_inherits_grows_under_its_own_route(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    make_branch(lake, "audit")
+    write((0, 5, 7), plan_id="plan-2", branch="audit").land()
+    written = write((0, 9, 12), plan_id="plan-3", branch="audit")
+    written.land()
+    assert held(lake, written, "audit") == ((0, 12),)
+
+
+def test_a_branch_with_a_ledger_of_its_own_keeps_it_whatever_main_holds(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    write((0, 0, 5), branch="audit").land()
+    write((0, 0, 9), plan_id="plan-2").land()
+    written = write((0, 0, 7), plan_id="plan-3", branch="audit")
+    assert written.share.books.rows == 2
+
+
+def test_a_tag_in_the_place_of_the_branch_is_refused(lake: Lake, write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    lake.load().manage_snapshots().create_tag(head(lake), "audit").commit()
+    with pytest.raises(TableRefused, match=r"is a tag, not a branch.*default-commit-branch"):
+        write((0, 0, 5), branch="audit")
 
 
 def test_a_new_branch_carries_mains_control_offsets_on(lake: Lake, write: Write) -> None:

@@ -19,37 +19,16 @@ from tests.unit.commit.lake import (
     Written,
     append_foreign,
     expected,
+    expire_as_java_does,
+    head,
     once,
     rewrite_metadata,
+    roll_back,
 )
 
 Write = Callable[..., Written]
 
 WAYS_OUT = r'rolled_back={"rpc\.pizzas": "replay"}.*"accept"'
-
-
-def roll_back(lake: Lake, snapshot_id: int) -> None:
-    def change(metadata: dict[str, Any]) -> None:
-        metadata["current-snapshot-id"] = snapshot_id
-        metadata["refs"]["main"]["snapshot-id"] = snapshot_id
-
-    rewrite_metadata(lake, change)
-
-
-def expire_as_java_does(lake: Lake, *snapshot_ids: int) -> None:
-    """Take snapshots out and leave the ids of parents that are gone, as Iceberg's own library does."""
-
-    def change(metadata: dict[str, Any]) -> None:
-        metadata["snapshots"] = [s for s in metadata["snapshots"] if s["snapshot-id"] not in snapshot_ids]
-        metadata["snapshot-log"] = [e for e in metadata["snapshot-log"] if e["snapshot-id"] not in snapshot_ids]
-
-    rewrite_metadata(lake, change)
-
-
-def head(lake: Lake) -> int:
-    snapshot_id = lake.load().metadata.current_snapshot_id
-    assert snapshot_id is not None
-    return snapshot_id
 
 
 def refuses(written: Written, match: str) -> None:

@@ -1,0 +1,103 @@
+"""What plan and commit see of Kafka, stood in for: logs, positions, and what moved them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from floe.commit import committer, decided, landing, ledgers, planning
+from floe.commit.positions import Move
+from floe.control.codec import decode
+from floe.offsets.logs import PartitionLog
+from floe.offsets.position import Position
+from floe.offsets.ranges import TopicPartition
+from tests.unit.commit.lake import CLUSTER, TABLE, TOPIC, TOPIC_ID, Lake, Row
+
+
+class Moved(NamedTuple):
+    """One transaction, with the rows of the first table at that moment."""
+
+    positions: list[Position]
+    events: list[Any]
+    headers: list[dict[str, str]]
+    rows: list[Row]
+
+    @property
+    def offsets(self) -> list[int]:
+        return [p.offset for p in self.positions]
+
+
+@dataclass
+class Broker:
+    """A cluster with one topic; its group has no members."""
+
+    lake: Lake
+    found: dict[TopicPartition, Position] = field(default_factory=dict)
+    partitions: list[PartitionLog] = field(default_factory=list)
+    id: str = CLUSTER
+    done: list[str] = field(default_factory=list)
+    moves: list[Moved] = field(default_factory=list)
+
+    def log(self, partition: int = 0, start: int = 0, end: int = 100, topic_id: str = TOPIC_ID) -> "Broker":
+        """Give a partition another log."""
+        log = PartitionLog(TopicPartition(TOPIC, partition), topic_id, start, end)
+        self.partitions = [*(known for known in self.partitions if known.tp != log.tp), log]
+        return self
+
+    def has(self, *positions: Position) -> "Broker":
+        self.found |= {p.tp: p for p in positions}
+        return self
+
+    # -- what plan and commit ask -------------------------------------------------------------------------------------
+
+    def cluster_id(self) -> str:
+        return self.id
+
+    def ensure_control_topic(self, name: str) -> None:
+        self.done.append(f"ensure {name}")
+
+    def refuse_members(self, _group_id: str) -> None:
+        self.done.append("refuse members")
+
+    def logs(self, _topics: Iterable[str]) -> list[PartitionLog]:
+        return self.partitions
+
+    def positions(self, _group_id: str, tps: Sequence[TopicPartition] | None = None) -> dict[TopicPartition, Position]:
+        return {tp: p for tp, p in self.found.items() if tps is None or tp in tps}
+
+    def move(
+        self,
+        _connector: object,
+        _settings: object,
+        tps: Sequence[TopicPartition],
+        decide: Callable[[Mapping[TopicPartition, Position]], Move | None],
+    ) -> bool:
+        wanted = decide(self.positions("", tps))
+        if wanted is None:
+            return False
+        self.done.append("move")
+        rows = self.lake.rows() if self.lake.catalog().table_exists(TABLE) else []
+        events = [decode(r.value).payload for r in wanted.records]
+        headers = [{name: str(value) for name, value in r.headers} for r in wanted.records]
+        self.moves.append(Moved(list(wanted.positions), events, headers, rows))
+        self.has(*wanted.positions)
+        return True
+
+    def send(self, _topic: str, _key: str, records: Sequence[Any]) -> None:
+        """Take a replay's events."""
+        self.done.append("send")
+        headers = [{name: str(value) for name, value in r.headers} for r in records]
+        self.moves.append(Moved([], [decode(r.value).payload for r in records], headers, self.lake.rows()))
+
+    def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let plan and commit meet this broker and the lake."""
+        clusters = SimpleNamespace(of_control=lambda _: self, of_source=lambda _: self)
+        for module in (planning, committer):
+            monkeypatch.setattr(module, "Cluster", clusters)
+            monkeypatch.setattr(module, "move_positions", self.move)
+            monkeypatch.setattr(module, "control_ends", lambda *_: {0: 3})
+        monkeypatch.setattr(committer, "TransactionalProducer", lambda *_: self)
+        for module in (landing, ledgers, decided):
+            monkeypatch.setattr(module, "Tables", SimpleNamespace(of=lambda _: self.lake.tables()))
