@@ -12,6 +12,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 from pyiceberg.types import StringType
 
+from faults.marks import net_spans
 from faults.sink import CATALOG, Sink
 from faults.stamps import Stamp, checksum
 
@@ -54,3 +55,63 @@ def set_property(sink: Sink, table: str | None = None) -> None:
     """Set a property, as any engine may."""
     with opened(sink, table) as one, one.transaction() as transaction:
         transaction.set_properties({"somebody.else": uuid.uuid4().hex})
+
+
+def drop(sink: Sink, table: str) -> None:
+    """Drop a table; its files stay."""
+    with opened(sink, table) as one:
+        one.catalog.drop_table(table)
+    sink.foreign.pop(table, None)
+
+
+def replace(sink: Sink, table: str) -> None:
+    """Drop a table and create an empty one of its name."""
+    with opened(sink, table) as one:
+        one.catalog.drop_table(table)
+        one.catalog.create_table(table, one.schema())
+    sink.foreign.pop(table, None)
+
+
+def roll_back(sink: Sink, table: str, snapshots: int) -> None:
+    """Set main back by some snapshots."""
+    with opened(sink, table) as one:
+        snapshot = one.current_snapshot()
+        for _ in range(snapshots):
+            assert snapshot is not None and snapshot.parent_snapshot_id is not None
+            snapshot = one.snapshot_by_id(snapshot.parent_snapshot_id)
+        assert snapshot is not None
+        with one.manage_snapshots() as manage:
+            manage.set_current_snapshot(snapshot_id=snapshot.snapshot_id)
+
+
+def expire(sink: Sink, keep: int, table: str | None = None) -> None:
+    """Expire all but the newest snapshots, as PyIceberg does."""
+    with opened(sink, table) as one:
+        old = [s.snapshot_id for s in sorted(one.snapshots(), key=lambda s: s.sequence_number or 0)][:-keep]
+        one.maintenance.expire_snapshots().by_ids(old).commit()
+
+
+def rows_of_the_newest(sink: Sink, snapshots: int) -> dict[int, tuple[int, int]]:
+    """Return the offsets, per partition of the first topic, that the newest snapshots added."""
+    table = sink.tables[0]
+    found: dict[int, tuple[int, int]] = {}
+    for snapshot in sink.oracle.look_at(table, sink.pointers[table]).history[-snapshots:]:
+        for log, spans in (net_spans(snapshot.summary) or {}).items():
+            start, end = found.get(log.partition, spans[0])
+            found[log.partition] = (min(start, spans[0][0]), max(end, spans[-1][1]))
+    return found
+
+
+@contextmanager
+def broken_ledger(sink: Sink, table: str) -> Iterator[None]:
+    """Break the ledger of a table, and put it back at the end."""
+    name = f"floe.ledger.{sink.group}.main"
+    with opened(sink, table) as one:
+        ledger = one.metadata.properties[name]
+        with one.transaction() as change:
+            change.set_properties({name: "broken"})
+    try:
+        yield
+    finally:
+        with opened(sink, table) as one, one.transaction() as change:
+            change.set_properties({name: ledger})

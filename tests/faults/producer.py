@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -112,12 +113,19 @@ class StampingProducer:
         value = write_stamp(stamp, text, self._more(stamp.seq))
         self.acks.unknown.add(stamp)
         target = {} if partition is None else {"partition": partition}
+        deadline = time.monotonic() + 30
         while True:
             try:
                 producer.produce(self.topic, value=value, key=key, on_delivery=self._taken(stamp), **target)
                 break
             except BufferError:
                 producer.poll(0.1)
+            except ck.KafkaException as error:
+                # a partition that was just added is known only after the topic was asked for again
+                if error.args[0].code() != ck.KafkaError._UNKNOWN_PARTITION or time.monotonic() > deadline:
+                    raise
+                producer.list_topics(self.topic, timeout=10)
+                time.sleep(0.1)
         producer.poll(0)
         return stamp
 

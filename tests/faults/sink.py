@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from faults.control_log import control_headers
 from faults.evidence import Evidence, Excuses
 from faults.kafka_log import KafkaLog, LogKey
-from faults.marks import Spans, positions_of
+from faults.marks import Position, Spans, positions_of
 from faults.oracle import Oracle, Report
 from faults.producer import StampingProducer
 from faults.run import Outcome, Run
@@ -171,6 +171,14 @@ class Sink:
         message = f"{self.name} still found something new after {most} quiet runs"
         raise AssertionError(message)
 
+    def settle(self, most: int = 10) -> None:
+        """Run until every step succeeds: debts are caught up run by run, and until then each run is red."""
+        for _ in range(most):
+            if all(outcome.is_done for outcome in self.new_run().carry_out()):
+                return
+        message = f"{self.name} is still red after {most} quiet runs: {self.marks()}"
+        raise AssertionError(message)
+
     # -- what is there ------------------------------------------------------------------------------------------------
 
     def observe(self) -> None:
@@ -184,8 +192,11 @@ class Sink:
 
     def positions(self) -> dict[int, int]:
         """Return the positions of the first topic's partitions."""
-        found = positions_of(self.bootstrap, self.group, self.topics)
-        return {partition: p.offset for (topic, partition), p in found.items() if topic == self.topic}
+        return {partition: p.offset for (topic, partition), p in self.marks().items() if topic == self.topic}
+
+    def marks(self) -> dict[tuple[str, int], Position]:
+        """Return the positions of all topics, with what stands beside them."""
+        return positions_of(self.bootstrap, self.group, self.topics)
 
     def snapshots(self, table: str | None = None) -> int:
         """Return how many snapshots are in a table's history."""
@@ -202,7 +213,7 @@ class Sink:
             acks=[producer.acks for producer in self.producers.values()],
             files=self.oracle.files,
             tables=[self.oracle.look_at(name, pointer, self.watcher.samples) for name, pointer in self.pointers.items()],
-            positions=positions_of(self.bootstrap, self.group, self.topics),
+            positions=self.marks(),
             samples=self.watcher.samples,
             looks=self.watcher.looks,
             excuses=Excuses(self.excuses),

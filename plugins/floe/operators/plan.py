@@ -12,8 +12,11 @@ from floe.crash import CrashPoint, reach
 from floe.operators import run
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from airflow.sdk import Context
 
+    from floe.kafka.settings import KafkaSettings
     from floe.offsets.plan import Plan
 
 STORE_KEY = "plan"
@@ -36,12 +39,17 @@ class PlanOperator(BaseOperator):
         connector = run.with_params(self._connector, params)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
         decisions, most = Decisions.of(params), params.get("max_records")
+        if params.get("hand_back"):
+            self._hand_back(connector, settings, params)
+            raise rest_skipped()
         if params.get("dry_run"):
             self._show(draft_plan(connector, settings, most, dry_run=True, decisions=decisions))
             self.log.info("dry run: nothing was written, no position was moved")
             raise rest_skipped()
         plan, connector = self._frozen(context, connector)
         if plan is None:
+            if params.get("takeover"):
+                self._take_over(connector, settings)
             plan = draft_plan(connector, settings, most, decisions=decisions)
             self._freeze(context, plan)
         self._show(plan)
@@ -53,6 +61,27 @@ class PlanOperator(BaseOperator):
         if not work_left:
             self.log.info("plan %s was carried out before; write and commit will find nothing to do", plan.plan_id)
         return plan.to_json()
+
+    def _take_over(self, connector: Connector, settings: KafkaSettings) -> None:
+        from floe.commit.takeover import take_over
+
+        report = take_over(connector, settings)
+        if report.already:
+            self.log.info("nothing to take over: all positions are floe's")
+        for taken in report.tables:
+            self.log.info("taken over: %s", taken)
+
+    def _hand_back(self, connector: Connector, settings: KafkaSettings, params: Mapping[str, Any]) -> None:
+        from floe.commit.hand_back import hand_back
+        from floe.offsets.exceptions import PlanRefused
+
+        if params.get("takeover") or params.get("dry_run"):
+            msg = "hand_back goes neither with takeover nor with dry_run: give it alone"
+            raise PlanRefused(msg)
+        report = hand_back(connector, settings)
+        for table, snapshot_id in report.tables.items():
+            self.log.info("handed back: table %s, snapshot %s", table, snapshot_id)
+        self.log.info("now: %s", report.next_step)
 
     def _frozen(self, context: Context, connector: Connector) -> tuple[Plan | None, Connector]:
         from floe.config import thaw

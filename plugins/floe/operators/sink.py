@@ -94,6 +94,18 @@ def params() -> dict[str, Param]:
             title="Tables that were rolled back",
             description='{"db.table": "replay"} has the lost rows read again, {"db.table": "accept"} leaves them out.',
         ),
+        "takeover": Param(
+            False,
+            type="boolean",
+            title="Take over from Kafka Connect",
+            description="From a stopped Iceberg sink of the connector's name: commit what it announced, go on where it was.",
+        ),
+        "hand_back": Param(
+            False,
+            type="boolean",
+            title="Hand back to Kafka Connect",
+            description="Prepare tables and groups for the sink, and read nothing. Then pause the DAG and start the sink.",
+        ),
         "config": Param(
             {},
             type="object",
