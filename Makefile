@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status demo test test-unit lint format types imports check clean distclean python connector-named
+.PHONY: screenshot help setup setup-dev up down status demo test test-unit faults soak lint format types imports check clean distclean python connector-named
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,12 @@ test: setup-dev ## run all tests
 
 test-unit: setup-dev ## run the tests that need no broker
 	@$(VENV)/python -m pytest tests/unit
+
+faults: setup-dev ## run the whole matrix of faults, each judged by the oracle (about 20 minutes)
+	@$(VENV)/python -m pytest tests/faults -m faults
+
+soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, then the oracle's report
+	@PYTHONPATH=plugins:spark_jobs:.:tests:tests/integration $(VENV)/python -m faults.soak $(or $(MINUTES),10) $(SEED)
 
 lint: setup-dev ## check style
 	@$(VENV)/ruff check .

@@ -8,7 +8,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
-from floe.commit.landing import REFUSALS
+from floe.commit.refusals import REFUSALS
 from floe.commit.table import ledger_of, refuse_other_routes, refuse_unseeded
 from floe.config import Connector
 from floe.control.announcement import SpecFiles, TableShare
@@ -102,14 +102,22 @@ def load_tables(tables: Tables, plan: Plan, piece: Slice, connector: Connector) 
     """
     loaded = [_load(tables, plan, piece, connector, name) for name in piece.tables]
     refusal = next((table.refusal for table in loaded if table.refusal is not None), None)
-    if refusal is not None and (piece.kind.is_replay or not any(table.nets for table in loaded)):
+    if refusal is not None and piece.kind.is_replay:
         raise refusal
+    refuse_if_none_is_left(loaded)
     for table in loaded:
         if table.refusal is not None:
             log.error("table %s takes nothing and will owe these rows: %s", table.name, table.refusal)
         elif table.table is None:
             _warn_of_earlier_rows(plan, piece, table.name)
     return loaded
+
+
+def refuse_if_none_is_left(tables: Sequence[SliceTable]) -> None:
+    """Raise the first refusal when no table takes anything of the slice."""
+    refusal = next((table.refusal for table in tables if table.refusal is not None), None)
+    if refusal is not None and not any(table.nets for table in tables):
+        raise refusal
 
 
 def _load(tables: Tables, plan: Plan, piece: Slice, connector: Connector, name: str) -> SliceTable:

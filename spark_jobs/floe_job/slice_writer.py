@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from floe.catalogs.catalog import Tables
+from floe.commit.refusals import REFUSALS
 from floe.config import Connector
 from floe.control.announcement import Announcement, TableShare, encode_announcement, next_offset
 from floe.control.events import TopicPartitionOffset
@@ -18,7 +19,7 @@ from floe.offsets.routing import route_hash
 from floe_job.divide import divide
 from floe_job.exceptions import BadRecords, RangeLost, SliceFailed, SliceRefused
 from floe_job.needs import SchemaNeeds
-from floe_job.slice_table import SliceTable, load_tables
+from floe_job.slice_table import SliceTable, load_tables, refuse_if_none_is_left
 from floe_job.task import Failure, PieceResult, Task, TaskResult
 
 log = logging.getLogger(__name__)
@@ -64,18 +65,29 @@ class SliceWriter:
                 announcement = self._announcement(tables, [results[i] for i in sorted(results)])
                 self._announce(announcement)
                 return announcement
-            if all(table.table is not None for table in tables if table.name in needs):
-                todo = [result.index for result in done if result.lacks_columns]
             reach(CrashPoint.WRITE_SCHEMA)
-            tables = [
-                table.grown(self._tables, needs[table.name]) if table.name in needs else table for table in tables
-            ]
+            grown = [self._grown(table, needs[table.name]) if table.name in needs else table for table in tables]
             reach(CrashPoint.WRITE_SCHEMA_CHANGED)
+            refuse_if_none_is_left(grown)
+            # a table that is new, or that turned out to refuse, concerns every task
+            is_small = all(b.table is not None and a.refusal is b.refusal for b, a in zip(tables, grown, strict=True))
+            todo = [result.index for result in done if result.lacks_columns] if is_small else list(range(len(groups)))
+            tables = grown
         msg = (
             f"the tables {sorted(needs)} still lack columns after {MOST_ROUNDS} rounds: somebody else keeps changing them; "
             "nothing was announced, run again"
         )
         raise SliceFailed(msg)
+
+    def _grown(self, table: SliceTable, needs: SchemaNeeds) -> SliceTable:
+        """Give a table what it lacks; one that does not take it refuses, and will owe its rows."""
+        try:
+            return table.grown(self._tables, needs)
+        except REFUSALS as error:
+            if self._slice.kind.is_replay:
+                raise
+            log.error("table %s takes nothing and will owe these rows: %s", table.name, error)
+            return SliceTable(table.name, None, (), error)
 
     # -- the announcement ---------------------------------------------------------------------------------------------
 

@@ -66,6 +66,13 @@ def delayed(seconds: float) -> Fault:
     return Fault("commit answered late", delay=seconds)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: clients that are killed leave broken connections."""
+
+
 class CatalogProxy:
     """Forwards to ``uri``; commits meet the faults that were put in line for them, one each."""
 
@@ -75,6 +82,8 @@ class CatalogProxy:
         self.faults: Counter[str] = Counter()
         self.before: Callable[[], None] | None = None
         """Called before a commit is forwarded."""
+        self.after: Callable[[int], None] | None = None
+        """Called with the client's port after the catalog answered a commit, before the client hears of it."""
         self._target = urlsplit(uri)
         self._line: list[Fault] = []
         self._lock = threading.Lock()
@@ -91,8 +100,7 @@ class CatalogProxy:
             def log_message(self, format: str, *args: object) -> None:
                 """Say nothing."""
 
-        self._server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server((LOOPBACK, 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, name="catalog proxy", daemon=True)
         self._thread.start()
 
@@ -104,6 +112,11 @@ class CatalogProxy:
         """Put faults in line for the next commits."""
         with self._lock:
             self._line += faults
+
+    def clear(self) -> None:
+        """Forget the faults that are still in line."""
+        with self._lock:
+            self._line.clear()
 
     def close(self) -> None:
         """End the proxy."""
@@ -123,6 +136,8 @@ class CatalogProxy:
             status, headers, answer = self._forward(handler, body)
             if is_commit:
                 self.statuses.append(status)
+        if is_commit and self.after is not None:
+            self.after(handler.client_address[1])
         if fault is not None:
             time.sleep(fault.delay)
             if fault.is_dropped:
@@ -130,7 +145,11 @@ class CatalogProxy:
                 return
             if fault.status is not None:
                 told = {"error": {"message": "as told by the proxy", "type": "Proxy", "code": fault.status}}
-                status, headers, answer = fault.status, [("Content-Type", "application/json")], json.dumps(told).encode()
+                status, headers, answer = (
+                    fault.status,
+                    [("Content-Type", "application/json")],
+                    json.dumps(told).encode(),
+                )
         _answer(handler, status, headers, answer)
 
     def _next(self) -> Fault | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from faults.evidence import Evidence, TableEvidence
+from faults.evidence import Contents, Evidence, TableEvidence
 from faults.kafka_log import LogKey
-from faults.marks import Position, books_of, control_offsets, ledger_spans, net_spans
+from faults.marks import Position, Spans, books_of, control_offsets, ledger_spans, net_spans
 from faults.stamps import BROKEN
 from faults.table_files import Snapshot, local
 
@@ -67,7 +67,7 @@ def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
             for stamp, count in Counter(s for s in contents.strangers if s != BROKEN).items():
                 yield f"{table.name} {snapshot.snapshot_id}: {count} row(s) of {stamp}, which is not in Kafka"
             for stamp, count in Counter(contents.foreign).items():
-                if count > 1 or stamp not in evidence.foreign.get(table.name, ()):
+                if count > 1:
                     yield f"{table.name} {snapshot.snapshot_id}: the foreign {stamp} is there {count} time(s)"
 
 
@@ -100,23 +100,34 @@ def _books_of_snapshot(evidence: Evidence, table: TableEvidence, snapshot: Snaps
     contents = evidence.of_files(entry.path for entry in added)
     nets = net_spans(snapshot.summary)
     if nets is not None:
-        for log, counts in contents.counts.items():
-            net = evidence.within(log, nets.get(log, ()))
-            if ((counts > 0) & ~net).any():
-                yield f"{where}: rows outside its net: {evidence.where(log, (counts > 0) & ~net)}"
-            missing = net & (counts == 0) & ~evidence.excused(table.name, log)
-            if missing.any():
-                yield f"{where}: its net has no row for {evidence.where(log, missing)}"
-    if "floe.books" not in snapshot.summary:
-        if rows:
-            yield f"{where}: {rows} rows and no books"
-        return
+        yield from _net_of_snapshot(evidence, table, where, contents, nets)
+    if "floe.books" in snapshot.summary:
+        yield from _written_books(evidence, where, snapshot, rows, nets or {})
+    elif rows:
+        yield f"{where}: {rows} rows and no books"
+
+
+def _net_of_snapshot(
+    evidence: Evidence, table: TableEvidence, where: str, contents: Contents, nets: dict[LogKey, Spans]
+) -> Iterator[str]:
+    for log, counts in contents.counts.items():
+        net = evidence.within(log, nets.get(log, ()))
+        if ((counts > 0) & ~net).any():
+            yield f"{where}: rows outside its net: {evidence.where(log, (counts > 0) & ~net)}"
+        missing = net & (counts == 0) & ~evidence.excused(table.name, log)
+        if missing.any():
+            yield f"{where}: its net has no row for {evidence.where(log, missing)}"
+
+
+def _written_books(
+    evidence: Evidence, where: str, snapshot: Snapshot, rows: int, nets: dict[LogKey, Spans]
+) -> Iterator[str]:
     books = books_of(snapshot.summary)
     if books is None:
         return
     if books.table.get("rows", 0) != rows:
         yield f"{where}: its books have {books.table.get('rows', 0)} rows, its files {rows}"
-    ids = {(log.topic, log.partition): log for log in nets or {}}
+    ids = {(log.topic, log.partition): log for log in nets}
     for (topic, partition, start, end), counts in books.ranges.items():
         if sum(counts.values()) != end - start:
             yield f"{where}: the books of {topic}-{partition} [{start}, {end}) do not balance: {counts}"

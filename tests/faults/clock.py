@@ -28,10 +28,13 @@ def shift(seconds: float) -> None:
     class Shifted(real.datetime, metaclass=AnyDatetime):
         @classmethod
         def now(cls, tz: real.tzinfo | None = None) -> Shifted:
-            return real.datetime.fromtimestamp(true_time() + seconds, tz)  # type: ignore[return-value]  # noqa: DTZ006
+            return real.datetime.fromtimestamp(true_time() + seconds, tz)  # type: ignore[return-value]
 
     time.time = lambda: true_time() + seconds
     time.time_ns = lambda: true_ns() + int(seconds * 1e9)
     for name, module in list(sys.modules.items()):
-        if name.split(".")[0] in ("floe", "floe_job", "pyiceberg") and getattr(module, "datetime", None) is real.datetime:
+        if (
+            name.split(".")[0] in ("floe", "floe_job", "pyiceberg")
+            and getattr(module, "datetime", None) is real.datetime
+        ):
             module.datetime = Shifted  # type: ignore[attr-defined]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
 from faults.sink import MakeSink, Sink
 from faults.zygote import Zygote
@@ -23,10 +25,32 @@ QUICK_CLEANER = {
 """Compaction within a second or two, for the rows about compacted topics."""
 
 
+ROWS = (*range(1, 30), 32, 35, 36, 38, 40, 42)
+"""The rows of the matrix that are tested here."""
+
+ROW = re.compile(r"test_row_(\d\d)_")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if FOLDER in item.path.parents:
             item.add_marker(pytest.mark.faults)
+            if item.get_closest_marker("quick") is None:
+                item.add_marker(pytest.mark.slow)
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Say how many rows of the matrix are green: those all of whose tests passed."""
+    outcomes: dict[int, set[str]] = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.stats.get(outcome, []):
+            row = ROW.search(getattr(report, "nodeid", ""))
+            if row and (report.when == "call" or outcome != "passed"):
+                outcomes.setdefault(int(row[1]), set()).add(outcome)
+    if outcomes:
+        green = sum(found == {"passed"} for found in outcomes.values())
+        missing = sorted(set(ROWS) - outcomes.keys())
+        terminalreporter.write_line(f"{green}/{len(ROWS)} rows green" + (f", not run: {missing}" if missing else ""))
 
 
 @pytest.fixture(scope="session")

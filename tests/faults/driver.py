@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import write_files as job
-from floe_job.order import Order
-
 from faults import clock
 from faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
 from floe.commit.committer import Committer
@@ -28,6 +26,7 @@ from floe.exceptions import FloeError, Terminal
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.decisions import Decisions
 from floe.offsets.plan import Plan
+from floe_job.order import Order
 
 
 @dataclass
@@ -37,7 +36,7 @@ class LocalSession:
     twins: bool = False
     _tasks: Sequence[Any] = ()
     _function: Callable[[Iterator[Any]], Iterable[Any]] | None = None
-    sparkContext: LocalSession = field(init=False)  # noqa: N815 - Spark's name
+    sparkContext: LocalSession = field(init=False)
 
     def __post_init__(self) -> None:
         self.sparkContext = self
@@ -47,7 +46,7 @@ class LocalSession:
         self._tasks = tasks
         return self
 
-    def mapPartitions(self, function: Callable[[Iterator[Any]], Iterable[Any]]) -> LocalSession:  # noqa: N802
+    def mapPartitions(self, function: Callable[[Iterator[Any]], Iterable[Any]]) -> LocalSession:
         """Take what is done with each."""
         self._function = function
         return self

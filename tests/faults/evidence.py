@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from faults.kafka_log import KafkaLog, LogKey
 from faults.marks import Position, Spans
 from faults.producer import Acks
-from faults.stamps import BROKEN, Stamp
+from faults.stamps import BROKEN, FOREIGN, Stamp
 from faults.table_files import Metadata, Snapshot, TableFiles
 from faults.watcher import Sample
 
@@ -108,10 +108,6 @@ class Evidence:
             found.update((stamp, (log, rank)) for rank, stamp in enumerate(stamps))
         return found
 
-    @cached_property
-    def foreign_rows(self) -> frozenset[Stamp]:
-        return frozenset(stamp for stamps in self.foreign.values() for stamp in stamps)
-
     def of_file(self, path: str) -> FileContents:
         """Return what one data file holds."""
         if path not in self._of_files:
@@ -174,7 +170,7 @@ class Evidence:
             if stamp in self.ranks and stamp != BROKEN:
                 log, rank = self.ranks[stamp]
                 found.setdefault(log, []).append(rank)
-            elif stamp in self.foreign_rows:
+            elif stamp.run == FOREIGN:
                 foreign.append(stamp)
             else:
                 strangers.append(stamp)

@@ -14,7 +14,7 @@ from pyiceberg.types import StringType
 
 from faults.marks import net_spans
 from faults.sink import CATALOG, Sink
-from faults.stamps import Stamp, checksum
+from faults.stamps import FOREIGN, Stamp, checksum
 
 
 @contextmanager
@@ -22,6 +22,8 @@ def opened(sink: Sink, table: str | None = None) -> Iterator[Table]:
     """Open a table by a catalog client of its own."""
     prefix = "iceberg.catalog."
     properties = {key.removeprefix(prefix): str(v) for key, v in sink.keys.items() if key.startswith(prefix)}
+    if sink.catalog_uri is not None:
+        properties["uri"] = sink.catalog_uri
     catalog = load_catalog(CATALOG, **properties)
     try:
         yield catalog.load_table(table or sink.tables[0])
@@ -32,7 +34,7 @@ def opened(sink: Sink, table: str | None = None) -> Iterator[Table]:
 def append(sink: Sink, table: str | None = None, rows: int = 3) -> None:
     """Append rows of somebody else's."""
     name = table or sink.tables[0]
-    stamps = [Stamp("foreign", uuid.uuid4().hex[:8], i) for i in range(rows)]
+    stamps = [Stamp(FOREIGN, uuid.uuid4().hex[:8], i) for i in range(rows)]
     with opened(sink, name) as one:
         records = [{**s._asdict(), "pad": "f", "crc": checksum(s, "f")} for s in stamps]
         one.append(pa.Table.from_pylist(records, schema=schema_to_pyarrow(one.schema())))
@@ -73,15 +75,12 @@ def replace(sink: Sink, table: str) -> None:
 
 
 def roll_back(sink: Sink, table: str, snapshots: int) -> None:
-    """Set main back by some snapshots."""
+    """Set main back by some snapshots of floe's, to one of floe's."""
     with opened(sink, table) as one:
-        snapshot = one.current_snapshot()
-        for _ in range(snapshots):
-            assert snapshot is not None and snapshot.parent_snapshot_id is not None
-            snapshot = one.snapshot_by_id(snapshot.parent_snapshot_id)
-        assert snapshot is not None
+        ours = [s for s in sink.oracle.look_at(table, sink.pointers[table]).history if "floe.slice" in s.summary]
         with one.manage_snapshots() as manage:
-            manage.set_current_snapshot(snapshot_id=snapshot.snapshot_id)
+            manage.set_current_snapshot(snapshot_id=ours[-1 - snapshots].snapshot_id)
+    sink.keep_foreign(table)
 
 
 def expire(sink: Sink, keep: int, table: str | None = None) -> None:

@@ -10,6 +10,7 @@ import socket
 import struct
 import threading
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from enum import IntEnum
 
@@ -46,6 +47,8 @@ class KafkaProxy:
         """Seconds that each answer is held back."""
         self.is_blackhole = False
         """Whether what is sent disappears, in both directions."""
+        self.on_answer: Callable[[int, int], None] | None = None
+        """Called with a request's kind and the client's port when the broker has answered it, before the client hears."""
         self.faults: Counter[str] = Counter()
         self._behind = behind
         self._loses: Counter[int] = Counter()
@@ -64,13 +67,18 @@ class KafkaProxy:
         with self._lock:
             self._loses[api] += times
 
+    def clear(self) -> None:
+        """Forget the answers that are still to be lost."""
+        with self._lock:
+            self._loses.clear()
+
     def reset(self) -> None:
         """End all connections now, by RST."""
         with self._lock:
             pairs, self._pairs = self._pairs, []
         for pair in pairs:
             pair.reset()
-        self.faults["connection reset"] += len(pairs)
+        self.faults["all of Kafka's connections reset"] += 1
 
     def close(self) -> None:
         """End the proxy."""
@@ -78,7 +86,8 @@ class KafkaProxy:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self.reset()
+        for pair in self._pairs:
+            pair.reset()
         self._thread.join(5)
 
     def is_lost(self, api: int) -> bool:
@@ -104,7 +113,7 @@ class KafkaProxy:
             broker.settimeout(None)
             pair = _Pair(self, client, broker)
             with self._lock:
-                self._pairs.append(pair)
+                self._pairs = [*(one for one in self._pairs if not one.is_over), pair]
             pair.start()
 
 
@@ -116,6 +125,9 @@ class _Pair:
         self._client = client
         self._broker = broker
         self._lost: set[int] = set()
+        self._asked: dict[int, int] = {}
+        self._port: int = client.getpeername()[1]
+        self.is_over = False
 
     def start(self) -> None:
         for target in (self._requests, self._answers):
@@ -123,6 +135,7 @@ class _Pair:
 
     def reset(self) -> None:
         """Close both sides; the client's at once, so that it sees a reset."""
+        self.is_over = True
         for one in (self._client, self._broker):
             with suppress(OSError):
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -135,6 +148,7 @@ class _Pair:
         with suppress(OSError):
             while frame := _frame(self._client):
                 api, _, correlation = struct.unpack(">hhi", frame[4:12])
+                self._asked[correlation] = api
                 if self._proxy.is_lost(api):
                     self._lost.add(correlation)
                 if not self._proxy.is_blackhole:
@@ -145,6 +159,9 @@ class _Pair:
         with suppress(OSError):
             while frame := _frame(self._broker):
                 (correlation,) = struct.unpack(">i", frame[4:8])
+                api = self._asked.pop(correlation, -1)
+                if self._proxy.on_answer is not None:
+                    self._proxy.on_answer(api, self._port)
                 if correlation in self._lost:
                     break
                 if self._proxy.delay:

@@ -104,7 +104,7 @@ def _verdict(check: Check, evidence: Evidence) -> Verdict:
     name = " ".join((check.__doc__ or check.__name__).split()).rstrip(".")
     try:
         findings = tuple(islice(check(evidence), 1000))
-    except OSError as error:
-        # a file that is gone is a finding of whoever comes upon it
+    except (OSError, ValueError) as error:
+        # a file that is gone or broken is a finding of whoever comes upon it
         findings = (f"could not be done: {error}",)
     return Verdict(name, findings)

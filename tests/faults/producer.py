@@ -33,7 +33,9 @@ class StampingProducer:
     ``more``: further fields of each record, made from its number.
     """
 
-    def __init__(self, bootstrap: str, topic: str, seed: int = 1, more: Callable[[int], Mapping[str, Any]] | None = None):
+    def __init__(
+        self, bootstrap: str, topic: str, seed: int = 1, more: Callable[[int], Mapping[str, Any]] | None = None
+    ):
         self.topic = topic
         self.acks = Acks()
         self._bootstrap = bootstrap
@@ -48,6 +50,10 @@ class StampingProducer:
     def produced(self) -> int:
         """How many records were stamped so far, aborted ones included."""
         return self._seq
+
+    def partitions(self) -> list[int]:
+        """Return the topic's partitions."""
+        return sorted(self._producer.list_topics(self.topic, timeout=30).topics[self.topic].partitions)
 
     def produce(self, count: int, partition: int | None = None, pad: int = 20, flush: float = 60) -> None:
         """Produce records to one partition, or to any; what is not acknowledged within ``flush`` s is unknown."""
@@ -94,7 +100,13 @@ class StampingProducer:
         self._open.clear()
 
     def _conf(self, **more: Any) -> dict[str, Any]:
-        return {"bootstrap.servers": self._bootstrap, "linger.ms": 5, "log_level": 0, "enable.idempotence": True, **more}
+        return {
+            "bootstrap.servers": self._bootstrap,
+            "linger.ms": 5,
+            "log_level": 0,
+            "enable.idempotence": True,
+            **more,
+        }
 
     def _begin(self, timeout_ms: int) -> ck.Producer:
         transaction = {"transactional.id": f"stamps-{uuid.uuid4().hex}", "transaction.timeout.ms": timeout_ms}

@@ -127,6 +127,10 @@ class Run:
         file = self.folder / "plan.json"
         return json.loads(file.read_text()) if file.exists() else None
 
+    def keep_plan(self, plan: Mapping[str, Any]) -> None:
+        """Take the plan that another run froze."""
+        (self.folder / "plan.json").write_text(json.dumps(plan))
+
     def start(self, step: str, crash: str | None = None, **environment: str) -> Attempt:
         """Begin a step, to be killed or stopped where ``crash`` says (see ``floe.crash``)."""
         self._tries += 1

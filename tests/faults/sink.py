@@ -23,6 +23,7 @@ from faults.stamps import Stamp
 from faults.table_files import Pointer, RestPointer, SqlPointer
 from faults.watcher import Watcher
 from faults.zygote import Zygote
+from stack.progress import wait_until
 
 CATALOG = "test"
 
@@ -53,6 +54,10 @@ class Sink:
     faults: Counter[str] = field(default_factory=Counter)
     excuses: dict[tuple[str, LogKey], Spans] = field(default_factory=dict)
     foreign: dict[str, list[Stamp]] = field(default_factory=dict)
+    catalog_uri: str | None = None
+    """Where all but the connector reach the catalog, when the connector goes by a proxy."""
+    patience: float = 5.0
+    """Seconds that acknowledged records are waited for; those behind an open transaction stay unseen."""
     _runs: int = 0
 
     @classmethod
@@ -101,6 +106,7 @@ class Sink:
             topics=names,
             producers={topic: StampingProducer(bootstrap, topic) for topic in names},
             kafka={"bootstrap.servers": bootstrap},
+            catalog_uri=catalog_uri,
             pointers={table: _pointer(keys, folder, table, catalog_uri) for table in tables},
         )
         sink.watcher = sink._new_watcher()
@@ -182,13 +188,34 @@ class Sink:
     # -- what is there ------------------------------------------------------------------------------------------------
 
     def observe(self) -> None:
-        """Remember what Kafka shows; to be called before anything of it is deleted on purpose."""
-        self.log.observe(self.bootstrap, self.topics)
+        """Remember what Kafka shows; to be called before anything of it is deleted on purpose.
+
+        The end of a transaction is told some milliseconds before readers see it: what was acknowledged is waited for.
+        """
+
+        def is_all_there() -> bool:
+            self.log.observe(self.bootstrap, self.topics)
+            acks = [producer.acks for producer in self.producers.values()]
+            return all(one.places.keys() - one.aborted <= self.log.places.keys() for one in acks)
+
+        wait_until(is_all_there, self.patience)
 
     def excuse(self, table: str, topic: str, partition: int, start: int, end: int) -> None:
         """Declare offsets that need not be in a table (``*``: in any), in the topic's present incarnation."""
-        log = next(k for k in reversed(self.log.partitions) if (k.topic, k.partition) == (topic, partition))
+        log = self.present(partition, topic)
         self.excuses[(table, log)] = (*self.excuses.get((table, log), ()), (start, end))
+
+    def present(self, partition: int, topic: str | None = None) -> LogKey:
+        """Return a partition's newest incarnation, as far as it was looked at."""
+        wanted = (topic or self.topic, partition)
+        return next(log for log in reversed(self.log.partitions) if (log.topic, log.partition) == wanted)
+
+    def keep_foreign(self, table: str) -> None:
+        """Take note of which foreign rows are left after a table's owner took some away."""
+        head = self.oracle.look_at(table, self.pointers[table]).head
+        paths = [entry.path for entry in self.oracle.files.live(head)] if head is not None else []
+        there = {stamp for path in paths for stamp in self.oracle.files.rows(path).stamps}
+        self.foreign[table] = [stamp for stamp in self.foreign.get(table, []) if stamp in there]
 
     def positions(self) -> dict[int, int]:
         """Return the positions of the first topic's partitions."""
@@ -212,7 +239,9 @@ class Sink:
             kafka=self.log,
             acks=[producer.acks for producer in self.producers.values()],
             files=self.oracle.files,
-            tables=[self.oracle.look_at(name, pointer, self.watcher.samples) for name, pointer in self.pointers.items()],
+            tables=[
+                self.oracle.look_at(name, pointer, self.watcher.samples) for name, pointer in self.pointers.items()
+            ],
             positions=self.marks(),
             samples=self.watcher.samples,
             looks=self.watcher.looks,
@@ -231,7 +260,7 @@ class Sink:
 
     def forget_compacted(self) -> None:
         """Drop from the acknowledged records those that the broker has compacted away since."""
-        self.observe()
+        self.log.observe(self.bootstrap, self.topics)
         for producer in self.producers.values():
             places = producer.acks.places
             producer.acks.places = {s: place for s, place in places.items() if s in self.log.places}
@@ -261,12 +290,11 @@ class Sink:
 
     def create_topic(self, topic: str, partitions: int) -> None:
         """Create a topic, again while the old one of its name is still being removed."""
-        from stack.progress import wait_until
 
         def created() -> bool:
             try:
                 self.admin.create_topics([NewTopic(topic, num_partitions=partitions)])[topic].result(60)
-            except Exception as error:  # noqa: BLE001 - the client's errors have no class of their own
+            except Exception as error:
                 if "TOPIC_ALREADY_EXISTS" in str(error):
                     return False
                 raise

@@ -19,6 +19,9 @@ class Stamp(NamedTuple):
 COLUMNS = ("run", "producer", "seq", "pad", "crc")
 """The columns of a stamped row."""
 
+FOREIGN = "foreign"
+"""The run of rows that somebody else put into a table."""
+
 BROKEN = Stamp("?", "?", -1)
 """Stands for a record whose checksum is wrong: it equals no record that was produced."""
 

@@ -74,6 +74,7 @@ class RestPointer:
         """Ask the server."""
         namespace, _, name = self.table.rpartition(".")
         url = f"{self.uri}/v1/namespaces/{urllib.parse.quote(namespace)}/tables/{urllib.parse.quote(name)}"
+        url += "?snapshots=refs"  # the location is all that is asked for
         try:
             with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - http, on loopback
                 return str(json.loads(answer.read())["metadata-location"])

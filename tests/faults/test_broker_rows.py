@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from faults.kafka_proxy import Api, KafkaProxy, listeners
+from faults.ports import lasting_port, restart
 from faults.run import STEPS, patience
-from faults.sink import MakeSink, Sink
+from faults.sink import MakeSink
 from stack import processes
 from stack.broker import Broker
 from stack.progress import wait_until
-from stack.settings import free_port
 
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Iterator[Broker]:
     """A broker of the test's own, to be harmed; clients reach it also by a proxy, at ``victim.proxy``."""
-    one = Broker(tmp_path / "victim", free_port())
+    one = Broker(tmp_path / "victim", lasting_port())
     one.start()
     yield one
     process = one.process
@@ -34,7 +34,7 @@ def victim(tmp_path: Path) -> Iterator[Broker]:
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, KafkaProxy]]:
     """A broker and a proxy in front of it."""
-    port, controller_port, behind, front = (free_port() for _ in range(4))
+    port, controller_port, behind, front = (lasting_port() for _ in range(4))
     properties = listeners(port, controller_port, behind, front)
     broker = Broker(tmp_path_factory.mktemp("proxied"), port, controller_port, properties)
     broker.start()
@@ -59,21 +59,18 @@ def test_row_19_a_broker_killed_while_records_are_produced_and_read_loses_none(
     producing = threading.Thread(target=sink.producer.produce, args=(20_000,), kwargs={"pad": 200, "flush": 120})
     producing.start()
     assert wait_until(lambda: len(sink.producer.acks.places) > 3_000, patience(60), pause=0.01)
-    victim.kill()
-    victim.start()
+    restart(victim)
     producing.join()
 
     run = sink.new_run()
     assert run.persist("plan").is_done
     writing = run.start("write")
     wait_until(lambda: "offsets, for" in writing.tail() or not writing.child.is_running, patience(30), pause=0.002)
-    victim.kill()
-    victim.start()
+    restart(victim)
     writing.finish()
     assert run.persist("write", tries=10).is_done
     committing = run.held("commit", "commit.positions")
-    victim.kill()
-    victim.start()
+    restart(victim)
     committing.go_on()
     committing.finish()
     assert run.persist("commit", tries=10).is_done

@@ -20,6 +20,7 @@ def announced(sink: Sink, records: int = 500) -> Run:
     return run
 
 
+@pytest.mark.quick
 def test_row_06_a_committer_killed_before_it_asks_the_catalog_commits_when_it_runs_again(sink: Sink) -> None:
     run = announced(sink)
     assert run.step("commit", crash="commit.table").was_killed
@@ -28,6 +29,7 @@ def test_row_06_a_committer_killed_before_it_asks_the_catalog_commits_when_it_ru
     sink.assert_exactly_once()
 
 
+@pytest.mark.quick
 def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(sink: Sink) -> None:
     run = announced(sink)
     assert run.step("commit", crash="commit.table.landed").was_killed
@@ -37,6 +39,7 @@ def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(
     assert sink.snapshots() == 1
 
 
+@pytest.mark.quick
 def test_row_13_of_two_committers_at_once_one_wins_and_the_other_adds_nothing(sink: Sink) -> None:
     run = announced(sink)
     both = [run.held("commit", "commit.table") for _ in range(2)]
@@ -65,6 +68,7 @@ def test_row_14_a_committer_held_while_others_go_on_adds_nothing_when_it_wakes(s
     assert sink.snapshots() == 2
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("act", [foreign.append, foreign.add_column, foreign.rewrite, foreign.set_property])
 def test_row_15_a_foreign_commit_in_between_stays_and_the_run_lands_on_top(
     sink: Sink, act: Callable[[Sink], None]
@@ -81,6 +85,7 @@ def test_row_15_a_foreign_commit_in_between_stays_and_the_run_lands_on_top(
     sink.assert_exactly_once()
 
 
+@pytest.mark.quick
 def test_row_16_of_two_runs_over_the_same_range_one_plan_wins(sink: Sink) -> None:
     sink.producer.produce(500)
     runs = [sink.new_run() for _ in range(2)]
@@ -111,6 +116,7 @@ def test_row_16_a_run_that_is_planned_while_another_is_under_way_supersedes_it_o
     sink.assert_exactly_once()
 
 
+@pytest.mark.quick
 def test_row_18_a_committed_run_that_is_repeated_with_new_records_waiting_does_nothing(sink: Sink) -> None:
     run = announced(sink)
     assert run.step("commit").is_done

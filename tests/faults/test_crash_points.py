@@ -19,6 +19,7 @@ IN_THE_TEST_OF = {"amend": "row 36", "takeover": "tests/integration/test_takeove
 ORDINARY = [p for p in CrashPoint if p.split(".")[0] not in IN_THE_TEST_OF]
 
 
+@pytest.mark.quick
 def test_every_crash_point_is_reached_from_exactly_one_place() -> None:
     files = [file for folder in ("plugins", "spark_jobs", "dags") for file in (REPOSITORY / folder).rglob("*.py")]
     uses = Counter(name for file in files for name in USE.findall(file.read_text()))
@@ -45,7 +46,9 @@ def test_a_kill_at_every_durable_step_leaves_each_record_there_once(make_sink: M
 
 
 @pytest.mark.parametrize("point", ORDINARY)
-def test_a_run_that_dies_for_good_at_any_step_is_made_up_for_by_the_next(make_sink: MakeSink, point: CrashPoint) -> None:
+def test_a_run_that_dies_for_good_at_any_step_is_made_up_for_by_the_next(
+    make_sink: MakeSink, point: CrashPoint
+) -> None:
     sink = make_sink()
     sink.producer.produce(300)
     run = sink.new_run()

@@ -40,6 +40,7 @@ def debts(sink: Sink) -> dict[int, dict[str, int]]:
     return {p: dict(position.debts) for (_, p), position in sink.marks().items() if position.debts}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("point", ["commit.table@2", "commit.table.landed@1", "commit.table.landed@2"])
 def test_row_08_a_committer_killed_between_two_tables_commits_each_once(pair: Sink, point: str) -> None:
     run = announced(pair)
@@ -52,6 +53,7 @@ def test_row_08_a_committer_killed_between_two_tables_commits_each_once(pair: Si
     assert {name: pair.snapshots(name) for name in pair.tables} == {GOOD: 1, BAD: 1}
 
 
+@pytest.mark.quick
 def test_row_32_a_table_dropped_between_write_and_commit_owes_and_the_others_go_on(pair: Sink) -> None:
     run = announced(pair)
     pair.watcher.disturbed.add(BAD)
@@ -115,6 +117,7 @@ def test_row_35_expired_snapshots_change_nothing(sink: Sink) -> None:
     sink.assert_exactly_once()
 
 
+@pytest.mark.quick
 def test_row_36_a_rollback_is_refused_and_replayed_into_the_gap(pair: Sink) -> None:
     for _ in range(3):
         pair.producer.produce(100)

@@ -86,7 +86,9 @@ class Zygote:
         with log.open("ab") as errors:
             command = [sys.executable, "-m", "faults.zygote"]
             pipe = subprocess.PIPE
-            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, text=True)
+            self._process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, text=True
+            )
         self._children: dict[int, Child] = {}
         self._started: Queue[Child] = Queue()
         self._lock = threading.Lock()

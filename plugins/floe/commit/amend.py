@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
@@ -19,17 +20,33 @@ from floe.offsets.routing import MAIN_BRANCH
 
 log = logging.getLogger(__name__)
 
-Change = Callable[[Table], Ledger | None]
+
+@dataclass(frozen=True)
+class Unanchored:
+    """A ledger to be written without a new anchor: its history is still to be decided about."""
+
+    ledger: Ledger
 
 
-def amend(tables: Tables, connector: Connector, name: str, change: Change, summary: Mapping[str, str]) -> int | None:
+Change = Callable[[Table], Ledger | Unanchored | None]
+
+
+def amend(
+    tables: Tables,
+    connector: Connector,
+    name: str,
+    change: Change,
+    summary: Mapping[str, str],
+    branch_of: Callable[[Table], str] | None = None,
+) -> int | None:
     """Commit the ledger that ``change`` makes of a table, in an empty snapshot, and return the snapshot's id.
+
+    ``branch_of``: the branch whose ledger it is, the connector's if not given.
 
     ``change`` sees the table as it is at each attempt, and returns None when nothing is left to do: that makes repeats
     harmless, and tells a commit that landed without an answer. Returns None when nothing was done. Raises what
     ``change`` raises, TableRefused for a table that is gone, TableNotCommitted at the end of the patience.
     """
-    branch = connector.commit_branch or MAIN_BRANCH
     for reason in attempts(f"table {name!r}", connector.commit_timeout_ms / 1000):
         try:
             table = tables.load(name)
@@ -40,9 +57,12 @@ def amend(tables: Tables, connector: Connector, name: str, change: Change, summa
             if ledger is None:
                 return None
             reach(CrashPoint.AMEND_TABLE)
+            branch = branch_of(table) if branch_of is not None else connector.commit_branch or MAIN_BRANCH
             ledger_name = property_name(connector.group_id, branch)
+            keeps = isinstance(ledger, Unanchored)
+            written = ledger.ledger if isinstance(ledger, Unanchored) else ledger
             with sent(name):
-                snapshot_id = append(table, branch, (), summary, ledger_name, ledger)
+                snapshot_id = append(table, branch, (), summary, ledger_name, written, keep_anchor=keeps)
             reach(CrashPoint.AMEND_TABLE_LANDED)
         except CommitFailedException as error:
             reason.append(f"somebody else committed first ({error})")

@@ -1,8 +1,10 @@
 """A branch's history, read against the ledger's anchor: is this still the table that the ledger speaks of?"""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
@@ -14,6 +16,8 @@ log = logging.getLogger(__name__)
 GROUP = "floe.group"
 SLICE = "floe.slice"
 NET = "floe.net"
+ROUTE = "floe.route"
+BRANCH = "floe.branch"
 
 
 def snapshot_property(snapshot: Snapshot, name: str) -> str | None:
@@ -37,18 +41,34 @@ def find_slice(metadata: TableMetadata, branch: str, slice_id: str) -> Snapshot 
     return next((s for s in branch_history(metadata, branch) if snapshot_property(s, SLICE) == slice_id), None)
 
 
-def refuse_changed_history(table: str, metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> None:
+def refuse_changed_history(table: Table, branch: str, group_id: str, ledger: Ledger) -> None:
     """Raise TableRefused when the branch no longer leads back to the ledger's anchor."""
-    change = changed_history(table, metadata, branch, group_id, ledger)
+    change = changed_history(".".join(table.name()), table.metadata, branch, group_id, ledger, older_metadata(table))
     if change is not None:
         raise TableRefused(change)
 
 
-def changed_history(table: str, metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> str | None:
+def older_metadata(table: Table) -> Iterator[TableMetadata]:
+    """Yield the table's older metadata, the newest first, as far as its files are there."""
+    for entry in reversed(table.metadata.metadata_log):
+        try:
+            yield FromInputFile.table_metadata(table.io.new_input(entry.metadata_file))
+        except FileNotFoundError:
+            return
+
+
+def changed_history(
+    table: str,
+    metadata: TableMetadata,
+    branch: str,
+    group_id: str,
+    ledger: Ledger,
+    older: Iterable[TableMetadata] = (),
+) -> str | None:
     """Say how the branch no longer leads back to the ledger's anchor, and what to do; None when it does.
 
-    Walked are only retained snapshots: an anchor that expired (not floe's own expiry, which keeps it) is said and
-    passed over.
+    Walked are only retained snapshots. When the anchor has expired (floe's own expiry keeps it), ``older`` metadata must
+    show that what is left descends from it: a branch that was rolled back before looks the same.
     """
     anchor = ledger.anchor
     if anchor is None:
@@ -65,7 +85,12 @@ def changed_history(table: str, metadata: TableMetadata, branch: str, group_id: 
         oldest = snapshot
     if oldest is not None and oldest.parent_snapshot_id == anchor.snapshot_id:
         return None
-    if oldest is None or oldest.parent_snapshot_id is None or not _may_have_expired(metadata, anchor, oldest):
+    if (
+        oldest is None
+        or oldest.parent_snapshot_id is None
+        or not _may_have_expired(metadata, anchor, oldest)
+        or not any(_descends(one, branch, oldest, anchor) for one in older)
+    ):
         return (
             f"table {table!r} was rolled back or replaced, or its branch {branch!r} emptied: snapshot "
             f"{anchor.snapshot_id}, which its ledger speaks of, is no ancestor of its head "
@@ -87,6 +112,18 @@ def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot)
     """Say whether the anchor is gone and older than all that is retained: else the branch never led to it."""
     is_gone = metadata.snapshot_by_id(anchor.snapshot_id) is None
     return is_gone and anchor.sequence_number <= (oldest.sequence_number or 0)
+
+
+def _descends(older: TableMetadata, branch: str, snapshot: Snapshot, anchor: Anchor) -> bool:
+    """Say whether a snapshot came after the anchor on a branch, as it was then."""
+    is_after = False
+    for one in branch_history(older, branch):
+        if is_after and one.snapshot_id == anchor.snapshot_id:
+            return True
+        is_after = is_after or one.snapshot_id == snapshot.snapshot_id
+        if is_after and one.parent_snapshot_id == anchor.snapshot_id:
+            return True
+    return False
 
 
 def refuse_lost_ledger(table: str, metadata: TableMetadata, branch: str, group_id: str) -> None:

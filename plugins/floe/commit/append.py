@@ -94,11 +94,14 @@ def append(
     properties: Mapping[str, str],
     ledger_name: str,
     ledger: Ledger,
+    *,
+    keep_anchor: bool = False,
 ) -> int:
     """Commit files and ledger in one snapshot on ``branch`` and return its id.
 
-    The ledger's anchor is set to that snapshot. Whatever is raised after the request was sent leaves the outcome
-    unknown: reload and look. Raises TableRefused for files of a spec that the table does not have.
+    The ledger's anchor is set to that snapshot, or kept where the history still has to be decided about. Whatever is
+    raised after the request was sent leaves the outcome unknown: reload and look. Raises TableRefused for files of a spec
+    that the table does not have.
     """
     strangers = {f.spec_id for f in files} - set(table.metadata.specs())
     if strangers:
@@ -106,7 +109,7 @@ def append(
         raise TableRefused(msg)
     producer = _Append(table, branch, properties, files)
     anchor = Anchor(producer.snapshot_id, table.metadata.next_sequence_number())
-    ledger_properties = write_properties(ledger_name, ledger.anchored(anchor))
+    ledger_properties = write_properties(ledger_name, ledger if keep_anchor else ledger.anchored(anchor))
     updates, requirements = producer._commit()
     extra: list[TableUpdate] = [SetPropertiesUpdate(updates=ledger_properties)]
     stale = stale_properties(ledger_name, table.metadata.properties, ledger_properties)

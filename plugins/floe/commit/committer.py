@@ -157,7 +157,7 @@ class Committer:
             if not left:
                 return None
             known = [found[p.tp] for p in self._plan.positions if p.tp in found]
-            return Move(records, positions_after(known, left))
+            return Move(records, positions_after(self._plan, known, left))
 
         partitions = [p.tp for p in self._plan.positions]
         if not move_positions(self._connector, self._settings, partitions, decide):

@@ -1,13 +1,14 @@
 """How far a table has the control topic: the sink's own snapshot property, read and raised."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
-from floe.commit.ancestry import branch_history, snapshot_property
+from floe.commit.ancestry import GROUP, branch_history, snapshot_property
+from floe.offsets.ledger import Anchor
 from floe.offsets.routing import MAIN_BRANCH
 
 PREFIX = "kafka.connect.offsets."
@@ -32,9 +33,9 @@ def offsets_property(control_topic: str, group_id: str) -> str:
 
 
 def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Committed:
-    """Read the property in the nearest ancestor that has it; a branch that does not exist yet grows from main."""
+    """Read the property in the nearest ancestor that has it."""
     oldest = None
-    for snapshot in branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH):
+    for snapshot in _history(metadata, branch):
         text = snapshot_property(snapshot, name)
         if text is not None:
             return Committed({int(partition): int(offset) for partition, offset in json.loads(text).items()}, True)
@@ -55,9 +56,30 @@ def raised(offsets: Offsets, ends: Offsets) -> str:
 
 def topic_in_use(metadata: TableMetadata, branch: str, group_id: str) -> str | None:
     """Return the control topic that the newest snapshot of a group names; None when there is no such snapshot."""
-    for snapshot in branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH):
-        names = snapshot.summary.additional_properties if snapshot.summary else {}
-        for name in names:
-            if name.startswith(PREFIX) and name.endswith(f".{group_id}"):
-                return name[len(PREFIX) : -len(group_id) - 1]
+    topics = (_control_topic(snapshot, group_id) for snapshot in _history(metadata, branch))
+    return next(filter(None, topics), None)
+
+
+def last_of_sink(metadata: TableMetadata, branch: str, group_id: str, anchor: Anchor | None) -> Snapshot | None:
+    """Return the newest snapshot that the sink of a group made, and that a ledger of this anchor cannot know of.
+
+    None when there is none: then what the ledger does not hold, the sink did not write. ``anchor`` is None for a table
+    without ledger.
+    """
+    for snapshot in _history(metadata, branch):
+        if anchor is not None and snapshot.snapshot_id == anchor.snapshot_id:
+            return None
+        if snapshot_property(snapshot, GROUP) is None and _control_topic(snapshot, group_id) is not None:
+            return snapshot
     return None
+
+
+def _history(metadata: TableMetadata, branch: str) -> Iterator[Snapshot]:
+    """Walk the branch backwards; one that does not exist yet grows from main."""
+    return branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH)
+
+
+def _control_topic(snapshot: Snapshot, group_id: str) -> str | None:
+    names = snapshot.summary.additional_properties if snapshot.summary else {}
+    ours = (name for name in names if name.startswith(PREFIX) and name.endswith(f".{group_id}"))
+    return next((name[len(PREFIX) : -len(group_id) - 1] for name in ours), None)

@@ -1,14 +1,15 @@
 """Carrying out what was decided about tables: their ledgers follow, before or after the positions do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
-from floe.commit.amend import amend
-from floe.commit.ancestry import GROUP, SLICE, changed_history, refuse_changed_history
+from floe.commit.amend import Unanchored, amend
+from floe.commit.ancestry import GROUP, SLICE, changed_history, find_slice, older_metadata
 from floe.commit.exceptions import Superseded
-from floe.commit.rollback import rolled_back
+from floe.commit.rollback import gained, rolled_back
+from floe.commit.table import origin_of
 from floe.config import Connector
 from floe.offsets.decisions import Decisions, Rollback
 from floe.offsets.intervals import Intervals
@@ -21,14 +22,23 @@ from floe.offsets.routing import MAIN_BRANCH
 _ALL = 2**63 - 1
 
 
+ChangeOfLedger = Callable[[Table, str, Ledger], Ledger | Unanchored | None]
+"""From a table, the branch whose ledger speaks of it, and that ledger."""
+
+
 class Decided:
-    """The decisions of one plan that concern tables. Each step may be repeated."""
+    """The decisions of one plan that concern tables. Each step may be repeated.
+
+    A decision holds for the state that it was made about: a ledger that has moved on since, by this plan or by others,
+    is left alone.
+    """
 
     def __init__(self, plan: Plan, connector: Connector) -> None:
         self._plan = plan
         self._connector = connector
         self._branch = connector.commit_branch or MAIN_BRANCH
         self._decisions = Decisions.of(plan.decisions)
+        self._positions: Mapping[tuple[TopicPartition, str], Position] = {}
 
     def before_positions(self) -> None:
         """Let the ledgers know an adopted cluster, and forget offsets that an adopted log gives out once more.
@@ -36,47 +46,68 @@ class Decided:
         First the ledgers: were the positions first, and the run dead in between, new records at offsets that a ledger
         still names would be passed over.
         """
-        if not self._decisions.adopt:
-            return
-        tables = Tables.of(self._connector)
-        for name in self._connector.tables:
-            if tables.load(name) is not None:
-                amend(tables, self._connector, name, self._adopted, self._summary("adopt"))
+        if self._decisions.adopt:
+            tables = Tables.of(self._connector)
+            for name in self._connector.tables:
+                if tables.load(name) is not None:
+                    self._amend(tables, name, "adopt", self._adopted)
 
-    def after_positions(self) -> None:
+    def after_positions(self, settled: Iterable[Position]) -> None:
         """Take rolled back offsets out of the ledgers, or let the ledgers go on from the present heads.
 
-        First the positions, which name the debt: were the ledgers first, and the run dead in between, nobody would know
-        what is to be read again.
+        ``settled``: the positions as they are now. They come first, as they name the debt: were the ledgers first, and
+        the run dead in between, nobody would know what is to be read again.
         """
-        if not self._decisions.rolled_back:
-            return
-        tables = Tables.of(self._connector)
-        for name, how in self._decisions.rolled_back.items():
-            change = self._reopened if how is Rollback.REPLAY else self._accepted
-            amend(tables, self._connector, name, change, self._summary(f"rolled-back-{how}"))
+        if self._decisions.rolled_back:
+            self._positions = {(p.tp, p.facts.topic_id): p for p in settled}
+            tables = Tables.of(self._connector)
+            for name, how in self._decisions.rolled_back.items():
+                change = self._reopened if how is Rollback.REPLAY else self._accepted
+                self._amend(tables, name, f"rolled-back-{how}", change)
 
-    def _summary(self, kind: str) -> dict[str, str]:
-        return {
+    def _amend(self, tables: Tables, name: str, kind: str, change: ChangeOfLedger) -> None:
+        summary = {
             GROUP: self._plan.group_id,
             SLICE: f"{self._plan.plan_id}/{kind}",
             "floe.kind": kind,
             "engine-name": "floe",
         }
 
-    def _ledger(self, table: Table) -> Ledger | None:
-        return read_properties(property_name(self._plan.group_id, self._branch), table.metadata.properties)
+        def checked(table: Table) -> Ledger | Unanchored | None:
+            origin = self._origin(table)
+            ledger = read_properties(property_name(self._plan.group_id, origin), table.metadata.properties)
+            if ledger is None or find_slice(table.metadata, origin, summary[SLICE]) is not None:
+                return None
+            changed = change(table, origin, ledger)
+            if changed is None:
+                return None
+            if ledger.anchor is not None and ledger.anchor.snapshot_id != self._plan.anchors.get(name):
+                msg = (
+                    f"table {name!r} was changed since this run decided about it ({kind}): its ledger stands on snapshot "
+                    f"{ledger.anchor.snapshot_id}. Nothing is changed; if the table still refuses, trigger a new run."
+                )
+                raise Superseded(msg)
+            return changed
 
-    def _adopted(self, table: Table) -> Ledger | None:
-        ledger = self._ledger(table)
-        if ledger is None:
+        amend(tables, self._connector, name, checked, summary, self._origin)
+
+    def _origin(self, table: Table) -> str:
+        return origin_of(table.metadata, self._branch, self._plan.group_id)
+
+    def _adopted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | Unanchored | None:
+        cuts = self._cuts()
+        gone = {log_id: Intervals(((position.offset, _ALL),)) for log_id, position in cuts.items()}
+        amended = ledger.without(gone).with_copies_below(cuts).of_cluster(self._plan.cluster_id)
+        if amended == ledger:
             return None
-        refuse_changed_history(".".join(table.name()), table.metadata, self._branch, self._plan.group_id, ledger)
-        gone = {log_id: Intervals(((cut, _ALL),)) for log_id, cut in self._cuts().items()}
-        amended = ledger.without(gone).of_cluster(self._plan.cluster_id)
-        return None if amended == ledger else amended
+        is_whole = self._change(table, origin, ledger) is None
+        return amended if is_whole else Unanchored(amended)
 
-    def _cuts(self) -> Mapping[LogId, int]:
+    def _change(self, table: Table, origin: str, ledger: Ledger) -> str | None:
+        name = ".".join(table.name())
+        return changed_history(name, table.metadata, origin, self._plan.group_id, ledger, older_metadata(table))
+
+    def _cuts(self) -> dict[LogId, Position]:
         """Return, for logs that were found to end below their position, where they are read on from."""
         now = {p.tp: p for p in self._plan.positions}
         cuts = {}
@@ -85,41 +116,43 @@ class Decided:
             if new is None or not self._decisions.adopts(old.tp.topic) or not _same_log(old, new):
                 continue
             if new.offset < old.offset:
-                cuts[LogId(new.tp.topic, new.facts.topic_id, new.tp.partition)] = new.offset
+                cuts[LogId(new.tp.topic, new.facts.topic_id, new.tp.partition)] = new
         return cuts
 
-    def _reopened(self, table: Table) -> Ledger | None:
-        ledger = self._ledger(table)
-        lost = rolled_back(table, self._branch, self._plan.group_id, ledger) if ledger is not None else None
-        if ledger is None or lost is None:
+    def _reopened(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
+        lost = rolled_back(table, origin, self._plan.group_id, ledger)
+        if lost is None:
             return None
-        name = ".".join(table.name())
-        positions = {(p.tp, p.facts.topic_id): p for p in self._plan.positions}
-        reopened = ledger.without(lost)
+        reopened = self._with_gained(table, origin, ledger.without(lost), ledger)
         holdings = dict(reopened.holdings)
         for log_id, gone in lost.items():
-            position = positions.get((TopicPartition(log_id.topic, log_id.partition), log_id.topic_id))
+            position = self._positions.get((TopicPartition(log_id.topic, log_id.partition), log_id.topic_id))
             if position is None or not gone:
                 continue  # of an older incarnation of the topic: nothing of it can be read again
-            debt = position.debts.get(name)
-            if (debt is None and gone.spans[0][0] < position.offset) or (
-                debt is not None and gone.spans[0][0] < debt.start
-            ):
-                msg = (
-                    f"table {name!r} was rolled back further since the plan was made: trigger the DAG again with "
-                    f'rolled_back={{"{name}": "replay"}}'
-                )
-                raise Superseded(msg)
+            self._refuse_unowed(".".join(table.name()), position, gone.spans[0][0])
             holding = holdings.get(log_id, Holding())
             holdings[log_id] = Holding(holding.held, None, (position.offset, position.metadata))
         return reopened.holding(holdings)
 
-    def _accepted(self, table: Table) -> Ledger | None:
-        ledger = self._ledger(table)
-        if ledger is None:
+    def _refuse_unowed(self, name: str, position: Position, start: int) -> None:
+        """Raise unless the position says that the table owes what is about to leave its ledger."""
+        debt = position.debts.get(name)
+        if start < position.offset and (debt is None or start < debt.start):
+            msg = (
+                f"table {name!r} was rolled back further since the plan was made: trigger the DAG again with "
+                f'rolled_back={{"{name}": "replay"}}'
+            )
+            raise Superseded(msg)
+
+    def _accepted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
+        if self._change(table, origin, ledger) is None:
             return None
-        name = ".".join(table.name())
-        return ledger if changed_history(name, table.metadata, self._branch, self._plan.group_id, ledger) else None
+        return self._with_gained(table, origin, ledger, ledger)
+
+    def _with_gained(self, table: Table, origin: str, to: Ledger, ledger: Ledger) -> Ledger:
+        for route, logs in gained(table, origin, self._plan.group_id, ledger).items():
+            to = to.with_held(logs, route)
+        return to
 
 
 def _same_log(old: Position, new: Position) -> bool:

@@ -32,8 +32,8 @@ from floe.offsets.routing import MAIN_BRANCH
 log = logging.getLogger(__name__)
 
 KIND = "hand-back"
-NEXT = "keep the DAG paused, start the sink; to come back, stop it and run the DAG with takeover"
-RUN_FIRST = "Run the DAG until a run is green, pause it, then hand back"
+NEXT = "pause the DAG, then start the sink; to come back, stop it and run the DAG with takeover"
+RUN_FIRST = "Run the DAG until a run is green, then hand back"
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,18 @@ import logging
 from collections.abc import Mapping
 
 from floe.catalogs.catalog import Tables
-from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
+from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.exceptions import TableRefused
 from floe.commit.patience import attempts
+from floe.commit.refusals import REFUSALS
 from floe.commit.table import Landed, land
 from floe.config import Connector
 from floe.control.announcement import Announcement, TableShare
 from floe.exceptions import FloeError
-from floe.offsets.exceptions import LedgerUnreadable
 from floe.offsets.plan import Plan, Slice, SliceEnd, SliceKind
 from floe.offsets.routing import route_hash
 
 log = logging.getLogger(__name__)
-
-REFUSALS = (TableRefused, TableMissing, TableUnsuitable, CatalogMisconfigured, LedgerUnreadable)
-"""What makes a table owe its rows at once: trying again would not help before somebody mends it."""
 
 
 class SliceLander:

@@ -1,5 +1,6 @@
 """The ledgers of a connector's tables, read when a plan cannot go on from the positions alone."""
 
+import logging
 from collections.abc import Collection
 from functools import cached_property
 from typing import NamedTuple
@@ -7,18 +8,28 @@ from typing import NamedTuple
 from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
+from floe.commit.refusals import REFUSALS
+from floe.commit.table import origin_of
 from floe.config import Connector
+from floe.exceptions import FloeError
 from floe.offsets.ledger import Ledger, LogId, property_name, read_properties
 from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Debt, Position
 from floe.offsets.routing import MAIN_BRANCH, route_hash
 
+log = logging.getLogger(__name__)
+
 
 class Known(NamedTuple):
-    """A table that exists, and the connector's ledger in it, unchecked."""
+    """A table that exists, and the ledger of the branch ``origin`` that speaks of it, unchecked; None without one.
+
+    ``names_group``: some ledger of the connector's group is in it, of this branch or of another.
+    """
 
     table: Table
+    origin: str
     ledger: Ledger | None
+    names_group: bool
 
 
 class Ledgers:
@@ -34,14 +45,35 @@ class Ledgers:
 
     @cached_property
     def known(self) -> dict[str, Known]:
-        """The tables that exist, by name."""
-        name = property_name(self._connector.group_id, self.branch)
-        loaded = {table: self.tables.load(table) for table in self._connector.tables}
-        return {
-            table: Known(found, read_properties(name, found.metadata.properties))
-            for table, found in loaded.items()
-            if found is not None
-        }
+        """The tables that exist and can be read, by name; the others are in ``refused``."""
+        found = {table: self._load(table) for table in self._connector.tables}
+        return {table: known for table, known in found.items() if isinstance(known, Known)}
+
+    @cached_property
+    def refused(self) -> frozenset[str]:
+        """Tables that cannot be read: what they hold is not known, which does not keep the others from going on."""
+        return frozenset(table for table in self._connector.tables if isinstance(self._load(table), FloeError))
+
+    def _load(self, name: str) -> Known | FloeError | None:
+        if name not in self._loaded:
+            try:
+                table = self.tables.load(name)
+                self._loaded[name] = None if table is None else self._known(table)
+            except REFUSALS as error:
+                log.warning("table %s: %s", name, error)
+                self._loaded[name] = error
+        return self._loaded[name]
+
+    @cached_property
+    def _loaded(self) -> dict[str, Known | FloeError | None]:
+        return {}
+
+    def _known(self, table: Table) -> Known:
+        group_id, properties = self._connector.group_id, table.metadata.properties
+        origin = origin_of(table.metadata, self.branch, group_id)
+        ledger = read_properties(property_name(group_id, origin), properties)
+        names_group = any(name.startswith(property_name(group_id, "")) for name in properties)
+        return Known(table, origin, ledger, names_group)
 
     def held_ids(self, topic: str, *, group_is_known: bool) -> frozenset[str] | None:
         """Return the ids of a topic's incarnations in the ledgers, None for a new topic.
@@ -51,7 +83,8 @@ class Ledgers:
         """
         ledgers = [known.ledger for known in self.known.values()]
         ids = frozenset(topic_id for ledger in ledgers if ledger for topic_id in ledger.topic_ids(topic))
-        return ids if ids or (any(ledgers) and not group_is_known) else None
+        was_read = bool(self.refused) or any(known.names_group for known in self.known.values())
+        return ids if ids or (was_read and not group_is_known) else None
 
     def newest_position(self, log: PartitionLog) -> Position | None:
         """Return the position that the ledgers tell of a partition's present log; None when they do not know it.
@@ -87,10 +120,15 @@ class Ledgers:
             known = self.known.get(table)
             holding = known.ledger.holdings.get(log_id) if known is not None and known.ledger is not None else None
             route = route_hash(log_id.topic, self._connector.commit_branch)
+            if known is not None and known.origin != self.branch:
+                route = route_hash(log_id.topic, known.origin)
             held = holding.held.get(route) if holding is not None else None
             ends.append(next((end for start, end in held or () if start <= offset <= end), offset))
         return min(ends, default=offset)
 
     def of(self, table: str) -> Known | None:
-        """Return one table with its ledger; None when it does not exist."""
-        return self.known.get(table)
+        """Return one table with its ledger; None when it does not exist. Raises what keeps it from being read."""
+        found = self._load(table)
+        if isinstance(found, FloeError):
+            raise found
+        return found

@@ -13,6 +13,9 @@ from floe.control.events import DataFile, DataWritten, PartitionType
 from floe.control.exceptions import EventDecodeError
 from floe.control.log import ControlMessage
 
+LARGEST_EVENT = 16 * 1024 * 1024
+"""Bytes. The sink does not cut its events; brokers were set to take longer ones for tables with many partitions."""
+
 START_IT = "Start the sink again until it has committed, stop it, then take over"
 LEAVE_OUT = "docs/takeover.md says how to leave them out"
 
@@ -55,7 +58,7 @@ def written_by_sink(messages: Iterable[ControlMessage], group_id: str) -> Iterat
         if h.VERSION in message.headers:
             continue
         try:
-            event = decode(message.value)
+            event = decode(message.value, LARGEST_EVENT)
         except EventDecodeError as error:
             msg = (
                 f"the message at {message.partition}@{message.offset} of the control topic cannot be read, and may hold "

@@ -12,6 +12,7 @@ from floe.commit.ledgers import Ledgers
 from floe.commit.positions import Move, move_positions
 from floe.commit.progress import Progress, progress
 from floe.commit.rollback import rolled_back
+from floe.commit.sink_rows import refuse_rows_of_sink
 from floe.config import Connector
 from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
@@ -56,14 +57,15 @@ def draft_plan(
     ends = {} if dry_run else control_ends(control, connector.control_topic)
     control.refuse_members(connector.group_id)
     logs = source.logs(connector.topics)
-    known = control.positions(connector.group_id, [log.tp for log in logs])
-    known |= {tp: p for tp, p in control.positions(connector.group_id).items() if tp.topic in connector.topics}
+    of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
+    _refuse_debts_elsewhere(connector, of_group)
+    known = {tp: p for tp, p in of_group.items() if tp.topic in connector.topics}
     ledgers = Ledgers(connector)
     beginnings = Beginnings(
         cluster_id=source.cluster_id(),
         offset_reset=connector.offset_reset,
         routing={t: routing_hash(t, connector.tables, connector.commit_branch) for t in connector.topics},
-        held_ids=lambda topic: ledgers.held_ids(topic, group_is_known=bool(known)),
+        held_ids=lambda topic: ledgers.held_ids(topic, group_is_known=bool(of_group)),
         copies=ledgers.newest_position,
         routes={
             (table, topic): route_hash(topic, connector.commit_branch)
@@ -72,6 +74,8 @@ def draft_plan(
         },
         reopened=_reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs}),
     )
+    if not known or decided.recover:
+        refuse_rows_of_sink(ledgers, connector)
     settled = settle_positions(logs, known, beginnings, decided)
     for note in settled.notes:
         log.warning("%s", note)
@@ -88,6 +92,7 @@ def draft_plan(
         slices=cut_slices(settled.positions, logs, connector.tables, limit),
         replaced=settled.replaced,
         decisions=_on_record(decided, settled.notes),
+        anchors=_anchors(ledgers, connector, decided),
     )
 
 
@@ -104,6 +109,24 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     return replace(decisions, accept_loss=decisions.accept_loss or connector.on_data_loss == "accept")
 
 
+def _refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
+    """Raise PlanRefused for a debt at a topic that the connector reads no longer: nobody would ever pay it."""
+    for tp, position in sorted(positions.items()):
+        if tp.topic not in connector.topics and position.debts:
+            msg = (
+                f"{sorted(position.debts)} owe {tp}, but the connector reads {tp.topic!r} no longer: put the topic back "
+                'until the debt is paid, or for one run that forgives it (params config={"topics": …} and forgive).'
+            )
+            raise PlanRefused(msg)
+
+
+def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
+    """Return which snapshot each ledger stood on that a decision will change: it holds for that state alone."""
+    tables = set(decisions.rolled_back) if not decisions.adopt else set(connector.tables)
+    anchors = {table: known.ledger.anchor for table in sorted(tables) if (known := ledgers.of(table)) and known.ledger}
+    return {table: anchor.snapshot_id for table, anchor in anchors.items() if anchor is not None}
+
+
 def _reopened(
     ledgers: Ledgers, connector: Connector, decisions: Decisions, topic_ids: Mapping[TopicPartition, str]
 ) -> dict[TopicPartition, dict[str, int]]:
@@ -113,7 +136,15 @@ def _reopened(
         known = ledgers.of(table)
         if how is not Rollback.REPLAY or known is None or known.ledger is None:
             continue
-        for log_id, gone in (rolled_back(known.table, ledgers.branch, connector.group_id, known.ledger) or {}).items():
+        lost = rolled_back(known.table, known.origin, connector.group_id, known.ledger)
+        for log_id, gone in (lost or {}).items():
+            if gone and log_id.topic not in connector.topics:
+                msg = (
+                    f"table {table!r} lost offsets of topic {log_id.topic!r}, which the connector reads no longer: put the "
+                    'topic back for this run (params config={"topics": …}), or go on without them: '
+                    f'rolled_back={{"{table}": "accept"}}'
+                )
+                raise PlanRefused(msg)
             tp = TopicPartition(log_id.topic, log_id.partition)
             if gone and topic_ids.get(tp) == log_id.topic_id:
                 starts.setdefault(tp, {})[table] = gone.spans[0][0]
@@ -138,11 +169,12 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool
 
     Idle runs do so too: positions of a group without members expire unless they are written again. What was decided
     about tables is carried out around it. Repeating all of it is harmless. Raises Superseded when another run moved the
-    positions meanwhile.
+    positions meanwhile, or changed the tables that a decision is about.
     """
+    settled: list[Position] = []
 
     def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
-        settled = tuple(_opened(plan, p, found.get(p.tp)) for p in plan.positions)
+        settled[:] = [_opened(plan, p, found.get(p.tp)) for p in plan.positions]
         places = {p.tp: p for p in settled}
         if plan.slices and all(progress(plan, s, places) is Progress.DONE for s in plan.slices):
             return None
@@ -153,33 +185,33 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool
     reach(CrashPoint.PLAN_OPEN)
     opened = move_positions(connector, settings, [p.tp for p in plan.positions], decide)
     reach(CrashPoint.PLAN_OPENED)
-    decided.after_positions()
+    decided.after_positions(settled)
     return opened and bool(plan.slices)
 
 
 def _opened(plan: Plan, position: Position, found: Position | None) -> Position:
     """Return what is written for a partition: the plan's position, or the present one when a run of the plan moved it.
 
-    Raises Superseded for one that somebody else moved back or wrote: going on would undo that.
+    Raises Superseded for one that somebody else moved back or wrote, or on other terms: going on would undo that.
     """
     if found is None or found == position or found in plan.replaced:
         return position
-    facts = PositionMetadata.decode(found.metadata)
-    if facts is None or found.offset < position.offset or not _covered(found, position):
+    now, then = PositionMetadata.decode(found.metadata), position.facts
+    is_behind = now is None or found.offset < position.offset or now.topic_id != then.topic_id
+    if now is None or is_behind or (found.offset == position.offset and not _is_this_plans(now, then)):
         msg = (
             f"the position of {found.tp} was changed since the plan was made, to {found.offset} ({found.metadata[:80]!r}): "
             "somebody else moved it. No position is moved; the next run plans from the present ones."
         )
         raise Superseded(msg)
-    return position if found.offset == position.offset and found.debts == position.debts else found
+    return found
 
 
-def _covered(found: Position, position: Position) -> bool:
-    """Say whether the plan knows of every debt that was found at its own offset."""
-    if found.offset > position.offset:
-        return True
-    known = position.debts
-    return all(table in known and known[table].start <= debt.start for table, debt in found.debts.items())
+def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
+    """Say whether a position at the plan's own offset differs only by debts that its own slices have paid since."""
+    if replace(now, debts={}, lost=None) != replace(then, debts={}, lost=None):
+        return False
+    return all(table in then.debts and then.debts[table].start <= debt.start for table, debt in now.debts.items())
 
 
 def _start(plan: Plan) -> list[ControlRecord]:

@@ -5,7 +5,7 @@ from enum import Enum
 
 from floe.commit.exceptions import Superseded
 from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Position
+from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange, TopicPartition
 
 
@@ -23,17 +23,55 @@ def progress(plan: Plan, piece: Slice, found: Mapping[TopicPartition, Position])
     """
     if piece.kind.is_replay:
         return Progress.BEFORE
+    starts = {p.tp: p for p in plan.positions}
     places = {r: _place(piece, r, found.get(r.tp)) for r in piece.ranges}
+    _refuse_other_logs(plan, piece, starts, found)
     if all(place == r.start for r, place in places.items()):
+        _refuse_other_terms(plan, piece, starts, found)
         return Progress.BEFORE
     if all(place is not None and place >= r.end for r, place in places.items()):
         return Progress.DONE
     odd = next(f"{r} is at {place}" for r, place in places.items() if place != r.start)
-    msg = (
-        f"plan {plan.plan_id} was superseded: {odd}. Another run read on, or the positions were changed by hand; "
-        "nothing of this plan is committed. The next run plans from the present positions."
+    raise Superseded(_superseded(plan, odd))
+
+
+def _superseded(plan: Plan, why: str) -> str:
+    return (
+        f"plan {plan.plan_id} was superseded: {why}. Another run read on, or the positions were changed by hand; nothing "
+        "of this plan is committed. The next run plans from the present positions."
     )
-    raise Superseded(msg)
+
+
+def _refuse_other_logs(
+    plan: Plan, piece: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
+) -> None:
+    """Raise when a position belongs to another incarnation of its topic: equal offsets mean nothing then."""
+    for r in piece.ranges:
+        position = found.get(r.tp)
+        if position is None:
+            continue
+        now, then = PositionMetadata.decode(position.metadata), starts[r.tp].facts
+        if now is None or (now.topic_id, now.cluster_id) != (then.topic_id, then.cluster_id):
+            raise Superseded(
+                _superseded(plan, f"the position of {r.tp} is of another log ({position.metadata[:200]!r})")
+            )
+
+
+def _refuse_other_terms(
+    plan: Plan, piece: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
+) -> None:
+    """Raise when a partition is where the plan began, but routing or debts are not those that it was made with."""
+    for r in piece.ranges:
+        now, then = found[r.tp].facts, starts[r.tp].facts
+        if piece.kind is SliceKind.CATCH_UP:
+            if now.debts[piece.table].route != then.debts[piece.table].route:
+                raise Superseded(_superseded(plan, f"the debt of {piece.table!r} at {r.tp} has another route by now"))
+            continue
+        if (now.routing, now.since) != (then.routing, then.since):
+            raise Superseded(_superseded(plan, f"the routing of {r.tp} was changed since it was made"))
+        new = sorted(set(piece.tables) & now.debts.keys() - then.debts.keys())
+        if new:
+            raise Superseded(_superseded(plan, f"{new} owe {r.tp} by now, but it would bring them newer rows"))
 
 
 def _place(piece: Slice, r: OffsetRange, position: Position | None) -> int | None:

@@ -3,19 +3,26 @@
 import json
 from collections.abc import Iterator, Mapping
 
-from pyiceberg.io import FileIO
-from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
-from floe.commit.ancestry import GROUP, NET, branch_history, changed_history, snapshot_property
+from floe.commit.ancestry import (
+    BRANCH,
+    GROUP,
+    NET,
+    ROUTE,
+    branch_history,
+    changed_history,
+    older_metadata,
+    snapshot_property,
+)
 from floe.commit.control_offsets import PREFIX
 from floe.commit.exceptions import TableRefused
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Ledger, LogId, property_name, read_properties
+from floe.offsets.ledger import Anchor, Ledger, LogId, property_name, read_properties
 from floe.offsets.ranges import ranges_from_json
-from floe.offsets.routing import SINK_ROUTE
+from floe.offsets.routing import SINK_ROUTE, route_hash
 
 Lost = Mapping[LogId, Intervals]
 
@@ -27,7 +34,8 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
     it stood when the branch's head was made, in an older metadata file. Raises TableRefused when neither tells.
     """
     metadata = table.metadata
-    if changed_history(".".join(table.name()), metadata, branch, group_id, ledger) is None:
+    name = ".".join(table.name())
+    if changed_history(name, metadata, branch, group_id, ledger, older_metadata(table)) is None:
         return None
     if branch not in metadata.refs:
         msg = (
@@ -38,7 +46,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
     kept = {s.snapshot_id for s in branch_history(metadata, branch)}
     lost = _from_summaries(metadata, kept, group_id, ledger)
     if lost is None:
-        lost = _from_older_metadata(table.io, metadata, branch, group_id, ledger)
+        lost = _from_older_metadata(table, branch, group_id, ledger)
     if lost is None:
         msg = (
             f"table {'.'.join(table.name())!r} was rolled back, and which offsets it lost cannot be told any more: the "
@@ -55,6 +63,44 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
         )
         raise TableRefused(msg)
     return lost
+
+
+def gained(table: Table, branch: str, group_id: str, ledger: Ledger) -> dict[str, Lost]:
+    """Return, by route hash, what the branch holds of this group beside the anchor's history.
+
+    That is there when a rollback was taken back, or a branch was set to where another one had gone. Raises TableRefused
+    when a summary does not tell it.
+    """
+    line = set(_line(table.metadata, ledger.anchor))
+    spans: dict[str, dict[LogId, list[tuple[int, int]]]] = {}
+    for snapshot in branch_history(table.metadata, branch):
+        if snapshot.snapshot_id in line or not line:
+            break
+        if snapshot_property(snapshot, GROUP) != group_id:
+            continue
+        net = _net(snapshot)
+        if net is None:
+            msg = (
+                f"table {'.'.join(table.name())!r}: which offsets snapshot {snapshot.snapshot_id} added, its summary does "
+                "not tell in full, and it is not in the history that the ledger speaks of. Set the branch to "
+                f"{ledger.anchor.snapshot_id if ledger.anchor else None} again."
+            )
+            raise TableRefused(msg)
+        routes = json.loads(snapshot_property(snapshot, ROUTE) or "{}")
+        was = snapshot_property(snapshot, BRANCH) or branch
+        for log_id, span in net:
+            route = routes.get(log_id.topic, route_hash(log_id.topic, was))
+            here = route_hash(log_id.topic, branch) if route == route_hash(log_id.topic, was) else route
+            spans.setdefault(here, {}).setdefault(log_id, []).append(span)
+    return {route: {log_id: Intervals.of(s) for log_id, s in logs.items()} for route, logs in spans.items()}
+
+
+def _line(metadata: TableMetadata, anchor: Anchor | None) -> Iterator[int]:
+    """Yield the anchor and its ancestors, as far as they are retained."""
+    at = metadata.snapshot_by_id(anchor.snapshot_id) if anchor is not None else None
+    while at is not None:
+        yield at.snapshot_id
+        at = metadata.snapshot_by_id(at.parent_snapshot_id) if at.parent_snapshot_id is not None else None
 
 
 def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
@@ -94,12 +140,11 @@ def _net(snapshot: Snapshot) -> list[tuple[LogId, tuple[int, int]]] | None:
     return [(LogId.of(r), (r.start, r.end)) for r in ranges_from_json(fields)]
 
 
-def _from_older_metadata(
-    io: FileIO, metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger
-) -> Lost | None:
+def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
     """Compare the ledger with the one of the time when the newest snapshot that is left was the branch's head."""
+    metadata = table.metadata
     kept = [s.snapshot_id for s in branch_history(metadata, branch)]
-    for older in _older(io, metadata):
+    for older in older_metadata(table):
         ref = older.refs.get(branch)
         if ref is None or ref.snapshot_id not in kept:
             continue
@@ -114,14 +159,6 @@ def _from_older_metadata(
 
 def _has_snapshots(metadata: TableMetadata, branch: str, group_id: str) -> bool:
     return any(snapshot_property(s, GROUP) == group_id for s in branch_history(metadata, branch))
-
-
-def _older(io: FileIO, metadata: TableMetadata) -> Iterator[TableMetadata]:
-    for entry in reversed(metadata.metadata_log):
-        try:
-            yield FromInputFile.table_metadata(io.new_input(entry.metadata_file))
-        except FileNotFoundError:
-            return
 
 
 def _difference(now: Ledger, then: Ledger) -> Lost:

@@ -9,7 +9,7 @@ import pyiceberg
 from pyiceberg.table.metadata import TableMetadata
 
 import floe
-from floe.commit.ancestry import GROUP, NET, SLICE, branch_history, snapshot_property
+from floe.commit.ancestry import BRANCH, GROUP, NET, ROUTE, SLICE, branch_history, snapshot_property
 from floe.control.announcement import Announcement, TableShare
 from floe.control.events import TopicPartitionOffset
 from floe.offsets.ledger import Ledger
@@ -42,6 +42,8 @@ def snapshot_properties(
         SLICE: announcement.slice_id,
         "floe.kind": announcement.kind,
         NET: _bounded(_net(share, ledger)),
+        BRANCH: share.branch,
+        ROUTE: json.dumps(dict(sorted(share.routes.items())), separators=(",", ":")),
         "floe.books": _bounded(_books(announcement, share)),
     }
     if announcement.kind == SliceKind.APPEND:

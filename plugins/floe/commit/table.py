@@ -126,7 +126,7 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
             "table of version 2"
         )
         raise TableRefused(msg)
-    origin = _origin(metadata, branch, plan.group_id)
+    origin = origin_of(metadata, branch, plan.group_id)
     ledger = read_properties(property_name(plan.group_id, origin), metadata.properties)
     if ledger is None:
         refuse_lost_ledger(name, metadata, origin, plan.group_id)
@@ -138,7 +138,7 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
             'DAG with adopt=["*"]'
         )
         raise TableRefused(msg)
-    refuse_changed_history(name, metadata, origin, plan.group_id, ledger)
+    refuse_changed_history(table, origin, plan.group_id, ledger)
     if origin == branch:
         return ledger
     topics = {log_id.topic for log_id in ledger.holdings}
@@ -161,7 +161,7 @@ def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> No
     raise TableRefused(msg)
 
 
-def _origin(metadata: TableMetadata, branch: str, group_id: str) -> str:
+def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
     """Return the branch whose ledger speaks of what ``branch`` holds: its own, or main's where it was made of it.
 
     A branch that is gone but has a ledger was dropped, with the rows that it speaks of.

@@ -14,10 +14,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
+from floe.kafka.answers import SETTLING, told
 from floe.kafka.exceptions import (
     ControlTopicUnusable,
     GroupInUse,
-    KafkaError,
     KafkaMisconfigured,
     KafkaUnreachable,
     PositionsUnstable,
@@ -233,7 +233,7 @@ class Cluster:
                 msg = f"group {group_id!r} has members again: stop the sink that uses it, then run again"
                 raise GroupInUse(msg) from error
             if reason.code() not in (ck.KafkaError.GROUP_ID_NOT_FOUND, ck.KafkaError.INVALID_GROUP_ID):
-                raise self._told(reason) from error
+                raise told(reason, self._brokers, self._origin) from error
 
     def _ask(self, request: Callable[[], "Future[T]"]) -> T:
         """Send a request, again while the cluster settles, and return the answer or raise floe's error."""
@@ -243,21 +243,9 @@ class Cluster:
                 return request().result(REQUEST_TIMEOUT * 2)
             except ck.KafkaException as error:
                 reason: ck.KafkaError = error.args[0]
-                if reason.code() not in _SETTLING or time.monotonic() > deadline:
-                    raise self._told(reason) from error
+                if reason.code() not in SETTLING or time.monotonic() > deadline:
+                    raise told(reason, self._brokers, self._origin) from error
             time.sleep(0.1)
-
-    def _told(self, reason: ck.KafkaError) -> KafkaError:
-        if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
-            return TopicMissing(reason.str())
-        if reason.code() in _NOT_ALLOWED:
-            return KafkaMisconfigured(
-                f"{self._brokers} refuses: {reason.str()} ({reason.name()}); check {self._origin} and the ACLs"
-            )
-        return KafkaUnreachable(
-            f"Kafka at {self._brokers} did not answer: {reason.str()} ({reason.name()}). Is the broker up? "
-            f"The address comes from {self._origin}."
-        )
 
 
 def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":
@@ -268,22 +256,3 @@ def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[T
     except ck.KafkaException as error:
         joined.set_exception(error)
     return joined
-
-
-_SETTLING = {
-    ck.KafkaError.NOT_COORDINATOR,
-    ck.KafkaError.COORDINATOR_NOT_AVAILABLE,
-    ck.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    ck.KafkaError.LEADER_NOT_AVAILABLE,
-    ck.KafkaError.NOT_LEADER_FOR_PARTITION,
-    ck.KafkaError._UNKNOWN_PARTITION,
-}
-"""Answers of a cluster that is starting, or of a partition that was just created."""
-
-_NOT_ALLOWED = {
-    ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    ck.KafkaError.GROUP_AUTHORIZATION_FAILED,
-    ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    ck.KafkaError.SASL_AUTHENTICATION_FAILED,
-}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from floe.offsets.exceptions import LedgerUnreadable, ReplayForgotten
 from floe.offsets.intervals import Intervals
+from floe.offsets.position import Position
 from floe.offsets.ranges import OffsetRange
 
 FORMAT = 1
@@ -171,6 +172,24 @@ class Ledger:
                 continue
             left = {route: rest for route, held in holding.held.items() if (rest := held - gone)}
             holdings[log_id] = replace(holding, held=left, live_end=None)
+        return replace(self, holdings=holdings)
+
+    def with_held(self, logs: Mapping[LogId, Intervals], route: str) -> "Ledger":
+        """Return the ledger with more offsets held under a route hash; live ends stay."""
+        holdings = dict(self.holdings)
+        for log_id, more in logs.items():
+            holding = holdings.get(log_id, Holding())
+            held = holding.held.get(route, Intervals()) | more
+            holdings[log_id] = replace(holding, held={**holding.held, route: held})
+        return replace(self, holdings=holdings)
+
+    def with_copies_below(self, positions: Mapping[LogId, Position]) -> "Ledger":
+        """Return the ledger with no copy of a position above the one given for its log."""
+        holdings = dict(self.holdings)
+        for log_id, position in positions.items():
+            holding = holdings.get(log_id)
+            if holding is not None and holding.position is not None and holding.position[0] > position.offset:
+                holdings[log_id] = replace(holding, position=(position.offset, position.metadata))
         return replace(self, holdings=holdings)
 
     def rerouted(self, routes: Mapping[str, str]) -> "Ledger":

@@ -68,8 +68,9 @@ class Plan:
     ``config``: the connector's effective keys, secrets by reference. ``control_ends``: the control topic's last
     stable offsets when the plan was made, per partition; announcements count from there on. ``positions``: every
     partition's position as the plan sent it; slices start there. ``replaced``: positions as they were found, where the
-    plan goes back or drops a debt, as somebody decided. ``decisions``: those decisions, for the record. A replay has no
-    positions and moves none.
+    plan goes back or drops a debt, as somebody decided. ``decisions``: those decisions, for the record. ``anchors``: by
+    table the snapshot that its ledger stood on when something was decided about it. A replay has no positions and moves
+    none.
     """
 
     plan_id: str
@@ -83,6 +84,7 @@ class Plan:
     slices: tuple[Slice, ...]
     replaced: tuple[Position, ...] = ()
     decisions: Mapping[str, Any] = field(default_factory=dict)
+    anchors: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def commit_id(self) -> uuid.UUID:
@@ -129,6 +131,7 @@ class Plan:
             "slices": [[s.index, s.kind.value, ranges_to_json(s.ranges), list(s.tables)] for s in self.slices],
             "replaced": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.replaced],
             "decisions": dict(self.decisions),
+            "anchors": {table: str(snapshot_id) for table, snapshot_id in self.anchors.items()},
         }
 
     @classmethod
@@ -149,6 +152,7 @@ class Plan:
             slices=tuple(Slice(int(i), SliceKind(k), ranges_from_json(r), tuple(t)) for i, k, r, t in fields["slices"]),
             replaced=_positions(fields["replaced"]),
             decisions=fields["decisions"],
+            anchors={table: int(snapshot_id) for table, snapshot_id in fields["anchors"].items()},
         )
 
 
@@ -160,17 +164,33 @@ def _live(r: OffsetRange, position: Position) -> LiveRange:
     return LiveRange(r, position.facts.since, (position.offset, position.metadata))
 
 
-def positions_after(positions: Iterable[Position], ends: Iterable[SliceEnd]) -> tuple[Position, ...]:
+def positions_after(plan: Plan, positions: Iterable[Position], ends: Iterable[SliceEnd]) -> tuple[Position, ...]:
     """Return the positions, moved over the slices that ended, with the debts that are left and new ones."""
     by_partition: dict[TopicPartition, list[tuple[OffsetRange, SliceEnd]]] = {}
     for end in ends:
         for r in end.slice.ranges:
             by_partition.setdefault(r.tp, []).append((r, end))
-    return tuple(_moved(p, by_partition[p.tp]) if p.tp in by_partition else p for p in positions)
+    left_out = {p.tp: p.debts for p in plan.positions if p.debts}
+    forgiven = frozenset(plan.decisions.get("forgive", ()))
+    return tuple(
+        _moved(p, by_partition[p.tp], left_out.get(p.tp, {}), forgiven) if p.tp in by_partition else p
+        for p in positions
+    )
 
 
-def _moved(position: Position, ends: Iterable[tuple[OffsetRange, SliceEnd]]) -> Position:
+def _moved(
+    position: Position,
+    ends: Iterable[tuple[OffsetRange, SliceEnd]],
+    left_out: Mapping[str, Debt],
+    forgiven: frozenset[str],
+) -> Position:
+    """Move one position.
+
+    ``left_out``: tables that owed the partition when the plan was made, to which a live slice brought nothing: unless
+    the debt is still there, they owe the slice's range. ``forgiven``: tables of which no debt is kept.
+    """
     facts, offset = position.facts, position.offset
+    since = facts.since
     debts, lost = dict(facts.debts), facts.lost
     for r, end in ends:
         if end.slice.kind is SliceKind.LIVE:
@@ -178,8 +198,11 @@ def _moved(position: Position, ends: Iterable[tuple[OffsetRange, SliceEnd]]) -> 
             lost = None if end.has_snapshot else lost
             for table, routes in end.owing.items():
                 debts.setdefault(table, Debt(r.start, routes[r.topic]))
+                since = r.end if table in forgiven else since
+            for table, debt in left_out.items():
+                debts.setdefault(table, Debt(r.start, debt.route))
         elif end.slice.kind is SliceKind.CATCH_UP and end.slice.table not in end.owing:
             debt = debts[end.slice.table]
             debts[end.slice.table] = debt._replace(start=max(debt.start, r.end))
-    left = {table: debt for table, debt in debts.items() if debt.start < offset}
-    return Position(position.tp, offset, replace(facts, lost=lost, debts=left).encode())
+    left = {table: debt for table, debt in debts.items() if debt.start < offset and table not in forgiven}
+    return Position(position.tp, offset, replace(facts, since=since, lost=lost, debts=left).encode())

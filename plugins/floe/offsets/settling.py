@@ -36,8 +36,8 @@ class Beginnings:
 class Settled:
     """Positions to read on from.
 
-    ``replaced``: as found, where a decision goes back, on to a new log, or changes debts; as the ledgers tell, where they
-    were to be recovered and the log is shorter. ``notes``: what was decided and what it costs, to be said aloud.
+    ``replaced``: as found, those of them that are written anew; as the ledgers tell, where they were to be recovered
+    and the log is shorter. ``notes``: what was decided and what it costs, to be said aloud.
     """
 
     positions: tuple[Position, ...]
@@ -101,7 +101,7 @@ class _Settler:
         if facts is None:
             return self._recovered(log, position)
         settled = self._carried_on(log, position, facts)
-        if settled.offset != position.offset or settled.debts != facts.debts:
+        if settled != position:
             self.replaced.append(position)
         return settled
 

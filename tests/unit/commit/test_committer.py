@@ -151,6 +151,19 @@ def test_positions_that_others_moved_are_not_overwritten(
     assert broker.moves == []
 
 
+def test_positions_of_partitions_that_the_run_did_not_read_stay_as_they_are_by_now(
+    lake: Lake, write: Write, commit: Commit
+) -> None:
+    """One may have been set back meanwhile, on purpose: writing it as the plan had it would undo that."""
+    lake.create()
+    plan, announcements = of_one(write((0, 0, 5)))
+    idle = Position(TopicPartition(TOPIC, 1), 20, plan.positions[0].metadata)
+    committer, broker = commit(replace(plan, positions=(*plan.positions, idle)), announcements)
+    broker.has(replace(idle, offset=7))
+    committer.commit([])
+    assert broker.moves[0].offsets == [5, 7]
+
+
 # -- several tables ---------------------------------------------------------------------------------------------------
 
 

@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from floe.commit.append import append_nothing
-from floe.commit.control_offsets import Committed, committed_offsets, offsets_property, raised, topic_in_use
-from tests.unit.commit.lake import GROUP, Lake, append_foreign, rewrite_metadata
+from floe.commit.control_offsets import (
+    Committed,
+    committed_offsets,
+    last_of_sink,
+    offsets_property,
+    raised,
+    topic_in_use,
+)
+from floe.offsets.ledger import Anchor
+from tests.unit.commit.lake import GROUP, Lake, append_foreign, head, rewrite_metadata
 
 NAME = offsets_property("control-iceberg", GROUP)
 
@@ -98,3 +106,22 @@ def test_the_topic_in_use_is_the_one_that_the_group_s_newest_snapshot_names(tabl
     assert topic_in_use(table.load().metadata, "main", GROUP) == "old.topic"
     commit_as_the_sink(table, {"0": 3})
     assert topic_in_use(table.load().metadata, "main", GROUP) == "control-iceberg"
+
+
+def test_what_the_sink_wrote_behind_a_ledger_s_back_is_found(table: Lake) -> None:
+    def last(anchor: Anchor | None) -> int | None:
+        snapshot = last_of_sink(table.load().metadata, "main", GROUP, anchor)
+        return snapshot.snapshot_id if snapshot is not None else None
+
+    assert last(None) is None
+    commit_as_the_sink(table, {"0": 3})
+    first = head(table)
+    append_foreign(table, 1)
+    commit_as_the_sink(table, {"0": 3}, offsets_property("control-iceberg", "connect-other"))
+    assert last(None) == first
+    assert last(Anchor(first, 1)) is None
+    table.load().append(_no_rows(table), {NAME: "{}", "floe.group": GROUP})
+    floes = head(table)
+    assert last(Anchor(floes, 4)) is None
+    commit_as_the_sink(table, {"0": 9})
+    assert last(Anchor(floes, 4)) == head(table)

@@ -81,6 +81,20 @@ def test_a_message_that_cannot_be_read_may_hold_files() -> None:
         list(written_by_sink([ControlMessage(0, 7, "k", b"no event", {})], GROUP))
 
 
+def test_an_event_of_many_files_is_read_whatever_its_length() -> None:
+    many = written(*(f"{i}-{'x' * 200}" for i in range(12_000)))
+    encoded = _without_limit(many.payload)
+    assert len(encoded) > 3_000_000
+    (found,) = written_by_sink([ControlMessage(0, 0, "k", encoded, {})], GROUP)
+    assert len(found.payload.data_files or ()) == 12_000
+
+
+def _without_limit(payload: DataWritten) -> bytes:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("floe.control.codec.MAX_MESSAGE_BYTES", 2**40)
+        return encode(Event.of(GROUP, payload))
+
+
 def test_an_unreadable_message_of_floe_s_is_passed_over() -> None:
     assert not list(written_by_sink([ControlMessage(0, 7, "k", b"no event", {"floe-v": "9"})], GROUP))
 

@@ -67,6 +67,16 @@ def test_a_long_net_is_replaced_by_its_digest(lake: Lake, write: Write) -> None:
         assert len(digest["sha256"]) == len(hashlib.sha256(b"").hexdigest())
 
 
+def test_an_accepted_loss_stands_in_the_summary(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 5, 9))
+    lost = (OffsetRange(TOPIC, "T1", 0, 2, 5),)
+    replace(written, announcement=replace(written.announcement, lost=lost)).land()
+    assert json.loads(summary(lake)["floe.lost"]) == {TOPIC: {"id": "T1", "ranges": [[0, 2, 5]]}}
+    write((0, 9, 12), plan_id="plan-2").land()
+    assert "floe.lost" not in summary(lake)
+
+
 def test_control_offsets_are_the_larger_of_ours_and_the_nearest_ancestors(lake: Lake, write: Write) -> None:
     lake.create()
     write((0, 0, 1), control_ends={0: 3, 1: 70, 10: 5, 2: 1}).land()

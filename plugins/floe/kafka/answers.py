@@ -1,0 +1,35 @@
+"""What brokers answer when they cannot do what was asked, in floe's errors."""
+
+import confluent_kafka as ck
+
+from floe.kafka.exceptions import KafkaError, KafkaMisconfigured, KafkaUnreachable, TopicMissing
+
+SETTLING = {
+    ck.KafkaError.NOT_COORDINATOR,
+    ck.KafkaError.COORDINATOR_NOT_AVAILABLE,
+    ck.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    ck.KafkaError.LEADER_NOT_AVAILABLE,
+    ck.KafkaError.NOT_LEADER_FOR_PARTITION,
+    ck.KafkaError._UNKNOWN_PARTITION,
+}
+"""Answers of a cluster that is starting, or of a partition that was just created."""
+
+_NOT_ALLOWED = {
+    ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    ck.KafkaError.GROUP_AUTHORIZATION_FAILED,
+    ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ck.KafkaError.SASL_AUTHENTICATION_FAILED,
+}
+
+
+def told(reason: ck.KafkaError, brokers: object, origin: str) -> KafkaError:
+    """Return floe's error for an answer; ``origin`` says where the brokers' address comes from."""
+    if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
+        return TopicMissing(reason.str())
+    if reason.code() in _NOT_ALLOWED:
+        return KafkaMisconfigured(f"{brokers} refuses: {reason.str()} ({reason.name()}); check {origin} and the ACLs")
+    return KafkaUnreachable(
+        f"Kafka at {brokers} did not answer: {reason.str()} ({reason.name()}). Is the broker up? "
+        f"The address comes from {origin}."
+    )

@@ -1,0 +1,153 @@
+"""A table made by hand, file by file, for the oracle's own tests: what is wrong in it was planted there."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from faults.evidence import Evidence, TableEvidence
+from faults.kafka_log import KafkaLog, LogKey
+from faults.marks import Position
+from faults.producer import Acks
+from faults.stamps import Stamp, checksum, write_stamp
+from faults.table_files import Metadata, Snapshot, TableFiles
+from faults.watcher import Sample
+
+GROUP, TOPIC, TABLE = "connect-planted", "topic", "db.t"
+LOG = LogKey(TOPIC, "T1", 0)
+
+_FILE = {
+    "type": "record",
+    "name": "data_file",
+    "fields": [
+        {"name": "content", "type": "int"},
+        {"name": "file_path", "type": "string"},
+        {"name": "record_count", "type": "long"},
+        {"name": "file_size_in_bytes", "type": "long"},
+    ],
+}
+_MANIFEST = {
+    "type": "record",
+    "name": "manifest_entry",
+    "fields": [
+        {"name": "status", "type": "int"},
+        {"name": "snapshot_id", "type": ["null", "long"]},
+        {"name": "data_file", "type": _FILE},
+    ],
+}
+_LIST = {
+    "type": "record",
+    "name": "manifest_file",
+    "fields": [{"name": "manifest_path", "type": "string"}, {"name": "added_snapshot_id", "type": "long"}],
+}
+
+
+def stamp(offset: int) -> Stamp:
+    """Return the stamp of the record at an offset."""
+    return Stamp("run", TOPIC, offset)
+
+
+@dataclass
+class Planted:
+    """A topic of one partition and a table that holds it; records at ``offsets``, those of ``tombstones`` without value."""
+
+    folder: Path
+    offsets: Sequence[int] = tuple(range(30))
+    kafka: KafkaLog = field(default_factory=KafkaLog)
+    acks: Acks = field(default_factory=Acks)
+    snapshots: list[Snapshot] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    held: list[tuple[int, int]] = field(default_factory=list)
+    position: Position = field(default_factory=lambda: Position(30, "T1"))
+    _manifests: list[tuple[str, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for offset in self.offsets:
+            self.kafka.put(LOG, offset, write_stamp(stamp(offset), "pad"))
+            self.acks.places[stamp(offset)] = (TOPIC, 0, offset)
+
+    def commit(
+        self, start: int, end: int, rows: Iterable[Stamp] | None = None, crc: int | None = None, **summary: str
+    ) -> str:
+        """Add a snapshot for the offsets ``[start, end)`` with their rows, or others; return its data file."""
+        stamps = list(rows) if rows is not None else [stamp(o) for o in self.offsets if start <= o < end]
+        path = str(self.folder / f"{uuid.uuid4().hex}.parquet")
+        columns = [{**s._asdict(), "pad": "pad", "crc": crc or checksum(s, "pad")} for s in stamps]
+        pq.write_table(pa.Table.from_pylist(columns), path)
+        self.refer([path], [len(stamps)], self._summary(start, end, len(stamps)) | summary)
+        self.held.append((start, end))
+        return path
+
+    def refer(self, paths: Sequence[str], counts: Sequence[int], summary: dict[str, str]) -> None:
+        """Add a snapshot that adds files."""
+        snapshot_id = len(self.snapshots) + 1
+        manifest = str(self.folder / f"manifest-{snapshot_id}.avro")
+        entries: list[dict[str, Any]] = [
+            {
+                "status": 1,
+                "snapshot_id": snapshot_id,
+                "data_file": {
+                    "content": 0,
+                    "file_path": path,
+                    "record_count": count,
+                    "file_size_in_bytes": Path(path).stat().st_size,
+                },
+            }
+            for path, count in zip(paths, counts, strict=True)
+        ]
+        _write(manifest, _MANIFEST, entries)
+        self._manifests.append((manifest, snapshot_id))
+        manifest_list = str(self.folder / f"list-{snapshot_id}.avro")
+        _write(manifest_list, _LIST, [{"manifest_path": path, "added_snapshot_id": by} for path, by in self._manifests])
+        parent = snapshot_id - 1 or None
+        self.snapshots.append(Snapshot(snapshot_id, parent, snapshot_id, manifest_list, summary))
+
+    def evidence(self, **more: Any) -> Evidence:
+        """Return it as the oracle sees it."""
+        ledger = {"floe": 1, "logs": [[*LOG, {"route": self.held}, None, None]]}
+        metadata = Metadata(
+            location="",
+            table_uuid="",
+            table_location=str(self.folder),
+            properties={f"floe.ledger.{GROUP}.main": json.dumps(ledger)},
+            snapshots={s.snapshot_id: s for s in self.snapshots},
+            refs={"main": len(self.snapshots)},
+        )
+        table = TableEvidence(TABLE, metadata, tuple(self.snapshots))
+        given: dict[str, Any] = {
+            "group": GROUP,
+            "kafka": self.kafka,
+            "acks": [self.acks],
+            "files": TableFiles(),
+            "tables": [table],
+            "positions": {(TOPIC, 0): self.position},
+            "samples": self.samples,
+            **more,
+        }
+        return Evidence(**given)
+
+    def _summary(self, start: int, end: int, rows: int) -> dict[str, str]:
+        total = sum(int(s.summary.get("added-records", 0)) for s in self.snapshots) + rows
+        visible = [o for o in self.offsets if start <= o < end]
+        books = {"routed": len(visible), "invisible": end - start - len(visible)}
+        return {
+            "floe.group": GROUP,
+            "floe.net": json.dumps({TOPIC: {"id": "T1", "ranges": [[0, start, end]]}}),
+            "floe.books": json.dumps({"ranges": [[TOPIC, 0, start, end, books]], "table": {"rows": rows}}),
+            "added-records": str(rows),
+            "total-records": str(total),
+            f"kafka.connect.offsets.control.{GROUP}": json.dumps({"0": len(self.snapshots)}),
+        }
+
+
+def _write(path: str, schema: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:
+    with Path(path).open("wb") as stream:
+        fastavro.writer(stream, fastavro.parse_schema(schema), records)

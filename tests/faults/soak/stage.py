@@ -1,0 +1,134 @@
+"""The stage of a soak: a broker and a catalog, each behind a proxy, and one connector into two tables."""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rest_catalog import RestCatalog
+
+from faults.catalog_proxy import CatalogProxy
+from faults.kafka_proxy import KafkaProxy, listeners
+from faults.ports import lasting_port
+from faults.run import Attempt, Outcome
+from faults.sink import Sink
+from faults.zygote import Zygote
+from stack import processes
+from stack.broker import Broker
+
+TABLES = ("db.a", "db.b")
+PARTITIONS = 3
+
+
+@dataclass
+class Stage:
+    """All that the faults act on, and what they leave to be done."""
+
+    folder: Path
+    broker: Broker
+    kafka_proxy: KafkaProxy
+    catalog: RestCatalog
+    catalog_proxy: CatalogProxy
+    zygote: Zygote
+    sink: Sink
+    chance: random.Random = field(default_factory=random.Random)
+    zombies: list[tuple[int, Attempt]] = field(default_factory=list)
+    """Held steps, and the round in which each goes on."""
+    hanging: list[Callable[[], None]] = field(default_factory=list)
+    decisions: dict[str, object] = field(default_factory=dict)
+    """What the next plan needs; a plan without it must be refused."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    surprises: list[str] = field(default_factory=list)
+    round_number: int = 0
+
+    @classmethod
+    def set_up(cls, folder: Path) -> Stage:
+        """Start everything; what was started is ended again when it fails."""
+        ports = [lasting_port() for _ in range(4)]
+        broker = Broker(folder / "kafka", ports[0], ports[1], listeners(*ports))
+        catalog = RestCatalog(folder)
+        zygote: Zygote | None = None
+        try:
+            broker.start()
+            catalog.start()
+            zygote = Zygote(folder / "zygote.log")
+            kafka_proxy = KafkaProxy(ports[3], ports[2])
+            catalog_proxy = CatalogProxy(catalog.uri)
+            keys = {
+                "iceberg.catalog.type": "rest",
+                "iceberg.catalog.uri": catalog_proxy.uri,
+                "iceberg.catalog.warehouse": catalog.warehouse,
+            }
+            sink = Sink.make(
+                zygote,
+                broker.bootstrap,
+                folder,
+                partitions=PARTITIONS,
+                tables=TABLES,
+                catalog_uri=catalog.uri,
+                **keys,
+            )
+        except BaseException:
+            if zygote is not None:
+                zygote.close()
+            catalog.stop()
+            broker.stop()
+            raise
+        sink.kafka = {"bootstrap.servers": kafka_proxy.bootstrap}
+        return cls(folder, broker, kafka_proxy, catalog, catalog_proxy, zygote, sink)
+
+    def count(self, kind: str) -> None:
+        """Count a fault that happened."""
+        self.sink.faults[kind] += 1
+
+    def note(self, outcome: Outcome) -> Outcome:
+        """Count how a step ended; what floe did not raise on purpose is a finding."""
+        if outcome.is_done:
+            self.outcomes["done"] += 1
+        elif outcome.was_killed:
+            self.outcomes["killed"] += 1
+            if outcome.code != -signal.SIGKILL:
+                self.surprises.append(f"{outcome.step} ended by {signal.Signals(-outcome.code).name}")
+        else:
+            self.outcomes[outcome.error] += 1
+            if not outcome.is_refused and not outcome.is_retryable:
+                self.surprises.append(f"{outcome.step}: {outcome.error}: {outcome.message}")
+        return outcome
+
+    def wake(self, number: int | None = None) -> None:
+        """Let the zombies go on whose time has come, all of them without ``number``."""
+        due = [one for one in self.zombies if number is None or one[0] <= number]
+        self.zombies = [one for one in self.zombies if one not in due]
+        for _, attempt in due:
+            attempt.go_on()
+            self.note(attempt.finish())
+
+    def calm(self) -> None:
+        """End all faults: nothing held, nothing hanging, no answer lost any more."""
+        assert self.broker.process is not None
+        processes.send(self.broker.process, signal.SIGCONT)
+        self.catalog_proxy.clear()
+        self.kafka_proxy.clear()
+        for release in self.hanging:
+            release()
+        self.hanging.clear()
+        self.wake()
+
+    def tear_down(self) -> None:
+        """End everything."""
+        for _, attempt in self.zombies:
+            attempt.kill()
+        try:
+            if self.broker.process is not None:
+                processes.send(self.broker.process, signal.SIGCONT)
+            self.sink.close()
+        finally:
+            self.zygote.close()
+            self.catalog_proxy.close()
+            self.kafka_proxy.close()
+            self.catalog.stop()
+            self.broker.stop()

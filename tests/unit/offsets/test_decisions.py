@@ -1,0 +1,45 @@
+"""Decisions, as a run's params name them."""
+
+import pytest
+
+from floe.offsets.decisions import Decisions, Rollback
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"recover": False, "accept_loss": None, "adopt": [], "forgive": None, "rolled_back": None, "config": {"a": 1}},
+    ],
+)
+def test_nothing_is_decided_that_is_not_named(params: dict[str, object]) -> None:
+    assert Decisions.of(params) == Decisions()
+    assert not Decisions().adopts("pizzas")
+
+
+def test_each_decision_is_taken_from_the_param_of_its_name() -> None:
+    params = {
+        "recover": True,
+        "accept_loss": True,
+        "adopt": ["pizzas"],
+        "forgive": ["rpc.a", "rpc.b", "rpc.a"],
+        "rolled_back": {"rpc.a": "replay", "rpc.b": "accept"},
+    }
+    assert Decisions.of(params) == Decisions(
+        True,
+        True,
+        frozenset({"pizzas"}),
+        frozenset({"rpc.a", "rpc.b"}),
+        {"rpc.a": Rollback.REPLAY, "rpc.b": Rollback.ACCEPT},
+    )
+
+
+def test_a_topic_is_adopted_by_its_name_or_with_all() -> None:
+    assert Decisions(adopt=frozenset({"pizzas"})).adopts("pizzas")
+    assert not Decisions(adopt=frozenset({"pizzas"})).adopts("drinks")
+    assert Decisions(adopt=frozenset({"*"})).adopts("drinks")
+
+
+def test_another_word_about_a_rollback_is_refused() -> None:
+    with pytest.raises(ValueError, match="perhaps"):
+        Decisions.of({"rolled_back": {"rpc.a": "perhaps"}})
