@@ -13,13 +13,13 @@ from pipeline import MakePipeline, Pipeline
 from rest_catalog import RestCatalog
 
 from floe.catalogs.catalog import Tables
-from floe.commit.hand_back import hand_back
-from floe.commit.left_behind import refuse_running_sink
-from floe.commit.takeover import take_over
 from floe.kafka.cluster import Cluster
 from floe.kafka.exceptions import GroupInUse
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.ledger import property_name, read_properties
+from floe.takeover.hand_back import hand_back
+from floe.takeover.left_behind import refuse_running_sink
+from floe.takeover.takeover import take_over
 from stack.progress import wait_until
 
 QUICK = {"iceberg.control.commit.interval-ms": 1_000, "iceberg.control.commit.timeout-ms": 3_000}

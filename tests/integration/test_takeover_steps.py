@@ -20,8 +20,6 @@ from pipeline import MakePipeline, Pipeline
 from sink_double import SinkDouble
 
 from floe.commit.exceptions import HandBackRefused, TakeoverBlocked, TakeoverRefused
-from floe.commit.hand_back import hand_back
-from floe.commit.takeover import TakeoverReport, take_over
 from floe.config import parse_connector
 from floe.control.events import DataFile, FileContent
 from floe.crash import VARIABLE, CrashPoint
@@ -31,6 +29,8 @@ from floe.kafka.settings import KafkaSettings
 from floe.offsets.ledger import Ledger, property_name, read_properties
 from floe.offsets.position import Debt, PositionMetadata
 from floe.offsets.ranges import TopicPartition
+from floe.takeover.hand_back import hand_back
+from floe.takeover.takeover import TakeoverReport, take_over
 
 PIZZAS, PASTA, SALADS = "db.pizzas", "db.pasta", "db.salads"
 TABLES = f"{PIZZAS},{PASTA},{SALADS}"
@@ -213,7 +213,7 @@ def test_what_lies_behind_an_open_transaction_is_waited_for(stage: Stage) -> Non
 
 
 def test_an_open_transaction_that_does_not_end_blocks_it(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("floe.commit.left_behind.TRANSACTION_TIMEOUT", -14.5)
+    monkeypatch.setattr("floe.takeover.left_behind.TRANSACTION_TIMEOUT", -14.5)
     hanging = stage.sink.open([stage.written(PIZZAS, 500, 600)])
     with pytest.raises(TakeoverBlocked, match=r"an open transaction hides \["):
         stage.take_over()

@@ -63,7 +63,7 @@ class PlanOperator(BaseOperator):
         return plan.to_json()
 
     def _take_over(self, connector: Connector, settings: KafkaSettings) -> None:
-        from floe.commit.takeover import take_over
+        from floe.takeover.takeover import take_over
 
         report = take_over(connector, settings)
         if report.already:
@@ -72,8 +72,8 @@ class PlanOperator(BaseOperator):
             self.log.info("taken over: %s", taken)
 
     def _hand_back(self, connector: Connector, settings: KafkaSettings, params: Mapping[str, Any]) -> None:
-        from floe.commit.hand_back import hand_back
         from floe.offsets.exceptions import PlanRefused
+        from floe.takeover.hand_back import hand_back
 
         if params.get("takeover") or params.get("dry_run"):
             msg = "hand_back goes neither with takeover nor with dry_run: give it alone"

@@ -130,13 +130,14 @@ def test_a_table_that_got_no_rows_lately_does_not_hold_the_position_back_nor_let
     assert newest(ledgers) == at(20)
 
 
+@pytest.mark.parametrize(("first", "second"), [(40, 30), (30, 40)])
 @pytest.mark.usefixtures("both")
 def test_debts_come_back_with_the_copy_and_are_the_older_of_two_accounts(
-    ledgers: Callable[..., Ledgers], write: Write
+    ledgers: Callable[..., Ledgers], write: Write, first: int, second: int
 ) -> None:
-    land(write, (0, 50, 60), debts=owes(audit=40))
-    assert newest(ledgers) == at(60, audit=40)
-    land(write, (0, 50, 60), table=OTHER_TABLE, plan_id="plan-2", debts=owes(audit=30), kind=SliceKind.CATCH_UP)
+    land(write, (0, 50, 60), debts=owes(audit=first))
+    assert newest(ledgers) == at(60, audit=first)
+    land(write, (0, 50, 60), table=OTHER_TABLE, plan_id="plan-2", debts=owes(audit=second), kind=SliceKind.CATCH_UP)
     assert newest(ledgers) == at(60, audit=30)
 
 

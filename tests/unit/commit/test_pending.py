@@ -9,7 +9,6 @@ import pytest
 
 from floe.commit.control_offsets import Committed
 from floe.commit.exceptions import TakeoverRefused
-from floe.commit.pending import Destination, Written, collect, files_of, pending_of, refuse_gap, written_by_sink
 from floe.control.codec import encode
 from floe.control.events import (
     DataComplete,
@@ -22,6 +21,7 @@ from floe.control.events import (
     TableReference,
 )
 from floe.control.log import ControlMessage
+from floe.takeover.pending import Destination, Written, collect, files_of, pending_of, refuse_gap, written_by_sink
 
 GROUP = "connect-pizzas"
 UUID_NOW = UUID(int=1)

@@ -14,13 +14,13 @@ from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from floe.commit.exceptions import TableNotCommitted, TableRefused, TakeoverRefused
-from floe.commit.pending import Written
 from floe.commit.rollback import rolled_back
-from floe.commit.seeding import Seed, Taken, examine, land_seed
 from floe.control.announcement import SpecFiles
 from floe.control.events import DataWritten, TableReference
 from floe.offsets.ledger import Ledger, LogId, read_properties
 from floe.offsets.plan import Plan
+from floe.takeover.pending import Written
+from floe.takeover.seeding import Seed, Taken, examine, land_seed
 from tests.unit.commit.lake import (
     BY_SAUCE,
     CLUSTER,

@@ -21,7 +21,6 @@ from floe.commit.control_offsets import Offsets, committed_offsets, offsets_prop
 from floe.commit.exceptions import AnnouncementVoid, TableRefused, TakeoverRefused
 from floe.commit.files import check_data_files
 from floe.commit.patience import attempts
-from floe.commit.pending import LEAVE_OUT, START_IT, PendingFile, Written, files_of, uncommitted
 from floe.commit.table import ledger_of, sent
 from floe.control.data_files import to_pyiceberg
 from floe.control.exceptions import DataFileConversionError
@@ -29,6 +28,7 @@ from floe.crash import CrashPoint, reach
 from floe.offsets.ledger import Ledger, LogId, property_name
 from floe.offsets.plan import Plan
 from floe.offsets.routing import SINK_ROUTE
+from floe.takeover.pending import LEAVE_OUT, START_IT, PendingFile, Written, files_of, uncommitted
 
 log = logging.getLogger(__name__)
 

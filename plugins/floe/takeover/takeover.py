@@ -11,11 +11,7 @@ from floe.commit.ancestry import snapshot_property
 from floe.commit.control_offsets import Committed, Offsets, committed_offsets, offsets_property, topic_in_use
 from floe.commit.exceptions import TakeoverRefused
 from floe.commit.ledgers import Ledgers
-from floe.commit.left_behind import LeftBehind, is_floes, look, with_metadata
-from floe.commit.pending import Destination, Written, collect, pending_of, refuse_gap, written_by_sink
 from floe.commit.positions import commit_transactional_id
-from floe.commit.seeding import KIND, Seed, Taken, examine, land_seed
-from floe.commit.taken_positions import TakenPositions
 from floe.config import Connector
 from floe.control.log import read_control
 from floe.kafka.settings import KafkaSettings
@@ -24,6 +20,10 @@ from floe.offsets.plan import Plan
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
 from floe.offsets.routing import MAIN_BRANCH
+from floe.takeover.left_behind import LeftBehind, is_floes, look, with_metadata
+from floe.takeover.pending import Destination, Written, collect, pending_of, refuse_gap, written_by_sink
+from floe.takeover.seeding import KIND, Seed, Taken, examine, land_seed
+from floe.takeover.taken_positions import TakenPositions
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,7 @@ from typing import Any
 
 from floe.commit.exceptions import TakeoverBlocked
 from floe.commit.ledgers import Ledgers
-from floe.commit.left_behind import LeftBehind, is_floes
-from floe.commit.pending import Written
 from floe.commit.positions import Move, move_positions
-from floe.commit.seeding import KIND, Seed, Taken
 from floe.config import Connector
 from floe.control.codec import encode
 from floe.control.events import CommitComplete, CommitToTable, Event
@@ -21,6 +18,9 @@ from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
+from floe.takeover.left_behind import LeftBehind, is_floes
+from floe.takeover.pending import Written
+from floe.takeover.seeding import KIND, Seed, Taken
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,6 @@ from floe.commit.ancestry import GROUP
 from floe.commit.append import append_nothing
 from floe.commit.control_offsets import committed_offsets, offsets_property, raised
 from floe.commit.exceptions import HandBackRefused
-from floe.commit.left_behind import Control, all_positions, coordinator_group, is_floes, refuse_running_sink
 from floe.commit.positions import commit_transactional_id
 from floe.commit.table import ledger_of
 from floe.config import Connector
@@ -28,6 +27,7 @@ from floe.offsets.plan import Plan
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
 from floe.offsets.routing import MAIN_BRANCH
+from floe.takeover.left_behind import Control, all_positions, coordinator_group, is_floes, refuse_running_sink
 
 log = logging.getLogger(__name__)
 

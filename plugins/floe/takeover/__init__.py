@@ -1,0 +1,1 @@
+"""Takeover: from a Kafka Connect sink of the same name to floe, and back."""
