@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyiceberg.catalog import load_catalog
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
+from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import StringType
 
 from faults.marks import net_spans
@@ -51,6 +52,15 @@ def add_column(sink: Sink, table: str | None = None) -> None:
     """Add a column."""
     with opened(sink, table) as one, one.update_schema() as update:
         update.add_column(f"extra_{uuid.uuid4().hex[:8]}", StringType())
+
+
+def change_spec(sink: Sink, table: str | None = None) -> None:
+    """Change how the table is partitioned, and back when it was changed before."""
+    with opened(sink, table) as one, one.update_spec() as update:
+        if one.spec().is_unpartitioned():
+            update.add_field("seq", BucketTransform(2), f"bucket_{uuid.uuid4().hex[:8]}")
+        else:
+            update.remove_field(one.spec().fields[0].name)
 
 
 def set_property(sink: Sink, table: str | None = None) -> None:

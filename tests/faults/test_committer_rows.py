@@ -69,7 +69,9 @@ def test_row_14_a_committer_held_while_others_go_on_adds_nothing_when_it_wakes(s
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("act", [foreign.append, foreign.add_column, foreign.rewrite, foreign.set_property])
+@pytest.mark.parametrize(
+    "act", [foreign.append, foreign.add_column, foreign.rewrite, foreign.change_spec, foreign.set_property]
+)
 def test_row_15_a_foreign_commit_in_between_stays_and_the_run_lands_on_top(
     sink: Sink, act: Callable[[Sink], None]
 ) -> None:

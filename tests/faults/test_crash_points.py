@@ -16,7 +16,19 @@ USE = re.compile(r"\breach\(\s*CrashPoint\.(\w+)\s*\)")
 IN_THE_TEST_OF = {"amend": "row 36", "takeover": "tests/integration/test_takeover.py"}
 """Points outside of an ordinary run, and where they are reached."""
 
-ORDINARY = [p for p in CrashPoint if p.split(".")[0] not in IN_THE_TEST_OF]
+TABLES = ("db.a", "db.b")
+
+
+def steps_of(point: CrashPoint) -> tuple[str, ...]:
+    """Return the steps that reach a point: each of them has a transaction."""
+    first = point.split(".")[0]
+    return (first,) if first in STEPS else STEPS
+
+
+ORDINARY = [
+    (step, point) for point in CrashPoint if point.split(".")[0] not in IN_THE_TEST_OF for step in steps_of(point)
+]
+"""Every point of an ordinary run, in every step that reaches it."""
 
 
 @pytest.mark.quick
@@ -26,34 +38,30 @@ def test_every_crash_point_is_reached_from_exactly_one_place() -> None:
     assert uses == Counter({point.name: 1 for point in CrashPoint})
 
 
-def step_of(point: CrashPoint) -> str:
-    """Return the step that reaches a point first."""
-    first = point.split(".")[0]
-    return first if first in STEPS else "write"
-
-
-@pytest.mark.parametrize("point", ORDINARY)
-def test_a_kill_at_every_durable_step_leaves_each_record_there_once(make_sink: MakeSink, point: CrashPoint) -> None:
-    sink = make_sink(**{"floe.max-records-per-run": 400})
+@pytest.mark.parametrize(("step", "point"), ORDINARY)
+def test_a_kill_at_every_durable_step_leaves_each_record_there_once(
+    make_sink: MakeSink, step: str, point: CrashPoint
+) -> None:
+    sink = make_sink(tables=TABLES, **{"floe.max-records-per-run": 400})
     sink.producer.produce(300)
     run = sink.new_run()
-    for step in STEPS:
-        if step == step_of(point):
-            assert run.step(step, crash=point).was_killed, point
+    for one in STEPS:
+        if one == step:
+            assert run.step(one, crash=point).was_killed, point
             sink.producer.produce(200)
-        assert run.persist(step).is_done
+        assert run.persist(one).is_done
     sink.assert_exactly_once()
 
 
-@pytest.mark.parametrize("point", ORDINARY)
+@pytest.mark.parametrize(("step", "point"), ORDINARY)
 def test_a_run_that_dies_for_good_at_any_step_is_made_up_for_by_the_next(
-    make_sink: MakeSink, point: CrashPoint
+    make_sink: MakeSink, step: str, point: CrashPoint
 ) -> None:
-    sink = make_sink()
+    sink = make_sink(tables=TABLES)
     sink.producer.produce(300)
     run = sink.new_run()
-    for step in STEPS[: STEPS.index(step_of(point))]:
-        assert run.step(step).is_done
-    assert run.step(step_of(point), crash=point).was_killed, point
+    for before in STEPS[: STEPS.index(step)]:
+        assert run.step(before).is_done
+    assert run.step(step, crash=point).was_killed, point
     sink.producer.produce(200)
     sink.assert_exactly_once()

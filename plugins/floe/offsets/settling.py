@@ -243,8 +243,8 @@ class _Settler:
         """Return the position's debts, and those that come of reading again what was rolled back."""
         debts = dict(facts.debts)
         for table, start in self._beginnings.reopened.get(log.tp, {}).items():
-            route = self._beginnings.routes[table, log.tp.topic]
-            debts[table] = Debt(min(start, debts[table].start if table in debts else start), route)
+            known = debts.get(table, Debt(start, self._beginnings.routes[table, log.tp.topic]))
+            debts[table] = known._replace(start=min(start, known.start))
             self.notes.append(f"{log.tp}: table {table!r} was rolled back and owes from {debts[table].start} on")
         return debts
 

@@ -164,6 +164,7 @@ FAULTS: dict[str, Callable[[Stage], None]] = {
     "foreign append": on_a_table(foreign.append),
     "foreign schema change": on_a_table(foreign.add_column),
     "foreign compaction": on_a_table(foreign.rewrite),
+    "foreign partition change": on_a_table(foreign.change_spec),
     "broker killed": kill_broker,
     "broker held": hold_broker,
     "group deleted": delete_group,

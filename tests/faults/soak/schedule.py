@@ -38,6 +38,7 @@ DATA = (
     "foreign append",
     "foreign schema change",
     "foreign compaction",
+    "foreign partition change",
 )
 """In topics and tables, before it."""
 

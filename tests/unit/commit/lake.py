@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
@@ -306,8 +306,10 @@ def rewrite_metadata(lake: Lake, change: Callable[[dict[str, Any]], None]) -> No
     """Put changed metadata in the place of the table's, as another engine may leave it."""
     table = lake.load()
     fields = json.loads(table.metadata.model_dump_json())
+    replaced = {"metadata-file": table.metadata_location, "timestamp-ms": table.metadata.last_updated_ms}
+    fields["metadata-log"] = [*fields.get("metadata-log", ()), replaced]
     change(fields)
-    location = f"{table.location()}/metadata/99999-{table.metadata.table_uuid}.metadata.json"
+    location = f"{table.location()}/metadata/99999-{uuid4()}.metadata.json"
     with table.io.new_output(location).create(overwrite=True) as stream:
         stream.write(json.dumps(fields).encode())
     catalog = lake.catalog()
@@ -316,7 +318,7 @@ def rewrite_metadata(lake: Lake, change: Callable[[dict[str, Any]], None]) -> No
 
 
 def roll_back(lake: Lake, snapshot_id: int, branch: str = "main") -> None:
-    """Set a branch to a snapshot, with no trace of it in the metadata log."""
+    """Set a branch to a snapshot."""
 
     def change(metadata: dict[str, Any]) -> None:
         if branch == "main":

@@ -7,7 +7,7 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ForbiddenError
 from pyiceberg.table import Table
 
-from floe.commit.amend import amend
+from floe.commit.amend import Unanchored, amend
 from floe.commit.exceptions import TableNotCommitted, TableRefused
 from floe.offsets.ledger import Ledger, property_name, read_properties
 from tests.unit.commit.lake import (
@@ -21,6 +21,7 @@ from tests.unit.commit.lake import (
     fails_first,
     head,
     once,
+    roll_back,
 )
 
 Write = Callable[..., Written]
@@ -76,6 +77,34 @@ def test_the_ledger_changes_in_an_empty_snapshot_that_it_names(lake: Lake, amend
     assert ledger.cluster_id == "C2"
     assert ledger.anchor == (snapshot_id, snapshot.sequence_number)
     assert lake.rows() == expected((0, 5))
+
+
+def test_a_ledger_whose_history_is_still_to_be_decided_about_keeps_its_anchor(lake: Lake, write: Write) -> None:
+    lake.create()
+    first = write((0, 0, 5)).land()
+    second = write((0, 5, 9), plan_id="plan-2").land()
+    roll_back(lake, first.snapshot_id or 0)
+
+    def change(table: Table) -> Unanchored | None:
+        ledger = to_c2(table)
+        return None if ledger is None else Unanchored(ledger)
+
+    for expected_id in (True, False):
+        snapshot_id = amend(lake.tables(), lake.connector(), TABLE, change, SUMMARY)
+        assert (snapshot_id == head(lake)) is expected_id
+    ledger = ledger_in(lake.load())
+    assert ledger.cluster_id == "C2"
+    assert ledger.anchor is not None
+    assert ledger.anchor.snapshot_id == second.snapshot_id
+
+
+def test_the_branch_to_amend_may_be_another_than_the_connectors(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    connector = lake.connector(**{"iceberg.tables.default-commit-branch": "audit"})
+    amend(replace(lake.tables(), connector=connector), connector, TABLE, to_c2, SUMMARY, lambda _: "main")
+    assert ledger_in(lake.load()).cluster_id == "C2"
+    assert "audit" not in lake.load().metadata.refs
 
 
 def test_amending_again_does_nothing(lake: Lake, amended: Callable[..., int | None]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from floe.commit import ledgers as module
 from floe.commit.ledgers import Ledgers
+from floe.offsets.exceptions import LedgerUnreadable
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Holding, Ledger, LogId, write_properties
 from floe.offsets.logs import PartitionLog
@@ -99,8 +100,35 @@ def test_the_ledgers_of_other_branches_are_not_asked(lake: Lake, ledgers: Callab
     append_foreign(lake, 1)
     land(write, (0, 0, 5), branch="audit")
     assert ledgers().held_ids(TOPIC, group_is_known=True) is None
+    assert ledgers().held_ids(TOPIC, group_is_known=False) == frozenset(), "but they tell that the group has read"
     audit = ledgers(**{"iceberg.tables.default-commit-branch": "audit"})
     assert audit.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+
+
+def test_a_table_that_cannot_be_read_keeps_the_group_known_and_the_others_readable(
+    lake: Lake, ledgers: Callable[..., Ledgers], write: Write
+) -> None:
+    for name in BOTH:
+        lake.create(name=name)
+    land(write, (0, 0, 5))
+    lake.load(OTHER_TABLE).transaction().set_properties(**{LEDGER: "{}"}).commit_transaction()
+    one = ledgers()
+    assert set(one.known) == {TABLE}
+    assert one.refused == {OTHER_TABLE}
+    assert one.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert one.held_ids("drinks", group_is_known=False) == frozenset()
+    assert one.of(TABLE) is not None
+    with pytest.raises(LedgerUnreadable):
+        one.of(OTHER_TABLE)
+
+
+def test_a_branch_to_come_is_told_of_by_main(lake: Lake, ledgers: Callable[..., Ledgers], write: Write) -> None:
+    lake.create()
+    land(write, (0, 0, 5))
+    audit = ledgers(**{"iceberg.tables.default-commit-branch": "audit", "iceberg.tables": TABLE})
+    assert audit.known[TABLE].origin == "main"
+    assert audit.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert audit.newest_position(LOG) == at(5)
 
 
 # -- the newest position ----------------------------------------------------------------------------------------------

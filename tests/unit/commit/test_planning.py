@@ -166,6 +166,17 @@ def test_a_table_that_the_connector_names_no_longer_may_be_forgiven(broker: Brok
     assert draft(forgive=frozenset({"rpc.gone"})).positions == (position(50, since=50),)
 
 
+def test_a_debt_at_a_topic_that_the_connector_reads_no_longer_is_refused(
+    broker: Broker, draft: Callable[..., Plan]
+) -> None:
+    elsewhere = replace(position(50, owed=20), tp=TopicPartition("drinks", 3))
+    broker.has(elsewhere)
+    with pytest.raises(PlanRefused, match=r"\['rpc.pizzas'\] owe drinks-3.*put the topic back"):
+        draft()
+    broker.has(replace(elsewhere, metadata=position(50).metadata))
+    assert ranges(draft()) == [("live", [f"{TOPIC}-0[0, 100)"])]
+
+
 # -- rolled back ------------------------------------------------------------------------------------------------------
 
 
@@ -259,6 +270,47 @@ def test_a_table_that_was_rolled_back_further_meanwhile_is_looked_at_again(
     assert opened(again)
 
 
+def test_what_was_rolled_back_of_a_topic_that_is_read_no_longer_is_refused(
+    rolled_back: Broker, draft: Callable[..., Plan]
+) -> None:
+    rolled_back.partitions = [replace(log, tp=TopicPartition("drinks", 0)) for log in rolled_back.partitions]
+    with pytest.raises(PlanRefused, match=rf"lost offsets of topic '{TOPIC}', which the connector reads no longer"):
+        draft({"topics": "drinks"}, rolled_back=REPLAY)
+
+
+@pytest.mark.parametrize("decided", [REPLAY, ACCEPT])
+def test_a_decision_about_a_table_does_not_hold_for_what_others_made_of_it_since(
+    lake: Lake,
+    write: Write,
+    rolled_back: Broker,
+    draft: Callable[..., Plan],
+    opened: Callable[[Plan], bool],
+    decided: dict[str, Rollback],
+) -> None:
+    plan = draft(rolled_back=decided)
+    opened(draft(rolled_back=ACCEPT))
+    landed = write((0, 9, 12), plan_id="plan-3").land()
+    write((0, 12, 15), plan_id="plan-4").land()
+    roll_back(lake, landed.snapshot_id or 0)
+    before = lake.load().metadata_location
+    with pytest.raises(Superseded):
+        opened(plan)
+    assert lake.load().metadata_location == before
+
+
+def test_rows_that_came_back_before_the_decision_was_carried_out_stay_held(
+    lake: Lake, write: Write, rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    """The owner takes the rollback back while the plan that replays it waits."""
+    second = next(s.snapshot_id for s in lake.load().metadata.snapshots if s.parent_snapshot_id)
+    plan = draft(rolled_back=REPLAY)
+    roll_back(lake, second)
+    opened(plan)
+    written = write((0, 5, 9), plan_id="plan-3", kind=SliceKind.CATCH_UP, debts={TABLE: Debt(5, ROUTE)})
+    assert written.files == ()
+    assert lake.rows() == expected((0, 9))
+
+
 # -- adopted ----------------------------------------------------------------------------------------------------------
 
 
@@ -350,11 +402,11 @@ def test_what_was_decided_is_on_record_also_when_nothing_is_to_be_read(
 
 
 @pytest.mark.parametrize("found", [position(5), position(5, routing="older"), position(5, since=3)])
-def test_a_position_at_the_plans_offset_gets_the_plans_metadata(
+def test_a_position_that_the_plan_was_made_from_gets_the_plans_metadata(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool], found: Position
 ) -> None:
     broker.has(found)
-    assert opened(plan)
+    assert opened(replace(plan, replaced=(found,)))
     assert broker.moves[0].positions == [position(5)]
 
 
@@ -393,6 +445,10 @@ def test_a_plan_goes_back_where_a_decision_does(broker: Broker, plan: Plan, open
         pytest.param(Position(TopicPartition(TOPIC, 0), 5, "by hand"), id="written by somebody else"),
         pytest.param(Position(TopicPartition(TOPIC, 0), 50, ""), id="moved on by somebody else"),
         pytest.param(position(5, owed=2), id="a debt that the plan does not know"),
+        pytest.param(position(5, routing="other"), id="another routing"),
+        pytest.param(position(5, since=3), id="a routing of another time"),
+        pytest.param(position(5, topic_id="T2"), id="another topic"),
+        pytest.param(position(50, topic_id="T2"), id="further on in another topic"),
     ],
 )
 def test_a_position_that_somebody_else_changed_supersedes_the_plan(

@@ -1,12 +1,13 @@
 """Where positions, or debts, stand against the slices of a plan."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from floe.commit.exceptions import Superseded
 from floe.commit.progress import Progress, progress
-from floe.offsets.plan import Slice, SliceKind
+from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
 from tests.unit.commit.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, make_plan
@@ -19,26 +20,28 @@ Place = tuple[int, int | None] | None
 """A position, and where a table's debt of it begins."""
 
 
-def at(*offsets: int | None) -> dict[TopicPartition, Position]:
-    tps = [TopicPartition(TOPIC, p) for p in range(len(offsets))]
-    return {tp: Position(tp, o, "") for tp, o in zip(tps, offsets, strict=True) if o is not None}
+def at(*offsets: int | None, **facts: Any) -> dict[TopicPartition, Position]:
+    return owing(*(None if offset is None else (offset, None) for offset in offsets), **facts)
 
 
-def owing(*places: Place, table: str = TABLE) -> dict[TopicPartition, Position]:
+def owing(*places: Place, table: str = TABLE, route: str = ROUTE, **facts: Any) -> dict[TopicPartition, Position]:
+    fields = {"routing": "routing", "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, **facts}
     found = {}
     for p, place in enumerate(places):
         if place is None:
             continue
         offset, start = place
-        debts = {} if start is None else {table: Debt(start, ROUTE)}
+        debts = {} if start is None else {table: Debt(start, route)}
         tp = TopicPartition(TOPIC, p)
-        found[tp] = Position(tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, debts=debts).encode())
+        found[tp] = Position(tp, offset, PositionMetadata(**fields, debts=debts).encode())
     return found
 
 
-def superseded(piece: Slice, found: dict[TopicPartition, Position]) -> None:
-    with pytest.raises(Superseded, match=rf"plan-1 was superseded: {TOPIC}-[01]\[.*next run plans"):
-        progress(PLAN, piece, found)
+def superseded(
+    piece: Slice, found: dict[TopicPartition, Position], why: str = rf"{TOPIC}-[01]\[", plan: Plan = PLAN
+) -> None:
+    with pytest.raises(Superseded, match=rf"plan-1 was superseded: {why}.*next run plans"):
+        progress(plan, piece, found)
 
 
 def test_all_positions_at_their_starts_are_before() -> None:
@@ -57,9 +60,46 @@ def test_anything_else_is_superseded_with_the_odd_one_named(offsets: tuple[int |
     superseded(LIVE, at(*offsets))
 
 
-def test_debts_do_not_hold_a_live_slice_up() -> None:
-    assert progress(PLAN, LIVE, owing((5, 1), (0, None))) is Progress.BEFORE
-    assert progress(PLAN, LIVE, owing((9, 1), (4, 2))) is Progress.DONE
+def with_debts(*starts: int | None, route: str = ROUTE) -> Plan:
+    """Give the plan that was made when the table owed from these offsets on."""
+    places = [(p.offset, start) for p, start in zip(PLAN.positions, starts, strict=True)]
+    return replace(PLAN, positions=tuple(owing(*places, route=route).values()))
+
+
+def test_debts_that_the_plan_knows_do_not_hold_a_live_slice_up() -> None:
+    owed = with_debts(1, None)
+    assert progress(owed, LIVE, owing((5, 1), (0, None))) is Progress.BEFORE
+    assert progress(owed, LIVE, owing((5, 3), (0, None))) is Progress.BEFORE
+    assert progress(owed, LIVE, owing((5, None), (0, None))) is Progress.BEFORE
+    assert progress(owed, LIVE, owing((9, 1), (4, 2))) is Progress.DONE
+
+
+def test_a_debt_that_the_plan_does_not_know_supersedes_a_live_slice_that_would_step_over_it() -> None:
+    superseded(LIVE, owing((5, 1), (0, None)), rf"\['{TABLE}'\] owe {TOPIC}-0 by now")
+
+
+def test_a_debt_of_a_table_that_the_slice_is_not_for_does_not_hold_it_up() -> None:
+    assert progress(PLAN, LIVE, owing((5, 1), (0, None), table="rpc.other")) is Progress.BEFORE
+
+
+@pytest.mark.parametrize("facts", [{"routing": "other"}, {"since": 3}])
+def test_a_routing_that_was_changed_supersedes_what_was_not_committed_yet(facts: dict[str, Any]) -> None:
+    superseded(LIVE, at(5, 0, **facts), f"the routing of {TOPIC}-0 was changed")
+    assert progress(PLAN, LIVE, at(9, 4, **facts)) is Progress.DONE
+
+
+@pytest.mark.parametrize("offsets", [(5, 0), (9, 4), (100, 100)])
+@pytest.mark.parametrize("facts", [{"topic_id": "T2"}, {"cluster_id": "C2"}])
+@pytest.mark.parametrize("piece", [LIVE, CATCH_UP])
+def test_positions_of_another_log_supersede_the_plan_wherever_they_are(
+    piece: Slice, facts: dict[str, Any], offsets: tuple[int, int]
+) -> None:
+    superseded(piece, at(*offsets, **facts), f"the position of {TOPIC}-0 is of another log")
+
+
+def test_positions_that_somebody_else_wrote_supersede_the_plan() -> None:
+    foreign = {tp: replace(position, metadata="by hand") for tp, position in at(5, 0).items()}
+    superseded(LIVE, foreign, f"the position of {TOPIC}-0 is of another log")
 
 
 # -- catching up: the debt is the place -------------------------------------------------------------------------------
@@ -67,7 +107,11 @@ def test_debts_do_not_hold_a_live_slice_up() -> None:
 
 @pytest.mark.parametrize("places", [((50, 5), (50, 0)), ((9, 5), (4, 0)), ((6, 5), (1, 0))])
 def test_debts_that_begin_where_a_catch_up_slice_does_are_before(places: tuple[Place, Place]) -> None:
-    assert progress(PLAN, CATCH_UP, owing(*places)) is Progress.BEFORE
+    assert progress(with_debts(5, 0), CATCH_UP, owing(*places)) is Progress.BEFORE
+
+
+def test_a_debt_under_another_route_supersedes_the_slice_that_was_to_pay_it() -> None:
+    superseded(CATCH_UP, owing((50, 5), (50, 0)), "the debt of 'rpc.pizzas'", with_debts(5, 0, route="older"))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Tables that are not the ones that were written for, and histories that do not lead to the ledger."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -226,6 +228,22 @@ def test_an_anchor_that_expired_is_said_and_passed_over(
     write((0, 3, 9), plan_id="plan-2").land()
     assert lake.rows() == [*expected((0, 9)), (99, 1), (99, 2)]
     assert f"snapshot {ours.snapshot_id} of the ledger has expired" in caplog.text
+
+
+def test_an_anchor_that_expired_is_not_passed_over_when_no_older_metadata_shows_that_the_head_descends_from_it(
+    lake: Lake, write: Write
+) -> None:
+    """A table that was rolled back and then expired looks just the same."""
+    lake.create()
+    ours = write((0, 0, 5)).land()
+    waiting = write((0, 5, 9), plan_id="plan-2")
+    append_foreign(lake, 1)
+    first_foreign = head(lake)
+    append_foreign(lake, 2)
+    expire_as_java_does(lake, ours.snapshot_id or 0, first_foreign)
+    for entry in lake.load().metadata.metadata_log:
+        Path(urlsplit(entry.metadata_file).path).unlink()
+    refuses(waiting, rf"{ours.snapshot_id}.*{WAYS_OUT}")
 
 
 def test_history_below_the_anchor_may_expire(lake: Lake, write: Write, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,13 +10,14 @@ import pytest
 from floe.commit import summary
 from floe.commit.amend import amend
 from floe.commit.exceptions import TableRefused
-from floe.commit.rollback import Lost, rolled_back
+from floe.commit.rollback import Lost, gained, rolled_back
 from floe.offsets.intervals import Intervals, Span
 from floe.offsets.ledger import Ledger, LogId, property_name, read_properties
 from floe.offsets.plan import SliceKind
 from tests.unit.commit.lake import (
     GROUP,
     LEDGER,
+    ROUTE,
     TABLE,
     TOPIC,
     TOPIC_ID,
@@ -166,6 +167,59 @@ def test_when_neither_tells_it_is_refused_with_what_is_left_to_do(lake: Lake, wr
         Path(urlsplit(entry.metadata_file).path).unlink()
     with pytest.raises(TableRefused, match=r"cannot be told any more.*Set the branch forward.*\"accept\".*replay"):
         lost(lake)
+
+
+# -- what came back ---------------------------------------------------------------------------------------------------
+
+
+def found_again(lake: Lake, branch: str = "main") -> dict[str, Lost]:
+    return gained(lake.load(), branch, GROUP, ledger_in(lake, branch))
+
+
+def test_a_branch_holds_nothing_beside_the_history_of_its_ledger(lake: Lake, write: Write) -> None:
+    lake.create()
+    first = write((0, 0, 5)).land()
+    assert found_again(lake) == {}
+    write((0, 5, 9), plan_id="plan-2").land()
+    assert found_again(lake) == {}
+    set_back(lake, first.snapshot_id)
+    assert found_again(lake) == {}
+
+
+def test_a_rollback_that_was_taken_back_brings_its_rows_back(lake: Lake, write: Write) -> None:
+    lake.create()
+    first = write((0, 0, 5)).land()
+    second = write((0, 5, 9), plan_id="plan-2").land()
+    set_back(lake, first.snapshot_id)
+    gone = lost(lake)
+    assert gone is not None
+    amend(lake.tables(), lake.connector(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP})
+    roll_back(lake, second.snapshot_id or 0)
+    assert lake.rows() == expected((0, 9))
+    assert found_again(lake) == {ROUTE: of(p0=[(5, 9)])}
+
+
+def test_main_set_to_where_a_branch_has_gone_holds_the_branchs_rows_under_its_own_route(
+    lake: Lake, write: Write
+) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    write((0, 5, 9), plan_id="plan-2", branch="audit").land()
+    roll_back(lake, head(lake, "audit"))
+    assert lake.rows() == expected((0, 9))
+    assert found_again(lake) == {ROUTE: of(p0=[(5, 9)])}
+
+
+def test_rows_that_came_back_with_only_a_digest_are_refused(
+    lake: Lake, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summary, "LONGEST_PROPERTY", 10)
+    lake.create()
+    write((0, 0, 5)).land()
+    landed = write((0, 5, 9), plan_id="plan-2", branch="audit").land()
+    roll_back(lake, head(lake, "audit"))
+    with pytest.raises(TableRefused, match=rf"snapshot {landed.snapshot_id} added, its summary does not tell in full"):
+        found_again(lake)
 
 
 def test_a_branch_is_rolled_back_by_itself(lake: Lake, write: Write) -> None:

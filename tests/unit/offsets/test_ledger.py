@@ -24,7 +24,8 @@ from floe.offsets.ledger import (
     stale_properties,
     write_properties,
 )
-from floe.offsets.ranges import OffsetRange
+from floe.offsets.position import Position
+from floe.offsets.ranges import OffsetRange, TopicPartition
 
 NAME = "floe.ledger.connect-pizzas.main"
 ANCHOR = Anchor(11, 2)
@@ -284,6 +285,28 @@ def test_a_branch_holds_what_it_inherits_under_its_own_routes(ledger: Callable[.
     assert after.held(span(0, 30), "other") == Intervals(((10, 20),))
     assert not after.held(span(0, 30), "main")
     assert (after.holdings[LOG].live_end, after.anchor) == (before.holdings[LOG].live_end, before.anchor)
+
+
+def test_offsets_that_came_back_are_held_again_and_live_ends_stay(ledger: Callable[..., Ledger]) -> None:
+    before = ledger((0, 10, 0, "r"))
+    other = LogId("pizzas", "T1", 1)
+    after = before.with_held({LOG: Intervals(((5, 12), (20, 25))), other: Intervals(((0, 3),))}, "r")
+    assert held(after, "r") == ((0, 12), (20, 25))
+    assert after.holdings[LOG].live_end == 10
+    assert after.holdings[other] == Holding({"r": Intervals(((0, 3),))})
+
+
+@pytest.mark.parametrize(("offset", "left"), [(5, 5), (10, 10), (15, 10)])
+def test_no_copy_of_a_position_is_left_above_where_a_shortened_log_is_read_on_from(
+    ledger: Callable[..., Ledger], offset: int, left: int
+) -> None:
+    before = ledger((10, 20, 0, "r"))
+    tp = TopicPartition("pizzas", 0)
+    unknown = LogId("pizzas", "T2", 0)
+    after = before.with_copies_below({LOG: Position(tp, offset, "new"), unknown: Position(tp, 0, "new")})
+    assert after.holdings[LOG].position == (left, "new" if left < 10 else "metadata")
+    assert after.holdings[LOG].held == before.holdings[LOG].held
+    assert unknown not in after.holdings
 
 
 def test_a_ledger_names_the_incarnations_of_a_topic_that_it_holds(ledger: Callable[..., Ledger]) -> None:

@@ -68,7 +68,10 @@ def test_a_debt_that_begins_at_the_position_is_none() -> None:
 
 
 def test_a_changed_routing_counts_from_the_position_on() -> None:
-    assert settle(position(40), routing={"pizzas": "R2"}) == Settled((position(40, routing="R2", since=40),))
+    before = position(40)
+    assert settle(before, routing={"pizzas": "R2"}) == Settled(
+        (position(40, routing="R2", since=40),), replaced=(before,)
+    )
 
 
 def test_positions_of_topics_that_are_not_the_connectors_are_passed_over() -> None:

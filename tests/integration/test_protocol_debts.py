@@ -1,0 +1,218 @@
+"""Debts through runs that fail, are cleared late, or meet a changed connector: no row missing, none twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from mishaps import (
+    BAD,
+    GOOD,
+    both_whole,
+    break_ledger,
+    clear,
+    held,
+    ids,
+    owe,
+    roll_back,
+    run_each,
+    run_owing,
+    run_to_the_end,
+    snapshot_ids,
+    two_tables,
+    with_another_topic,
+)
+from pipeline import MakePipeline, Pipeline, in_process
+
+from floe.catalogs.catalog import Tables
+from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.commit import landing, positions
+from floe.commit.exceptions import PositionFull, SliceNotWritten, Superseded, TableNotCommitted, TablesOwe
+from floe.commit.planning import open_plan
+from floe.commit.table import Landed, land
+from floe.control.announcement import Announcement, TableShare
+from floe.offsets.exceptions import PlanRefused
+from floe.offsets.plan import Plan, SliceKind
+from floe_job.needs import SchemaNeeds
+from floe_job.slice_table import SliceTable
+from floe_job.slice_writer import SliceWriter
+
+
+def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
+    """Return a connector of which BAD owes 20 of 30 records, and a plan that reads those and 5 newer ones for GOOD."""
+    pizzas = two_tables(pipeline)
+    owe(pizzas, 0, 20)
+    pizzas.produce(ids(20, 30))
+    plan = pizzas.plan(25)
+    assert [[(r.start, r.end) for r in s.ranges] for s in plan.slices] == [[(20, 25)], [(0, 20)]]
+    return pizzas, plan
+
+
+# -- a live slice that left an owing table out -------------------------------------------------------------------------
+
+
+def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pipeline: MakePipeline) -> None:
+    pizzas, plan = catching_up(pipeline)
+    (catch_up,) = (s for s in plan.slices if s.kind is SliceKind.CATCH_UP)
+    SliceWriter(plan, catch_up, pizzas.connector, pizzas.settings).write(in_process)
+    with pytest.raises(SliceNotWritten):
+        pizzas.committer(plan).commit([])
+    assert pizzas.debts() == {}
+    assert [type(error) for error in clear(pizzas, plan)] == [TablesOwe]
+    assert pizzas.debts() == {0: {BAD: 20}}
+    run_to_the_end(pizzas)
+    assert both_whole(pizzas, 30)
+
+
+def test_a_live_slice_committed_by_a_second_try_makes_the_table_owe_it(
+    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_bad(tables: Tables, plan: Plan, announced: Announcement, share: TableShare, patience: float) -> Landed:
+        if share.table == GOOD:
+            msg = "somebody else committed first, every time"
+            raise TableNotCommitted(msg)
+        return land(tables, plan, announced, share, patience)
+
+    pizzas, plan = catching_up(pipeline)
+    pizzas.write(plan)
+    with monkeypatch.context() as patch, pytest.raises(TableNotCommitted):
+        patch.setattr(landing, "land", only_bad)
+        pizzas.commit(plan)
+    assert pizzas.column("id", BAD) == list(range(20))
+    with pytest.raises(TablesOwe, match=r"db\.bad.*\[20, 25\)"):
+        pizzas.commit(plan)
+    run_to_the_end(pizzas)
+    assert both_whole(pizzas, 30)
+
+
+def test_two_failed_runs_cleared_in_their_order_leave_no_hole(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    owe(pizzas, 0, 20)
+    first = pizzas.plan()
+    pizzas.write(first)
+    pizzas.produce(ids(20, 30))
+    second = pizzas.plan()
+    assert clear(pizzas, first) == []
+    assert [type(error) for error in clear(pizzas, second)] == [TablesOwe]
+    run_to_the_end(pizzas)
+    assert both_whole(pizzas, 30)
+
+
+def test_a_run_cleared_after_the_debt_was_forgiven_is_superseded(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    owe(pizzas, 0, 20)
+    pizzas.produce(ids(20, 30))
+    before, forgiving = pizzas.plan(), pizzas.plan(forgive=[BAD])
+    assert [type(error) for error in clear(pizzas, before)] == [Superseded]
+    assert clear(pizzas, forgiving) == []
+    run_to_the_end(pizzas)
+    assert pizzas.column("id", GOOD) == list(range(30))
+    assert pizzas.column("id", BAD) == list(range(20, 30))
+    assert held(pizzas) == [[(20, 30)]]
+
+
+# -- debts that cannot be recorded, and tables that refuse -------------------------------------------------------------
+
+
+def test_forgiving_helps_where_a_position_has_no_room_for_debts(
+    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pizzas = two_tables(pipeline)
+    run_each(pizzas, 0)
+    mend = break_ledger(pizzas)
+    pizzas.produce(ids(10, 20))
+    plan = pizzas.plan()
+    (position,) = plan.positions
+    with monkeypatch.context() as patch:
+        patch.setattr(positions, "LONGEST_METADATA", len(position.metadata) + 5)
+        pizzas.try_write(plan)
+        with pytest.raises(PositionFull, match="forgive"):
+            pizzas.committer(plan).commit([])
+        assert pizzas.position() == {0: 10}
+        plan = pizzas.plan(forgive=[BAD])
+        pizzas.try_write(plan)
+        pizzas.committer(plan).commit([])
+    assert pizzas.position() == {0: 20}
+    assert pizzas.debts() == {}
+    mend()
+    run_each(pizzas, 20)
+    assert pizzas.column("id", GOOD) == list(range(30))
+    assert pizzas.column("id", BAD) == [*range(10), *range(20, 30)]
+    assert held(pizzas) == [[(0, 10), (20, 30)]]
+
+
+def test_a_table_that_may_not_be_altered_owes_and_the_other_goes_on(
+    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = SliceTable.grown
+
+    def refused(table: SliceTable, tables: Tables, needs: SchemaNeeds) -> SliceTable:
+        if table.name == BAD:
+            msg = f"not allowed to change table {BAD!r}"
+            raise CatalogMisconfigured(msg)
+        return grown(table, tables, needs)
+
+    pizzas = two_tables(pipeline)
+    run_each(pizzas, 0)
+    pizzas.produce([{"id": i, "new": 1} for i in range(10, 20)])
+    with monkeypatch.context() as patch:
+        patch.setattr(SliceTable, "grown", refused)
+        assert "not allowed to change" in str(run_owing(pizzas))
+        assert "db.bad" in str(run_owing(pizzas))
+    assert pizzas.column("id", GOOD) == list(range(20))
+    assert pizzas.column("id", BAD) == list(range(10))
+    run_to_the_end(pizzas)
+    assert both_whole(pizzas, 20)
+
+
+# -- topics and tables that are taken out ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forgive", [False, True], ids=["topic put back", "forgiven"])
+def test_a_debt_of_a_topic_that_was_taken_out_is_refused(
+    pipeline: MakePipeline, topic: Callable[..., str], forgive: bool
+) -> None:
+    pizzas = two_tables(pipeline)
+    both, other = with_another_topic(pizzas, topic())
+    other.produce(ids(100, 110))
+    owe(both, 0, 10)
+    pizzas.produce(ids(10, 20))
+    with pytest.raises(PlanRefused, match=rf"owe {other.topic}-0.*put the topic back"):
+        pizzas.plan()
+    if forgive:
+        both.run(forgive=[BAD])
+    run_to_the_end(both)
+    run_to_the_end(pizzas)
+    assert pizzas.debts() == {}
+    assert pizzas.column("id", GOOD) == [*range(20), *range(100, 110)]
+    assert pizzas.column("id", BAD) == (list(range(10, 20)) if forgive else pizzas.column("id", GOOD))
+
+
+def test_a_ledger_claims_nothing_that_was_read_without_its_table(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    alone = pizzas.changed(**{"iceberg.tables": GOOD})
+    run_each(pizzas, 0)
+    run_each(alone, 10)
+    run_each(pizzas, 20)
+    assert held(pizzas) == [[(0, 10), (20, 30)]]
+    roll_back(pizzas, snapshot_ids(pizzas)[0])
+    pizzas.run(rolled_back={BAD: "replay"})
+    run_to_the_end(pizzas)
+    assert pizzas.column("id", BAD) == [*range(10), *range(20, 30)]
+
+
+def test_a_plan_cleared_after_its_table_was_taken_out_claims_nothing_for_it(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    alone = pizzas.changed(**{"iceberg.tables": GOOD})
+    run_each(pizzas, 0)
+    pizzas.produce(ids(10, 20))
+    with_both = pizzas.plan()
+    plan = alone.plan()
+    alone.write(plan)
+    with pytest.raises(Superseded):
+        open_plan(with_both, pizzas.connector, pizzas.settings)
+    alone.commit(plan)
+    run_each(pizzas, 20)
+    assert pizzas.column("id", GOOD) == list(range(30))
+    assert pizzas.column("id", BAD) == [*range(10), *range(20, 30)]
+    assert held(pizzas) == [[(0, 10), (20, 30)]]

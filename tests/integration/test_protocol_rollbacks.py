@@ -1,0 +1,171 @@
+"""Rollbacks, decided about before, after and beside another change: each refusal's way out ends with every record once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from mishaps import (
+    BAD,
+    both_whole,
+    clear,
+    expire_as_java,
+    ids,
+    roll_back,
+    run_each,
+    run_owing,
+    run_to_the_end,
+    snapshot_ids,
+    two_tables,
+    with_another_topic,
+)
+from pipeline import MakePipeline
+
+from floe.commit.exceptions import Superseded, TableRefused
+from floe.commit.landing import SliceLander
+from floe.commit.replaying import draft_replay, open_replay
+from floe.offsets.exceptions import PlanRefused
+
+# -- runs that were made for another state -----------------------------------------------------------------------------
+
+
+def test_an_old_replay_of_a_rollback_does_not_decide_about_the_next_one(pipeline: MakePipeline) -> None:
+    pizzas = pipeline(**{"iceberg.tables": BAD})
+    run_each(pizzas, 0, 10)
+    first = snapshot_ids(pizzas)[0]
+    roll_back(pizzas, first)
+    old = pizzas.run(rolled_back={BAD: "replay"})
+    assert pizzas.column("id", BAD) == list(range(20))
+    run_each(pizzas, 20)
+    roll_back(pizzas, first)
+    assert [type(error) for error in clear(pizzas, old)] == [Superseded]
+    pizzas.produce(ids(30, 40))
+    with pytest.raises(TableRefused, match="rolled_back="):
+        pizzas.run()
+    pizzas.run(rolled_back={BAD: "replay"})
+    run_to_the_end(pizzas)
+    assert pizzas.column("id", BAD) == list(range(40))
+
+
+def test_rows_accepted_as_rolled_back_are_all_that_an_old_run_gives_up(pipeline: MakePipeline) -> None:
+    pizzas = pipeline(**{"iceberg.tables": BAD})
+    run_each(pizzas, 0, 10, 20)
+    first, second, _ = snapshot_ids(pizzas)
+    roll_back(pizzas, second)
+    old = pizzas.plan(rolled_back={BAD: "accept"})
+    run_each(pizzas, 30)
+    roll_back(pizzas, first)
+    assert [type(error) for error in clear(pizzas, old)] == [Superseded]
+    pizzas.produce(ids(40, 50))
+    with pytest.raises(TableRefused, match="rolled_back="):
+        pizzas.run()
+    pizzas.run(rolled_back={BAD: "replay"})
+    run_to_the_end(pizzas)
+    assert pizzas.column("id", BAD) == [*range(20), *range(30, 50)]
+
+
+@pytest.mark.parametrize("how", ["replay", "accept"])
+@pytest.mark.parametrize("is_caught_up", [False, True], ids=["at once", "after the catch-up"])
+def test_a_rollback_that_its_owner_takes_back_doubles_nothing(
+    pipeline: MakePipeline, how: str, is_caught_up: bool
+) -> None:
+    pizzas = pipeline(**{"iceberg.tables": BAD})
+    run_each(pizzas, 0, 10)
+    first, second = snapshot_ids(pizzas)
+    roll_back(pizzas, first)
+    plan = pizzas.plan(rolled_back={BAD: "replay"})
+    if is_caught_up:
+        pizzas.write(plan)
+        pizzas.commit(plan)
+    roll_back(pizzas, second)
+    assert pizzas.column("id", BAD) == list(range(20))
+    pizzas.produce(ids(20, 30))
+    with pytest.raises(TableRefused, match="rolled_back="):
+        pizzas.run()
+    pizzas.run(rolled_back={BAD: how})
+    run_to_the_end(pizzas)
+    assert pizzas.column("id", BAD) == list(range(30))
+
+
+def test_a_run_older_than_a_rollback_brings_the_table_nothing_newer(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    run_each(pizzas, 0, 10)
+    pizzas.produce(ids(20, 30))
+    older = pizzas.plan()
+    pizzas.write(older)
+    roll_back(pizzas, snapshot_ids(pizzas)[0])
+    decided = pizzas.plan(rolled_back={BAD: "replay"})
+    with pytest.raises(Superseded, match=r"\['db\.bad'\] owe"):
+        pizzas.commit(older)
+    assert pizzas.column("id", BAD) == list(range(10))
+    assert clear(pizzas, decided) == []
+    run_to_the_end(pizzas)
+    assert both_whole(pizzas, 30)
+
+
+def test_a_zombie_that_commits_after_a_rollback_was_decided_doubles_nothing(pipeline: MakePipeline) -> None:
+    pizzas = two_tables(pipeline)
+    run_each(pizzas, 0, 10)
+    pizzas.produce(ids(20, 30))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    zombie, (piece,) = SliceLander(plan, pizzas.connector), plan.slices
+    announced = pizzas.committer(plan).announcements([plan.slice_id(piece)])[plan.slice_id(piece)]
+    pizzas.commit(plan)
+    roll_back(pizzas, snapshot_ids(pizzas)[0])
+    decided = pizzas.plan(rolled_back={BAD: "replay"})
+    zombie.land(piece, announced)
+    clear(pizzas, decided)
+    run_to_the_end(pizzas)
+    assert both_whole(pizzas, 30)
+
+
+# -- what was changed meanwhile ----------------------------------------------------------------------------------------
+
+
+def test_a_rollback_of_a_topic_that_was_taken_out_asks_for_the_topic(
+    pipeline: MakePipeline, topic: Callable[..., str]
+) -> None:
+    pizzas = two_tables(pipeline)
+    both, other = with_another_topic(pizzas, topic())
+    for start in (0, 10):
+        other.produce(ids(100 + start, 110 + start))
+        run_each(both, start)
+    roll_back(both, snapshot_ids(both)[0])
+    with pytest.raises(PlanRefused, match="put the topic back"):
+        pizzas.plan(rolled_back={BAD: "replay"})
+    both.run(rolled_back={BAD: "replay"})
+    run_to_the_end(both)
+    run_each(pizzas, 20)
+    assert pizzas.column("id", BAD) == [*range(30), *range(100, 120)]
+
+
+@pytest.mark.parametrize("is_java", [False, True], ids=["by PyIceberg", "by Java"])
+def test_a_rollback_whose_traces_have_expired_is_refused_and_accepted(
+    pipeline: MakePipeline, tmp_path: Path, is_java: bool
+) -> None:
+    pizzas = two_tables(pipeline)
+    run_each(pizzas, 0, 10, 20)
+    gone = snapshot_ids(pizzas)
+    roll_back(pizzas, gone[0])
+    pizzas.produce(ids(30, 40))
+    run_owing(pizzas)
+    pizzas.table(BAD).append(pa.table({"id": pa.array([-1], pa.int64())}))
+    if is_java:
+        expire_as_java(pizzas, tmp_path, BAD, set(gone))
+    else:
+        pizzas.table(BAD).maintenance.expire_snapshots().by_ids(gone).commit()
+    run_owing(pizzas)
+    with pytest.raises(TableRefused, match=r'cannot be told any more.*"accept".*replay what is missing'):
+        pizzas.plan(rolled_back={BAD: "replay"})
+    pizzas.run(rolled_back={BAD: "accept"})
+    run_to_the_end(pizzas)
+    assert pizzas.column("id", BAD) == [-1, *range(10), *range(30, 40)]
+    asked = {"tables": [BAD], "ranges": {"0": [10, 30]}, "overlap": "append"}
+    replay = draft_replay(pizzas.connector, pizzas.settings, asked).plan
+    open_replay(replay, pizzas.connector, pizzas.settings)
+    pizzas.write(replay)
+    pizzas.commit(replay)
+    assert pizzas.column("id", BAD) == [-1, *range(40)]
