@@ -12,6 +12,7 @@ from typing import Any
 import confluent_kafka as ck
 
 from faults.stamps import Stamp, write_stamp
+from stack.progress import wait_until
 
 
 @dataclass
@@ -53,7 +54,15 @@ class StampingProducer:
 
     def partitions(self) -> list[int]:
         """Return the topic's partitions."""
-        return sorted(self._producer.list_topics(self.topic, timeout=30).topics[self.topic].partitions)
+        found: list[int] = []
+
+        def are_known() -> bool:
+            # a topic that was just created is described before it has partitions
+            found[:] = sorted(self._producer.list_topics(self.topic, timeout=30).topics[self.topic].partitions)
+            return bool(found)
+
+        assert wait_until(are_known, 30), f"topic {self.topic!r} has no partitions"
+        return found
 
     def produce(self, count: int, partition: int | None = None, pad: int = 20, flush: float = 60) -> None:
         """Produce records to one partition, or to any; what is not acknowledged within ``flush`` s is unknown."""
