@@ -6,12 +6,10 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
-
+from faults.cluster_admin import ClusterAdmin
 from faults.control_log import control_headers
 from faults.evidence import Evidence, Excuses
 from faults.kafka_log import KafkaLog, LogKey
@@ -79,10 +77,8 @@ class Sink:
         """
         name = f"f-{uuid.uuid4().hex[:8]}"
         names = tuple(f"{name}-{i}" for i in range(topics))
-        admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-        new = [NewTopic(topic, num_partitions=partitions, config=dict(topic_config or {})) for topic in names]
-        for future in admin.create_topics(new).values():
-            future.result(60)
+        for topic in names:
+            ClusterAdmin(bootstrap).create_topic(topic, partitions, topic_config)
         keys = {
             "name": name,
             "topics": ",".join(names),
@@ -142,10 +138,10 @@ class Sink:
         """The producer of the first topic."""
         return self.producers[self.topic]
 
-    @cached_property
-    def admin(self) -> AdminClient:
-        """A client for what is done to topics; one that is dropped takes its open requests with it."""
-        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+    @property
+    def admin(self) -> ClusterAdmin:
+        """What an administrator does to the cluster."""
+        return ClusterAdmin(self.bootstrap)
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
@@ -271,36 +267,22 @@ class Sink:
 
     def add_partitions(self, count: int) -> None:
         """Give the first topic more partitions."""
-        self.admin.create_partitions([NewPartitions(self.topic, count)])[self.topic].result(60)
+        self.admin.add_partitions(self.topic, count)
 
     def delete_records(self, before: Mapping[int, int]) -> None:
         """Have the broker remove the first topic's records below offsets; they are remembered."""
-        from confluent_kafka import TopicPartition
-
         self.observe()
-        tps = [TopicPartition(self.topic, p, offset) for p, offset in before.items()]
-        for future in self.admin.delete_records(tps).values():
-            future.result(60)
+        self.admin.delete_records(self.topic, before)
 
     def delete_topics(self, topics: Iterable[str]) -> None:
-        """Delete topics and wait until they are gone; their records are remembered."""
+        """Delete topics; their records are remembered."""
         self.observe()
-        for future in self.admin.delete_topics(list(topics)).values():
-            future.result(60)
+        for topic in topics:
+            self.admin.delete_topic(topic)
 
     def create_topic(self, topic: str, partitions: int) -> None:
         """Create a topic, again while the old one of its name is still being removed."""
-
-        def created() -> bool:
-            try:
-                self.admin.create_topics([NewTopic(topic, num_partitions=partitions)])[topic].result(60)
-            except Exception as error:
-                if "TOPIC_ALREADY_EXISTS" in str(error):
-                    return False
-                raise
-            return True
-
-        assert wait_until(created, 30), topic
+        self.admin.create_topic(topic, partitions)
 
     def close(self) -> None:
         """End what runs beside."""

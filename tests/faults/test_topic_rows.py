@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from faults.cluster_admin import LAST_OFFSET
 from faults.sink import MakeSink, Sink
 from stack.progress import wait_until
 
@@ -16,7 +17,7 @@ def test_row_22_a_control_topic_deleted_before_the_commit_costs_a_second_read(si
     run = sink.new_run()
     assert run.step("plan").is_done
     assert run.step("write").is_done
-    sink.admin.delete_topics([sink.control_topic])[sink.control_topic].result(60)
+    sink.admin.delete_topic(sink.control_topic)
     failed = run.step("commit")
     assert not failed.is_done
     assert "control topic" in failed.message, failed
@@ -25,15 +26,11 @@ def test_row_22_a_control_topic_deleted_before_the_commit_costs_a_second_read(si
 
 
 def test_row_22_announcements_removed_by_retention_are_missed_and_said_so(sink: Sink) -> None:
-    from confluent_kafka import TopicPartition
-
     sink.producer.produce(300)
     run = sink.new_run()
     assert run.step("plan").is_done
     assert run.step("write").is_done
-    everything = [TopicPartition(sink.control_topic, 0, -1)]
-    for future in sink.admin.delete_records(everything).values():
-        future.result(60)
+    sink.admin.delete_records(sink.control_topic, {0: LAST_OFFSET})
     failed = run.step("commit")
     assert not failed.is_done
     assert "no longer has the offsets" in failed.message, failed
@@ -44,8 +41,8 @@ def test_row_22_a_lost_group_is_recovered_from_the_tables(sink: Sink) -> None:
     for _ in range(3):
         sink.producer.produce(200)
         sink.run()
-    sink.admin.delete_consumer_groups([sink.group])[sink.group].result(60)
-    sink.admin.delete_topics([sink.control_topic])[sink.control_topic].result(60)
+    sink.admin.delete_group(sink.group)
+    sink.admin.delete_topic(sink.control_topic)
     sink.producer.produce(200)
     assert "recover" in sink.refused().message
     sink.run(decisions={"recover": True})

@@ -71,3 +71,14 @@ def test_a_red_run_names_the_param_that_leads_out(
     assert red.state == "failed"
     assert "adopt names ['othre']" in red.log("plan")
     assert json.dumps(pizzas.debts()) == "{}"
+
+    # from a Kafka Connect sink and back: nothing to take over here, and one at a time
+    taken = deployment.run(pizzas, {"takeover": True})
+    assert taken.state == "success"
+    assert "nothing to take over" in taken.log("plan")
+    red = deployment.run(pizzas, {"hand_back": True, "takeover": True})
+    assert red.state == "failed"
+    assert "give it alone" in red.log("plan")
+    handed = deployment.run(pizzas, {"hand_back": True})
+    assert (handed.state, handed.tasks["write"]) == ("success", "skipped")
+    assert "start the sink" in handed.log("plan")

@@ -3,48 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from pipeline import MakePipeline, Pipeline
-from pyiceberg.schema import Schema
-from pyiceberg.types import LongType, NestedField
+from mishaps import BAD, GOOD, ids, replace_table, roll_back, run_owing, two_tables
+from pipeline import MakePipeline
 
-from floe.catalogs.catalog import Tables
 from floe.commit.exceptions import TablesOwe
 from floe.exceptions import FloeError
 from floe.offsets.exceptions import PlanRefused
-
-GOOD, BAD = "db.good", "db.bad"
-
-
-def two_tables(pipeline: MakePipeline, partitions: int = 1, **more: object) -> Pipeline:
-    return pipeline(partitions, **{"iceberg.tables": f"{GOOD}, {BAD}", **more})
-
-
-def ids(start: int, end: int) -> list[dict[str, int]]:
-    return [{"id": i} for i in range(start, end)]
-
-
-def replace_table(pizzas: Pipeline, name: str) -> None:
-    """Drop a table and create another of its name."""
-    tables = Tables.of(pizzas.connector)
-    tables.catalog.drop_table(name)
-    tables.create(name, Schema(NestedField(1, "id", LongType(), required=False)))
-
-
-def roll_back(pizzas: Pipeline, name: str, to: int | None) -> None:
-    tables = Tables.of(pizzas.connector)
-    table = tables.require(name)
-    assert to is not None
-    with table.manage_snapshots() as manage:
-        manage.set_current_snapshot(snapshot_id=to)
-
-
-def run_owing(pizzas: Pipeline, **decisions: object) -> TablesOwe:
-    """Run as the DAG does: what can be written is, and the commit tells who owes."""
-    plan = pizzas.plan(**decisions)
-    pizzas.try_write(plan)
-    with pytest.raises(TablesOwe) as told:
-        pizzas.committer(plan).commit([])
-    return told.value
 
 
 def test_every_table_gets_every_record(pipeline: MakePipeline) -> None:
@@ -87,7 +51,8 @@ def test_a_table_that_keeps_refusing_takes_nothing_newer_and_no_reader_sees_a_ho
     before = pizzas.table(BAD).current_snapshot()
     pizzas.produce(ids(50, 100))
     pizzas.run()
-    roll_back(pizzas, BAD, before.snapshot_id if before else None)
+    assert before is not None
+    roll_back(pizzas, before.snapshot_id)
     for end in (150, 200):
         pizzas.produce(ids(end - 50, end))
         told = run_owing(pizzas)

@@ -39,16 +39,16 @@ from floe_job.slice_writer import SliceWriter
 
 
 def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
-    """Return a connector of which BAD owes 20 of 30 records, and a plan that reads those and 5 newer ones for GOOD."""
+    """Return a connector of which BAD owes 20 of 30 records, and a plan that reads those, and for GOOD the rest."""
     pizzas = two_tables(pipeline)
     owe(pizzas, 0, 20)
     pizzas.produce(ids(20, 30))
-    plan = pizzas.plan(25)
-    assert [[(r.start, r.end) for r in s.ranges] for s in plan.slices] == [[(20, 25)], [(0, 20)]]
+    plan = pizzas.plan(20)
+    assert [[(r.start, r.end) for r in s.ranges] for s in plan.slices] == [[(20, 30)], [(0, 20)]]
     return pizzas, plan
 
 
-# -- a live slice that left an owing table out -------------------------------------------------------------------------
+# -- a live slice that left an owing table out ------------------------------------------------------------------------
 
 
 def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pipeline: MakePipeline) -> None:
@@ -79,7 +79,7 @@ def test_a_live_slice_committed_by_a_second_try_makes_the_table_owe_it(
         patch.setattr(landing, "land", only_bad)
         pizzas.commit(plan)
     assert pizzas.column("id", BAD) == list(range(20))
-    with pytest.raises(TablesOwe, match=r"db\.bad.*\[20, 25\)"):
+    with pytest.raises(TablesOwe, match=r"db\.bad.*\[20, 30\)"):
         pizzas.commit(plan)
     run_to_the_end(pizzas)
     assert both_whole(pizzas, 30)
@@ -111,7 +111,7 @@ def test_a_run_cleared_after_the_debt_was_forgiven_is_superseded(pipeline: MakeP
     assert held(pizzas) == [[(20, 30)]]
 
 
-# -- debts that cannot be recorded, and tables that refuse -------------------------------------------------------------
+# -- debts that cannot be recorded, and tables that refuse ------------------------------------------------------------
 
 
 def test_forgiving_helps_where_a_position_has_no_room_for_debts(
@@ -165,7 +165,7 @@ def test_a_table_that_may_not_be_altered_owes_and_the_other_goes_on(
     assert both_whole(pizzas, 20)
 
 
-# -- topics and tables that are taken out ------------------------------------------------------------------------------
+# -- topics and tables that are taken out -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("forgive", [False, True], ids=["topic put back", "forgiven"])

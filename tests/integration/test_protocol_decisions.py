@@ -34,7 +34,7 @@ ON_AUDIT = {"iceberg.tables.default-commit-branch": "audit"}
 EACH_ROLLBACK = pytest.mark.parametrize("how", ["replay", "accept"])
 
 
-# -- branches ----------------------------------------------------------------------------------------------------------
+# -- branches ---------------------------------------------------------------------------------------------------------
 
 
 @EACH_ROLLBACK
@@ -94,7 +94,7 @@ def test_positions_lost_while_the_branch_changed_are_recovered_also_with_latest(
     assert branch_column(audited, "audit", "db.t") == list(range(30))
 
 
-# -- shortened and re-created logs -------------------------------------------------------------------------------------
+# -- shortened and re-created logs ------------------------------------------------------------------------------------
 
 
 def test_an_old_run_that_adopted_a_shortened_log_takes_nothing_out_of_a_ledger_again(
@@ -168,7 +168,7 @@ def test_a_rollback_and_a_new_topic_can_both_be_decided_about(
 
 
 def test_a_rollback_over_a_new_topic_brings_all_of_that_topic_again(pipeline: MakePipeline, admin: AdminClient) -> None:
-    pizzas = pipeline(**{"iceberg.tables": BAD})
+    pizzas = two_tables(pipeline)
     run_each(pizzas, 0, 10)
     recreate(pizzas, admin)
     pizzas.produce(ids(30, 40))
@@ -177,10 +177,11 @@ def test_a_rollback_over_a_new_topic_brings_all_of_that_topic_again(pipeline: Ma
     pizzas.produce(ids(40, 50))
     pizzas.run(rolled_back={BAD: "replay"})
     run_to_the_end(pizzas)
+    assert pizzas.column("id", GOOD) == [*range(20), *range(30, 50)]
     assert pizzas.column("id", BAD) == [*range(10), *range(30, 50)]
 
 
-# -- a ledger that cannot be read --------------------------------------------------------------------------------------
+# -- a ledger that cannot be read -------------------------------------------------------------------------------------
 
 
 def test_one_unreadable_ledger_stops_no_decision_about_the_others(

@@ -28,7 +28,7 @@ from floe.commit.landing import SliceLander
 from floe.commit.replaying import draft_replay, open_replay
 from floe.offsets.exceptions import PlanRefused
 
-# -- runs that were made for another state -----------------------------------------------------------------------------
+# -- runs that were made for another state ----------------------------------------------------------------------------
 
 
 def test_an_old_replay_of_a_rollback_does_not_decide_about_the_next_one(pipeline: MakePipeline) -> None:
@@ -122,7 +122,7 @@ def test_a_zombie_that_commits_after_a_rollback_was_decided_doubles_nothing(pipe
     assert both_whole(pizzas, 30)
 
 
-# -- what was changed meanwhile ----------------------------------------------------------------------------------------
+# -- what was changed meanwhile ---------------------------------------------------------------------------------------
 
 
 def test_a_rollback_of_a_topic_that_was_taken_out_asks_for_the_topic(

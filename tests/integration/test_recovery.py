@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 
 import confluent_kafka as ck
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from mishaps import commit_as, delete_group, ids, recreate, roll_back, run_to_the_end, snapshot_ids
 from pipeline import MakePipeline, Pipeline
 
-from floe.catalogs.catalog import Tables
 from floe.commit.exceptions import TableRefused, TablesOwe
 from floe.kafka.cluster import Cluster
 from floe.offsets.exceptions import PlanRefused
@@ -18,57 +17,14 @@ from floe.offsets.ledger import property_name, read_properties
 from floe.offsets.position import PositionMetadata
 
 
-def ids(start: int, end: int) -> list[dict[str, int]]:
-    return [{"id": i} for i in range(start, end)]
-
-
-def commit_as(pizzas: Pipeline, offset: int, metadata: str | None, partition: int = 0) -> None:
-    """Commit an offset of the group as somebody else would."""
-    consumer = ck.Consumer({"bootstrap.servers": pizzas.bootstrap, "group.id": pizzas.connector.group_id})
-    at = ck.TopicPartition(pizzas.topic, partition, offset, metadata=metadata or "")
-    consumer.commit(offsets=[at], asynchronous=False)
-    consumer.close()
-
-
-def delete_group(pizzas: Pipeline, admin: AdminClient) -> None:
-    admin.delete_consumer_groups([pizzas.connector.group_id])[pizzas.connector.group_id].result(30)
-
-
 def delete_records(pizzas: Pipeline, admin: AdminClient, before: int, partition: int = 0) -> None:
     at = ck.TopicPartition(pizzas.topic, partition, before)
     admin.delete_records([at])[at].result(30)
 
 
-def recreate(pizzas: Pipeline, admin: AdminClient, partitions: int) -> None:
-    admin.delete_topics([pizzas.topic])[pizzas.topic].result(30)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            admin.create_topics([NewTopic(pizzas.topic, partitions, 1)])[pizzas.topic].result(30)
-        except ck.KafkaException:
-            time.sleep(0.2)
-        else:
-            break
-    time.sleep(0.5)
-
-
-def roll_back(pizzas: Pipeline, to: int, name: str = "db.t") -> None:
-    with Tables.of(pizzas.connector).require(name).manage_snapshots() as manage:
-        manage.set_current_snapshot(snapshot_id=to)
-
-
 def set_property(pizzas: Pipeline, table: str, name: str, value: str) -> None:
     with pizzas.table(table).transaction() as change:
         change.set_properties({name: value})
-
-
-def snapshot_ids(pizzas: Pipeline) -> list[int]:
-    return [s.snapshot_id for s in pizzas.table().snapshots()]
-
-
-def run_to_the_end(pizzas: Pipeline) -> None:
-    while pizzas.run().slices:
-        pass
 
 
 # -- recover ----------------------------------------------------------------------------------------------------------
@@ -223,7 +179,7 @@ def test_a_rolled_back_table_reads_the_lost_rows_again(pipeline: MakePipeline) -
     for start in (0, 100, 200):
         pizzas.produce(ids(start, start + 100))
         pizzas.run()
-    roll_back(pizzas, snapshot_ids(pizzas)[0])
+    roll_back(pizzas, snapshot_ids(pizzas, "db.t")[0], "db.t")
     pizzas.produce(ids(300, 310))
     with pytest.raises(TableRefused, match="rolled_back="):
         pizzas.run()
@@ -238,7 +194,7 @@ def test_a_rolled_back_table_goes_on_without_the_lost_rows_when_that_is_accepted
     for start in (0, 100, 200):
         pizzas.produce(ids(start, start + 100))
         pizzas.run()
-    roll_back(pizzas, snapshot_ids(pizzas)[1])
+    roll_back(pizzas, snapshot_ids(pizzas, "db.t")[1], "db.t")
     pizzas.produce(ids(300, 310))
     pizzas.run(rolled_back={"db.t": "accept"})
     run_to_the_end(pizzas)
@@ -252,10 +208,10 @@ def test_which_rows_were_rolled_back_is_told_by_older_metadata_when_the_snapshot
     for start in (0, 100, 200):
         pizzas.produce(ids(start, start + 100))
         pizzas.run()
-    first, second, third = snapshot_ids(pizzas)
-    roll_back(pizzas, first)
+    first, second, third = snapshot_ids(pizzas, "db.t")
+    roll_back(pizzas, first, "db.t")
     pizzas.table().maintenance.expire_snapshots().by_ids([second, third]).commit()
-    assert snapshot_ids(pizzas) == [first]
+    assert snapshot_ids(pizzas, "db.t") == [first]
     pizzas.run(rolled_back={"db.t": "replay"})
     run_to_the_end(pizzas)
     assert pizzas.column("id") == list(range(300))
@@ -283,7 +239,7 @@ def test_a_plan_with_a_decision_is_repeated_without_harm(pipeline: MakePipeline)
     for start in (0, 100):
         pizzas.produce(ids(start, start + 100))
         pizzas.run()
-    roll_back(pizzas, snapshot_ids(pizzas)[0])
+    roll_back(pizzas, snapshot_ids(pizzas, "db.t")[0], "db.t")
     plan = pizzas.plan(rolled_back={"db.t": "replay"})
     open_plan(plan, pizzas.connector, pizzas.settings)
     pizzas.write(plan)

@@ -60,7 +60,7 @@ def hold_broker(stage: Stage) -> None:
 
 
 def delete_group(stage: Stage) -> None:
-    stage.sink.admin.delete_consumer_groups([stage.sink.group])[stage.sink.group].result(60)
+    stage.sink.admin.delete_group(stage.sink.group)
     stage.decisions["recover"] = True
 
 
@@ -92,12 +92,7 @@ def _commit_offset(stage: Stage, *, keeps_metadata: bool) -> None:
 
 
 def delete_control_topic(stage: Stage) -> None:
-    topic = stage.sink.control_topic
-    try:
-        stage.sink.admin.delete_topics([topic])[topic].result(60)
-    except ck.KafkaException as error:
-        if error.args[0].code() != ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
-            raise
+    stage.sink.admin.delete_topic(stage.sink.control_topic)
 
 
 def add_partition(stage: Stage) -> None:
