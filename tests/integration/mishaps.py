@@ -26,7 +26,8 @@ from floe.commit.planning import open_plan
 from floe.exceptions import FloeError
 from floe.kafka.cluster import Cluster
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Ledger, property_name, read_properties, write_properties
+from floe.offsets.ledger import Ledger
+from floe.offsets.ledger_property import property_name, read_properties, write_properties
 from floe.offsets.plan import Plan
 from stack.progress import wait_until
 

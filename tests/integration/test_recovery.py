@@ -13,7 +13,7 @@ from pipeline import MakePipeline, Pipeline
 from floe.commit.exceptions import TableRefused, TablesOwe
 from floe.kafka.cluster import Cluster
 from floe.offsets.exceptions import PlanRefused
-from floe.offsets.ledger import property_name, read_properties
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.position import PositionMetadata
 
 

@@ -25,7 +25,7 @@ from floe.control.log import control_ends, read_control
 from floe.exceptions import FloeError
 from floe.kafka.cluster import Cluster
 from floe.offsets.exceptions import PlanRefused
-from floe.offsets.ledger import property_name, read_properties, write_properties
+from floe.offsets.ledger_property import property_name, read_properties, write_properties
 from floe.offsets.plan import Plan, SliceKind
 from stack.progress import wait_until
 

@@ -18,7 +18,7 @@ from floe.catalogs.catalog import Tables
 from floe.commit.exceptions import SliceNotWritten, Superseded
 from floe.commit.table import land
 from floe.exceptions import FloeError
-from floe.offsets.ledger import property_name, read_properties
+from floe.offsets.ledger_property import property_name, read_properties
 
 
 def orders(start: int, end: int) -> list[dict[str, object]]:

@@ -16,7 +16,7 @@ from floe.catalogs.catalog import Tables
 from floe.kafka.cluster import Cluster
 from floe.kafka.exceptions import GroupInUse
 from floe.offsets.exceptions import PlanRefused
-from floe.offsets.ledger import property_name, read_properties
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.takeover.hand_back import hand_back
 from floe.takeover.left_behind import refuse_running_sink
 from floe.takeover.takeover import take_over

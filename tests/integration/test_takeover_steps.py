@@ -26,7 +26,8 @@ from floe.crash import VARIABLE, CrashPoint
 from floe.kafka.cluster import Cluster
 from floe.kafka.exceptions import GroupInUse
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.ledger import Ledger, property_name, read_properties
+from floe.offsets.ledger import Ledger
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.position import Debt, PositionMetadata
 from floe.offsets.ranges import TopicPartition
 from floe.takeover.hand_back import hand_back

@@ -15,7 +15,8 @@ from floe.commit.patience import attempts
 from floe.commit.table import sent
 from floe.config import Connector
 from floe.crash import CrashPoint, reach
-from floe.offsets.ledger import Ledger, property_name
+from floe.offsets.ledger import Ledger
+from floe.offsets.ledger_property import property_name
 from floe.offsets.routing import MAIN_BRANCH
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,8 @@ from pyiceberg.table.update.snapshot import _MergeAppendFiles
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.commit.exceptions import TableRefused
-from floe.offsets.ledger import Anchor, Ledger, stale_properties, write_properties
+from floe.offsets.ledger import Anchor, Ledger
+from floe.offsets.ledger_property import stale_properties, write_properties
 
 
 class SpecFile(NamedTuple):

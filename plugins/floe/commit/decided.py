@@ -13,7 +13,8 @@ from floe.commit.table import origin_of
 from floe.config import Connector
 from floe.offsets.decisions import Decisions, Rollback
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Holding, Ledger, LogId, property_name, read_properties
+from floe.offsets.ledger import Holding, Ledger, LogId
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.plan import Plan
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition

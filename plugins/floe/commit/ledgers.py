@@ -12,7 +12,8 @@ from floe.commit.refusals import REFUSALS
 from floe.commit.table import origin_of
 from floe.config import Connector
 from floe.exceptions import FloeError
-from floe.offsets.ledger import Ledger, LogId, property_name, read_properties
+from floe.offsets.ledger import Ledger, LogId
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Debt, Position
 from floe.offsets.routing import MAIN_BRANCH, route_hash

@@ -20,7 +20,8 @@ from floe.commit.ancestry import (
 from floe.commit.control_offsets import PREFIX
 from floe.commit.exceptions import TableRefused
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Anchor, Ledger, LogId, property_name, read_properties
+from floe.offsets.ledger import Anchor, Ledger, LogId
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.ranges import ranges_from_json
 from floe.offsets.routing import SINK_ROUTE, route_hash
 

@@ -22,7 +22,8 @@ from floe.commit.summary import snapshot_properties
 from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
 from floe.crash import CrashPoint, reach
-from floe.offsets.ledger import Ledger, Standing, property_name, read_properties
+from floe.offsets.ledger import Ledger, Standing
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange
 from floe.offsets.routing import route_hash

@@ -25,7 +25,8 @@ from floe.commit.table import ledger_of, sent
 from floe.control.data_files import to_pyiceberg
 from floe.control.exceptions import DataFileConversionError
 from floe.crash import CrashPoint, reach
-from floe.offsets.ledger import Ledger, LogId, property_name
+from floe.offsets.ledger import Ledger, LogId
+from floe.offsets.ledger_property import property_name
 from floe.offsets.plan import Plan
 from floe.offsets.routing import SINK_ROUTE
 from floe.takeover.pending import LEAVE_OUT, START_IT, PendingFile, Written, files_of, uncommitted

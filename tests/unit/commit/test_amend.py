@@ -9,7 +9,8 @@ from pyiceberg.table import Table
 
 from floe.commit.amend import Unanchored, amend
 from floe.commit.exceptions import TableNotCommitted, TableRefused
-from floe.offsets.ledger import Ledger, property_name, read_properties
+from floe.offsets.ledger import Ledger
+from floe.offsets.ledger_property import property_name, read_properties
 from tests.unit.commit.lake import (
     GROUP,
     TABLE,

@@ -10,7 +10,8 @@ from floe.commit.exceptions import SliceStale, TableRefused
 from floe.commit.table import ledger_of
 from floe.exceptions import Terminal
 from floe.offsets.exceptions import ReplayForgotten
-from floe.offsets.ledger import MOST_REPLAYS, Holding, Ledger, LogId, write_properties
+from floe.offsets.ledger import MOST_REPLAYS, Holding, Ledger, LogId
+from floe.offsets.ledger_property import write_properties
 from floe.offsets.plan import SliceKind
 from floe.offsets.ranges import OffsetRange
 from tests.unit.commit.lake import (

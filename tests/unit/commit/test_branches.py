@@ -8,7 +8,8 @@ from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownExcept
 from floe.commit.exceptions import TableRefused
 from floe.commit.table import ledger_of
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId, property_name
+from floe.offsets.ledger import LogId
+from floe.offsets.ledger_property import property_name
 from floe.offsets.routing import route_hash
 from tests.unit.commit.lake import (
     GROUP,

@@ -9,7 +9,8 @@ from floe.commit import ledgers as module
 from floe.commit.ledgers import Ledgers
 from floe.offsets.exceptions import LedgerUnreadable
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Holding, Ledger, LogId, write_properties
+from floe.offsets.ledger import Holding, Ledger, LogId
+from floe.offsets.ledger_property import write_properties
 from floe.offsets.logs import PartitionLog
 from floe.offsets.plan import SliceKind
 from floe.offsets.position import Debt, Position, PositionMetadata

@@ -11,7 +11,7 @@ from pyiceberg.transforms import BucketTransform
 
 from floe.commit.append import append
 from floe.commit.exceptions import TableRefused
-from floe.offsets.ledger import read_properties, write_properties
+from floe.offsets.ledger_property import read_properties, write_properties
 from tests.unit.commit.lake import BY_SAUCE, GROUP, LEDGER, Lake, Written, append_foreign, expected
 
 Write = Callable[..., Written]

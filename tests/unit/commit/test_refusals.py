@@ -11,7 +11,8 @@ import pytest
 from floe.commit.exceptions import TableRefused
 from floe.exceptions import Terminal
 from floe.offsets.exceptions import LedgerUnreadable
-from floe.offsets.ledger import Ledger, write_properties
+from floe.offsets.ledger import Ledger
+from floe.offsets.ledger_property import write_properties
 from tests.unit.commit.lake import (
     CLUSTER,
     LEDGER,

@@ -12,7 +12,8 @@ from floe.commit.amend import amend
 from floe.commit.exceptions import TableRefused
 from floe.commit.rollback import Lost, gained, rolled_back
 from floe.offsets.intervals import Intervals, Span
-from floe.offsets.ledger import Ledger, LogId, property_name, read_properties
+from floe.offsets.ledger import Ledger, LogId
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.plan import SliceKind
 from tests.unit.commit.lake import (
     GROUP,

@@ -17,7 +17,8 @@ from floe.commit.exceptions import TableNotCommitted, TableRefused, TakeoverRefu
 from floe.commit.rollback import rolled_back
 from floe.control.announcement import SpecFiles
 from floe.control.events import DataWritten, TableReference
-from floe.offsets.ledger import Ledger, LogId, read_properties
+from floe.offsets.ledger import Ledger, LogId
+from floe.offsets.ledger_property import read_properties
 from floe.offsets.plan import Plan
 from floe.takeover.pending import Written
 from floe.takeover.seeding import Seed, Taken, examine, land_seed

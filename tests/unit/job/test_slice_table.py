@@ -10,7 +10,8 @@ from floe.catalogs.exceptions import TableMissing
 from floe.commit.exceptions import TableRefused
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Ledger, write_properties
+from floe.offsets.ledger import Ledger
+from floe.offsets.ledger_property import write_properties
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.position import Debt
 from floe_job.slice_table import SliceTable, load_tables

@@ -10,15 +10,9 @@ import pytest
 from floe.exceptions import Terminal
 from floe.offsets.exceptions import LedgerUnreadable, ReplayForgotten
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import (
+from floe.offsets.ledger import MOST_REPLAYS, Anchor, Holding, Ledger, LiveRange, LogId, Standing
+from floe.offsets.ledger_property import (
     LONGEST_VALUE,
-    MOST_REPLAYS,
-    Anchor,
-    Holding,
-    Ledger,
-    LiveRange,
-    LogId,
-    Standing,
     property_name,
     read_properties,
     stale_properties,

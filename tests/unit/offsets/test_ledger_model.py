@@ -8,17 +8,8 @@ from hypothesis import strategies as st
 
 from floe.offsets.exceptions import ReplayForgotten
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import (
-    MOST_REPLAYS,
-    Anchor,
-    Holding,
-    Ledger,
-    LiveRange,
-    LogId,
-    Standing,
-    read_properties,
-    write_properties,
-)
+from floe.offsets.ledger import MOST_REPLAYS, Anchor, Holding, Ledger, LiveRange, LogId, Standing
+from floe.offsets.ledger_property import read_properties, write_properties
 from floe.offsets.ranges import OffsetRange
 
 LOG = LogId("pizzas", "T1", 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Holding, Ledger, LiveRange, LogId, read_properties, write_properties
+from floe.offsets.ledger import Holding, Ledger, LiveRange, LogId
+from floe.offsets.ledger_property import read_properties, write_properties
 from floe.offsets.ranges import OffsetRange
 
 LOG = LogId("pizzas", "T1", 0)

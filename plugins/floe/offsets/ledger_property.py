@@ -1,0 +1,97 @@
+"""Where a ledger is kept: a table property, packed and in pieces when it is long."""
+
+import json
+import zlib
+from base64 import b85decode, b85encode
+from collections.abc import Mapping
+from typing import Any
+
+from floe.offsets.exceptions import LedgerUnreadable
+from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import Anchor, Holding, Ledger, LogId
+
+FORMAT = 1
+LONGEST_VALUE = 3_500
+"""Characters per property value; Hive takes 4,000."""
+
+
+def property_name(group_id: str, branch: str) -> str:
+    """Name the table property that holds the ledger of one connector and branch."""
+    return f"floe.ledger.{group_id}.{branch}"
+
+
+def write_properties(name: str, ledger: Ledger) -> dict[str, str]:
+    """Return the table properties that hold ``ledger``: one value, or a packed one in pieces when it is long."""
+    text = json.dumps(_to_json(ledger), separators=(",", ":"), sort_keys=True)
+    if len(text) <= LONGEST_VALUE:
+        return {name: text}
+    packed = b85encode(zlib.compress(text.encode(), 9)).decode()
+    pieces = [packed[i : i + LONGEST_VALUE] for i in range(0, len(packed), LONGEST_VALUE)]
+    header = json.dumps({"floe": FORMAT, "pieces": len(pieces)}, separators=(",", ":"))
+    return {name: header} | {f"{name}/{i}": piece for i, piece in enumerate(pieces)}
+
+
+def stale_properties(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the pieces of an older, longer ledger that ``after`` no longer uses."""
+    # counted by the header, not found by the prefix: the ledger of a branch "audit/1" is no piece of that of "audit"
+    header = json.loads(before.get(name, "{}"))
+    pieces = (f"{name}/{i}" for i in range(int(header.get("pieces", 0))))
+    return [piece for piece in pieces if piece in before and piece not in after]
+
+
+def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:
+    """Read the ledger out of a table's properties; None when the table has none of this name."""
+    value = properties.get(name)
+    if value is None:
+        return None
+    try:
+        fields = json.loads(value)
+        if "pieces" in fields:
+            packed = "".join(properties[f"{name}/{i}"] for i in range(int(fields["pieces"])))
+            fields = json.loads(zlib.decompress(b85decode(packed)))
+        if fields.get("floe") != FORMAT:
+            msg = f"table property {name!r} has ledger format {fields.get('floe')!r}, this floe reads {FORMAT}"
+            raise LedgerUnreadable(msg)
+        return _from_json(fields)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error) as error:
+        msg = (
+            f"table property {name!r} is not a ledger of floe ({error}): it was changed by hand. Set it back to the "
+            "value it had (the table's metadata log keeps older versions); nothing is written meanwhile"
+        )
+        raise LedgerUnreadable(msg) from error
+
+
+def _to_json(ledger: Ledger) -> dict[str, Any]:
+    logs = [
+        [
+            *log_id,
+            {route: list(spans) for route, spans in sorted(holding.held.items())},
+            holding.live_end,
+            holding.position,
+        ]
+        for log_id, holding in sorted(ledger.holdings.items())
+    ]
+    return {
+        "floe": FORMAT,
+        "cluster": ledger.cluster_id,
+        "logs": logs,
+        "replays": ledger.replays,
+        "anchor": ledger.anchor,
+    }
+
+
+def _from_json(fields: Mapping[str, Any]) -> Ledger:
+    holdings = {}
+    for topic, topic_id, partition, held, live_end, position in fields["logs"]:
+        spans = {str(route): Intervals.of(spans) for route, spans in held.items()}
+        copy = None if position is None else (int(position[0]), str(position[1]))
+        holdings[LogId(str(topic), str(topic_id), int(partition))] = Holding(
+            spans, None if live_end is None else int(live_end), copy
+        )
+    anchor = fields["anchor"]
+    return Ledger(
+        cluster_id=str(fields["cluster"]),
+        holdings=holdings,
+        replays=tuple(fields["replays"]),
+        anchor=None if anchor is None else Anchor(int(anchor[0]), int(anchor[1])),
+    )
