@@ -31,9 +31,13 @@ from floe_job.order import Order
 
 @dataclass
 class LocalSession:
-    """Stands for a classic Spark session whose tasks run here one after the other; ``twins`` runs each twice."""
+    """Stands for a classic Spark session whose tasks run here one after the other.
+
+    ``twins`` runs each twice; ``loses_a_result`` keeps the last one's result to itself.
+    """
 
     twins: bool = False
+    loses_a_result: bool = False
     _tasks: Sequence[Any] = ()
     _function: Callable[[Iterator[Any]], Iterable[Any]] | None = None
     sparkContext: LocalSession = field(init=False)
@@ -58,7 +62,7 @@ class LocalSession:
         for task in self._tasks:
             attempts = [list(self._function(iter([task]))) for _ in range(2 if self.twins else 1)]
             found += attempts[-1]
-        return found
+        return found[:-1] if self.loses_a_result else found
 
 
 @dataclass
@@ -121,7 +125,7 @@ class Step:
     def _session(self) -> Any:
         master = self.order.get("spark")
         if not master:
-            return LocalSession(twins=bool(self.order.get("twins")))
+            return LocalSession(bool(self.order.get("twins")), bool(self.order.get("loses_a_result")))
         os.environ |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         from pyspark.sql import SparkSession

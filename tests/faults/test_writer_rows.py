@@ -74,6 +74,18 @@ def test_row_05_of_twins_that_both_finish_one_is_announced(sink: Sink) -> None:
     assert sum(map(len, report.orphans.values())) > 0
 
 
+@pytest.mark.quick
+def test_row_05_a_result_that_never_reaches_the_driver_is_missed_by_the_books(sink: Sink) -> None:
+    sink.producer.produce(100)
+    sink.run()
+    sink.producer.produce(500)
+    run = sink.new_run(loses_a_result=True)
+    assert run.step("plan").is_done
+    assert run.step("write").error == "BooksDoNotBalance"
+    assert len(sink.announcements()) == 1
+    sink.assert_exactly_once()
+
+
 def test_row_05_a_python_worker_killed_in_spark_is_replaced_and_one_attempt_announced(make_sink: MakeSink) -> None:
     sink = make_sink(partitions=2)
     sink.producer.produce(120_000, pad=100)
