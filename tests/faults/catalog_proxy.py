@@ -131,7 +131,8 @@ class CatalogProxy:
         fault = self._next() if is_commit else None
         if is_commit and self.before is not None:
             self.before()
-        status, headers, answer = 0, [], b""
+        status, answer = 0, b""
+        headers: list[tuple[str, str]] = []
         for _ in range(fault.sends if fault else 1):
             status, headers, answer = self._forward(handler, body)
             if is_commit:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import confluent_kafka as ck
 
 
@@ -26,8 +28,8 @@ def control_headers(bootstrap: str, topic: str) -> list[dict[str, str]]:
                 raise TimeoutError(topic)
             error = message.error()
             if error is None:
-                headers = message.headers() or []
-                found.append({name: bytes(value or b"").decode() for name, value in headers})
+                headers: Iterable[tuple[str, bytes | None]] = message.headers() or []  # type: ignore[assignment]
+                found.append({name: (value or b"").decode() for name, value in headers})
             elif error.code() == ck.KafkaError._PARTITION_EOF:
                 return found
             elif not error.retriable():

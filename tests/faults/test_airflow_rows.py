@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from sink_dag import DagRun
 
 from faults.airflow_site import Site, kill_once
 from faults.kafka_proxy import Api
@@ -65,7 +66,7 @@ def test_row_07_a_commit_task_killed_when_the_catalog_took_it_finds_its_snapshot
 def test_row_13_a_plan_committed_by_hand_while_the_dag_commits_it_lands_once(site: Site, sink: Sink) -> None:
     sink.producer.produce(500)
     by_hand: list[bool] = []
-    runs = []
+    runs: list[DagRun] = []
 
     def meanwhile() -> None:
         site.catalog_proxy.before = None

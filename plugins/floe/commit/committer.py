@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from floe.commit.exceptions import AnnouncementMissing, SliceNotWritten, TablesOwe
 from floe.commit.landing import SliceLander
-from floe.commit.positions import Move, move_positions
+from floe.commit.positions import Move, fence, move_positions
 from floe.commit.progress import Progress, progress
 from floe.commit.summary import valid_through
 from floe.commit.table import Landed
@@ -75,6 +75,8 @@ class Committer:
         raised at the end, after all else landed: a slice that was not written, a table that could not be committed in
         time, tables that owe.
         """
+        # a committer that died in its transaction would keep the positions unreadable until that times out
+        producer = None if self._plan.is_replay else fence(self._connector, self._settings)
         slices = self.open_slices()
         if not slices:
             log.info("plan %s is committed already, nothing to do", self._plan.plan_id)
@@ -88,7 +90,7 @@ class Committer:
             if self._plan.is_replay and not landed:
                 break  # the slices of a replay land in order
         if lander.ends:
-            self._finish(lander, [found[self._plan.slice_id(end.slice)] for end in lander.ends])
+            self._finish(lander, [found[self._plan.slice_id(end.slice)] for end in lander.ends], producer)
         if lander.errors:
             raise next((error for error in lander.errors if isinstance(error, Retryable)), lander.errors[0])
         missing = [s for s in slices if self._plan.slice_id(s) not in found and s.kind is not SliceKind.CATCH_UP]
@@ -133,7 +135,9 @@ class Committer:
                 raise AnnouncementMissing(msg)
             time.sleep(LOOK_AGAIN)
 
-    def _finish(self, lander: SliceLander, announcements: Sequence[Announcement]) -> None:
+    def _finish(
+        self, lander: SliceLander, announcements: Sequence[Announcement], producer: TransactionalProducer | None
+    ) -> None:
         """Send CommitToTable, CommitComplete and the new positions in one fenced transaction."""
         through = valid_through(a for announcement in announcements for a in announcement.assignments)
         records = [
@@ -144,14 +148,16 @@ class Committer:
             self._record(CommitComplete(self._plan.commit_id, through)),
         ]
         reach(CrashPoint.COMMIT_POSITIONS)
-        if self._plan.is_replay:
-            producer = TransactionalProducer(self._settings, replay_transactional_id(self._connector, self._plan))
-            producer.send(self._plan.control_topic, self._plan.group_id, records)
+        if producer is None:
+            own = TransactionalProducer(self._settings, replay_transactional_id(self._connector, self._plan))
+            own.send(self._plan.control_topic, self._plan.group_id, records)
         else:
-            self._move_positions(lander.ends, records)
+            self._move_positions(lander.ends, records, producer)
         reach(CrashPoint.COMMIT_POSITIONS_MOVED)
 
-    def _move_positions(self, ends: Sequence[SliceEnd], records: Sequence[ControlRecord]) -> None:
+    def _move_positions(
+        self, ends: Sequence[SliceEnd], records: Sequence[ControlRecord], producer: TransactionalProducer
+    ) -> None:
         def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
             left = [end for end in ends if progress(self._plan, end.slice, found) is Progress.BEFORE]
             if not left:
@@ -160,7 +166,7 @@ class Committer:
             return Move(records, positions_after(self._plan, known, left))
 
         partitions = [p.tp for p in self._plan.positions]
-        if not move_positions(self._connector, self._settings, partitions, decide):
+        if not move_positions(self._connector, self._settings, partitions, decide, producer):
             log.info("the positions of plan %s were moved by another run", self._plan.plan_id)
 
     def _raise_debts(self, refusals: Mapping[str, str] = MappingProxyType({})) -> None:

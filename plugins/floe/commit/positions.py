@@ -24,19 +24,27 @@ def commit_transactional_id(connector: Connector) -> str:
     return f"{connector.transactional_prefix}floe-{connector.name}-commit"
 
 
+def fence(connector: Connector, settings: KafkaSettings) -> TransactionalProducer:
+    """Return the producer that writes positions. What an earlier one left open is aborted; it would hide positions."""
+    return TransactionalProducer(settings, commit_transactional_id(connector))
+
+
 def move_positions(
     connector: Connector,
     settings: KafkaSettings,
     partitions: Sequence[TopicPartition],
     decide: Callable[[Mapping[TopicPartition, Position]], Move | None],
+    producer: TransactionalProducer | None = None,
 ) -> bool:
     """Send positions and events in one fenced transaction, and say whether there was something to do.
+
+    ``producer``: of an earlier ``fence``; a new one otherwise.
 
     ``decide`` gets the stable positions of ``partitions``, as found after fencing, and returns what to send, or None
     when nothing is left to do; it raises when the positions are not those that the caller counts on. Raises GroupInUse,
     Fenced, PositionFull and what the transaction raises.
     """
-    producer = TransactionalProducer(settings, commit_transactional_id(connector))
+    producer = producer or fence(connector, settings)
     cluster = Cluster.of_control(settings)
     cluster.refuse_members(connector.group_id)
     move = decide(cluster.positions(connector.group_id, partitions))

@@ -73,6 +73,7 @@ class Broker:
         _settings: object,
         tps: Sequence[TopicPartition],
         decide: Callable[[Mapping[TopicPartition, Position]], Move | None],
+        _producer: object = None,
     ) -> bool:
         wanted = decide(self.positions("", tps))
         if wanted is None:
@@ -99,5 +100,6 @@ class Broker:
             monkeypatch.setattr(module, "move_positions", self.move)
             monkeypatch.setattr(module, "control_ends", lambda *_: {0: 3})
         monkeypatch.setattr(committer, "TransactionalProducer", lambda *_: self)
+        monkeypatch.setattr(committer, "fence", lambda *_: self)
         for module in (landing, ledgers, decided):
             monkeypatch.setattr(module, "Tables", SimpleNamespace(of=lambda _: self.lake.tables()))
