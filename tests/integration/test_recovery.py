@@ -166,9 +166,15 @@ def test_a_log_that_lost_its_end_is_adopted_and_new_records_at_old_offsets_are_r
     assert pizzas.column("id") == list(range(170))
 
 
-def test_adopting_a_topic_that_the_connector_does_not_read_is_refused(pipeline: MakePipeline) -> None:
-    with pytest.raises(PlanRefused, match="adopt names"):
-        pipeline().plan(adopt=["other"])
+@pytest.mark.parametrize(
+    "decision", [{"adopt": ["othre"]}, {"forgive": ["db.othre"]}, {"rolled_back": {"db.othre": "replay"}}], ids=str
+)
+def test_a_decision_about_a_name_that_the_connector_does_not_have_is_refused(
+    pipeline: MakePipeline, decision: dict[str, object]
+) -> None:
+    (param,) = decision
+    with pytest.raises(PlanRefused, match=f"{param} names"):
+        pipeline().plan(**decision)
 
 
 # -- rollbacks --------------------------------------------------------------------------------------------------------

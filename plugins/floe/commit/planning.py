@@ -59,6 +59,7 @@ def draft_plan(
     logs = source.logs(connector.topics)
     of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
     _refuse_debts_elsewhere(connector, of_group)
+    _refuse_unknown_debtors(connector, of_group, decided)
     known = {tp: p for tp, p in of_group.items() if tp.topic in connector.topics}
     ledgers = Ledgers(connector)
     beginnings = Beginnings(
@@ -118,6 +119,17 @@ def _refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartit
                 'until the debt is paid, or for one run that forgives it (params config={"topics": …} and forgive).'
             )
             raise PlanRefused(msg)
+
+
+def _refuse_unknown_debtors(
+    connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions
+) -> None:
+    """Raise PlanRefused when a table that nobody knows is to be forgiven: a name that was mistyped forgives nothing."""
+    owing = {table for position in positions.values() for table in position.debts}
+    strangers = sorted(decisions.forgive - set(connector.tables) - owing)
+    if strangers:
+        msg = f"forgive names {strangers}, but the connector writes {list(connector.tables)}: mend the param"
+        raise PlanRefused(msg)
 
 
 def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
