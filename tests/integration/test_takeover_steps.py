@@ -330,7 +330,7 @@ def test_the_sink_may_be_started_again_after_a_takeover_that_was_killed(stage: S
 def test_a_sink_that_comes_back_in_the_middle_keeps_its_positions(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from floe.commit import takeover
+    from floe.takeover import takeover
 
     land = takeover.land_seed
 
