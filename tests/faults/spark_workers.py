@@ -14,7 +14,22 @@ def workers(writing: Attempt) -> list[psutil.Process]:
     """Return the Python workers of a step's Spark: those that their daemon forked."""
     try:
         family = psutil.Process(writing.child.pid).children(recursive=True)
-        daemons = {one.pid for one in family if "-m floe_job.daemon" in " ".join(one.cmdline())}
-        return [one for one in family if one.ppid() in daemons]
     except psutil.NoSuchProcess:
         return []
+    daemons = {one.pid for one in family if _is_daemon(one)}
+    return [one for one in family if _parent(one) in daemons]
+
+
+def _is_daemon(process: psutil.Process) -> bool:
+    """Say whether a process is the workers' daemon; one that ended, or is not waited for, is none."""
+    try:
+        return "-m floe_job.daemon" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _parent(process: psutil.Process) -> int | None:
+    try:
+        return process.ppid()
+    except psutil.NoSuchProcess:
+        return None
