@@ -69,9 +69,12 @@ class SliceWriter:
             grown = [self._grown(table, needs[table.name]) if table.name in needs else table for table in tables]
             reach(CrashPoint.WRITE_SCHEMA_CHANGED)
             refuse_if_none_is_left(grown)
-            # a table that is new, or that turned out to refuse, concerns every task
-            is_small = all(b.table is not None and a.refusal is b.refusal for b, a in zip(tables, grown, strict=True))
-            todo = [result.index for result in done if result.lacks_columns] if is_small else list(range(len(groups)))
+            # a table that is new, or that has just refused, concerns every task; columns concern those that lack them
+            changed = [(old, new) for old, new in zip(tables, grown, strict=True) if old is not new]
+            if all(old.table is not None and new.table is not None for old, new in changed):
+                todo = [result.index for result in done if result.lacks_columns]
+            else:
+                todo = list(range(len(groups)))
             tables = grown
         msg = (
             f"the tables {sorted(needs)} still lack columns after {MOST_ROUNDS} rounds: somebody else keeps changing them; "
@@ -142,9 +145,9 @@ class SliceWriter:
             return ()
         lost = {p.tp: p.facts.lost for p in self._plan.positions if '"lost"' in p.metadata}
         return tuple(
-            OffsetRange(r.topic, r.topic_id, r.partition, *span)
+            OffsetRange(r.topic, r.topic_id, r.partition, start, end)
             for r in self._slice.ranges
-            if (span := lost.get(r.tp)) is not None
+            for start, end in lost.get(r.tp, ())
         )
 
     def _assignments(self, pieces: Mapping[OffsetRange, Sequence[PieceResult]]) -> tuple[TopicPartitionOffset, ...]:

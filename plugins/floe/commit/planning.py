@@ -33,9 +33,6 @@ from floe.offsets.settling import Beginnings, settle_positions
 
 log = logging.getLogger(__name__)
 
-MOST_NOTES = 100
-"""Notes kept in a plan and its StartCommit event; a log line tells of each."""
-
 
 def draft_plan(
     connector: Connector,
@@ -92,7 +89,7 @@ def draft_plan(
         positions=settled.positions,
         slices=cut_slices(settled.positions, logs, connector.tables, limit),
         replaced=settled.replaced,
-        decisions=_on_record(decided, settled.notes),
+        decisions=_on_record(decisions or Decisions(), settled.notes),
         anchors=_anchors(ledgers, connector, decided),
     )
 
@@ -171,7 +168,7 @@ def _on_record(decisions: Decisions, notes: Sequence[str]) -> dict[str, Any]:
         "adopt": sorted(decisions.adopt),
         "forgive": sorted(decisions.forgive),
         "rolled_back": {table: how.value for table, how in decisions.rolled_back.items()},
-        "notes": [*notes[:MOST_NOTES], *([f"and {len(notes) - MOST_NOTES} more"] if len(notes) > MOST_NOTES else [])],
+        "notes": list(notes),
     }
     return {name: value for name, value in fields.items() if value}
 
@@ -184,9 +181,10 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool
     positions meanwhile, or changed the tables that a decision is about.
     """
     settled: list[Position] = []
+    replaced = frozenset(plan.replaced)
 
     def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
-        settled[:] = [_opened(plan, p, found.get(p.tp)) for p in plan.positions]
+        settled[:] = [p if found.get(p.tp) in replaced else _opened(p, found.get(p.tp)) for p in plan.positions]
         places = {p.tp: p for p in settled}
         if plan.slices and all(progress(plan, s, places) is Progress.DONE for s in plan.slices):
             return None
@@ -201,12 +199,12 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool
     return opened and bool(plan.slices)
 
 
-def _opened(plan: Plan, position: Position, found: Position | None) -> Position:
+def _opened(position: Position, found: Position | None) -> Position:
     """Return what is written for a partition: the plan's position, or the present one when a run of the plan moved it.
 
     Raises Superseded for one that somebody else moved back or wrote, or on other terms: going on would undo that.
     """
-    if found is None or found == position or found in plan.replaced:
+    if found is None or found == position:
         return position
     now, then = PositionMetadata.decode(found.metadata), position.facts
     is_behind = now is None or found.offset < position.offset or now.topic_id != then.topic_id
@@ -221,7 +219,7 @@ def _opened(plan: Plan, position: Position, found: Position | None) -> Position:
 
 def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
     """Say whether a position at the plan's own offset differs only by debts that its own slices have paid since."""
-    if replace(now, debts={}, lost=None) != replace(then, debts={}, lost=None):
+    if replace(now, debts={}, lost=then.lost) != replace(then, debts={}):
         return False
     return all(table in then.debts and then.debts[table].start <= debt.start for table, debt in now.debts.items())
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LiveRange
 from floe.offsets.position import Debt, Position
 from floe.offsets.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
@@ -195,7 +196,7 @@ def _moved(
     for r, end in ends:
         if end.slice.kind is SliceKind.LIVE:
             offset = max(offset, r.end)
-            lost = None if end.has_snapshot else lost
+            lost = Intervals() if end.has_snapshot else lost
             for table, routes in end.owing.items():
                 debts.setdefault(table, Debt(r.start, routes[r.topic]))
                 since = r.end if table in forgiven else since

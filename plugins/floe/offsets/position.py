@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from floe.offsets.exceptions import PlanRefused
+from floe.offsets.intervals import Intervals
 from floe.offsets.ranges import TopicPartition
 
 FORMAT = 1
@@ -27,14 +28,14 @@ class PositionMetadata:
 
     ``routing``: hash of the connector's routing of this topic. ``since``: the offset from which that routing has
     been unchanged. ``topic_id`` and ``cluster_id``: the incarnation of the topic and the cluster that the offset
-    belongs to. ``lost``: a span that was accepted as lost and that no snapshot tells of yet. ``debts``: by table.
+    belongs to. ``lost``: offsets that were accepted as lost and that no snapshot tells of yet. ``debts``: by table.
     """
 
     routing: str
     since: int
     topic_id: str
     cluster_id: str
-    lost: tuple[int, int] | None = None
+    lost: Intervals = field(default_factory=Intervals)
     debts: Mapping[str, Debt] = field(default_factory=lambda: MappingProxyType({}))
 
     def encode(self) -> str:
@@ -46,7 +47,7 @@ class PositionMetadata:
             "topic": self.topic_id,
             "cluster": self.cluster_id,
         }
-        if self.lost is not None:
+        if self.lost:
             fields["lost"] = list(self.lost)
         if self.debts:
             fields["debts"] = {table: list(debt) for table, debt in sorted(self.debts.items())}
@@ -66,14 +67,13 @@ class PositionMetadata:
         if not isinstance(fields, dict) or fields.get("floe") != FORMAT:
             return None
         try:
-            lost = fields.get("lost")
             debts = {str(t): Debt(int(start), str(route)) for t, (start, route) in fields.get("debts", {}).items()}
             return cls(
                 routing=str(fields["routing"]),
                 since=int(fields["since"]),
                 topic_id=str(fields["topic"]),
                 cluster_id=str(fields["cluster"]),
-                lost=None if lost is None else (int(lost[0]), int(lost[1])),
+                lost=Intervals.of(fields.get("lost", ())),
                 debts=debts,
             )
         except (LookupError, TypeError, ValueError, OverflowError, AttributeError):

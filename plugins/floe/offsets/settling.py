@@ -7,6 +7,7 @@ from typing import Literal
 
 from floe.offsets.decisions import Decisions
 from floe.offsets.exceptions import PlanRefused
+from floe.offsets.intervals import Intervals
 from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
@@ -164,9 +165,7 @@ class _Settler:
             offset, facts = self._shortened(log, position, facts)
         if offset < log.log_start:
             self._accept_loss(log, f"the offsets [{offset}, {log.log_start})")
-            goes_on = facts.lost is not None and facts.lost[1] == offset
-            lost = (facts.lost[0] if goes_on and facts.lost else offset, log.log_start)
-            facts = replace(facts, since=log.log_start, lost=lost)
+            facts = replace(facts, since=log.log_start, lost=facts.lost | Intervals(((offset, log.log_start),)))
             offset = log.log_start
         facts = replace(self._with_debts(log, offset, facts), cluster_id=self._beginnings.cluster_id)
         routing = self._beginnings.routing[log.tp.topic]

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from floe.commit.exceptions import Superseded, TableRefused
-from floe.commit.planning import MOST_NOTES, draft_plan, open_plan
+from floe.commit.planning import draft_plan, open_plan
 from floe.control.events import StartCommit
 from floe.exceptions import Terminal
 from floe.offsets.decisions import Decisions, Rollback
 from floe.offsets.exceptions import PlanRefused
+from floe.offsets.intervals import Intervals
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange, TopicPartition
@@ -130,18 +131,24 @@ def test_a_loss_is_accepted_by_a_decision_or_for_good_by_the_connector(
         draft()
     by_run, for_good = draft(accept_loss=True), draft({"floe.on-data-loss": "accept"})
     for plan in (by_run, for_good):
-        assert plan.positions == (position(8, since=8, lost=(5, 8)),)
+        assert plan.positions == (position(8, since=8, lost=Intervals(((5, 8),))),)
         assert plan.replaced == (position(5),)
-        assert plan.decisions["accept_loss"] is True
         assert plan.decisions["notes"] == [f"{TOPIC}-0: the offsets [5, 8) are lost, as was accepted"]
+    assert by_run.decisions["accept_loss"] is True
+    assert "accept_loss" not in for_good.decisions
 
 
-def test_notes_are_cut_where_they_are_kept(broker: Broker, draft: Callable[..., Plan]) -> None:
-    for p in range(MOST_NOTES + 5):
+def test_every_loss_is_on_record_however_many_there_are(broker: Broker, draft: Callable[..., Plan]) -> None:
+    for p in range(205):
         broker.has(position(5, p)).log(p, start=8)
-    notes = draft(accept_loss=True).decisions["notes"]
-    assert len(notes) == MOST_NOTES + 1
-    assert notes[-1] == "and 5 more"
+    assert len(draft(accept_loss=True).decisions["notes"]) == 205
+
+
+def test_a_connector_that_accepts_losses_has_nothing_to_record_while_there_are_none(
+    broker: Broker, draft: Callable[..., Plan]
+) -> None:
+    broker.has(position(5)).log(start=0)
+    assert draft({"floe.on-data-loss": "accept"}).decisions == {}
 
 
 @pytest.mark.parametrize(
@@ -424,9 +431,9 @@ def test_a_position_that_a_run_of_the_plan_moved_is_not_moved_back(
     """One slice of two was committed, then the plan task is cleared."""
     second = Slice(1, SliceKind.LIVE, (OffsetRange(TOPIC, TOPIC_ID, 1, 0, 4),), (TABLE,))
     both = replace(plan, positions=(*plan.positions, position(0, 1)), slices=(*plan.slices, second))
-    broker.has(position(9, lost=(3, 5)), position(0, 1))
+    broker.has(position(9, lost=Intervals(((3, 5),))), position(0, 1))
     assert opened(both)
-    assert broker.moves[0].positions == [position(9, lost=(3, 5)), position(0, 1)]
+    assert broker.moves[0].positions == [position(9, lost=Intervals(((3, 5),))), position(0, 1)]
 
 
 def test_a_plan_goes_back_where_a_decision_does(broker: Broker, plan: Plan, opened: Callable[[Plan], bool]) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from floe.offsets.intervals import Intervals
 from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange, TopicPartition
@@ -22,6 +23,8 @@ def owes(**starts: int) -> dict[str, Debt]:
 
 def position(offset: int, partition: int = 0, topic: str = TOPIC, **over: Any) -> Position:
     fields = {"routing": ROUTING, "since": 3, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, **over}
+    if "lost" in fields:
+        fields["lost"] = Intervals.of([fields["lost"]] if isinstance(fields["lost"], tuple) else fields["lost"])
     return Position(TopicPartition(topic, partition), offset, PositionMetadata(**fields).encode())
 
 

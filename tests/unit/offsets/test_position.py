@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.offsets.exceptions import PlanRefused
+from floe.offsets.intervals import Intervals
 from floe.offsets.position import LONGEST_METADATA, Debt, Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
 from floe.offsets.routing import route_hash, routing_hash
@@ -20,9 +21,10 @@ JSON = st.recursive(
 
 
 OFFSETS = st.integers(0, 2**63 - 1)
+SPANS = st.tuples(OFFSETS, OFFSETS)
 DEBTS = st.dictionaries(st.text(), st.builds(Debt, OFFSETS, st.text()), max_size=5)
 METADATA = st.builds(
-    PositionMetadata, st.text(), OFFSETS, st.text(), st.text(), st.none() | st.tuples(OFFSETS, OFFSETS), DEBTS
+    PositionMetadata, st.text(), OFFSETS, st.text(), st.text(), st.builds(Intervals.of, st.lists(SPANS)), DEBTS
 )
 
 

@@ -207,6 +207,12 @@ def test_a_loss_that_goes_on_is_one_loss() -> None:
     assert settled.positions == (position(11, since=11, lost=(5, 11)),)
 
 
+def test_a_second_loss_does_not_drop_the_first_from_the_books() -> None:
+    before = position(20, since=8, lost=(5, 8))
+    settled = settle(before, logs=[log(start=25)], decisions=ACCEPT_LOSS)
+    assert settled.positions == (position(25, since=25, lost=[(5, 8), (20, 25)]),)
+
+
 def test_a_loss_that_no_snapshot_tells_of_yet_stays_in_the_position() -> None:
     before = position(8, since=8, lost=(5, 8))
     assert settle(before) == Settled((before,))
