@@ -29,6 +29,8 @@ class CrashPoint(StrEnum):
     TRANSACTION_COMMITTED = "transaction.committed"
     COMMIT_TABLE = "commit.table"
     COMMIT_TABLE_LANDED = "commit.table.landed"
+    COMMIT_MARKS = "commit.marks"
+    COMMIT_MARKS_LANDED = "commit.marks.landed"
     COMMIT_POSITIONS = "commit.positions"
     COMMIT_POSITIONS_MOVED = "commit.positions.moved"
     AMEND_TABLE = "amend.table"

@@ -6,6 +6,10 @@
         │   ├── Malformed           not JSON, not UTF-8, not an object, too deep
         │   ├── Unconvertible       a value that its column cannot hold without loss
         │   └── Unnameable          a column that evolution may not add
+    │       ├── NameTooLong     its name
+    │       ├── NestedTooDeep   its levels
+    │       └── TooManyColumns  its table
+    ├── SchemaConflict          Terminal: two types for one new column, and the policy is to fail
         ├── UnsupportedColumn       Terminal: the table has a column that floe cannot write
         ├── UnsupportedFileFormat   Terminal: the table asks for files that floe cannot write
         ├── RangeLost               Terminal: the broker no longer has the offsets
@@ -14,6 +18,8 @@
 
 What one record did wrong is data, not an error: its bounded ``reason`` goes into the books.
 """
+
+from pyiceberg.types import PrimitiveType
 
 from floe.exceptions import FloeError, Retryable, Terminal
 
@@ -41,13 +47,14 @@ class Malformed(InvalidRecord):
 
 
 class Unconvertible(InvalidRecord):
-    """A value that its column's type cannot hold without loss."""
+    """A value that its column's type cannot hold without loss. ``wider`` is the promoted type that could."""
 
     stage = "convert"
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, wider: PrimitiveType | None = None) -> None:
         super().__init__(problem)
         self.problem = problem
+        self.wider = wider
         self.path: tuple[str, ...] = ()
 
     def inside(self, name: str) -> "Unconvertible":
@@ -65,6 +72,22 @@ class Unnameable(InvalidRecord):
     """A record asks for a column beyond the caps on number, depth or name."""
 
     stage = "schema"
+
+
+class NameTooLong(Unnameable):
+    """A new column's name is longer than is taken."""
+
+
+class NestedTooDeep(Unnameable):
+    """A new column has more levels than is taken."""
+
+
+class TooManyColumns(Unnameable):
+    """With the new column the table would have more columns than is taken."""
+
+
+class SchemaConflict(JobError, Terminal):
+    """Records bring one new column with two types, and ``floe.schema.on-conflict`` is ``fail``."""
 
 
 class UnsupportedColumn(JobError, Terminal):

@@ -4,13 +4,15 @@ string, boolean → themselves · integer → long · float, also ``1.0`` → do
 object → struct of its non-empty entries · null, ``{}``, ``[]``, list with an empty first element → no proposal.
 
 Two proposals for one column merge: structs take the union of their fields in the order seen, long and double become
-double, otherwise the first one seen wins and a value that does not fit it is rejected when it is converted.
+double. Otherwise they are in conflict, and ``ColumnRules.on_conflict`` decides at the deepest place where they differ:
+``dead-letter``, the first one seen wins and a value that does not fit it is rejected when it is converted; ``string``, the
+column becomes text; ``fail``, nothing is written.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from pyiceberg.types import (
     BooleanType,
@@ -23,6 +25,14 @@ from pyiceberg.types import (
     StringType,
     StructType,
 )
+
+from floe_job.exceptions import VALUE_LENGTH, SchemaConflict, clip
+from floe_job.rules import ON_CONFLICT_KEY, PLAIN, ColumnRules
+
+Path = tuple[str, ...]
+"""The way from the table's root to a column: fields by name, inside a list ``element``, inside a map ``value``."""
+
+ELEMENT, VALUE = "element", "value"
 
 
 @dataclass(frozen=True)
@@ -49,8 +59,11 @@ _PRIMITIVES: dict[str, PrimitiveType] = {
 }
 
 
-def infer(value: Any) -> Proposal | None:
-    """Propose a type for one JSON value; None where nothing can be said."""
+def infer(value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal | None:
+    """Propose a type for one JSON value; None where nothing can be said.
+
+    Raises SchemaConflict, with ``path`` as the column's name, if the value is in conflict with itself and the rules say so.
+    """
     if isinstance(value, str):
         return "string"
     if isinstance(value, bool):
@@ -58,54 +71,110 @@ def infer(value: Any) -> Proposal | None:
     if isinstance(value, float):
         return "double"
     if isinstance(value, dict):
-        fields = tuple((name, proposal) for name, entry in value.items() if (proposal := infer(entry)) is not None)
-        return StructOf(fields) if fields else None
+        return _infer_struct(value, rules, path)
     if isinstance(value, list):
-        return _infer_list(value)
+        return _infer_list(value, rules, (*path, ELEMENT))
     return None if value is None else "long"
 
 
-def _infer_list(values: list[Any]) -> Proposal | None:
-    element = infer(values[0]) if values else None
+def _infer_struct(entries: dict[str, Any], rules: ColumnRules, path: Path) -> Proposal | None:
+    fields = tuple(
+        (name, proposal)
+        for name, entry in distinct(entries, rules).values()
+        if (proposal := infer(entry, rules, (*path, name))) is not None
+    )
+    return StructOf(fields) if fields else None
+
+
+def _infer_list(values: list[Any], rules: ColumnRules, path: Path) -> Proposal | None:
+    element = infer(values[0], rules, path) if values else None
     if element is None:
         return None
     # Later elements add their keys: the sink would drop them from this very record.
-    if element != "string":
+    if element != "string" or rules.on_conflict == "fail":
         for value in values[1:]:
-            element = merge(element, infer(value))
+            element = merge(element, infer(value, rules, path), rules, path)
     return ListOf(element)
 
 
-def merge(first: Proposal, later: Proposal | None) -> Proposal:
-    """Merge a later proposal for the same column into the first one."""
+def merge(first: Proposal, later: Proposal | None, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal:
+    """Merge a later proposal for the same column into the first one; ``path`` names the column in a SchemaConflict."""
     if later is None or first == later:
         return first
     if {first, later} == {"long", "double"}:
         return "double"
     if isinstance(first, ListOf) and isinstance(later, ListOf):
-        return ListOf(merge(first.element, later.element))
+        return ListOf(merge(first.element, later.element, rules, (*path, ELEMENT)))
     if isinstance(first, StructOf) and isinstance(later, StructOf):
-        fields = dict(first.fields)
+        fields = {_same(name, rules): (name, proposal) for name, proposal in first.fields}
         for name, proposal in later.fields:
-            fields[name] = merge(fields[name], proposal) if name in fields else proposal
-        return StructOf(tuple(fields.items()))
-    return first
+            known, so_far = fields.setdefault(_same(name, rules), (name, proposal))
+            fields[_same(name, rules)] = known, merge(so_far, proposal, rules, (*path, known))
+        return StructOf(tuple(fields.values()))
+    return _settle(first, later, rules, path)
 
 
-def extend(proposal: Proposal, value: Any) -> Proposal:
-    """Widen a proposal by one more value of its column, looking into lists that begin with an empty element too."""
+def _settle(first: Proposal, later: Proposal, rules: ColumnRules, path: Path) -> Proposal:
+    """Decide between two types that are not one another's width."""
+    if rules.on_conflict == "fail":
+        problem = (
+            f"new column {clip('.'.join(path), VALUE_LENGTH)!r} comes as {_kind(first)} and as {_kind(later)}, and "
+            f"{ON_CONFLICT_KEY} is 'fail'. Add the column with the type it should have, or set {ON_CONFLICT_KEY} to "
+            "'string' (the column becomes text) or to 'dead-letter' (the first type counts, other values are rejected)"
+        )
+        raise SchemaConflict(problem)
+    return "string" if rules.on_conflict == "string" else first
+
+
+def _kind(proposal: Proposal) -> str:
+    if isinstance(proposal, str):
+        return proposal
+    return "list" if isinstance(proposal, ListOf) else "struct"
+
+
+def _same(name: str, rules: ColumnRules) -> str:
+    return name.lower() if rules.case_insensitive else name
+
+
+def distinct(entries: dict[str, Any], rules: ColumnRules) -> dict[str, tuple[str, Any]]:
+    """Return name and value of each column that an object's keys are; the first spelling names it, the last one counts."""
+    if not rules.case_insensitive:
+        return {key: (key, entry) for key, entry in entries.items()}
+    found: dict[str, tuple[str, Any]] = {}
+    for key, entry in entries.items():
+        same = _same(key, rules)
+        found[same] = found[same][0] if same in found else key, entry
+    return found
+
+
+@overload
+def extend(proposal: Proposal, value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal: ...
+
+
+@overload
+def extend(proposal: None, value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal | None: ...
+
+
+def extend(proposal: Proposal | None, value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal | None:
+    """Widen a proposal, if there is one, by one more value of its column, looking into lists that begin with an empty
+    element too.
+    """
+    if proposal is None:
+        return infer(value, rules, path)
     if isinstance(proposal, StructOf) and isinstance(value, dict):
-        fields: dict[str, Proposal | None] = dict(proposal.fields)
-        for name, entry in value.items():
-            known = fields.get(name)
-            fields[name] = infer(entry) if known is None else extend(known, entry)
-        return StructOf(tuple((name, field) for name, field in fields.items() if field is not None))
+        fields: dict[str, tuple[str, Proposal | None]] = {
+            _same(name, rules): (name, field) for name, field in proposal.fields
+        }
+        for same, (key, entry) in distinct(value, rules).items():
+            name, known = fields.get(same, (key, None))
+            fields[same] = name, extend(known, entry, rules, (*path, name))
+        return StructOf(tuple((name, field) for name, field in fields.values() if field is not None))
     if isinstance(proposal, ListOf) and isinstance(value, list):
         element = proposal.element
         for entry in value:
-            element = extend(element, entry)
+            element = extend(element, entry, rules, (*path, ELEMENT))
         return ListOf(element)
-    return merge(proposal, infer(value))
+    return merge(proposal, infer(value, rules, path), rules, path)
 
 
 def count(proposal: Proposal) -> int:

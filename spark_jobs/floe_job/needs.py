@@ -1,118 +1,186 @@
-"""The columns that records bring and their table does not have."""
+"""What a table lacks for the records that come: columns, wider types, columns that may be null."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pyiceberg.schema import Schema, assign_fresh_schema_ids
+from pyiceberg.schema import Schema, assign_fresh_schema_ids, index_by_id, index_by_name
 from pyiceberg.table.update.schema import UpdateSchema
-from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
+from pyiceberg.types import (
+    DecimalType,
+    DoubleType,
+    IcebergType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    PrimitiveType,
+    StructType,
+)
 
-from floe_job.infer import ListOf, Proposal, StructOf, count, iceberg_type, merge
+from floe_job.conform.caps import MAX_COLUMNS, full_names
+from floe_job.conform.schema_tree import columns, is_wider, paths, resolve, widened
+from floe_job.conform.wishes import identifiers, widest
+from floe_job.infer import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, count, iceberg_type, merge
+from floe_job.rules import PLAIN, ColumnRules
 
-Path = tuple[str, ...]
+__all__ = ["Path", "SchemaNeeds"]
+
+_DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
+_PROMOTED: dict[str, PrimitiveType] = {"long": LongType(), "double": DoubleType()}
 
 
 @dataclass
 class SchemaNeeds:
-    """Columns to add, by path, in record order.
+    """Columns to add, to promote and to make optional, by path, in record order.
 
-    A path names the way from the table's root to the new column: fields by name, what is inside a list as ``element``,
-    inside a map as ``value``. Plain values only, so that it travels between Spark's workers and the driver.
+    A path names the way from the table's root to the column: fields by name, what is inside a list as ``element``, inside
+    a map as ``value``. Plain values only (a promotion is the text of its type), so that it travels between Spark's workers
+    and the driver. ``rules`` decide what two proposals for one column become.
     """
 
     columns: dict[Path, Proposal] = field(default_factory=dict)
+    promotions: dict[Path, str] = field(default_factory=dict)
+    optional: dict[Path, None] = field(default_factory=dict)
+    rules: ColumnRules = PLAIN
 
     def __bool__(self) -> bool:
-        return bool(self.columns)
+        return bool(self.columns or self.promotions or self.optional)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.count()} columns to add, {len(self.promotions)} to promote, {len(self.optional)} to make optional"
+        )
 
     def merge(self, other: SchemaNeeds) -> None:
-        """Take in the needs of another batch or task; of two types for one column the first one wins."""
+        """Take in the needs of another batch or task, whose rules count if there were none yet.
+
+        Raises SchemaConflict for two types of one new column, if the rules say so.
+        """
+        if not self:
+            self.rules = other.rules
         self.update(other.columns)
+        for path, text in other.promotions.items():
+            known = self.promotions.get(path)
+            self.promotions[path] = str(widest(_promoted(known) if known else None, _promoted(text)))
+        self.optional.update(other.optional)
 
     def update(self, columns: Mapping[Path, Proposal]) -> None:
-        """Take in proposals by path, see ``merge``."""
+        """Take in columns by path, see ``merge``."""
+        named = {self.same(path): path for path in self.columns}
         for path, proposal in columns.items():
-            known = self.columns.get(path)
-            self.columns[path] = proposal if known is None else merge(known, proposal)
+            known = named.setdefault(self.same(path), path)
+            so_far = self.columns.get(known)
+            self.columns[known] = proposal if so_far is None else merge(so_far, proposal, self.rules, known)
+
+    def same(self, path: Path) -> Path:
+        """Return what paths have in common that mean one column."""
+        return tuple(name.lower() for name in path) if self.rules.case_insensitive else path
+
+    def replace(self, grown: SchemaNeeds) -> None:
+        """Become other needs, which have all of these."""
+        self.columns, self.promotions, self.optional = grown.columns, grown.promotions, grown.optional
+
+    def copy(self) -> SchemaNeeds:
+        """Return needs that can be added to without changing these."""
+        return SchemaNeeds(dict(self.columns), dict(self.promotions), dict(self.optional), self.rules)
 
     def count(self) -> int:
         """Count the columns to add, nested ones included."""
         return sum(count(proposal) for proposal in self.columns.values())
 
     def full_names(self) -> Iterator[str]:
-        """Yield the dotted names by which Iceberg finds the columns."""
+        """Yield the dotted names by which Iceberg finds the columns to add."""
         for path, proposal in self.columns.items():
-            yield from _full_names(".".join(path), proposal)
+            yield from full_names(path, proposal)
+
+    def widened(self, schema: Schema) -> Schema:
+        """Return ``schema`` with its columns promoted and made optional; those to be added are not in it."""
+        if not self.promotions and not self.optional:
+            return schema
+        by_id = paths(schema)
+        promoted = {i: _promoted(self.promotions[path]) for i, path in by_id.items() if path in self.promotions}
+        return widened(schema, promoted, {i for i, path in by_id.items() if path in self.optional})
 
     def beyond(self, schema: Schema) -> SchemaNeeds:
-        """Return what ``schema`` still lacks, e.g. after somebody else's update."""
-        lacking = SchemaNeeds()
+        """Return what ``schema`` still lacks, e.g. after somebody else's update.
+
+        What has become impossible by then (the column is gone, or of another type) is left out: the records are read again
+        against the new schema, and judged by it.
+        """
+        known, required = columns(schema), identifiers(schema)
+        lacking = SchemaNeeds(rules=self.rules)
         for path, proposal in self._beyond(schema):
             lacking.update({path: proposal})
+        for path, text in self.promotions.items():
+            if path in known and is_wider(known[path].field_type, _promoted(text)):
+                lacking.promotions[path] = text
+        for path in self.optional:
+            if path in known and known[path].required and known[path].field_id not in required:
+                lacking.optional[path] = None
         return lacking
 
     def _beyond(self, schema: Schema) -> Iterator[tuple[Path, Proposal]]:
         for path, proposal in self.columns.items():
-            parent = _resolve(schema.as_struct(), path[:-1])
+            parent = resolve(schema.as_struct(), path[:-1])
             if isinstance(parent, StructType):
-                yield from _lacking(parent, path, proposal)
+                yield from self._lacking(parent, path, proposal)
+
+    def _lacking(self, parent: StructType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+        same = self.same(path)[-1:]
+        column = next((column for column in parent.fields if self.same((column.name,)) == same), None)
+        if column is None:
+            yield path, proposal
+            return
+        yield from self._lacking_inside(column.field_type, (*path[:-1], column.name), proposal)
+
+    def _lacking_inside(self, known: IcebergType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+        if isinstance(known, StructType) and isinstance(proposal, StructOf):
+            for name, inner in proposal.fields:
+                yield from self._lacking(known, (*path, name), inner)
+        elif isinstance(known, ListType) and isinstance(proposal, ListOf):
+            yield from self._lacking_inside(known.element_type, (*path, ELEMENT), proposal.element)
+        elif isinstance(known, MapType) and isinstance(proposal, StructOf):
+            for _, inner in proposal.fields:
+                yield from self._lacking_inside(known.value_type, (*path, VALUE), inner)
 
     def apply(self, update: UpdateSchema) -> None:
-        """Add the columns, all optional, to a schema update; those that the schema has by now are left out."""
-        for path, proposal in self.beyond(update._schema).columns.items():
+        """Make one schema update of everything; what the schema has by now is left out, and what it cannot get.
+
+        New columns are optional. Of the columns of several tasks that are too many, or in one another's way, only together
+        the later ones are left out: their records are rejected when they are read again.
+        """
+        lacking = self.beyond(update._schema)
+        for path, text in lacking.promotions.items():
+            update.update_column(path, _promoted(text))
+        for path in lacking.optional:
+            update.make_column_optional(path)
+        for path, proposal in lacking._admitted(update._schema):
             update.add_column(path, iceberg_type(proposal), required=False)
 
     def new_schema(self) -> Schema:
-        """Return the schema of a table made from these columns, with fresh field ids."""
+        """Return the schema of a table made from the columns to add, with fresh field ids."""
         fields = (
             NestedField(field_id=-1 - position, name=path[-1], field_type=iceberg_type(proposal), required=False)
-            for position, (path, proposal) in enumerate(self.columns.items())
+            for position, (path, proposal) in enumerate(self._admitted(Schema()))
             if len(path) == 1
         )
         return assign_fresh_schema_ids(Schema(*fields))
 
-
-def _full_names(name: str, proposal: Proposal) -> Iterator[str]:
-    yield name
-    if isinstance(proposal, ListOf):
-        yield from _full_names(f"{name}.element", proposal.element)
-    elif isinstance(proposal, StructOf):
-        for field_name, inner in proposal.fields:
-            yield from _full_names(f"{name}.{field_name}", inner)
-
-
-def _resolve(parent: IcebergType, path: Path) -> IcebergType | None:
-    """Walk a path of names; None where the table has changed and it leads nowhere."""
-    current: IcebergType | None = parent
-    for name in path:
-        if isinstance(current, StructType):
-            found = next((column for column in current.fields if column.name == name), None)
-            current = found.field_type if found else None
-        elif isinstance(current, ListType):
-            current = current.element_type
-        elif isinstance(current, MapType):
-            current = current.value_type
-        else:
-            return None
-    return current
+    def _admitted(self, schema: Schema) -> Iterator[tuple[Path, Proposal]]:
+        """Yield the columns that the schema can get, one after the other."""
+        total, taken = len(index_by_id(schema)), set(index_by_name(schema))
+        for path, proposal in self.columns.items():
+            names = set(full_names(path, proposal))
+            if total + count(proposal) <= MAX_COLUMNS and taken.isdisjoint(names):
+                total += count(proposal)
+                taken |= names
+                yield path, proposal
 
 
-def _lacking(parent: StructType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
-    column = next((column for column in parent.fields if column.name == path[-1]), None)
-    if column is None:
-        yield path, proposal
-        return
-    yield from _lacking_inside(column.field_type, path, proposal)
-
-
-def _lacking_inside(known: IcebergType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
-    if isinstance(known, StructType) and isinstance(proposal, StructOf):
-        for name, inner in proposal.fields:
-            yield from _lacking(known, (*path, name), inner)
-    elif isinstance(known, ListType) and isinstance(proposal, ListOf):
-        yield from _lacking_inside(known.element_type, (*path, "element"), proposal.element)
-    elif isinstance(known, MapType) and isinstance(proposal, StructOf):
-        for _, inner in proposal.fields:
-            yield from _lacking_inside(known.value_type, (*path, "value"), inner)
+def _promoted(text: str) -> PrimitiveType:
+    """Read the text of a promotion: ``long``, ``double``, ``decimal(12, 2)``."""
+    decimal = _DECIMAL.fullmatch(text)
+    return DecimalType(int(decimal[1]), int(decimal[2])) if decimal else _PROMOTED[text]

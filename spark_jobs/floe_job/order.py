@@ -52,7 +52,7 @@ class Order:
     def load(cls, path: Path) -> "Order":
         """Read what :meth:`save` wrote."""
         fields = json.loads(path.read_text())
-        connector = parse_connector(fields["connector"], fields["name"])
+        connector = parse_connector(fields["connector"], fields["name"], narrowed=True)
         return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"], frozenset(fields["done"]))
 
 

@@ -9,6 +9,7 @@ import confluent_kafka as ck
 
 from floe.offsets.ranges import OffsetRange
 from floe_job.exceptions import RangeLost, RangeStalled, ReadFailed, SliceRefused
+from floe_job.records import timestamp_of
 
 BATCH_RECORDS = 50_000
 """Records handed on at once, at most."""
@@ -30,6 +31,7 @@ class Batch(NamedTuple):
     offsets: list[int]
     values: list[bytes | None]
     timestamp: int | None
+    messages: list[ck.Message]
 
 
 class RangeReader:
@@ -119,12 +121,7 @@ def _refuse_disorder(r: OffsetRange, after: int, offsets: list[int]) -> None:
 def _batch(messages: list[ck.Message]) -> Batch:
     values: list[Any] = [m.value() for m in messages]
     offsets: list[Any] = [m.offset() for m in messages]
-    return Batch(offsets, values, _timestamp(messages[-1]))
-
-
-def _timestamp(message: ck.Message) -> int | None:
-    kind, timestamp = message.timestamp()
-    return None if kind == ck.TIMESTAMP_NOT_AVAILABLE else int(timestamp)
+    return Batch(offsets, values, timestamp_of(messages[-1]), messages)
 
 
 def _stall_message(r: OffsetRange, position: int, seconds: float) -> str:

@@ -2,25 +2,30 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
+from floe.commit.origin import OriginColumns
 from floe.commit.refusals import REFUSALS
+from floe.commit.routes import Routes
 from floe.commit.table import ledger_of, refuse_other_routes, refuse_unseeded
 from floe.config import Connector
 from floe.control.announcement import SpecFiles, TableShare
+from floe.control.data_files import partition_type_of
 from floe.control.events import TableReference
 from floe.exceptions import FloeError
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import Ledger, LogId
+from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange
-from floe.offsets.routing import MAIN_BRANCH, route_hash
 from floe_job.exceptions import SliceFailed
 from floe_job.needs import SchemaNeeds
+from floe_job.rules import ColumnRules
 from floe_job.target import Target
 
 log = logging.getLogger(__name__)
@@ -31,32 +36,39 @@ class SliceTable:
     """A table with what its ledger says of the slice. ``table`` is None while it does not exist.
 
     ``nets``: of the ranges whose rows it takes, the offsets that are to be written. ``refusal``: why it takes none.
+    ``revived``: letters in these ranges that its ledger knows to be rows. ``replaces``: its rows of the ranges are to go.
     """
 
     name: str
     table: Table | None
     nets: tuple[tuple[OffsetRange, Intervals], ...]
     refusal: FloeError | None = None
+    revived: Mapping[LogId, Intervals] = field(default_factory=dict)
+    replaces: bool = False
 
-    def target(self, piece: Slice, connector: Connector) -> Target:
-        """Return what a worker needs to know of the table."""
+    def target(self, piece: Slice, connector: Connector, letters: LetterOffsets | None = None) -> Target:
+        """Return what a worker needs to know of the table; ``letters``: those that are open."""
         # every task carries this: of thousands of ranges only those that a repeated run finds held
         held = {r: held for r, net in self.nets if (held := _whole(r) - net)}
         owed = frozenset(piece.ranges) - {r for r, _ in self.nets}
+        rules = column_rules(connector)
+        watched = {r: found for r in piece.ranges if letters and (found := letters.reaching(self.name, r))}
         if self.table is None:
-            return Target(self.name, None, None, {}, held, owed, evolve=True)
+            return Target(
+                self.name, held=held, owed=owed, rules=rules, transforms=connector.transforms, letters=watched
+            )
         # workers need schema, spec, location and properties; the snapshots would be shipped to each of them
         slim = self.table.metadata.model_copy(
             update={"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}, "current_snapshot_id": None}
         )
         properties = {**self.table.metadata.properties, **connector.write_props}
-        return Target(self.name, slim, self.table.io, properties, held, owed, evolve=connector.evolve_schema)
+        return Target(self.name, slim, self.table.io, properties, held, owed, rules, connector.transforms, watched)
 
-    def grown(self, tables: Tables, needs: SchemaNeeds) -> "SliceTable":
-        """Create the table, or add its missing columns in one update."""
+    def grown(self, tables: Tables, connector: Connector, needs: SchemaNeeds) -> "SliceTable":
+        """Create the table, or give it what it lacks in one update."""
         if self.table is None:
             log.info("creating table %s with %s columns", self.name, needs.count())
-            return replace(self, table=tables.create(self.name, needs.new_schema()))
+            return replace(self, table=self._created(tables, connector, needs))
         log.info("adding %s columns to table %s", needs.count(), self.name)
         table = tables.require(self.name)
         try:
@@ -70,11 +82,18 @@ class SliceTable:
             raise SliceFailed(msg)
         return replace(self, table=table)
 
+    def _created(self, tables: Tables, connector: Connector, needs: SchemaNeeds) -> Table:
+        settings = connector.table(self.name)
+        return tables.create(self.name, needs.new_schema(), settings, connector.schema.on_unsuitable)
+
     def share(
         self, connector: Connector, written: Sequence[SpecFiles], routes: Mapping[str, str], books: TableBooks
     ) -> TableShare | None:
-        """Return what is announced of the table; None when it got no file."""
-        if self.table is None or not written:
+        """Return what is announced of the table; None when it got no file.
+
+        What is replaced is announced without files, too: the rows that the table has are to go.
+        """
+        if self.table is None or not (written or self.replaces):
             return None
         by_spec: dict[int, SpecFiles] = {}
         for spec in written:
@@ -84,33 +103,18 @@ class SliceTable:
             )
         *namespace, name = self.name.split(".")
         metadata = self.table.metadata
+        if not by_spec:
+            spec_id = metadata.default_spec_id
+            by_spec[spec_id] = SpecFiles(spec_id, partition_type_of(metadata.spec(), metadata.schema()), ())
         return TableShare(
             reference=TableReference(connector.catalog_name, tuple(namespace), name, metadata.table_uuid),
-            branch=connector.commit_branch or MAIN_BRANCH,
+            branch=Routes(connector).branch(self.name),
             schema_id=metadata.current_schema_id,
             nets=self.nets,
             routes=routes,
             files=tuple(by_spec.values()),
             books=books,
         )
-
-
-def load_tables(tables: Tables, plan: Plan, piece: Slice, connector: Connector) -> list[SliceTable]:
-    """Load the tables of a slice with their ledgers. One that refuses stays in the list and takes nothing.
-
-    Raises the refusal when there is no other table to read the slice for, and in a replay, of which nothing is owed.
-    """
-    loaded = [_load(tables, plan, piece, connector, name) for name in piece.tables]
-    refusal = next((table.refusal for table in loaded if table.refusal is not None), None)
-    if refusal is not None and piece.kind.is_replay:
-        raise refusal
-    refuse_if_none_is_left(loaded)
-    for table in loaded:
-        if table.refusal is not None:
-            log.error("table %s takes nothing and will owe these rows: %s", table.name, table.refusal)
-        elif table.table is None:
-            _warn_of_earlier_rows(plan, piece, table.name)
-    return loaded
 
 
 def refuse_if_none_is_left(tables: Sequence[SliceTable]) -> None:
@@ -120,36 +124,54 @@ def refuse_if_none_is_left(tables: Sequence[SliceTable]) -> None:
         raise refusal
 
 
-def _load(tables: Tables, plan: Plan, piece: Slice, connector: Connector, name: str) -> SliceTable:
-    taken = plan.taken(piece, name)
+def load_table(tables: Tables, plan: Plan, piece: Slice, connector: Connector, name: str) -> SliceTable:
+    """Load one table with its ledger; one that refuses, or is missing and may not be created, takes nothing."""
+    taken, replaces = plan.taken(piece, name), piece.kind is SliceKind.REPLACE
     try:
-        table = tables.load(name) if connector.auto_create else tables.require(name)
-        return SliceTable(name, table, _nets(table, plan, piece, connector, taken))
+        is_asked_for = bool(piece.tables) and not connector.auto_create
+        table = tables.require(name) if is_asked_for else tables.load(name)
+        if table is None:
+            return SliceTable(name, None, tuple((r, _wanted(piece, name, r)) for r in taken), replaces=replaces)
+        if replaces:
+            OriginColumns.of(table, connector)
+        ledger = ledger_of(table, Routes(connector).branch(name), plan)
+        revived = {LogId.of(r): found for r in taken if (found := ledger.revived(r))}
+        nets = _nets(table, ledger, plan, piece, connector, taken)
+        return SliceTable(name, table, nets, revived=revived, replaces=replaces)
     except REFUSALS as error:
         return SliceTable(name, None, (), error)
 
 
 def _nets(
-    table: Table | None, plan: Plan, piece: Slice, connector: Connector, taken: Sequence[OffsetRange]
+    table: Table, ledger: Ledger, plan: Plan, piece: Slice, connector: Connector, taken: Sequence[OffsetRange]
 ) -> tuple[tuple[OffsetRange, Intervals], ...]:
-    """Return, per range, the offsets to write: those that the table does not hold; all, where they are appended anew."""
-    if table is None:
-        return tuple((r, _whole(r)) for r in taken)
-    ledger = ledger_of(table, connector.commit_branch or MAIN_BRANCH, plan)
-    if piece.kind is SliceKind.APPEND:
+    """Return, per range, the offsets to write: those that the table does not hold; all, where they are appended anew.
+
+    A re-drive writes what is held without a row, and leaves out letters that have one by now.
+    """
+    name, all_routes = ".".join(table.name()), Routes(connector)
+    branch = all_routes.branch(name)
+    if piece.kind is SliceKind.REDRIVE:
+        return tuple((r, _wanted(piece, name, r) - ledger.revived(r)) for r in taken)
+    if piece.kind in (SliceKind.APPEND, SliceKind.REPLACE):
         return tuple((r, _whole(r)) for r in taken)
     if piece.kind is SliceKind.SKIP:
-        refuse_unseeded(table, connector.commit_branch or MAIN_BRANCH, plan, ledger)
-    routes = {r.topic: route_hash(r.topic, connector.commit_branch) for r in taken}
-    refuse_other_routes(".".join(table.name()), ledger, piece.kind, [(r, routes[r.topic]) for r in taken])
+        refuse_unseeded(table, branch, plan, ledger)
+    routes = all_routes.of(name, {r.topic for r in taken})
+    refuse_other_routes(name, ledger, piece.kind, [(r, routes[r.topic]) for r in taken])
     return tuple((r, ledger.net(r, routes[r.topic])) for r in taken)
+
+
+def _wanted(piece: Slice, name: str, r: OffsetRange) -> Intervals:
+    """Return what a table that holds nothing gets of a range."""
+    return piece.letters.reaching(name, r) if piece.kind is SliceKind.REDRIVE else _whole(r)
 
 
 def _whole(r: OffsetRange) -> Intervals:
     return Intervals.of([(r.start, r.end)])
 
 
-def _warn_of_earlier_rows(plan: Plan, piece: Slice, table: str) -> None:
+def warn_of_earlier_rows(plan: Plan, piece: Slice, table: str) -> None:
     """Say that a table about to be created cannot be the one that earlier runs wrote to."""
     if piece.kind is not SliceKind.LIVE:
         return
@@ -163,3 +185,14 @@ def _warn_of_earlier_rows(plan: Plan, piece: Slice, table: str) -> None:
                 live.since,
             )
             return
+
+
+def column_rules(connector: Connector) -> ColumnRules:
+    """Return the rules by which records find their columns."""
+    schema = connector.schema
+    return ColumnRules(
+        evolve=schema.evolve,
+        case_insensitive=schema.case_insensitive,
+        force_optional=schema.force_optional,
+        on_conflict=schema.on_conflict,
+    )

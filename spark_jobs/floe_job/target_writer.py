@@ -1,31 +1,47 @@
 """One task's rows for one table: records are decoded to its columns, written, and counted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from floe.control.announcement import SpecFiles
-from floe.control.data_files import from_pyiceberg, partition_type_of
-from floe.crash import CrashPoint, reach
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
-from floe_job.decode import Decoded, JsonDecoder, Rejected
-from floe_job.exceptions import BadRecords, WriteFailed
+from floe_job.decode import Decoded, JsonDecoder
+from floe_job.letters.fates import FateWatch
+from floe_job.letters.letter import Letter
 from floe_job.needs import SchemaNeeds
-from floe_job.parquet import TableWriter
-from floe_job.target import Piece, TableResult, Target
+from floe_job.parquet.budget import WriteBudget
+from floe_job.records import Records
+from floe_job.row_sink import RowSink
+from floe_job.target import TableResult, Target
+from floe_job.target_files import TargetFiles
+from floe_job.transform import MetadataColumns
 
-NAMED_BAD_RECORDS = 5
+TRANSFORM_STAGE = "transform"
 
 
 class TargetWriter:
     """Takes records in the order of their offsets; the files are there after ``close``."""
 
-    def __init__(self, target: Target, task_index: int) -> None:
+    def __init__(
+        self, target: Target, task_index: int, budget: WriteBudget | None = None, sink: RowSink | None = None
+    ) -> None:
+        """Write rows to files of this task, or else give them to ``sink``."""
         self._target = target
-        self._task_index = task_index
         schema = target.metadata.schema() if target.metadata is not None else None
-        self._decoder = JsonDecoder(schema, evolve=target.evolve, create=target.metadata is None)
-        self._writer: TableWriter | None = None
-        self._assigned = self._held = self._owed = 0
+        self._columns = MetadataColumns(schema, target.transforms)
+        self._decoder = JsonDecoder(
+            self._columns.record_schema,
+            replace(target.rules, injected=self._columns.injected),
+            create=target.metadata is None,
+            name_mapping=target.metadata.name_mapping() if target.metadata is not None else None,
+        )
+        grows = target.rules.evolve or target.metadata is None
+        self._lacking = self._columns.needs() if grows else {}
+        self._files: RowSink = sink or TargetFiles(target, task_index, budget)
+        self._assigned = self._held = self._owed = self._dead = self._fast = 0
+        self._watch = FateWatch(target.letters)
+        self._with_keys = any(transform.key for transform in target.transforms)
+        self._with_headers = any(transform.headers for transform in target.transforms)
 
     @property
     def name(self) -> str:
@@ -33,104 +49,66 @@ class TargetWriter:
 
     @property
     def needs(self) -> SchemaNeeds:
-        """The columns that the table lacks."""
-        return self._decoder.needs
+        """What the table lacks."""
+        needs = self._decoder.needs
+        if self._assigned > self._held + self._owed + self._dead:
+            needs.update(self._lacking)
+        return needs
 
-    def take(self, piece: Piece, offsets: Sequence[int], values: Sequence[bytes]) -> None:
-        """Make rows of the records that the table does not hold yet. Raises BadRecords, WriteFailed."""
-        self._assigned += len(values)
-        if piece.range in self._target.owed:
-            self._owed += len(values)
-            return
-        held = self._target.held.get(piece.range, Intervals())
+    def take(self, records: Records) -> list[Letter]:
+        """Make rows of the records that the table does not hold yet; return those that cannot. Raises WriteFailed."""
+        self._assigned += len(records)
+        piece_range = records.piece.range
+        if piece_range in self._target.owed:
+            self._owed += len(records)
+            self._watch.passed(piece_range, records.offsets)
+            return []
+        held = self._target.held.get(piece_range, Intervals())
         if held:
-            kept = [i for i, offset in enumerate(offsets) if not held.has(offset)]
-            self._held += len(values) - len(kept)
-            offsets, values = [offsets[i] for i in kept], [values[i] for i in kept]
-        if not values:
-            return
-        decoded = self._decoder.decode(values)
-        if decoded.rejected:
-            raise BadRecords(_bad_records(self.name, piece, offsets, decoded.rejected, len(values)))
-        try:
-            self._write(decoded)
-        except OSError as error:
-            raise WriteFailed(_write_message(self._target, error)) from error
+            fresh = records.select([i for i, offset in enumerate(records.offsets) if not held.has(offset)])
+            self._watch.passed(piece_range, (offset for offset in records.offsets if held.has(offset)))
+            self._held += len(records) - len(fresh)
+            records = fresh
+        if not len(records):
+            return []
+        decoded = self._decoder.decode(records.values)
+        self._fast += decoded.fast_rows
+        letters = [records.letter(r.index, self.name, r.stage, r.error, r.reason) for r in decoded.rejected]
+        letters += self._write(records, decoded)
+        self._dead += len(letters)
+        if self._target.letters:
+            refused = {letter.offset for letter in letters}
+            self._watch.refused(piece_range, sorted(refused))
+            self._watch.written(piece_range, (offset for offset in records.offsets if offset not in refused))
+        return letters
 
     def close(self, *, complete: bool) -> TableResult:
         """Close the files and count their rows from their footers; without ``complete`` nothing is kept."""
         if not complete:
             self.abort()
-            return TableResult(needs=self._decoder.needs or None)
-        try:
-            files, rows = self._close()
-        except OSError as error:
-            raise WriteFailed(_write_message(self._target, error)) from error
-        return TableResult(TableBooks(assigned=self._assigned, rows=rows, held=self._held, owed=self._owed), files)
+            return TableResult(needs=self.needs or None)
+        files, rows = self._files.close()
+        books = TableBooks(assigned=self._assigned, rows=rows, dead=self._dead, held=self._held, owed=self._owed)
+        return TableResult(books, files, fast=self._fast, fates=self._watch.fates())
 
     def abort(self) -> None:
         """Drop what is not closed yet."""
-        if self._writer is not None:
-            self._writer.abort()
-            self._writer = None
+        self._files.abort()
 
-    def _write(self, decoded: Decoded) -> None:
-        """Write rows, until a column turns out to be missing: then the task only reads on."""
-        if self._decoder.needs:
+    def _write(self, records: Records, decoded: Decoded) -> Sequence[Letter]:
+        """Write rows, until a column turns out to be missing: then the task only reads on. Return what has no row."""
+        if self._decoder.needs or self._lacking:
             self.abort()
-            return
-        if decoded.table is not None and decoded.table.num_rows:
-            if self._writer is None:
-                self._writer = self._open()
-            self._writer.write(decoded.table)
-
-    def _open(self) -> TableWriter:
-        target = self._target
-        if target.metadata is None or target.io is None:
-            msg = f"table {target.name!r} has rows but no metadata"
-            raise AssertionError(msg)
-        return TableWriter(
-            metadata=target.metadata,
-            io=target.io,
-            schema=target.metadata.schema(),
-            spec=target.metadata.spec(),
-            properties=dict(target.properties),
-            name_hint=f"{self._task_index:05d}",
-        )
-
-    def _close(self) -> tuple[SpecFiles | None, int]:
-        if self._writer is None:
-            return None, 0
-        metadata = self._target.metadata
-        assert metadata is not None  # noqa: S101 - a writer was opened from it
-        reach(CrashPoint.WRITE_FILES)
-        files = self._writer.close()
-        reach(CrashPoint.WRITE_FILES_CLOSED)
-        self._writer = None
-        spec = metadata.spec()
-        partition_type = partition_type_of(spec, metadata.schema())
-        events = tuple(from_pyiceberg(file, partition_type, spec.spec_id) for file in files)
-        return SpecFiles(spec.spec_id, partition_type, events), sum(file.record_count for file in files)
-
-
-def _bad_records(table: str, piece: Piece, offsets: Sequence[int], rejected: tuple[Rejected, ...], count: int) -> str:
-    tp = piece.range.tp
-    named = "; ".join(
-        f"topic {tp.topic!r} partition {tp.partition} offset {offsets[r.index]}: {r.reason}"
-        for r in rejected[:NAMED_BAD_RECORDS]
-    )
-    more = f" (the first {NAMED_BAD_RECORDS} are named)" if len(rejected) > NAMED_BAD_RECORDS else ""
-    return (
-        f"{len(rejected)} of the {count} records just read cannot become rows of table {table!r}{more}: {named}. "
-        "Nothing was announced and "
-        "the position stays. Mend the table or the producer's next records; how to step over one that cannot be mended "
-        "stands in docs/how-it-works.md."
-    )
-
-
-def _write_message(target: Target, error: OSError) -> str:
-    where = target.metadata.location if target.metadata is not None else target.name
-    return (
-        f"data files of table {target.name!r} could not be written below {where!r}: {error}. Check that Spark's workers "
-        "may write there and that there is room; nothing was announced."
-    )
+            return []
+        rows = decoded.table
+        if rows is None or len(decoded.rejected) == len(records):
+            return []
+        letters: list[Letter] = []
+        if self._columns.injected:
+            records = records.without([r.index for r in decoded.rejected])
+            facts = records.facts(keys=self._with_keys, headers=self._with_headers)
+            rows, refused = self._columns.fill(rows, facts)
+            letters = [records.letter(index, self.name, TRANSFORM_STAGE, error, why) for index, error, why in refused]
+        if rows.num_rows:
+            self._files.write(rows)
+        return letters

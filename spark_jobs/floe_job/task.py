@@ -1,122 +1,214 @@
-"""What one Spark task does: read pieces of ranges, make rows of them, write files, count everything."""
+"""What one Spark task does: read pieces of ranges, route, make rows, write files, count everything."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from floe.exceptions import FloeError, Terminal
+from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
-from floe_job.read import Batch, RangeReader
-from floe_job.target import Piece, TableResult, Target
+from floe_job.distribution import is_spread
+from floe_job.exceptions import BadRecords
+from floe_job.letters.letter import Letter
+from floe_job.letters.letterbox import Letterbox, LetterRules
+from floe_job.parcels import Outbox, Parcel, Seal
+from floe_job.parquet.budget import WriteBudget
+from floe_job.read import RangeReader
+from floe_job.records import Records
+from floe_job.route import Routed, Router, RouteRules
+from floe_job.row_spool import RowSpool
+from floe_job.target import Piece, Target
 from floe_job.target_writer import TargetWriter
+from floe_job.task_result import Failure, PieceResult, TaskResult
 
 log = logging.getLogger(__name__)
+
+NAMED_BAD_RECORDS = 5
+MOST_GUESSED = 200
+"""Tables that a task infers columns for before the driver has looked them up."""
+Sent = Parcel | Seal | TaskResult
+"""What a task that leaves files to others sends to each of them."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """The description of one Spark task. ``conf`` is the consumer's and may hold secrets."""
+    """The description of one Spark task. ``conf`` is the consumer's and may hold secrets.
+
+    ``guess``: what a table is taken for that the task is not given, where floe may create it. ``writers``: how many tasks
+    write the files of tables that are spread by partition; with 0, every task writes the files of what it has read.
+    """
 
     index: int
     pieces: tuple[Piece, ...]
     targets: tuple[Target, ...]
+    routes: RouteRules
+    letters: LetterRules
     conf: Mapping[str, Any] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class PieceResult:
-    """One piece, read: its books, the first offset seen, the time of the last record (epoch ms)."""
-
-    piece: Piece
-    books: RangeBooks
-    first_offset: int | None
-    timestamp: int | None
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An error that floe raised in a worker, to be raised again in the driver."""
-
-    message: str
-    retryable: bool
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """What one task did: its pieces, and each table by name. When a table lacks columns, nothing was written for any."""
-
-    index: int
-    pieces: tuple[PieceResult, ...] = ()
-    tables: Mapping[str, TableResult] = field(default_factory=dict)
-    failure: Failure | None = None
-
-    @property
-    def lacks_columns(self) -> bool:
-        return any(table.needs for table in self.tables.values())
+    guess: Target | None = None
+    writers: int = 0
 
 
 def run_task(task: Task) -> TaskResult:
-    """Run one task. Errors that floe raises come back as a Failure, so that the driver can name them."""
+    """Run one task that writes its own files. Errors come back as a Failure, so that the driver can name them."""
+    reading = _run(task)
     try:
-        return _TaskRun(task).run()
+        while True:
+            next(reading)
+    except StopIteration as end:
+        result: TaskResult = end.value
+        return result
+
+
+def send_task(task: Task) -> Iterator[tuple[int, Sent]]:
+    """Run one task that leaves the files of some tables to others: yield what is for which of them."""
+    result = yield from _run(task)
+    is_complete = result.is_complete and result.failure is None
+    yield from ((writer, Seal(task.index, writer, is_complete)) for writer in range(task.writers))
+    yield task.index % task.writers, result
+
+
+def _run(task: Task) -> Generator[tuple[int, Parcel], None, TaskResult]:
+    try:
+        return (yield from _TaskRun(task).run())
     except FloeError as error:
-        return TaskResult(task.index, failure=Failure(str(error), retryable=not isinstance(error, Terminal)))
+        return TaskResult(task.index, failure=Failure.of(error))
     except Exception as error:  # Spark would bury it in a Java stack trace
         log.exception("task %s failed", task.index)
-        text = next(iter(str(error).splitlines()), "")[:300]
-        msg = (
-            f"writing for {', '.join(repr(t.name) for t in task.targets)} failed: {type(error).__name__}: {text}. Nothing "
-            "was announced. If it comes again, check the tables' properties and iceberg.tables.write-props.*; Spark's log "
-            "has the whole error"
-        )
-        return TaskResult(task.index, failure=Failure(msg, retryable=True))
+        return TaskResult(task.index, failure=Failure.of(error, [target.name for target in task.targets]))
 
 
 class _TaskRun:
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._tables = [TargetWriter(target, task.index) for target in task.targets]
+        self._budget = WriteBudget()
+        self._targets = {target.name: target for target in task.targets}
+        self._writers: dict[str, TargetWriter] = {}
+        self._router = Router(task.routes, self._targets)
+        self._letterbox = Letterbox(task.letters, task.index, self._budget)
+        self._outbox = Outbox(task.index, task.writers) if task.writers else None
 
-    def run(self) -> TaskResult:
-        """Read every piece to its end; write as long as no column is missing."""
+    def run(self) -> Generator[tuple[int, Parcel], None, TaskResult]:
+        """Read every piece to its end; write as long as no column and no table is missing.
+
+        Yields rows that others write, each parcel with the number of the task that it is for.
+        """
         results = []
         try:
             with closing(RangeReader(self._task.conf)) as reader:
                 for piece in self._task.pieces:
-                    results.append(self._read(reader, piece))
-            complete = not any(table.needs for table in self._tables)
-            tables = {table.name: table.close(complete=complete) for table in self._tables}
+                    results.append((yield from self._read(reader, piece)))
+            complete = not self._router.unknown and not any(table.needs for table in self._writers.values())
+            tables = {name: table.close(complete=complete) for name, table in self._writers.items()}
+            letters = self._letterbox.close(complete=complete)
+            if self._outbox is not None and complete:
+                yield from self._outbox.take()
         finally:
-            for table in self._tables:
+            for table in self._writers.values():
                 table.abort()
-        return TaskResult(self._task.index, tuple(results), tables)
+            self._letterbox.abort()
+        return TaskResult(self._task.index, tuple(results), tables, letters, tuple(self._router.unknown))
 
-    def _read(self, reader: RangeReader, piece: Piece) -> PieceResult:
-        seen = tombstones = 0
+    def _read(self, reader: RangeReader, piece: Piece) -> Generator[tuple[int, Parcel], None, PieceResult]:
+        seen = 0
         first: int | None = None
         timestamp: int | None = None
+        books = RangeBooks()
         for batch in reader.read(piece.offsets):
             first = batch.offsets[0] if first is None else first
             timestamp = batch.timestamp
             seen += len(batch.offsets)
-            tombstones += batch.values.count(None)
-            self._take(piece, batch)
-        length = piece.end - piece.start
-        books = RangeBooks(routed=seen - tombstones, tombstones=tombstones, invisible=length - seen)
+            books += self._take(Records(piece, batch.offsets, batch.values, batch.messages))
+            if self._outbox is not None:
+                yield from self._outbox.take()
+        books += RangeBooks(invisible=piece.end - piece.start - seen)
         return PieceResult(piece, books, first, timestamp)
 
-    def _take(self, piece: Piece, batch: Batch) -> None:
-        """Hand the records that are no tombstones to every table."""
-        offsets, values = batch.offsets, batch.values
-        if None in values:
-            kept = [i for i, value in enumerate(values) if value is not None]
-            offsets, values = [offsets[i] for i in kept], [values[i] for i in kept]
-        for table in self._tables:
-            table.take(piece, offsets, values)  # type: ignore[arg-type]
+    def _take(self, records: Records) -> RangeBooks:
+        """Hand the records that are no tombstones to their tables."""
+        tombstones = 0
+        if None in records.values:
+            kept = [i for i, value in enumerate(records.values) if value is not None]
+            tombstones = len(records) - len(kept)
+            records = records.select(kept)
+        if not len(records):
+            return RangeBooks(tombstones=tombstones)
+        routed = self._router.route(records)
+        dead, dropped = self._refuse(records, routed)
+        for name, mine in routed.tables.items():
+            writer = self._writer(name)
+            if writer is not None:
+                self._bury(writer.take(mine), len(mine))
+        return RangeBooks(
+            routed=routed.reached, dead=dead, tombstones=tombstones, filtered=routed.filtered, dropped=dropped
+        )
+
+    def _writer(self, name: str) -> TargetWriter | None:
+        """Return the writer of a table; None for one that the driver has to look up first."""
+        if name in self._writers:
+            return self._writers[name]
+        target = self._targets.get(name)
+        if target is None:
+            if self._task.guess is None or len(self._writers) >= len(self._targets) + MOST_GUESSED:
+                return None
+            target = replace(self._task.guess, name=name)
+        spool = RowSpool(target, self._outbox, self._budget) if self._outbox is not None and is_spread(target) else None
+        self._writers[name] = TargetWriter(target, self._task.index, self._budget, spool)
+        return self._writers[name]
+
+    def _refuse(self, records: Records, routed: Routed) -> tuple[int, int]:
+        """Bury the records that reach no table; return how many are dead and how many were let go."""
+        malformed = [records.letter(r.index, None, r.stage, r.error, r.reason) for r in routed.malformed]
+        self._bury(malformed, len(records))
+        if not routed.unroutable:
+            return len(malformed), 0
+        match self._task.routes.routing.on_unroutable:
+            case "drop":
+                return len(malformed), len(routed.unroutable)
+            case "dead-letter":
+                letters = [records.letter(r.index, None, r.stage, r.error, r.reason) for r in routed.unroutable]
+                self._letterbox.take(letters)
+                return len(malformed) + len(letters), 0
+            case _:
+                letters = [records.letter(r.index, None, r.stage, r.error, r.reason) for r in routed.unroutable]
+                raise BadRecords(_bad_records(letters, len(records), "have no table", UNROUTABLE_ADVICE))
+
+    def _bury(self, letters: Sequence[Letter], count: int) -> None:
+        """Put letters into the letterbox, or fail where bad records are not tolerated."""
+        if not letters:
+            return
+        if not self._task.letters.policy.tolerate:
+            table = letters[0].table
+            what = f"cannot become rows of table {table!r}" if table is not None else "are no JSON objects"
+            raise BadRecords(_bad_records(letters, count, what, INTOLERANT_ADVICE))
+        self._letterbox.take(letters)
+
+
+INTOLERANT_ADVICE = (
+    "Mend the table or the producer's next records, or let such records go to the dead letters "
+    "(floe.deadletter.table); how to step over one by hand stands in docs/how-it-works.md."
+)
+UNROUTABLE_ADVICE = (
+    "Mend the producer's next records, or say what becomes of such records: floe.route.on-unroutable = dead-letter "
+    "or drop."
+)
+
+
+def _bad_records(letters: Sequence[Letter], count: int, what: str, advice: str) -> str:
+    named = "; ".join(f"{one.place}: {one.short_reason}" for one in letters[:NAMED_BAD_RECORDS])
+    more = f" (the first {NAMED_BAD_RECORDS} are named)" if len(letters) > NAMED_BAD_RECORDS else ""
+    return (
+        f"{len(letters)} of the {count} records just read {what}{more}: {named}. Nothing was announced and the position "
+        f"stays. {advice}"
+    )
 
 
 def run_tasks(tasks: Iterator[Task]) -> Iterator[TaskResult]:
     """Run the tasks of one Spark partition."""
     return (run_task(task) for task in tasks)
+
+
+def send_tasks(tasks: Iterable[Task]) -> Iterator[tuple[int, Sent]]:
+    """Run the tasks of one Spark partition and yield what they send, with the number of the partition that gets it."""
+    for task in tasks:
+        yield from send_task(task)

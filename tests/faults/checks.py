@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from faults.evidence import Contents, Evidence, TableEvidence
+from faults.evidence import Contents, Evidence, Letters, TableEvidence
 from faults.kafka_log import LogKey
+from faults.letter_checks import books_of_letters, broken_letters, dead_of_books, doubled_letters, misplaced_letters
 from faults.marks import Position, Spans, books_of, control_offsets, ledger_spans, net_spans
-from faults.stamps import BROKEN
+from faults.stamps import BROKEN, RAW
 from faults.table_files import Snapshot, local
 
 Check = Callable[[Evidence], Iterator[str]]
@@ -32,22 +33,27 @@ def kafka_is_sound(evidence: Evidence) -> Iterator[str]:
 
 
 def no_row_is_there_twice(evidence: Evidence) -> Iterator[str]:
-    """1: no record has two rows in one table, in any snapshot."""
+    """1: no record has two rows in one table, two letters, or a row and a letter, in any snapshot."""
     for table in evidence.tables:
         for snapshot in table.snapshots:
             for log, counts in evidence.of_snapshot(snapshot).counts.items():
                 if (counts > 1).any():
                     yield f"{table.name} {snapshot.snapshot_id}: more than one row for {evidence.where(log, counts > 1)}"
+                both = (counts > 0) & evidence.lettered(table.name, log)
+                if both.any():
+                    yield f"{table.name} {snapshot.snapshot_id}: a row and a letter for {evidence.where(log, both)}"
+    yield from doubled_letters(evidence)
 
 
 def no_record_is_missing(evidence: Evidence) -> Iterator[str]:
-    """2: every visible record is in every table, but for what was declared lost (and what waits, while things run)."""
+    """2: every visible record is in every table it is meant for, or in the letters, but for what was declared lost (and what
+    waits, while things run)."""
     for table in evidence.tables:
         contents = evidence.of_snapshot(table.head) if table.head else None
         for log, offsets in evidence.offsets.items():
             if not len(offsets):
                 continue
-            missing = ~evidence.excused(table.name, log)
+            missing = evidence.needed(table.name, log)
             if contents is not None:
                 missing &= contents.counts[log] == 0
             if not evidence.is_quiet:
@@ -60,8 +66,10 @@ def no_record_is_missing(evidence: Evidence) -> Iterator[str]:
 
 
 def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
-    """3: no row that Kafka does not show: aborted, never produced, somebody else's."""
+    """3: no row or letter that Kafka does not show: aborted, never produced, somebody else's; none in a wrong place."""
+    yield from misplaced_letters(evidence)
     for table in evidence.tables:
+        yield from _misplaced_rows(evidence, table)
         for snapshot in table.snapshots:
             contents = evidence.of_snapshot(snapshot)
             for stamp, count in Counter(s for s in contents.strangers if s != BROKEN).items():
@@ -71,10 +79,23 @@ def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
                     yield f"{table.name} {snapshot.snapshot_id}: the foreign {stamp} is there {count} time(s)"
 
 
+def _misplaced_rows(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
+    for snapshot in table.snapshots:
+        for log, counts in evidence.of_snapshot(snapshot).counts.items():
+            wrong = (counts > 0) & ~evidence.meant(table.name, log)
+            if wrong.any():
+                yield f"{table.name} {snapshot.snapshot_id}: rows meant for others: {evidence.where(log, wrong)}"
+            bad = (counts > 0) & evidence.mask(log, lambda stamp: stamp in evidence.poison)
+            if bad.any():
+                yield f"{table.name} {snapshot.snapshot_id}: rows of poison: {evidence.where(log, bad)}"
+
+
 def every_row_is_whole(evidence: Evidence) -> Iterator[str]:
-    """4: each row's checksum is that of its fields, as in Kafka."""
-    if BROKEN in evidence.kafka.places:
-        yield f"a record in Kafka is broken: {evidence.kafka.places[BROKEN]}"
+    """4: each row's checksum is that of its fields, each letter is the record byte by byte and says what is wrong with it."""
+    for stamp, place in evidence.kafka.places.items():
+        if stamp.run == RAW and stamp not in evidence.poison:
+            yield f"a record in Kafka is broken: {place}"
+    yield from broken_letters(evidence)
     for table in evidence.tables:
         for path in {entry.path for s in table.snapshots for entry in evidence.files.live(s)}:
             broken = sum(stamp == BROKEN for stamp in evidence.of_file(path).strangers)
@@ -89,6 +110,8 @@ def rows_are_in_the_books(evidence: Evidence) -> Iterator[str]:
             if snapshot.summary.get("floe.group") == evidence.group:
                 yield from _books_of_snapshot(evidence, table, snapshot)
         yield from _ledger_of_table(evidence, table)
+    if evidence.letters is not None:
+        yield from books_of_letters(evidence, evidence.letters)
 
 
 def _books_of_snapshot(evidence: Evidence, table: TableEvidence, snapshot: Snapshot) -> Iterator[str]:
@@ -102,7 +125,7 @@ def _books_of_snapshot(evidence: Evidence, table: TableEvidence, snapshot: Snaps
     if nets is not None:
         yield from _net_of_snapshot(evidence, table, where, contents, nets)
     if "floe.books" in snapshot.summary:
-        yield from _written_books(evidence, where, snapshot, rows, nets or {})
+        yield from _written_books(evidence, table.name, where, snapshot, rows, nets or {})
     elif rows:
         yield f"{where}: {rows} rows and no books"
 
@@ -114,13 +137,13 @@ def _net_of_snapshot(
         net = evidence.within(log, nets.get(log, ()))
         if ((counts > 0) & ~net).any():
             yield f"{where}: rows outside its net: {evidence.where(log, (counts > 0) & ~net)}"
-        missing = net & (counts == 0) & ~evidence.excused(table.name, log)
+        missing = net & (counts == 0) & evidence.needed(table.name, log)
         if missing.any():
             yield f"{where}: its net has no row for {evidence.where(log, missing)}"
 
 
 def _written_books(
-    evidence: Evidence, where: str, snapshot: Snapshot, rows: int, nets: dict[LogKey, Spans]
+    evidence: Evidence, table: str, where: str, snapshot: Snapshot, rows: int, nets: dict[LogKey, Spans]
 ) -> Iterator[str]:
     books = books_of(snapshot.summary)
     if books is None:
@@ -128,6 +151,8 @@ def _written_books(
     if books.table.get("rows", 0) != rows:
         yield f"{where}: its books have {books.table.get('rows', 0)} rows, its files {rows}"
     ids = {(log.topic, log.partition): log for log in nets}
+    if evidence.letters is not None:
+        yield from dead_of_books(evidence, table, where, snapshot, nets)
     for (topic, partition, start, end), counts in books.ranges.items():
         if sum(counts.values()) != end - start:
             yield f"{where}: the books of {topic}-{partition} [{start}, {end}) do not balance: {counts}"
@@ -149,7 +174,8 @@ def _books_of_range(
     tombstones = sum(stamp is None for _, stamp in seen)
     if counts.get("tombstones", 0) != tombstones:
         yield f"{where}: {log} [{start}, {end}) has {tombstones} tombstones, the books have {counts}"
-    if sum(counts.get(name, 0) for name in ("routed", "dead", "filtered")) != len(seen) - tombstones:
+    values = ("routed", "dead", "filtered", "dropped")
+    if sum(counts.get(name, 0) for name in values) != len(seen) - tombstones:
         yield f"{where}: {log} [{start}, {end}) has {len(seen) - tombstones} values, the books have {counts}"
 
 
@@ -158,31 +184,42 @@ def _ledger_of_table(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
         return
     ledger = ledger_spans(table.metadata.properties, evidence.group)
     for log, counts in evidence.of_snapshot(table.head).counts.items():
-        held, excused = evidence.within(log, ledger.get(log, ())), evidence.excused(table.name, log)
+        held, needed = evidence.within(log, ledger.get(log, ())), evidence.needed(table.name, log)
         if ((counts > 0) & ~held).any():
             yield f"{table.name}: rows that its ledger does not hold: {evidence.where(log, (counts > 0) & ~held)}"
-        if (held & (counts == 0) & ~excused).any():
-            yield f"{table.name}: its ledger holds, its rows lack {evidence.where(log, held & (counts == 0) & ~excused)}"
+        if (held & (counts == 0) & needed).any():
+            yield f"{table.name}: its ledger holds, its rows lack {evidence.where(log, held & (counts == 0) & needed)}"
 
 
 def no_snapshot_has_a_hole(evidence: Evidence) -> Iterator[str]:
-    """6: whoever sees a record in any snapshot ever visible sees all that were before it in its partition."""
+    """6: whoever sees a record in any snapshot ever visible sees all that were before it in its partition, or why not in the
+    letters of that time."""
     for table in evidence.tables:
         for snapshot in table.snapshots:
-            for log, counts in evidence.of_snapshot(snapshot).counts.items():
-                present = counts > 0
-                if not present.any():
-                    continue
-                last = int(present.nonzero()[0][-1])
-                hole = ~present & ~evidence.excused(table.name, log)
-                hole[last:] = False
-                if hole.any():
-                    yield f"{table.name} {snapshot.snapshot_id} has a hole: {evidence.where(log, hole)}"
+            yield from _holes(evidence, table.name, snapshot, evidence.dead)
+    for sample in evidence.samples if evidence.letters is not None else ():
+        letters = evidence.of_letters(sample.heads.get(evidence.letters.name))
+        for table in evidence.tables:
+            head = sample.heads.get(table.name)
+            if head is not None:
+                yield from _holes(evidence, table.name, head, letters)
+
+
+def _holes(evidence: Evidence, table: str, snapshot: Snapshot, letters: Letters) -> Iterator[str]:
+    for log, counts in evidence.of_snapshot(snapshot).counts.items():
+        present = counts > 0
+        if not present.any():
+            continue
+        last = int(present.nonzero()[0][-1])
+        hole = ~present & evidence.needed(table, log, letters)
+        hole[last:] = False
+        if hole.any():
+            yield f"{table} {snapshot.snapshot_id} has a hole: {evidence.where(log, hole)}"
 
 
 def files_are_referenced_once(evidence: Evidence) -> Iterator[str]:
     """7: no snapshot refers to a file twice or to one that is missing or other than it says."""
-    for table in evidence.tables:
+    for table in evidence.every_table:
         for snapshot in table.snapshots:
             entries = evidence.files.live(snapshot)
             where = f"{table.name} {snapshot.snapshot_id}"
@@ -194,19 +231,18 @@ def files_are_referenced_once(evidence: Evidence) -> Iterator[str]:
                     yield f"{where} has a delete file, which floe never writes: {entry.path}"
                 elif not local(entry.path).exists():
                     yield f"{where} refers to a file that is missing: {entry.path}"
-                elif (entry.size, entry.records) != _measured(evidence, entry.path):
+                elif (entry.size, entry.records) != _measured(evidence, table, entry.path):
                     yield f"{where}: {entry.path} has other size or rows than {entry.size} bytes, {entry.records} rows"
 
 
-def _measured(evidence: Evidence, path: str) -> tuple[int, int]:
-    rows = evidence.files.rows(path)
-    return rows.size, len(rows.stamps)
+def _measured(evidence: Evidence, table: TableEvidence, path: str) -> tuple[int, int]:
+    return local(path).stat().st_size, evidence.row_count(table, path)
 
 
 def orphans(evidence: Evidence) -> dict[str, list[str]]:
     """8: list, per table, the data files that no snapshot refers to. They are no fault: killed writers leave them."""
     found = {}
-    for table in evidence.tables:
+    for table in evidence.every_table:
         if table.metadata is not None:
             used = {str(local(e.path)) for s in table.metadata.snapshots.values() for e in evidence.files.entries(s)}
             used |= {str(local(e.path)) for s in table.vanished for e in evidence.files.entries(s)}
@@ -217,7 +253,7 @@ def orphans(evidence: Evidence) -> dict[str, list[str]]:
 
 def summaries_never_go_back(evidence: Evidence) -> Iterator[str]:
     """9: along the ancestry neither sequence numbers nor control offsets go back."""
-    for table in evidence.tables:
+    for table in evidence.every_table:
         before: dict[str, int] = {}
         sequence = -1
         for snapshot in table.history:
@@ -232,10 +268,10 @@ def summaries_never_go_back(evidence: Evidence) -> Iterator[str]:
 
 def every_snapshot_can_be_read(evidence: Evidence) -> Iterator[str]:
     """10: a read of each snapshot works and finds as many rows as its summary says."""
-    for table in evidence.tables:
+    for table in evidence.every_table:
         for snapshot in table.snapshots:
             try:
-                rows = sum(len(evidence.files.rows(e.path).stamps) for e in evidence.files.live(snapshot))
+                rows = sum(evidence.row_count(table, e.path) for e in evidence.files.live(snapshot))
             except (OSError, ValueError, KeyError) as error:
                 yield f"{table.name} {snapshot.snapshot_id} cannot be read: {type(error).__name__}: {error}"
                 continue
@@ -245,16 +281,19 @@ def every_snapshot_can_be_read(evidence: Evidence) -> Iterator[str]:
 
 
 def positions_are_backed(evidence: Evidence) -> Iterator[str]:
-    """11: whenever somebody looked, each table held or owed all below the position it saw before; debts end."""
+    """11: whenever somebody looked, each table held or owed all below the position it saw before, or the letters told; debts
+    end."""
+    names = {table.name for table in evidence.tables}
     for sample in evidence.samples:
-        for table, head in sample.heads.items():
+        letters = evidence.of_letters(sample.heads.get(evidence.letters.name)) if evidence.letters else None
+        for table, head in ((table, head) for table, head in sample.heads.items() if table in names):
             contents = evidence.of_snapshot(head) if head else evidence.of_files(())
             for (topic, partition), position in sample.positions.items():
                 log = LogKey(topic, position.topic_id or "", partition)
                 if log not in evidence.offsets:
                     continue
                 missing = evidence.below(log, position, table) & (contents.counts[log] == 0)
-                missing &= ~evidence.excused(table, log)
+                missing &= evidence.needed(table, log, letters)
                 if missing.any():
                     yield f"{table} lacked {evidence.where(log, missing)} when the position was {position}"
     if evidence.is_quiet:

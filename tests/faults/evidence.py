@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from faults.kafka_log import KafkaLog, LogKey
 from faults.marks import Position, Spans
+from faults.poison import Poison
 from faults.producer import Acks
 from faults.stamps import BROKEN, FOREIGN, Stamp
-from faults.table_files import Metadata, Snapshot, TableFiles
+from faults.table_files import Letter, Metadata, Snapshot, TableFiles
 from faults.watcher import Sample
+
+DEAD = "dead"
+"""The kind of a letter that nobody dealt with yet."""
 
 Counts = dict[LogKey, NDArray[np.int8]]
 """How often each record with a value is there, in offset order, per partition; small numbers, for many snapshots."""
@@ -59,6 +63,20 @@ class Contents:
 
 
 @dataclass(frozen=True)
+class Letters:
+    """Dead letters that are not resolved: how often for each record, per table and for none; ``strangers``: of what is
+    not in Kafka."""
+
+    counts: Mapping[str | None, Counts]
+    strangers: tuple[Letter, ...] = ()
+
+    def of(self, table: str | None, log: LogKey) -> NDArray[np.bool_] | None:
+        """Say of each record of a partition whether it has a letter for a table; None: none has."""
+        counts = self.counts.get(table, {}).get(log)
+        return None if counts is None else counts > 0
+
+
+@dataclass(frozen=True)
 class FileContents:
     """The rows of one file: where its records stand in their partitions, and what is not in Kafka or foreign."""
 
@@ -72,7 +90,7 @@ class Evidence:
     """All that the checks look at.
 
     ``foreign``: per table, rows that somebody else put there. ``is_quiet``: nothing runs any more and everything had
-    its chance, so that nothing may be missing or owed.
+    its chance, so that nothing may be missing or owed. ``letters``: the table of dead letters, if there is one.
     """
 
     group: str
@@ -86,8 +104,12 @@ class Evidence:
     excuses: Excuses = field(default_factory=Excuses)
     foreign: Mapping[str, Sequence[Stamp]] = field(default_factory=dict)
     is_quiet: bool = True
+    letters: TableEvidence | None = None
 
     def __post_init__(self) -> None:
+        self._foreign = {stamp for stamps in self.foreign.values() for stamp in stamps}
+        self._letters: dict[str, Letters] = {}
+        self._meant: dict[tuple[str, LogKey], NDArray[np.bool_]] = {}
         self._of_files: dict[str, FileContents] = {}
         self._of_snapshots: dict[str, Contents] = {}
 
@@ -136,6 +158,79 @@ class Evidence:
         counts = {log: _counted(some, len(self.offsets[log])) for log, some in ranks.items()}
         return Contents(counts, tuple(strangers), tuple(foreign))
 
+    @property
+    def every_table(self) -> Sequence[TableEvidence]:
+        """The tables and, at the end, that of the letters."""
+        return self.tables if self.letters is None else (*self.tables, self.letters)
+
+    def row_count(self, table: TableEvidence, path: str) -> int:
+        """Count the rows of a data file."""
+        return len(self.files.letters(path) if table is self.letters else self.files.rows(path).stamps)
+
+    def of_letters(self, snapshot: Snapshot | None) -> Letters:
+        """Return the letters of a snapshot."""
+        if snapshot is None:
+            return Letters({})
+        if snapshot.manifest_list not in self._letters:
+            rows = [letter for entry in self.files.live(snapshot) for letter in self.files.letters(entry.path)]
+            self._letters[snapshot.manifest_list] = self._opened(rows)
+        return self._letters[snapshot.manifest_list]
+
+    @cached_property
+    def dead(self) -> Letters:
+        """The letters that are there now."""
+        return self.of_letters(self.letters.head if self.letters is not None else None)
+
+    def lettered(self, table: str, log: LogKey, letters: Letters | None = None) -> NDArray[np.bool_]:
+        """Say of each record of a partition whether a letter tells why a table lacks it: its own, or that of no table's."""
+        mask = np.zeros(len(self.offsets[log]), dtype=np.bool_)
+        for one in (table, None):
+            found = (letters or self.dead).of(one, log)
+            if found is not None:
+                mask |= found
+        return mask
+
+    def needed(self, table: str, log: LogKey, letters: Letters | None = None) -> NDArray[np.bool_]:
+        """Say of each record of a partition whether a table must have it sooner or later: meant for it, not excused, not
+        dead."""
+        return self.meant(table, log) & ~self.excused(table, log) & ~self.lettered(table, log, letters)
+
+    def meant(self, table: str, log: LogKey) -> NDArray[np.bool_]:
+        """Say of each record of a partition whether it was produced for a table."""
+        if (table, log) not in self._meant:
+            tables = {stamp: meant for acks in self.acks for stamp, meant in acks.meant.items()}
+            self._meant[(table, log)] = self.mask(log, lambda stamp: stamp not in tables or table in tables[stamp])
+        return self._meant[(table, log)]
+
+    @cached_property
+    def poison(self) -> Mapping[Stamp, Poison]:
+        """The records that must be dead, with what their letters must say."""
+        return {stamp: poison for acks in self.acks for stamp, poison in acks.poison.items()}
+
+    @cached_property
+    def doubtful(self) -> frozenset[Stamp]:
+        """The records that may be dead."""
+        return frozenset(stamp for acks in self.acks for stamp in acks.doubtful)
+
+    def mask(self, log: LogKey, is_so: Callable[[Stamp], bool]) -> NDArray[np.bool_]:
+        """Say something of each record of a partition."""
+        records = self.kafka.partitions[log]
+        return np.array([is_so(stamp) for stamp in records.stamps if stamp is not None], dtype=np.bool_)
+
+    def _opened(self, rows: Iterable[Letter]) -> Letters:
+        counts: dict[str | None, Counts] = {}
+        strangers = []
+        for letter in rows:
+            offsets = self.offsets.get(letter.log, np.array([], dtype=np.int64))
+            rank = int(np.searchsorted(offsets, letter.offset))
+            if rank == len(offsets) or offsets[rank] != letter.offset:
+                strangers.append(letter)
+                continue
+            of_table = counts.setdefault(letter.table, {})
+            of_log = of_table.setdefault(letter.log, np.zeros(len(offsets), dtype=np.int8))
+            of_log[rank] += 1 if letter.kind == DEAD else -1
+        return Letters(counts, tuple(strangers))
+
     def excused(self, table: str, log: LogKey) -> NDArray[np.bool_]:
         """Say of each record of a partition whether it may be missing from a table."""
         mask = np.zeros(len(self.offsets[log]), dtype=np.bool_)
@@ -170,7 +265,7 @@ class Evidence:
             if stamp in self.ranks and stamp != BROKEN:
                 log, rank = self.ranks[stamp]
                 found.setdefault(log, []).append(rank)
-            elif stamp.run == FOREIGN:
+            elif stamp.run == FOREIGN or stamp in self._foreign:
                 foreign.append(stamp)
             else:
                 strangers.append(stamp)

@@ -7,27 +7,41 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
-from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform
-from pyiceberg.types import StringType
+from pyiceberg.types import BooleanType, IntegerType, LongType, PrimitiveType, StringType
 
 from faults.marks import net_spans
 from faults.sink import CATALOG, Sink
-from faults.stamps import FOREIGN, Stamp, checksum
+from faults.stamps import COLUMNS, FOREIGN, Stamp, checksum
+
+KINDS: dict[str, PrimitiveType] = {
+    "boolean": BooleanType(),
+    "int": IntegerType(),
+    "long": LongType(),
+    "string": StringType(),
+}
 
 
 @contextmanager
 def opened(sink: Sink, table: str | None = None) -> Iterator[Table]:
     """Open a table by a catalog client of its own."""
+    with catalog_of(sink) as catalog:
+        yield catalog.load_table(table or sink.tables[0])
+
+
+@contextmanager
+def catalog_of(sink: Sink) -> Iterator[Catalog]:
+    """Open the catalog by a client of its own."""
     prefix = "iceberg.catalog."
     properties = {key.removeprefix(prefix): str(v) for key, v in sink.keys.items() if key.startswith(prefix)}
     if sink.catalog_uri is not None:
         properties["uri"] = sink.catalog_uri
     catalog = load_catalog(CATALOG, **properties)
     try:
-        yield catalog.load_table(table or sink.tables[0])
+        yield catalog
     finally:
         catalog.close()
 
@@ -48,10 +62,22 @@ def rewrite(sink: Sink, table: str | None = None) -> None:
         one.overwrite(one.scan().to_arrow())
 
 
-def add_column(sink: Sink, table: str | None = None) -> None:
+def add_column(sink: Sink, table: str | None = None, name: str | None = None, kind: str = "string") -> None:
     """Add a column."""
     with opened(sink, table) as one, one.update_schema() as update:
-        update.add_column(f"extra_{uuid.uuid4().hex[:8]}", StringType())
+        update.add_column(name or f"extra_{uuid.uuid4().hex[:8]}", KINDS[kind])
+
+
+def drop_column(sink: Sink, name: str, table: str | None = None) -> None:
+    """Drop a column."""
+    with opened(sink, table) as one, one.update_schema() as update:
+        update.delete_column(name)
+
+
+def widen(sink: Sink, name: str, table: str | None = None) -> None:
+    """Make a column of ints one of longs."""
+    with opened(sink, table) as one, one.update_schema() as update:
+        update.update_column(name, LongType())
 
 
 def change_spec(sink: Sink, table: str | None = None) -> None:
@@ -67,6 +93,14 @@ def set_property(sink: Sink, table: str | None = None) -> None:
     """Set a property, as any engine may."""
     with opened(sink, table) as one, one.transaction() as transaction:
         transaction.set_properties({"somebody.else": uuid.uuid4().hex})
+
+
+def create(sink: Sink, table: str) -> None:
+    """Create a table for stamped rows."""
+    schema = pa.schema([(name, pa.int64() if name in ("seq", "crc") else pa.string()) for name in COLUMNS])
+    with catalog_of(sink) as catalog:
+        catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
+        catalog.create_table(table, schema)
 
 
 def drop(sink: Sink, table: str) -> None:

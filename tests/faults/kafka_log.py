@@ -5,16 +5,17 @@ Nothing of floe's is used: a plain consumer with ``read_committed``, up to the l
 
 from __future__ import annotations
 
+import hashlib
 import time
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from faults.stamps import Stamp, read_stamp
+from faults.stamps import BROKEN, Stamp, raw_stamp, read_stamp
 
 
 class LogKey(NamedTuple):
@@ -37,10 +38,11 @@ class Place(NamedTuple):
 
 @dataclass
 class PartitionRecords:
-    """The visible records of one partition: offsets in order, a stamp for each that has a value."""
+    """The visible records of one partition: offsets in order, a stamp for each that has a value, a digest of all of it."""
 
     offsets: list[int] = field(default_factory=list)
     stamps: list[Stamp | None] = field(default_factory=list)
+    digests: list[bytes] = field(default_factory=list)
     read_to: int = 0
     removed: list[tuple[int, int]] = field(default_factory=list)
 
@@ -48,6 +50,11 @@ class PartitionRecords:
         """Yield the visible records of ``[start, end)``."""
         first, last = bisect_left(self.offsets, start), bisect_left(self.offsets, end)
         yield from zip(self.offsets[first:last], self.stamps[first:last], strict=True)
+
+
+def digest_of(key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> bytes:
+    """Return what two records have in common only when they are the same, byte by byte."""
+    return hashlib.blake2b(repr((key, value, list(headers))).encode(), digest_size=16).digest()
 
 
 class KafkaLog:
@@ -63,12 +70,22 @@ class KafkaLog:
         """How many records with a value were seen."""
         return len(self.places)
 
-    def put(self, log: LogKey, offset: int, value: bytes | None) -> None:
-        """Remember one committed record."""
+    def put(
+        self,
+        log: LogKey,
+        offset: int,
+        value: bytes | None,
+        key: bytes | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+    ) -> None:
+        """Remember one committed record; one that is not whole by its place."""
         records = self.partitions.setdefault(log, PartitionRecords())
         stamp = None if value is None else read_stamp(value)
+        if stamp == BROKEN:
+            stamp = raw_stamp(log.topic, log.partition, offset)
         records.offsets.append(offset)
         records.stamps.append(stamp)
+        records.digests.append(digest_of(key, value, headers))
         records.read_to = offset + 1
         if stamp is not None:
             known = self.places.setdefault(stamp, Place(log, offset))
@@ -131,12 +148,16 @@ class KafkaLog:
             return
         log, end = wanted[tp]
         if error is None and offset < end:
-            value = message.value()
-            self.put(log, offset, value if value is None or isinstance(value, bytes) else value.encode())
+            headers: Any = message.headers() or ()
+            self.put(log, offset, _bytes(message.value()), _bytes(message.key()), headers)
         # at the end of a partition the offset is the position: past gaps that no record shows
         if offset + (error is None) >= end:
             self.partitions[log].read_to = end
             del wanted[tp]
+
+
+def _bytes(text: str | bytes | None) -> bytes | None:
+    return text.encode() if isinstance(text, str) else text
 
 
 def _logs(admin: AdminClient, topic: str) -> list[LogKey]:

@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 from faults.evidence import Evidence, TableEvidence
 from faults.kafka_log import KafkaLog, LogKey
 from faults.marks import Position
+from faults.poison import Poison, spoiled
 from faults.producer import Acks
 from faults.stamps import Stamp, checksum, write_stamp
 from faults.table_files import Metadata, Snapshot, TableFiles
 from faults.watcher import Sample
 
-GROUP, TOPIC, TABLE = "connect-planted", "topic", "db.t"
+GROUP, TOPIC, TABLE, LETTERS = "connect-planted", "topic", "db.t", "db.letters"
 LOG = LogKey(TOPIC, "T1", 0)
 
 _FILE = {
@@ -48,6 +49,15 @@ _LIST = {
     "name": "manifest_file",
     "fields": [{"name": "manifest_path", "type": "string"}, {"name": "added_snapshot_id", "type": "long"}],
 }
+_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+_LETTER = pa.schema(
+    [
+        *[(name, pa.string()) for name in ("topic", "topic_id", "kind", "table", "stage", "reason")],
+        *[(name, pa.int64()) for name in ("partition", "offset")],
+        *[(name, pa.binary()) for name in ("key", "value")],
+        ("headers", _HEADERS),
+    ]
+)
 
 
 def stamp(offset: int) -> Stamp:
@@ -67,6 +77,7 @@ class Planted:
     samples: list[Sample] = field(default_factory=list)
     held: list[tuple[int, int]] = field(default_factory=list)
     position: Position = field(default_factory=lambda: Position(30, "T1"))
+    letters: Planted | None = None
     _manifests: list[tuple[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -77,8 +88,12 @@ class Planted:
     def commit(
         self, start: int, end: int, rows: Iterable[Stamp] | None = None, crc: int | None = None, **summary: str
     ) -> str:
-        """Add a snapshot for the offsets ``[start, end)`` with their rows, or others; return its data file."""
-        stamps = list(rows) if rows is not None else [stamp(o) for o in self.offsets if start <= o < end]
+        """Add a snapshot for the offsets ``[start, end)`` with their rows, or others; return its data file.
+
+        Records that are spoiled by then have no row.
+        """
+        good = [stamp(o) for o in self.offsets if start <= o < end and stamp(o) not in self.acks.poison]
+        stamps = list(rows) if rows is not None else good
         path = str(self.folder / f"{uuid.uuid4().hex}.parquet")
         columns = [{**s._asdict(), "pad": "pad", "crc": crc or checksum(s, "pad")} for s in stamps]
         pq.write_table(pa.Table.from_pylist(columns), path)
@@ -110,8 +125,39 @@ class Planted:
         parent = snapshot_id - 1 or None
         self.snapshots.append(Snapshot(snapshot_id, parent, snapshot_id, manifest_list, summary))
 
+    def spoil(self, *offsets: int) -> None:
+        """Make records bad: they must become letters."""
+        for offset in offsets:
+            self.acks.poison[stamp(offset)] = Poison(spoiled(), "convert", "column 'n'")
+
+    def bury(self, *offsets: int, held: tuple[int, int] = (0, 30), **changes: Any) -> None:
+        """Add a snapshot of letters of the table, or of other letters."""
+        self.letters = self.letters or Planted(self.folder / "letters", ())
+        self.letters.folder.mkdir(exist_ok=True)
+        rows = [{**_letter(offset), **changes} for offset in offsets]
+        path = str(self.letters.folder / f"{uuid.uuid4().hex}.parquet")
+        pq.write_table(pa.Table.from_pylist(rows, schema=_LETTER), path)
+        summary = self.letters._summary(*held, len(rows))
+        self.letters.refer([path], [len(rows)], summary)
+        self.letters.held.append(held)
+
     def evidence(self, **more: Any) -> Evidence:
         """Return it as the oracle sees it."""
+        letters = {} if self.letters is None else {"letters": self.letters._table(LETTERS)}
+        given: dict[str, Any] = {
+            "group": GROUP,
+            "kafka": self.kafka,
+            "acks": [self.acks],
+            "files": TableFiles(),
+            "tables": [self._table(TABLE)],
+            "positions": {(TOPIC, 0): self.position},
+            "samples": self.samples,
+            **letters,
+            **more,
+        }
+        return Evidence(**given)
+
+    def _table(self, name: str) -> TableEvidence:
         ledger = {"floe": 1, "logs": [[*LOG, {"route": self.held}, None, None]]}
         metadata = Metadata(
             location="",
@@ -121,18 +167,7 @@ class Planted:
             snapshots={s.snapshot_id: s for s in self.snapshots},
             refs={"main": len(self.snapshots)},
         )
-        table = TableEvidence(TABLE, metadata, tuple(self.snapshots))
-        given: dict[str, Any] = {
-            "group": GROUP,
-            "kafka": self.kafka,
-            "acks": [self.acks],
-            "files": TableFiles(),
-            "tables": [table],
-            "positions": {(TOPIC, 0): self.position},
-            "samples": self.samples,
-            **more,
-        }
-        return Evidence(**given)
+        return TableEvidence(name, metadata, tuple(self.snapshots))
 
     def _summary(self, start: int, end: int, rows: int) -> dict[str, str]:
         total = sum(int(s.summary.get("added-records", 0)) for s in self.snapshots) + rows
@@ -146,6 +181,12 @@ class Planted:
             "total-records": str(total),
             f"kafka.connect.offsets.control.{GROUP}": json.dumps({"0": len(self.snapshots)}),
         }
+
+
+def _letter(offset: int) -> dict[str, Any]:
+    value = write_stamp(stamp(offset), "pad")
+    fields = {"topic": TOPIC, "topic_id": "T1", "partition": 0, "offset": offset, "kind": "dead", "value": value}
+    return {**fields, "table": TABLE, "stage": "convert", "reason": "column 'n': no"}
 
 
 def _write(path: str, schema: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import confluent_kafka as ck
 
-from faults.stamps import Stamp, write_stamp
+from faults.poison import Poison
+from faults.stamps import BROKEN, Stamp, checksum, raw_stamp, read_stamp, write_stamp
 from stack.progress import wait_until
 
 
@@ -19,13 +20,17 @@ from stack.progress import wait_until
 class Acks:
     """What became of every record: acknowledged at a place, to be aborted, or unknown.
 
-    An unknown one (its broker died before it answered) may or may not be in the log; both are right.
+    An unknown one (its broker died before it answered) may or may not be in the log; both are right. ``poison``: records
+    that must become letters; those of ``doubtful`` may. ``meant``: the tables of a record, all of them unless given.
     """
 
     places: dict[Stamp, tuple[str, int, int]] = field(default_factory=dict)
     aborted: set[Stamp] = field(default_factory=set)
     unknown: set[Stamp] = field(default_factory=set)
     tombstones: int = 0
+    poison: dict[Stamp, Poison] = field(default_factory=dict)
+    doubtful: set[Stamp] = field(default_factory=set)
+    meant: dict[Stamp, frozenset[str]] = field(default_factory=dict)
 
 
 class StampingProducer:
@@ -35,11 +40,17 @@ class StampingProducer:
     """
 
     def __init__(
-        self, bootstrap: str, topic: str, seed: int = 1, more: Callable[[int], Mapping[str, Any]] | None = None
+        self,
+        bootstrap: str,
+        topic: str,
+        seed: int = 1,
+        more: Callable[[int], Mapping[str, Any]] | None = None,
+        largest: int = 1_000_000,
     ):
         self.topic = topic
         self.acks = Acks()
         self._bootstrap = bootstrap
+        self._largest = largest
         self._run = uuid.uuid4().hex[:8]
         self._seq = 0
         self._random = random.Random(seed)
@@ -82,6 +93,58 @@ class StampingProducer:
         self._producer.flush(60)
         self.acks.tombstones += count
 
+    def write(
+        self,
+        poison: Poison | None = None,
+        partition: int = 0,
+        meant: Collection[str] | None = None,
+        *,
+        doubtful: bool = False,
+        key: bytes | None = None,
+        headers: Collection[tuple[str, bytes | None]] = (),
+        value: bytes | None = None,
+        **fields: Any,
+    ) -> Stamp:
+        """Produce one record with further fields, spoiled by ``poison``, meant for some tables; see ``Acks``.
+
+        ``value``: its bytes, for which it is answered that they read as the record. Not waited for: see ``flush``.
+        """
+        stamp = Stamp(self._run, self.topic, self._seq)
+        self._seq += 1
+        record = {**stamp._asdict(), "pad": "w", "crc": checksum(stamp, "w"), **fields}
+        if value is None:
+            value = poison.make(record) if poison is not None else write_stamp(stamp, "w", fields)
+        is_whole = read_stamp(value) != BROKEN
+
+        def declare(stamp: Stamp) -> None:
+            if poison is not None:
+                self.acks.poison[stamp] = poison
+            if doubtful:
+                self.acks.doubtful.add(stamp)
+            if meant is not None:
+                self.acks.meant[stamp] = frozenset(meant)
+
+        def note(error: ck.KafkaError | None, message: ck.Message) -> None:
+            assert error is None, error
+            place = (self.topic, int(message.partition() or 0), int(message.offset() or 0))
+            named = stamp if is_whole else raw_stamp(*place)
+            self.acks.places[named] = place
+            declare(named)
+
+        self._producer.produce(
+            self.topic, value=value, key=key, headers=list(headers), partition=partition, on_delivery=note
+        )
+        self._producer.poll(0)
+        return stamp
+
+    def next_value(self, **fields: Any) -> bytes:
+        """Return the bytes that the record written next would have."""
+        return write_stamp(Stamp(self._run, self.topic, self._seq), "w", fields)
+
+    def flush(self) -> None:
+        """Wait until everything is acknowledged."""
+        assert self._producer.flush(60) == 0
+
     def abort(self, count: int, partition: int = 0) -> None:
         """Produce records in a transaction and abort it: they are in the log and never visible."""
         producer = self._begin(60_000)
@@ -114,6 +177,7 @@ class StampingProducer:
             "linger.ms": 5,
             "log_level": 0,
             "enable.idempotence": True,
+            "message.max.bytes": self._largest,
             **more,
         }
 

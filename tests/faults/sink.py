@@ -11,7 +11,7 @@ from typing import Any
 
 from faults.cluster_admin import ClusterAdmin
 from faults.control_log import control_headers
-from faults.evidence import Evidence, Excuses
+from faults.evidence import Evidence, Excuses, TableEvidence
 from faults.kafka_log import KafkaLog, LogKey
 from faults.marks import Position, Spans, positions_of
 from faults.oracle import Oracle, Report
@@ -24,6 +24,7 @@ from faults.zygote import Zygote
 from stack.progress import wait_until
 
 CATALOG = "test"
+LETTERS_KEY = "floe.deadletter.table"
 
 
 def sql_keys(folder: Path) -> dict[str, Any]:
@@ -69,14 +70,18 @@ class Sink:
         tables: Sequence[str] = ("db.t",),
         catalog_uri: str | None = None,
         topic_config: Mapping[str, str] | None = None,
+        largest: int = 1_000_000,
         **more: Any,
     ) -> Sink:
-        """Create topics and a connector from them into every table; ``more``: further keys of the connector.
+        """Create topics and a connector from them into every table; ``more``: further keys of the connector, None for
+        those that it is to lack.
 
-        ``catalog_uri``: where the oracle asks for tables, when the connector asks by a proxy.
+        ``catalog_uri``: where the oracle asks for tables, when the connector asks by a proxy. ``largest``: bytes of a
+        record that the producers take.
         """
         name = f"f-{uuid.uuid4().hex[:8]}"
         names = tuple(f"{name}-{i}" for i in range(topics))
+        letters = more.get(LETTERS_KEY)
         for topic in names:
             ClusterAdmin(bootstrap).create_topic(topic, partitions, topic_config)
         keys = {
@@ -94,22 +99,26 @@ class Sink:
             "value.converter.schemas.enable": False,
             **more,
         }
+        keys = {key: value for key, value in keys.items() if value is not None}
         sink = cls(
             zygote=zygote,
             bootstrap=bootstrap,
             folder=folder,
             keys=keys,
             topics=names,
-            producers={topic: StampingProducer(bootstrap, topic) for topic in names},
+            producers={topic: StampingProducer(bootstrap, topic, largest=largest) for topic in names},
             kafka={"bootstrap.servers": bootstrap},
             catalog_uri=catalog_uri,
             pointers={table: _pointer(keys, folder, table, catalog_uri) for table in tables},
+            letters=letters,
         )
         sink.watcher = sink._new_watcher()
         sink.watcher.start()
         return sink
 
     watcher: Watcher = field(init=False)
+    letters: str | None = None
+    """The table of dead letters."""
 
     # -- the connector ------------------------------------------------------------------------------------------------
 
@@ -143,13 +152,17 @@ class Sink:
         """What an administrator does to the cluster."""
         return ClusterAdmin(self.bootstrap)
 
+    def pointer(self, table: str) -> Pointer:
+        """Return where the catalog has a table, also one that is not the connector's."""
+        return _pointer(self.keys, self.folder, table, self.catalog_uri)
+
     # -- runs ---------------------------------------------------------------------------------------------------------
 
     def new_run(self, **order: Any) -> Run:
         """Make a run. ``order``: ``max_records``, ``decisions``, ``spark``, ``twins``, ``kafka``, ``connector``."""
         self._runs += 1
         given = {"connector": self.keys, "kafka": self.kafka, **order}
-        return Run.make(self.zygote, self.folder / f"run-{self._runs:04d}", given)
+        return Run.make(self.zygote, self.folder / f"run-{self.name}-{self._runs:04d}", given)
 
     def run(self, **order: Any) -> Run:
         """Carry out a run that must succeed."""
@@ -244,6 +257,7 @@ class Sink:
             excuses=Excuses(self.excuses),
             foreign=self.foreign,
             is_quiet=is_quiet,
+            letters=self._letters(),
         )
         return self.oracle.judge(evidence, self.faults)
 
@@ -290,8 +304,15 @@ class Sink:
             producer.close()
         self.watcher.stop()
 
+    def _letters(self) -> TableEvidence | None:
+        if self.letters is None:
+            return None
+        return self.oracle.look_at(self.letters, self.pointer(self.letters), self.watcher.samples)
+
     def _new_watcher(self) -> Watcher:
-        return Watcher(self.bootstrap, self.group, self.topics, self.pointers, self.oracle.files)
+        # the letters last: what is dead must be there before a table goes past it
+        letters = {self.letters: self.pointer(self.letters)} if self.letters is not None else {}
+        return Watcher(self.bootstrap, self.group, self.topics, {**self.pointers, **letters}, self.oracle.files)
 
 
 def _pointer(keys: Mapping[str, Any], folder: Path, table: str, uri: str | None) -> Pointer:

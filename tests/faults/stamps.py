@@ -25,6 +25,14 @@ FOREIGN = "foreign"
 BROKEN = Stamp("?", "?", -1)
 """Stands for a record whose checksum is wrong: it equals no record that was produced."""
 
+RAW = "raw"
+"""The run of records that are not whole in Kafka already: their place tells them apart."""
+
+
+def raw_stamp(topic: str, partition: int, offset: int) -> Stamp:
+    """Return what stands for a record that carries no stamp."""
+    return Stamp(RAW, f"{topic}-{partition}", offset)
+
 
 def checksum(stamp: Stamp, pad: str) -> int:
     """Return the CRC-32 of a stamp and what pads it."""
@@ -42,7 +50,7 @@ def read_stamp(value: bytes) -> Stamp:
     try:
         fields = json.loads(value)
         return check_stamp(*(fields[name] for name in COLUMNS))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return BROKEN
 
 

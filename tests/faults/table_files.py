@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import fastavro
 import pyarrow.parquet as pq
 
+from faults.kafka_log import LogKey, digest_of
 from faults.stamps import COLUMNS, Stamp, check_stamp
 
 DELETED = 2
@@ -138,6 +139,18 @@ class FileRows:
     size: int
 
 
+class Letter(NamedTuple):
+    """One row of a table of dead letters. ``table``: whose row it could not become; None, no table's."""
+
+    log: LogKey
+    offset: int
+    table: str | None
+    kind: str
+    stage: str
+    reason: str
+    digest: bytes
+
+
 @dataclass
 class TableFiles:
     """Reads metadata, manifests and rows, each file once: they never change."""
@@ -146,6 +159,7 @@ class TableFiles:
     _manifests: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     _entries: dict[str, list[FileEntry]] = field(default_factory=dict)
     _rows: dict[str, FileRows] = field(default_factory=dict)
+    _letters: dict[str, tuple[Letter, ...]] = field(default_factory=dict)
 
     def metadata(self, location: str) -> Metadata:
         """Read a metadata file; only the last few are kept, each holds the whole history."""
@@ -183,6 +197,13 @@ class TableFiles:
             self._rows[path] = FileRows(stamps, file.stat().st_size)
         return self._rows[path]
 
+    def letters(self, path: str) -> tuple[Letter, ...]:
+        """Read a data file of a table of dead letters."""
+        if path not in self._letters:
+            rows = pq.read_table(local(path), partitioning=None).to_pylist()
+            self._letters[path] = tuple(_letter(row) for row in rows)
+        return self._letters[path]
+
     def _manifest_list(self, path: str) -> list[dict[str, Any]]:
         if path not in self._manifests:
             self._manifests[path] = list(_records(path))
@@ -192,6 +213,19 @@ class TableFiles:
 def local(location: str) -> Path:
     """Turn a ``file:`` location into a path."""
     return Path(urllib.parse.urlsplit(location).path if location.startswith("file:") else location)
+
+
+def _letter(row: dict[str, Any]) -> Letter:
+    headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
+    return Letter(
+        log=LogKey(row["topic"], row["topic_id"], row["partition"]),
+        offset=row["offset"],
+        table=row["table"],
+        kind=row["kind"],
+        stage=row["stage"],
+        reason=row["reason"],
+        digest=digest_of(row["key"], row["value"], headers),
+    )
 
 
 def _records(path: str) -> Iterator[dict[str, Any]]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,6 +170,105 @@ def a_record_that_is_in_kafka_twice(planted: Planted) -> Evidence:
     return whole(planted)
 
 
+def dead(planted: Planted, *offsets: int, **changes: Any) -> Evidence:
+    """Commit all but the offsets 4 and 24, which are spoiled, and letters of those given."""
+    planted.spoil(4, 24)
+    planted.bury(*offsets, **changes)
+    planted.commit(0, 30)
+    return planted.evidence()
+
+
+def a_letter_that_is_missing(planted: Planted) -> Evidence:
+    return dead(planted, 4)
+
+
+def a_letter_of_another_table(planted: Planted) -> Evidence:
+    return dead(planted, 4, 24, table="db.other")
+
+
+def a_letter_twice(planted: Planted) -> Evidence:
+    planted.bury(4)
+    return dead(planted, 4, 24)
+
+
+def a_letter_of_a_table_and_of_none(planted: Planted) -> Evidence:
+    planted.bury(4, table=None)
+    return dead(planted, 4, 24)
+
+
+def a_letter_and_a_row(planted: Planted) -> Evidence:
+    planted.spoil(24)
+    planted.commit(0, 10)
+    planted.spoil(4)
+    planted.bury(4, 24)
+    planted.commit(10, 30)
+    return planted.evidence()
+
+
+def a_letter_of_a_good_record(planted: Planted) -> Evidence:
+    return dead(planted, 4, 5, 24)
+
+
+def a_letter_resolved_that_is_none(planted: Planted) -> Evidence:
+    planted.bury(7, kind="resolved")
+    return dead(planted, 4, 24)
+
+
+def a_letter_resolved_without_a_row(planted: Planted) -> Evidence:
+    planted.bury(4, kind="resolved", value=None)
+    return dead(planted, 4, 24)
+
+
+def a_letter_of_nothing(planted: Planted) -> Evidence:
+    return dead(planted, 4, 24, 99)
+
+
+def a_letter_with_other_bytes(planted: Planted) -> Evidence:
+    return dead(planted, 4, 24, value=b"{}")
+
+
+def a_letter_with_another_key(planted: Planted) -> Evidence:
+    return dead(planted, 4, 24, key=b"k")
+
+
+def a_letter_with_a_wrong_reason(planted: Planted) -> Evidence:
+    return dead(planted, 4, 24, reason="column 'm': no")
+
+
+def a_broken_record_that_nobody_declared(planted: Planted) -> Evidence:
+    planted.kafka.put(LOG, 30, b"{")
+    return whole(planted)
+
+
+def a_letter_outside_its_ledger(planted: Planted) -> Evidence:
+    return dead(planted, 4, 24, held=(0, 20))
+
+
+def books_that_do_not_know_of_the_dead(planted: Planted) -> Evidence:
+    planted.spoil(4)
+    planted.bury(4)
+    planted.commit(0, 30, **{"floe.kind": "live"})
+    return planted.evidence()
+
+
+def a_row_that_was_seen_before_the_letter_under_it(planted: Planted) -> Evidence:
+    evidence = dead(planted, 4, 24)
+    planted.samples.append(Sample({}, {TABLE: planted.snapshots[0]}))
+    return evidence
+
+
+def a_position_above_a_letter_that_was_not_there_yet(planted: Planted) -> Evidence:
+    evidence = dead(planted, 4, 29)
+    planted.spoil(29)
+    planted.samples.append(Sample({(TOPIC, 0): Position(30, "T1")}, {TABLE: planted.snapshots[0]}))
+    return evidence
+
+
+def a_row_meant_for_another_table(planted: Planted) -> Evidence:
+    planted.acks.meant[stamp(4)] = frozenset(["db.other"])
+    return whole(planted)
+
+
 PLANTS: dict[Plant, Check] = {
     a_row_twice: checks.no_row_is_there_twice,
     a_lost_row: checks.no_record_is_missing,
@@ -192,6 +292,24 @@ PLANTS: dict[Plant, Check] = {
     a_debt_that_was_never_paid: checks.positions_are_backed,
     an_acknowledged_record_that_is_gone: checks.kafka_is_sound,
     a_record_that_is_in_kafka_twice: checks.kafka_is_sound,
+    a_letter_that_is_missing: checks.no_record_is_missing,
+    a_letter_of_another_table: checks.no_record_is_missing,
+    a_letter_twice: checks.no_row_is_there_twice,
+    a_letter_of_a_table_and_of_none: checks.no_row_is_there_twice,
+    a_letter_and_a_row: checks.no_row_is_there_twice,
+    a_letter_of_a_good_record: checks.nothing_else_is_there,
+    a_letter_resolved_that_is_none: checks.nothing_else_is_there,
+    a_letter_resolved_without_a_row: checks.no_record_is_missing,
+    a_letter_of_nothing: checks.nothing_else_is_there,
+    a_row_meant_for_another_table: checks.nothing_else_is_there,
+    a_letter_with_other_bytes: checks.every_row_is_whole,
+    a_letter_with_another_key: checks.every_row_is_whole,
+    a_letter_with_a_wrong_reason: checks.every_row_is_whole,
+    a_broken_record_that_nobody_declared: checks.every_row_is_whole,
+    a_letter_outside_its_ledger: checks.rows_are_in_the_books,
+    books_that_do_not_know_of_the_dead: checks.rows_are_in_the_books,
+    a_row_that_was_seen_before_the_letter_under_it: checks.no_snapshot_has_a_hole,
+    a_position_above_a_letter_that_was_not_there_yet: checks.positions_are_backed,
 }
 
 
@@ -199,6 +317,20 @@ def test_a_whole_table_is_green(tmp_path: Path) -> None:
     report = Oracle().judge(whole(Planted(tmp_path)))
     assert report.is_green, str(report)
     assert (report.records, report.snapshots) == (30, 3)
+
+
+def test_a_table_and_its_letters_are_green(tmp_path: Path) -> None:
+    report = Oracle().judge(dead(Planted(tmp_path), 4, 24))
+    assert report.is_green, str(report)
+
+
+def test_a_letter_that_became_a_row_is_green(tmp_path: Path) -> None:
+    planted = Planted(tmp_path)
+    planted.acks.doubtful.add(stamp(4))
+    planted.bury(4)
+    planted.bury(4, kind="resolved", value=None)
+    report = Oracle().judge(whole(planted))
+    assert report.is_green, str(report)
 
 
 def test_gaps_between_offsets_and_tombstones_are_no_findings(tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import confluent_kafka as ck
@@ -21,18 +23,29 @@ from floe.exceptions import FloeError
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.decisions import Decisions
 from floe.offsets.plan import Plan
+from floe_job.partition_files import PartitionFiles
 from floe_job.slice_writer import RunTasks, SliceWriter
-from floe_job.task import Task, TaskResult, run_task
+from floe_job.task import Sent, Task, run_task, send_tasks
+from floe_job.task_result import TaskResult
 
 
 def in_process(tasks: Sequence[Task]) -> list[TaskResult]:
-    """Run a job's tasks one after the other in this process."""
-    return [run_task(task) for task in tasks]
+    """Run a job's tasks one after the other in this process, and between them do what Spark's shuffle does."""
+    if not any(task.writers for task in tasks):
+        return [run_task(task) for task in tasks]
+    files = PartitionFiles.of(tasks)
+    sent: dict[int, list[Sent]] = {}
+    for writer, item in send_tasks(tasks):
+        sent.setdefault(writer, []).append(pickle.loads(pickle.dumps(item)))  # noqa: S301
+    return [result for items in sent.values() for result in files.run(items)]
 
 
 def connector_keys(name: str, topic: str, folder: Path, **more: Any) -> dict[str, Any]:
-    """Return the keys of a connector from one topic into ``db.t`` of a SQLite catalog below ``folder``."""
-    return {
+    """Return the keys of a connector from one topic into ``db.t`` of a SQLite catalog below ``folder``.
+
+    A key given as None is left out.
+    """
+    keys = {
         "name": name,
         "topics": topic,
         "tasks.max": 2,
@@ -49,6 +62,7 @@ def connector_keys(name: str, topic: str, folder: Path, **more: Any) -> dict[str
         "value.converter.schemas.enable": False,
         **more,
     }
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 @dataclass
@@ -72,7 +86,11 @@ class Pipeline:
     def changed(self, **more: Any) -> Pipeline:
         """Return the same connector with other keys."""
         keys = {**self.connector.properties, **{k.replace("__", "-"): v for k, v in more.items()}}
-        return Pipeline(self.bootstrap, self.topic, parse_connector(keys))
+        return Pipeline(
+            self.bootstrap,
+            self.topic,
+            parse_connector({key: value for key, value in keys.items() if value is not None}),
+        )
 
     # -- the run ------------------------------------------------------------------------------------------------------
 
@@ -105,13 +123,19 @@ class Pipeline:
 
     # -- what is there ------------------------------------------------------------------------------------------------
 
-    def produce(self, values: Iterable[Any], partition: int | None = None, **conf: Any) -> None:
-        """Produce JSON values; bytes and None as they are."""
+    def produce(
+        self,
+        values: Iterable[Any],
+        partition: int | None = None,
+        record: Mapping[str, Any] = MappingProxyType({}),
+        **conf: Any,
+    ) -> None:
+        """Produce JSON values; bytes and None as they are. ``record``: key and headers of all of them."""
         producer = ck.Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 10, **conf})
         for i, value in enumerate(values):
             raw = value if isinstance(value, bytes | None) else json.dumps(value).encode()
             target = {} if partition is None else {"partition": partition}
-            producer.produce(self.topic, value=raw, **target)
+            producer.produce(self.topic, value=raw, **target, **record)
             if i % 1000 == 0:
                 producer.poll(0)
         assert producer.flush(30) == 0

@@ -121,4 +121,4 @@ class SinkDouble:
         key = f"kafka.connect.offsets.{self.connector.control_topic}.{self.group}"
         offsets = json.dumps({str(p): offset for p, offset in control_offsets.items()}, separators=(",", ":"))
         rows = pa.Table.from_pylist([{"id": i} for i in ids], schema=schema_to_pyarrow(table.schema()))
-        table.append(rows, {key: offsets}, branch=self.connector.commit_branch or "main")
+        table.append(rows, {key: offsets}, branch=self.connector.settings.default.branch or "main")

@@ -174,7 +174,8 @@ def test_what_cannot_be_replayed_is_refused_by_the_plan_and_nothing_is_written(
         {"ranges": {"0": [1]}},
         {"ranges": {"0": "all"}},
         {"ranges": [[0, 1]]},
-        {"overlap": "replace"},
+        {"overlap": "twice"},
+        {"dead_letters": "yes"},
         {"max_records": 0},
     ],
 )

@@ -30,6 +30,7 @@ from floe.commit import landing, positions
 from floe.commit.exceptions import PositionFull, SliceNotWritten, Superseded, TableNotCommitted, TablesOwe
 from floe.commit.planning import open_plan
 from floe.commit.table import Landed, land
+from floe.config import Connector
 from floe.control.announcement import Announcement, TableShare
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.plan import Plan, SliceKind
@@ -146,11 +147,11 @@ def test_a_table_that_may_not_be_altered_owes_and_the_other_goes_on(
 ) -> None:
     grown = SliceTable.grown
 
-    def refused(table: SliceTable, tables: Tables, needs: SchemaNeeds) -> SliceTable:
+    def refused(table: SliceTable, tables: Tables, connector: Connector, needs: SchemaNeeds) -> SliceTable:
         if table.name == BAD:
             msg = f"not allowed to change table {BAD!r}"
             raise CatalogMisconfigured(msg)
-        return grown(table, tables, needs)
+        return grown(table, tables, connector, needs)
 
     pizzas = two_tables(pipeline)
     run_each(pizzas, 0)

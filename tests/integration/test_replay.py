@@ -15,10 +15,11 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 from confluent_kafka.cimpl import NewTopic
 from pipeline import MakePipeline, Pipeline
+from replays import drafted, drop, ids, opened, replay, trace
 
 from floe.catalogs.catalog import Tables
 from floe.commit.exceptions import SliceNotWritten, TableRefused, TablesOwe
-from floe.commit.replaying import Replay, draft_replay, open_replay, replay_id
+from floe.commit.replaying import draft_replay, open_replay, replay_id
 from floe.config import Connector, thaw
 from floe.config.exceptions import ConfigError
 from floe.control.log import control_ends, read_control
@@ -34,48 +35,6 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 def orders(start: int, end: int) -> list[dict[str, object]]:
     return [{"id": i, "sauce": "extra"} for i in range(start, end)]
-
-
-def drafted(one: Pipeline, **params: Any) -> Replay:
-    return draft_replay(one.connector, one.settings, params)
-
-
-def opened(one: Pipeline, **params: Any) -> tuple[Plan, Pipeline]:
-    """Plan and open a replay, through JSON as the task state store keeps it; the connector is the plan's."""
-    plan = Plan.from_json(json.loads(json.dumps(drafted(one, **params).plan.to_json())))
-    effective = Pipeline(one.bootstrap, one.topic, thaw(plan.config, one.connector))
-    if plan.slices:
-        open_replay(plan, effective.connector, effective.settings)
-    return plan, effective
-
-
-def replay(one: Pipeline, **params: Any) -> Plan:
-    """Plan, write, commit."""
-    plan, effective = opened(one, **params)
-    if plan.slices:
-        effective.write(plan)
-        effective.commit(plan)
-    return plan
-
-
-def drop(one: Pipeline, table: str = "db.t") -> None:
-    Tables.of(one.connector).catalog.drop_table(table)
-
-
-def ids(one: Pipeline, table: str = "db.t", branch: str | None = None) -> list[int]:
-    found = Tables.of(one.connector).require(table)
-    snapshot = found.snapshot_by_name(branch) if branch else found.current_snapshot()
-    scan = found.scan(selected_fields=("id",), snapshot_id=snapshot.snapshot_id if snapshot else None)
-    return sorted(scan.to_arrow().column("id").to_pylist())
-
-
-def trace(one: Pipeline) -> tuple[Any, ...]:
-    """Everything that a refused or dry replay must leave as it was."""
-    cluster = Cluster.of_control(one.settings)
-    topic = one.connector.control_topic
-    ends = control_ends(cluster, topic) if cluster.topics([topic]) else {}
-    tables = [Tables.of(one.connector).load(t) for t in one.connector.tables]
-    return ends, one.position(), [t.metadata if t else None for t in tables]
 
 
 @pytest.fixture
@@ -326,13 +285,12 @@ def test_a_new_branch_begins_as_main_is_and_a_skip_into_it_has_nothing_to_do(eat
 def test_the_branch_stays_in_the_plan_and_the_connector_keeps_its_own(eaten: Pipeline) -> None:
     plan = drafted(eaten, branch="audit").plan
     target: Connector = thaw(plan.config, eaten.connector)
-    assert (target.commit_branch, eaten.connector.commit_branch) == ("audit", None)
+    assert (target.settings.default.branch, eaten.connector.settings.default.branch) == ("audit", None)
 
 
-@pytest.mark.parametrize("branch", [" audit", "a\nb"])
-def test_a_branch_that_cannot_be_is_refused(eaten: Pipeline, branch: str) -> None:
+def test_a_branch_that_cannot_be_is_refused(eaten: Pipeline) -> None:
     with pytest.raises(ConfigError, match="default-commit-branch"):
-        drafted(eaten, branch=branch)
+        drafted(eaten, branch="a\nb")
 
 
 def test_a_tag_is_no_branch(eaten: Pipeline) -> None:
@@ -498,7 +456,7 @@ def test_offsets_that_were_routed_otherwise_are_refused_by_a_skip_and_not_by_an_
     with table.transaction() as change:
         change.set_properties(write_properties(name, ledger.rerouted(dict.fromkeys(routes, "before"))))
     before = trace(eaten)
-    with pytest.raises(PlanRefused, match=r"holds the offsets \[10, 20\) .*set overlap to append"):
+    with pytest.raises(PlanRefused, match=r"holds the offsets \[10, 20\) .*set overlap to replace, .*or to append"):
         drafted(eaten, ranges={"0": [10, 20]})
     assert trace(eaten) == before
     replay(eaten, ranges={"0": [10, 20]}, overlap="append")

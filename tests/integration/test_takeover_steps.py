@@ -80,7 +80,7 @@ class Stage:
         return sorted(scan.to_arrow().column("id").to_pylist())
 
     def ledger(self, name: str) -> Ledger | None:
-        branch = self.connector.commit_branch or "main"
+        branch = self.connector.settings.default.branch or "main"
         return read_properties(property_name(self.connector.group_id, branch), self.sink.load(name).properties)
 
     def held(self, name: str) -> dict[str, list[tuple[int, int]]]:
@@ -160,6 +160,21 @@ def test_pending_files_and_the_ledger_come_in_one_snapshot_per_table(stage: Stag
         assert stage.told(name) == ends
     stage.assert_taken()
     stage.assert_goes_on()
+
+
+def test_tables_that_records_name_are_found_by_what_the_sink_left_in_them(make_stage: Callable[..., Stage]) -> None:
+    named = {"iceberg.tables": None, "iceberg.tables.dynamic-enabled": True, "iceberg.tables.route-field": "to"}
+    one = make_stage(**named)
+    one.sink.create("db.other")
+    one.play()
+    report = one.take_over()
+    assert sorted(taken.table for taken in report.tables) == sorted([PIZZAS, PASTA])
+    one.assert_taken()
+    one.pipeline.produce([{"id": 150, "to": PIZZAS}, {"id": 151, "to": "db.new"}])
+    one.pipeline.run()
+    assert one.rows(PIZZAS) == list(range(151))
+    assert one.rows("db.new") == [151]
+    assert one.ledger("db.other") is None
 
 
 def test_taking_over_again_changes_nothing(stage: Stage) -> None:

@@ -5,7 +5,7 @@ Catalog properties go to PyIceberg as they are; what they leave open is taken fr
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
 from pyiceberg.catalog import Catalog, load_catalog
@@ -18,31 +18,20 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
     UnauthorizedError,
 )
-from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.transforms import (
-    BucketTransform,
-    DayTransform,
-    HourTransform,
-    IdentityTransform,
-    MonthTransform,
-    Transform,
-    TruncateTransform,
-    YearTransform,
-)
 
+from floe.catalogs.creation import NewTable
 from floe.catalogs.exceptions import (
     CatalogError,
     CatalogMisconfigured,
     CatalogUnreachable,
     TableMissing,
-    TableUnsuitable,
 )
-from floe.config import Connector, PartitionTerm
+from floe.config import Connector
+from floe.config.schema_rules import OnUnsuitable
 from floe.config.secret import without_secrets
-
-FIRST_PARTITION_FIELD_ID = 1000
+from floe.config.table_settings import TableSettings
 
 
 @dataclass(frozen=True)
@@ -86,12 +75,20 @@ class Tables:
             raise TableMissing(msg)
         return table
 
-    def create(self, name: str, schema: Schema) -> Table:
+    def create(
+        self,
+        name: str,
+        schema: Schema,
+        settings: TableSettings | None = None,
+        on_unsuitable: OnUnsuitable = "fail",
+    ) -> Table:
         """Create a table with its namespaces; the one that is there when somebody else was faster.
 
-        Raises TableUnsuitable when the partitioning asked for does not fit the schema.
+        ``settings``: partitioning, id columns and order of the new table, the connector's unless given;
+        ``on_unsuitable``: what becomes of a partitioning that does not fit the schema. Raises TableUnsuitable, see
+        ``NewTable.of``.
         """
-        spec = partition_spec(schema, self.connector.partition_by, name)
+        new = NewTable.of(name, schema, settings or self.connector.table(name), on_unsuitable)
         with _told(self.connector, f"create table {name!r}"):
             namespace = name.split(".")[:-1]
             for depth in range(1, len(namespace) + 1):
@@ -101,9 +98,31 @@ class Tables:
                 **self.connector.auto_create_props,
             }
             try:
-                return self.catalog.create_table(name, schema, partition_spec=spec, properties=dict(properties))
+                return self.catalog.create_table(
+                    name, new.schema, partition_spec=new.spec, sort_order=new.sort_order, properties=dict(properties)
+                )
             except TableAlreadyExistsError:
                 return self.catalog.load_table(name)
+
+    def names(self, namespace: str | None = None) -> list[str]:
+        """List the tables of a namespace, or of all namespaces, in no order."""
+        with _told(self.connector, f"list tables{f' of {namespace}' if namespace else ''}"):
+            wanted = [tuple(namespace.split("."))] if namespace else list(self._namespaces(()))
+            found: list[str] = []
+            for one in wanted:
+                with suppress(NoSuchNamespaceError):
+                    found += [".".join(identifier) for identifier in self.catalog.list_tables(one)]
+            return found
+
+    def _namespaces(self, parent: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        for namespace in self.catalog.list_namespaces(parent):
+            if len(namespace) > len(parent):
+                yield namespace
+                yield from self._namespaces(namespace)
+
+    def reading(self, name: str) -> AbstractContextManager[None]:
+        """Turn what reading a table's rows raises into floe's errors."""
+        return _told(self.connector, f"read table {name!r}")
 
     def changing(self, name: str) -> AbstractContextManager[None]:
         """Turn what a change of a table raises into floe's errors; conflicts pass."""
@@ -115,65 +134,6 @@ class Tables:
         except (NamespaceAlreadyExistsError, ForbiddenError):
             # somebody else made it, or may not make it: the table's creation tells which
             return
-
-
-def partition_spec(schema: Schema, terms: tuple[PartitionTerm, ...], table: str) -> PartitionSpec:
-    """Build the spec of a new table; field names are those that Iceberg's Java builder gives.
-
-    Raises TableUnsuitable, naming the term, for a missing column or one that the transform does not take.
-    """
-    if not terms:
-        return UNPARTITIONED_PARTITION_SPEC
-    fields = []
-    for i, term in enumerate(terms):
-        transform, suffix = _transform(term)
-        try:
-            column = schema.find_field(term.column)
-        except ValueError as error:
-            msg = (
-                f"table {table!r} cannot be partitioned by {term.column!r}: the records have no such field (they have "
-                f"{sorted(schema.column_names)[:20]}); mend iceberg.tables.default-partition-by"
-            )
-            raise TableUnsuitable(msg) from error
-        if not transform.can_transform(column.field_type):
-            msg = (
-                f"table {table!r} cannot be partitioned by {term.transform}({term.column}): the column is of type "
-                f"{column.field_type}; create the table yourself with a suitable type, or mend "
-                "iceberg.tables.default-partition-by"
-            )
-            raise TableUnsuitable(msg)
-        if suffix and f"{term.column}{suffix}" in schema.column_names:
-            msg = (
-                f"table {table!r} cannot be partitioned by {term.transform}({term.column}): the partition field would be "
-                f"called {term.column + suffix!r}, as a column is; create the table yourself, or mend "
-                "iceberg.tables.default-partition-by"
-            )
-            raise TableUnsuitable(msg)
-        fields.append(
-            PartitionField(column.field_id, FIRST_PARTITION_FIELD_ID + i, transform, f"{term.column}{suffix}")
-        )
-    return PartitionSpec(*fields)
-
-
-def _transform(term: PartitionTerm) -> tuple[Transform, str]:  # type: ignore[type-arg]
-    match term.transform:
-        case "identity":
-            return IdentityTransform(), ""
-        case "year":
-            return YearTransform(), "_year"
-        case "month":
-            return MonthTransform(), "_month"
-        case "day":
-            return DayTransform(), "_day"
-        case "hour":
-            return HourTransform(), "_hour"
-        case "bucket":
-            return BucketTransform(term.argument or 0), "_bucket"
-        case "truncate":
-            return TruncateTransform(term.argument or 0), "_trunc"
-        case other:
-            msg = f"partition transform {other!r} is not known; use identity, year, month, day, hour, bucket, truncate"
-            raise TableUnsuitable(msg)
 
 
 @contextmanager

@@ -12,12 +12,12 @@ from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.append import append
 from floe.commit.exceptions import TableRefused
 from floe.commit.patience import attempts
+from floe.commit.routes import Routes
 from floe.commit.table import sent
 from floe.config import Connector
 from floe.crash import CrashPoint, reach
 from floe.offsets.ledger import Ledger
 from floe.offsets.ledger_property import property_name
-from floe.offsets.routing import MAIN_BRANCH
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def amend(
             if ledger is None:
                 return None
             reach(CrashPoint.AMEND_TABLE)
-            branch = branch_of(table) if branch_of is not None else connector.commit_branch or MAIN_BRANCH
+            branch = branch_of(table) if branch_of is not None else Routes(connector).branch(name)
             ledger_name = property_name(connector.group_id, branch)
             keeps = isinstance(ledger, Unanchored)
             written = ledger.ledger if isinstance(ledger, Unanchored) else ledger

@@ -7,7 +7,7 @@ that was written is ever deleted here. (Private names of PyIceberg are leaned on
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyiceberg.manifest import DataFile, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table import Table, TableProperties
@@ -19,7 +19,7 @@ from pyiceberg.table.update import (
     SetPropertiesUpdate,
     TableUpdate,
 )
-from pyiceberg.table.update.snapshot import _MergeAppendFiles
+from pyiceberg.table.update.snapshot import _MergeAppendFiles, _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.commit.exceptions import TableRefused
@@ -53,35 +53,45 @@ class _Append(_MergeAppendFiles):
             self._parent_snapshot_id = main.snapshot_id if main else None
 
     def _manifests(self) -> list[ManifestFile]:
-        added = [self._added_manifest(spec_id, list(group)) for spec_id, group in groupby(self._files, _spec_id)]
-        return self._process_manifests(added + self._existing_manifests())
+        return self._process_manifests(added_manifests(self, self._files) + self._existing_manifests())
 
-    def _added_manifest(self, spec_id: int, files: list[SpecFile]) -> ManifestFile:
-        with self.new_manifest_writer(self.spec(spec_id)) as writer:
-            for spec_file in files:
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        metadata = self._transaction.table_metadata
+        parent = self._parent_snapshot_id
+        previous = metadata.snapshot_by_id(parent) if parent is not None else None
+        return update_snapshot_summaries(
+            summary=Summary(operation=self._operation, **counted(self, self._files).build(), **snapshot_properties),
+            previous_summary=previous.summary if previous is not None else None,
+        )
+
+
+def counted(producer: _SnapshotProducer[Any], files: Sequence[SpecFile]) -> SnapshotSummaryCollector:
+    """Count files that are added, each by its own partition spec."""
+    properties = producer._transaction.table_metadata.properties
+    limit = int(properties.get(TableProperties.WRITE_PARTITION_SUMMARY_LIMIT, "0"))
+    collector = SnapshotSummaryCollector(partition_summary_limit=limit)
+    for spec_id, file in files:
+        collector.add_file(file, schema=producer.schema(), partition_spec=producer.spec(spec_id))
+    return collector
+
+
+def added_manifests(producer: _SnapshotProducer[Any], files: Sequence[SpecFile]) -> list[ManifestFile]:
+    """Write a manifest per partition spec; PyIceberg takes all files for those of the table's present one."""
+    manifests = []
+    for spec_id, group in groupby(sorted(files, key=_spec_id), _spec_id):
+        with producer.new_manifest_writer(producer.spec(spec_id)) as writer:
+            for spec_file in group:
                 writer.add(
                     ManifestEntry.from_args(
                         status=ManifestEntryStatus.ADDED,
-                        snapshot_id=self._snapshot_id,
+                        snapshot_id=producer.snapshot_id,
                         sequence_number=None,
                         file_sequence_number=None,
                         data_file=spec_file.file,
                     )
                 )
-        return writer.to_manifest_file()
-
-    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
-        metadata = self._transaction.table_metadata
-        limit = int(metadata.properties.get(TableProperties.WRITE_PARTITION_SUMMARY_LIMIT, "0"))
-        collector = SnapshotSummaryCollector(partition_summary_limit=limit)
-        for spec_id, file in self._files:
-            collector.add_file(file, schema=self.schema(), partition_spec=self.spec(spec_id))
-        parent = self._parent_snapshot_id
-        previous = metadata.snapshot_by_id(parent) if parent is not None else None
-        return update_snapshot_summaries(
-            summary=Summary(operation=self._operation, **collector.build(), **snapshot_properties),
-            previous_summary=previous.summary if previous is not None else None,
-        )
+        manifests.append(writer.to_manifest_file())
+    return manifests
 
 
 def _spec_id(spec_file: SpecFile) -> int:
@@ -104,11 +114,24 @@ def append(
     raised after the request was sent leaves the outcome unknown: reload and look. Raises TableRefused for files of a spec
     that the table does not have.
     """
+    refuse_strange_specs(table, files)
+    return send_with_ledger(
+        table, _Append(table, branch, properties, files), ledger_name, ledger, keep_anchor=keep_anchor
+    )
+
+
+def refuse_strange_specs(table: Table, files: Sequence[SpecFile]) -> None:
+    """Raise TableRefused for files of a partition spec that the table does not have."""
     strangers = {f.spec_id for f in files} - set(table.metadata.specs())
     if strangers:
         msg = f"table {table.name()} has no partition spec {sorted(strangers)}: it was replaced; run again"
         raise TableRefused(msg)
-    producer = _Append(table, branch, properties, files)
+
+
+def send_with_ledger(
+    table: Table, producer: _SnapshotProducer[Any], ledger_name: str, ledger: Ledger, *, keep_anchor: bool = False
+) -> int:
+    """Send a snapshot and the ledger that goes with it in one catalog commit; return the snapshot's id."""
     anchor = Anchor(producer.snapshot_id, table.metadata.next_sequence_number())
     ledger_properties = write_properties(ledger_name, ledger if keep_anchor else ledger.anchored(anchor))
     updates, requirements = producer._commit()
@@ -124,8 +147,8 @@ def append(
     return producer.snapshot_id
 
 
-def append_nothing(table: Table) -> None:
-    """Give a table without snapshots an empty one on main, so that a branch can grow from it."""
-    producer = _Append(table, MAIN_BRANCH, {}, ())
+def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
+    """Add an empty snapshot: to a table without any, so that a branch can grow from it, or as a new branch's first."""
+    producer = _Append(table, branch, {}, ())
     updates, requirements = producer._commit()
     table.catalog.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), tuple(updates))

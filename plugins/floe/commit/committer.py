@@ -181,7 +181,7 @@ class Committer:
         if debts:
             told = "; ".join(
                 f"table {table!r} owes {len(ranges)} partition(s): {', '.join(ranges[:5])}"
-                + (f", because {refusals[table]}" if table in refusals else "")
+                + (f", because {refusals[table].rstrip('.')}" if table in refusals else "")
                 for table, ranges in sorted(debts.items())
             )
             msg = (

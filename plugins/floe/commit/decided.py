@@ -1,6 +1,7 @@
 """Carrying out what was decided about tables: their ledgers follow, before or after the positions do."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from pyiceberg.table import Table
 
@@ -8,7 +9,9 @@ from floe.catalogs.catalog import Tables
 from floe.commit.amend import Unanchored, amend
 from floe.commit.ancestry import GROUP, SLICE, changed_history, find_slice, older_metadata
 from floe.commit.exceptions import Superseded
+from floe.commit.ledgers import Ledgers
 from floe.commit.rollback import gained, rolled_back
+from floe.commit.routes import Routes
 from floe.commit.table import origin_of
 from floe.config import Connector
 from floe.offsets.decisions import Decisions, Rollback
@@ -18,7 +21,6 @@ from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.plan import Plan
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
-from floe.offsets.routing import MAIN_BRANCH
 
 _ALL = 2**63 - 1
 
@@ -37,7 +39,7 @@ class Decided:
     def __init__(self, plan: Plan, connector: Connector) -> None:
         self._plan = plan
         self._connector = connector
-        self._branch = connector.commit_branch or MAIN_BRANCH
+        self._routes = Routes(connector)
         self._decisions = Decisions.of(plan.decisions)
         self._positions: Mapping[tuple[TopicPartition, str], Position] = {}
 
@@ -48,8 +50,9 @@ class Decided:
         still names would be passed over.
         """
         if self._decisions.adopt:
-            tables = Tables.of(self._connector)
-            for name in self._connector.tables:
+            ledgers = Ledgers(self._connector)
+            tables = ledgers.tables
+            for name in ledgers.with_letters:
                 if tables.load(name) is not None:
                     self._amend(tables, name, "adopt", self._adopted)
 
@@ -93,7 +96,7 @@ class Decided:
         amend(tables, self._connector, name, checked, summary, self._origin)
 
     def _origin(self, table: Table) -> str:
-        return origin_of(table.metadata, self._branch, self._plan.group_id)
+        return origin_of(table.metadata, self._routes.branch(".".join(table.name())), self._plan.group_id)
 
     def _adopted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | Unanchored | None:
         cuts = self._cuts()
@@ -132,7 +135,7 @@ class Decided:
                 continue  # of an older incarnation of the topic: nothing of it can be read again
             self._refuse_unowed(".".join(table.name()), position, gone.spans[0][0])
             holding = holdings.get(log_id, Holding())
-            holdings[log_id] = Holding(holding.held, None, (position.offset, position.metadata))
+            holdings[log_id] = replace(holding, live_end=None, position=(position.offset, position.metadata))
         return reopened.holding(holdings)
 
     def _refuse_unowed(self, name: str, position: Position, start: int) -> None:

@@ -1,21 +1,29 @@
 """Landing slices: each table by itself; one that refuses owes, the others go on."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 
 from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.exceptions import TableRefused
+from floe.commit.marks import mark_resolved
 from floe.commit.patience import attempts
 from floe.commit.refusals import REFUSALS
+from floe.commit.routes import Routes
 from floe.commit.table import Landed, land
 from floe.config import Connector
 from floe.control.announcement import Announcement, TableShare
 from floe.exceptions import FloeError
+from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceEnd, SliceKind
-from floe.offsets.routing import route_hash
 
 log = logging.getLogger(__name__)
+
+ONE_BY_ONE = 4
+"""Tables up to which threads are not worth their while."""
 
 
 class SliceLander:
@@ -24,6 +32,8 @@ class SliceLander:
     def __init__(self, plan: Plan, connector: Connector) -> None:
         self._plan = plan
         self._connector = connector
+        self._routes = Routes(connector)
+        self._threads = connector.commit_threads
         self._patience = connector.commit_timeout_ms / 1000
         self._opened: Tables | None = None
         self.landed: list[Landed] = []
@@ -35,36 +45,82 @@ class SliceLander:
         """Commit one slice and say whether that is done; if not, it is not among ``ends``. Nothing is raised."""
         refused: dict[str, FloeError] = {}
         landed, failed = [], False
-        for share in announcement.shares:
-            try:
-                landed.append(self._land_share(announcement, share))
-            except REFUSALS as error:
-                log.error("table %s: %s", share.table, error)
-                refused[share.table] = error
-            except FloeError as error:
-                log.error("table %s: %s", share.table, error)
-                self.errors.append(error)
+        letters = [share for share in announcement.shares if share.table == self._plan.letters]
+        if not self._land_letters(announcement, letters):
+            return False
+        shares = [share for share in announcement.shares if share.table != self._plan.letters]
+        for share, outcome in zip(shares, self._land_all(announcement, shares), strict=True):
+            if isinstance(outcome, Landed):
+                landed.append(outcome)
+            elif isinstance(outcome, REFUSALS):
+                refused[share.table] = outcome
+            else:
+                self.errors.append(outcome)
                 failed = True
         self.landed += landed
         owing = {**announcement.refused, **{table: str(error) for table, error in refused.items()}}
         self.refusals |= owing
         if piece.kind is SliceKind.CATCH_UP and owing:
             return False  # it goes on owing
-        if not failed and owing and self._is_no_table_left(piece, owing):
+        if not failed and owing and self._is_no_table_left(piece, announcement, owing):
             # the range stays where it is, for all of them: reading it again is all that is left to do
             self.errors += list(refused.values()) or [TableRefused("; ".join(owing.values()))]
             failed = True
-        if failed:
+        if failed or not self._mark_letters(announcement, owing):
             return False
-        self.ends.append(SliceEnd(piece, {table: self._routes(piece) for table in owing}, bool(landed)))
+        topics = {r.topic for r in piece.ranges}
+        self.ends.append(SliceEnd(piece, {table: self._routes.of(table, topics) for table in owing}, bool(landed)))
         return True
 
-    def _is_no_table_left(self, piece: Slice, owing: Mapping[str, str]) -> bool:
-        takers = {table for table in piece.tables if self._plan.taken(piece, table)}
-        return piece.kind is not SliceKind.LIVE or takers <= owing.keys()
+    def _land_all(self, announcement: Announcement, shares: Sequence[TableShare]) -> Iterator[Landed | FloeError]:
+        """Commit the tables one after the other, or several at once when they are many; an error is an outcome too."""
+        if len(shares) <= ONE_BY_ONE:
+            return map(partial(self._try_share, announcement), shares)
+        self._tables()
+        with ThreadPoolExecutor(self._threads) as pool:
+            return iter(list(pool.map(partial(self._try_share, announcement), shares)))
 
-    def _routes(self, piece: Slice) -> Mapping[str, str]:
-        return {r.topic: route_hash(r.topic, self._connector.commit_branch) for r in piece.ranges}
+    def _try_share(self, announcement: Announcement, share: TableShare) -> Landed | FloeError:
+        try:
+            return self._land_share(announcement, share)
+        except FloeError as error:
+            log.error("table %s: %s", share.table, error)
+            return error
+
+    def _land_letters(self, announcement: Announcement, shares: Sequence[TableShare]) -> bool:
+        """Commit the slice's dead letters and say whether that is done: before it is, no table may have its rows."""
+        try:
+            self.landed += [self._land_share(announcement, share) for share in shares]
+        except FloeError as error:
+            log.error("dead letters, table %s: %s", self._plan.letters, error)
+            self.errors.append(error)
+            return False
+        return True
+
+    def _mark_letters(self, announcement: Announcement, owing: Collection[str]) -> bool:
+        """Mark the letters that the slice dealt with and say whether that is done: their rows are durable by now.
+
+        Not those of tables that owe their rows; nor, as long as one does, those that may belong to any table.
+        """
+        name = self._plan.letters
+        resolved = LetterOffsets.of(
+            entry for entry in announcement.resolved if entry[0] not in owing and not (entry[0] is None and owing)
+        )
+        if name is None or not resolved:
+            return True
+        try:
+            dealt_with = replace(announcement, resolved=resolved)
+            mark_resolved(self._tables(), self._plan, dealt_with, name, self._routes.branch(name), self._patience)
+        except FloeError as error:
+            log.error("dead letters, table %s: %s", name, error)
+            self.errors.append(error)
+            return False
+        return True
+
+    def _is_no_table_left(self, piece: Slice, announcement: Announcement, owing: Mapping[str, str]) -> bool:
+        tables = piece.tables or [table for table in announcement.tables if table != self._plan.letters]
+        takers = {table for table in tables if self._plan.taken(piece, table)}
+        return piece.kind is not SliceKind.LIVE or takers <= owing.keys()
 
     def _land_share(self, announcement: Announcement, share: TableShare) -> Landed:
         landed = land(self._tables(), self._plan, announcement, share, self._patience)

@@ -2,13 +2,16 @@
 
 import logging
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import NamedTuple
 
 from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
+from floe.commit.control_offsets import topic_in_use
 from floe.commit.refusals import REFUSALS
+from floe.commit.routes import Routes
 from floe.commit.table import origin_of
 from floe.config import Connector
 from floe.exceptions import FloeError
@@ -16,9 +19,11 @@ from floe.offsets.ledger import Ledger, LogId
 from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Debt, Position
-from floe.offsets.routing import MAIN_BRANCH, route_hash
 
 log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+"""Tables that the catalog is asked about at once."""
 
 
 class Known(NamedTuple):
@@ -34,32 +39,55 @@ class Known(NamedTuple):
 
 
 class Ledgers:
-    """All ledgers of one connector on its branch; the catalog is opened when one is first asked for."""
+    """All ledgers of one connector on its branches; the catalog is opened when one is first asked for."""
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
-        self.branch = connector.commit_branch or MAIN_BRANCH
+        self.routes = Routes(connector)
 
     @cached_property
     def tables(self) -> Tables:
         return Tables.of(self._connector)
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The tables that may have rows: those that the connector names; where records do, all of the catalog that have
+        its ledger, or snapshots of the Kafka Connect sink that it follows.
+        """
+        if not self._connector.routing.is_dynamic:
+            return self._connector.tables
+        log.info("looking for the tables of %s in the catalog", self._connector.group_id)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            listed = sorted(self.tables.names(self._connector.routing.namespace))
+            found = dict(zip(listed, pool.map(self._load, listed), strict=True))
+        letters = self._connector.errors.table
+        return tuple(n for n, one in found.items() if isinstance(one, Known) and n != letters and self._is_mine(n, one))
+
+    def _is_mine(self, name: str, known: Known) -> bool:
+        branch, sink = self.routes.branch(name), self._connector.sink_group_id
+        return known.names_group or topic_in_use(known.table.metadata, branch, sink) is not None
+
+    @property
+    def with_letters(self) -> tuple[str, ...]:
+        """The same, and the table of dead letters, which has a ledger too."""
+        return self.names if self._connector.errors.table is None else (*self.names, self._connector.errors.table)
+
+    @cached_property
     def known(self) -> dict[str, Known]:
         """The tables that exist and can be read, by name; the others are in ``refused``."""
-        found = {table: self._load(table) for table in self._connector.tables}
+        found = {table: self._load(table) for table in self.names}
         return {table: known for table, known in found.items() if isinstance(known, Known)}
 
     @cached_property
     def refused(self) -> frozenset[str]:
         """Tables that cannot be read: what they hold is not known, which does not keep the others from going on."""
-        return frozenset(table for table in self._connector.tables if isinstance(self._load(table), FloeError))
+        return frozenset(table for table in self.names if isinstance(self._load(table), FloeError))
 
     def _load(self, name: str) -> Known | FloeError | None:
         if name not in self._loaded:
             try:
                 table = self.tables.load(name)
-                self._loaded[name] = None if table is None else self._known(table)
+                self._loaded[name] = None if table is None else self._known(name, table)
             except REFUSALS as error:
                 log.warning("table %s: %s", name, error)
                 self._loaded[name] = error
@@ -69,11 +97,11 @@ class Ledgers:
     def _loaded(self) -> dict[str, Known | FloeError | None]:
         return {}
 
-    def _known(self, table: Table) -> Known:
+    def _known(self, name: str, table: Table) -> Known:
         group_id, properties = self._connector.group_id, table.metadata.properties
-        origin = origin_of(table.metadata, self.branch, group_id)
+        origin = origin_of(table.metadata, self.routes.branch(name), group_id)
         ledger = read_properties(property_name(group_id, origin), properties)
-        names_group = any(name.startswith(property_name(group_id, "")) for name in properties)
+        names_group = any(key.startswith(property_name(group_id, "")) for key in properties)
         return Known(table, origin, ledger, names_group)
 
     def held_ids(self, topic: str, *, group_is_known: bool) -> frozenset[str] | None:
@@ -115,14 +143,13 @@ class Ledgers:
     def _held_up_to(self, log_id: LogId, offset: int, owing: Collection[str]) -> int:
         """Return the offset up to which every table that owes nothing holds all from ``offset`` on."""
         ends = []
-        for table in self._connector.tables:
+        for table in self.names:
             if table in owing:
                 continue
             known = self.known.get(table)
             holding = known.ledger.holdings.get(log_id) if known is not None and known.ledger is not None else None
-            route = route_hash(log_id.topic, self._connector.commit_branch)
-            if known is not None and known.origin != self.branch:
-                route = route_hash(log_id.topic, known.origin)
+            branch = known.origin if known is not None else self.routes.branch(table)
+            route = self.routes.on_branch(log_id.topic, table, branch)
             held = holding.held.get(route) if holding is not None else None
             ends.append(next((end for start, end in held or () if start <= offset <= end), offset))
         return min(ends, default=offset)

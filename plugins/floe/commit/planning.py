@@ -28,7 +28,6 @@ from floe.offsets.plan import Plan
 from floe.offsets.planner import cut_slices
 from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
-from floe.offsets.routing import route_hash, routing_hash
 from floe.offsets.settling import Beginnings, settle_positions
 
 log = logging.getLogger(__name__)
@@ -62,12 +61,12 @@ def draft_plan(
     beginnings = Beginnings(
         cluster_id=source.cluster_id(),
         offset_reset=connector.offset_reset,
-        routing={t: routing_hash(t, connector.tables, connector.commit_branch) for t in connector.topics},
+        routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
         held_ids=lambda topic: ledgers.held_ids(topic, group_is_known=bool(of_group)),
         copies=ledgers.newest_position,
         routes={
-            (table, topic): route_hash(topic, connector.commit_branch)
-            for table in connector.tables
+            (table, topic): ledgers.routes.route(topic, table)
+            for table in _debtors(connector, known, decided)
             for topic in connector.topics
         },
         reopened=_reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs}),
@@ -94,11 +93,26 @@ def draft_plan(
     )
 
 
+def _debtors(connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions) -> Sequence[str]:
+    """Return the tables that may owe: the connector's; where records name them, those that do, or that lost rows."""
+    if not connector.routing.is_dynamic:
+        return connector.tables
+    owing = {table for position in positions.values() for table in position.debts}
+    return sorted(owing | decisions.rolled_back.keys())
+
+
 def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     """Add what the connector itself decides; refuse names that it does not have."""
-    strangers = sorted(decisions.rolled_back.keys() - set(connector.tables))
-    if strangers:
+    strangers = sorted(decisions.rolled_back.keys() - set(connector.tables) - {connector.errors.table})
+    if strangers and not connector.routing.is_dynamic:
         msg = f"rolled_back names {strangers}, but the connector writes {list(connector.tables)}: mend the param"
+        raise PlanRefused(msg)
+    letters = connector.errors.table
+    if letters is not None and decisions.rolled_back.get(letters) is Rollback.REPLAY:
+        msg = (
+            f"the table of dead letters {letters!r} owes nothing that could be read again for it: go on without what it "
+            f'lost, rolled_back={{"{letters}": "accept"}}'
+        )
         raise PlanRefused(msg)
     topics = sorted(decisions.adopt - set(connector.topics) - {"*"})
     if topics:
@@ -131,7 +145,7 @@ def _refuse_unknown_debtors(
 
 def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
     """Return which snapshot each ledger stood on that a decision will change: it holds for that state alone."""
-    tables = set(decisions.rolled_back) if not decisions.adopt else set(connector.tables)
+    tables = set(decisions.rolled_back) if not decisions.adopt else set(ledgers.with_letters)
     anchors = {table: known.ledger.anchor for table in sorted(tables) if (known := ledgers.of(table)) and known.ledger}
     return {table: anchor.snapshot_id for table, anchor in anchors.items() if anchor is not None}
 

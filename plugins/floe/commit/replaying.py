@@ -9,6 +9,9 @@ from typing import Any
 
 from floe.catalogs.catalog import Tables
 from floe.commit.committer import replay_transactional_id
+from floe.commit.redriving import LetterForecast, find_letters, letter_ledgers
+from floe.commit.replacing import RemovalForecast, forecast_removals
+from floe.commit.routes import EVERY_TABLE, Routes
 from floe.commit.table import ledger_of, refuse_unseeded
 from floe.config import Connector, override
 from floe.control.codec import encode
@@ -19,32 +22,39 @@ from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord, TransactionalProducer
 from floe.offsets.cutting import Forecast, Nets, cut, forecast, net_of
+from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Ledger
-from floe.offsets.plan import Plan, Slice
+from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange, TopicPartition
 from floe.offsets.replay import Bounds, Overlap, ReplayRequest
 from floe.offsets.resolving import Ground, refuse_debts, resolve
-from floe.offsets.routing import MAIN_BRANCH, route_hash
 
 BRANCH_KEY = "iceberg.tables.default-commit-branch"
 
 
 @dataclass(frozen=True)
 class Replay:
-    """The plan of a replay, without slices when there is nothing to write, and what it means for each table."""
+    """The plan of a replay, without slices when there is nothing to write, and what it means for each table.
+
+    ``letters``: what a re-drive means, in the place of ``forecasts``. ``removals``: the rows that a replacement takes out.
+    """
 
     plan: Plan
     forecasts: tuple[Forecast, ...]
     request: ReplayRequest
     branch: str
+    letters: tuple[LetterForecast, ...] = ()
+    removals: tuple[RemovalForecast, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a dry run tells, in offsets."""
+        """Return what a dry run tells, in offsets; of letters, in letters."""
         return {
             "topic": self.request.topic,
             "overlap": self.request.overlap.value,
             "branch": self.branch,
             "slices": len(self.plan.slices),
+            **({"removes": [f.to_json() for f in self.removals]} if self.removals else {}),
+            **({"letters": [f.to_json() for f in self.letters]} if self.request.dead_letters else {}),
             "tables": [
                 {
                     "table": f.table,
@@ -68,8 +78,14 @@ def draft_replay(
     for what was not read before, is gone, or comes by the connector's own DAG, ConfigError for a branch that cannot be,
     TableRefused, and the errors of ``floe.kafka`` and ``floe.catalogs``.
     """
-    request = ReplayRequest.of(params, connector.topics, connector.tables, connector.max_records_per_run)
-    target = override(connector, {BRANCH_KEY: params["branch"]}) if params.get("branch") else connector
+    request = ReplayRequest.of(
+        params,
+        connector.topics,
+        connector.tables,
+        connector.max_records_per_run,
+        is_open=connector.routing.is_dynamic,
+    )
+    target = override(connector, _on_branch(connector, params["branch"])) if params.get("branch") else connector
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
     control.refuse_members(connector.group_id)
     logs = source.logs([request.topic])
@@ -77,8 +93,7 @@ def draft_replay(
     positions = control.positions(connector.group_id, tps)
     cluster_id = source.cluster_id()
     ranges = resolve(request, Ground(cluster_id, logs, positions, _marks(source, tps, request.window)))
-    if target.commit_branch == connector.commit_branch:
-        refuse_debts(ranges, positions, request.tables)
+    there, here = Routes(target), Routes(connector)
     empty = Plan(
         plan_id=replay_id(),
         connector=connector.name,
@@ -90,16 +105,30 @@ def draft_replay(
         positions=(),
         slices=(),
     )
-    nets = _nets(target, empty, request, ranges)
-    pieces = cut(ranges, list(nets.values()), request.max_records)
-    slices = tuple(Slice(i, request.overlap.kind, piece, request.tables) for i, piece in enumerate(pieces))
+    redrive = find_letters(connector, target, empty, request, ranges) if request.dead_letters else None
+    tables = request.tables if redrive is None or None in redrive.chosen.by_table else redrive.chosen.tables
+    met = ranges if redrive is None else redrive.met(ranges)
+    refuse_debts(met, positions, [t for t in tables if there.branch(t) == here.branch(t)])
+    replay = Replay(empty, (), request, ", ".join(sorted({there.branch(table) for table in tables})))
+    if request.kind is SliceKind.REPLACE:
+        replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))
+    if redrive is None:
+        nets = _nets(target, empty, request, ranges)
+        pieces = cut(ranges, list(nets.values()), request.max_records)
+        slices = tuple(Slice(i, request.kind, piece, request.tables) for i, piece in enumerate(pieces))
+        replay = replace(replay, forecasts=forecast(ranges, pieces, nets))
+    else:
+        ledgers = letter_ledgers(target, empty, redrive.chosen.tables)
+        slices = redrive.slices(ranges, request, target)
+        replay = replace(replay, letters=redrive.forecasts(ledgers))
     ends = _control_ends(control, connector.control_topic) if slices and not dry_run else {}
-    return Replay(
-        plan=replace(empty, slices=slices, control_ends=ends),
-        forecasts=forecast(ranges, pieces, nets),
-        request=request,
-        branch=target.commit_branch or MAIN_BRANCH,
-    )
+    return replace(replay, plan=replace(empty, slices=slices, control_ends=ends))
+
+
+def _on_branch(connector: Connector, branch: str) -> dict[str, str]:
+    """Return the keys that put every table on a branch, those too that have one of their own."""
+    own = [f"iceberg.table.{table}.commit-branch" for table in connector.tables]
+    return {BRANCH_KEY: branch, **{key: branch for key in own if key in connector.properties}}
 
 
 def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
@@ -132,17 +161,23 @@ def _control_ends(control: Cluster, topic: str) -> dict[int, int]:
 
 
 def _nets(connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]) -> dict[str, Nets]:
+    if not request.tables:
+        # which tables the records name is not known before they are read: each then keeps out what it holds
+        return {EVERY_TABLE: {r: Intervals(((r.start, r.end),)) for r in ranges}}
     tables = Tables.of(connector)
-    route = route_hash(request.topic, connector.commit_branch)
+    routes = Routes(connector)
     ledgers = {name: _ledger(tables, name, connector, plan, request.overlap) for name in request.tables}
-    return {name: net_of(name, ledger, tuple(ranges), route, request.overlap) for name, ledger in ledgers.items()}
+    return {
+        name: net_of(name, ledger, tuple(ranges), routes.route(request.topic, name), request.overlap)
+        for name, ledger in ledgers.items()
+    }
 
 
 def _ledger(tables: Tables, name: str, connector: Connector, plan: Plan, overlap: Overlap) -> Ledger | None:
     table = tables.load(name) if connector.auto_create else tables.require(name)
     if table is None:
         return None
-    branch = connector.commit_branch or MAIN_BRANCH
+    branch = Routes(connector).branch(name)
     ledger = ledger_of(table, branch, plan)
     if overlap is Overlap.SKIP:
         refuse_unseeded(table, branch, plan, ledger)

@@ -23,7 +23,7 @@ from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Anchor, Ledger, LogId
 from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.ranges import ranges_from_json
-from floe.offsets.routing import SINK_ROUTE, route_hash
+from floe.offsets.routing import MAIN_BRANCH, SINK_ROUTE, moved_route, route_hash
 
 Lost = Mapping[LogId, Intervals]
 
@@ -91,7 +91,7 @@ def gained(table: Table, branch: str, group_id: str, ledger: Ledger) -> dict[str
         was = snapshot_property(snapshot, BRANCH) or branch
         for log_id, span in net:
             route = routes.get(log_id.topic, route_hash(log_id.topic, was))
-            here = route_hash(log_id.topic, branch) if route == route_hash(log_id.topic, was) else route
+            here = moved_route(route, was, branch, {route_hash(log_id.topic, MAIN_BRANCH), *ledger.routes()})
             spans.setdefault(here, {}).setdefault(log_id, []).append(span)
     return {route: {log_id: Intervals.of(s) for log_id, s in logs.items()} for route, logs in spans.items()}
 
@@ -168,6 +168,7 @@ def _difference(now: Ledger, then: Ledger) -> Lost:
         before = then.holdings.get(log_id)
         held = Intervals.of(span for spans in holding.held.values() for span in spans)
         kept = Intervals.of(span for spans in (before.held.values() if before else ()) for span in spans)
-        if held - kept:
-            lost[log_id] = held - kept
+        revived = holding.revived - (before.revived if before else Intervals())
+        if gone := (held - kept) | revived:
+            lost[log_id] = gone
     return lost

@@ -14,7 +14,7 @@ def refuse_rows_of_sink(ledgers: Ledgers, connector: Connector) -> None:
     """
     for name, known in ledgers.known.items():
         anchor = known.ledger.anchor if known.ledger is not None else None
-        snapshot = last_of_sink(known.table.metadata, ledgers.branch, connector.sink_group_id, anchor)
+        snapshot = last_of_sink(known.table.metadata, ledgers.routes.branch(name), connector.sink_group_id, anchor)
         if snapshot is not None:
             msg = (
                 f"table {name!r} has rows that the Kafka Connect sink of group {connector.sink_group_id!r} wrote (last in "

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import pyiceberg
@@ -12,7 +12,9 @@ import floe
 from floe.commit.ancestry import BRANCH, GROUP, NET, ROUTE, SLICE, branch_history, snapshot_property
 from floe.control.announcement import Announcement, TableShare
 from floe.control.events import TopicPartitionOffset
-from floe.offsets.ledger import Ledger
+from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import Ledger, LogId
+from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.ranges import OffsetRange, ranges_to_json
 from floe.offsets.routing import MAIN_BRANCH
@@ -28,32 +30,56 @@ def snapshot_properties(
 
     Those under ``kafka.connect.`` are the Iceberg sink's, with its formats; they let the sink take over. The control
     offsets are raised, never lowered, against the nearest ancestor that has them. ``floe.net`` is what the ledger holds
-    newly, ``floe.appended`` what a replay appended on purpose, held or not.
+    newly, ``floe.appended`` what a replay appended on purpose, held or not, ``floe.revived`` dead letters that became rows.
     """
     offsets_key = f"kafka.connect.offsets.{plan.control_topic}.{plan.group_id}"
     properties = {
         offsets_key: _control_offsets(offsets_key, plan, announcement, share, metadata),
         "kafka.connect.commit-id": str(plan.commit_id),
         "kafka.connect.task-id": f"{plan.connector}-0",
-        "engine-name": "floe",
-        "engine-version": floe.__version__,
-        "iceberg-version": f"PyIceberg {pyiceberg.__version__}",
+        **_engine(),
         GROUP: plan.group_id,
         SLICE: announcement.slice_id,
         "floe.kind": announcement.kind,
-        NET: _bounded(_net(share, ledger)),
+        NET: _bounded(_net(announcement, share, ledger)),
         BRANCH: share.branch,
         ROUTE: json.dumps(dict(sorted(share.routes.items())), separators=(",", ":")),
         "floe.books": _bounded(_books(announcement, share)),
     }
     if announcement.kind == SliceKind.APPEND:
         properties["floe.appended"] = _bounded(ranges_to_json(r for r, _ in share.nets))
+    if announcement.kind == SliceKind.REPLACE:
+        properties["floe.replaced"] = _bounded(ranges_to_json(r for r, _ in share.nets))
+    revived = announcement.revived.by_table.get(share.table, {})
+    if revived:
+        properties["floe.revived"] = _bounded(ranges_to_json(_ranges(revived)))
     if announcement.lost:
         properties["floe.lost"] = _bounded(ranges_to_json(announcement.lost))
     through = valid_through(announcement.assignments)
     if through is not None:
         properties["kafka.connect.valid-through-ts"] = offset_date_time(through)
     return properties
+
+
+def marks_properties(plan: Plan, announcement: Announcement, branch: str, marks: LetterOffsets) -> dict[str, str]:
+    """Return the summary properties of a snapshot that marks dead letters resolved."""
+    return {
+        **_engine(),
+        GROUP: plan.group_id,
+        SLICE: f"{announcement.slice_id}/resolved",
+        "floe.kind": announcement.kind,
+        NET: "{}",
+        BRANCH: branch,
+        "floe.resolved": str(marks.count),
+    }
+
+
+def _engine() -> dict[str, str]:
+    return {
+        "engine-name": "floe",
+        "engine-version": floe.__version__,
+        "iceberg-version": f"PyIceberg {pyiceberg.__version__}",
+    }
 
 
 def _control_offsets(
@@ -92,12 +118,23 @@ def offset_date_time(moment: datetime) -> str:
     return text + "Z"
 
 
-def _net(share: TableShare, ledger: Ledger) -> Mapping[str, object]:
+def _net(announcement: Announcement, share: TableShare, ledger: Ledger) -> Mapping[str, object]:
+    """Return what the table gets newly: what it did not hold, and letters, which it held without a row.
+
+    What is replaced it held, under whatever route: a rollback brings back the rows that it had.
+    """
+    revived = announcement.revived
+    is_replaced = announcement.kind == SliceKind.REPLACE
     return ranges_to_json(
         OffsetRange(r.topic, r.topic_id, r.partition, start, end)
         for r, net in share.nets
-        for start, end in net - ledger.held(r, share.routes[r.topic])
+        for start, end in (net - (ledger.held_by_any(r) if is_replaced else ledger.held(r, share.routes[r.topic])))
+        | (revived.at(share.table, LogId.of(r)) & Intervals(((r.start, r.end),)))
     )
+
+
+def _ranges(logs: Mapping[LogId, Intervals]) -> Iterator[OffsetRange]:
+    return (OffsetRange(*log_id, start, end) for log_id, offsets in logs.items() for start, end in offsets)
 
 
 def _books(announcement: Announcement, share: TableShare) -> Mapping[str, object]:

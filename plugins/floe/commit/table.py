@@ -17,7 +17,11 @@ from floe.commit.append import SpecFile, append, append_nothing
 from floe.commit.control_offsets import committed_offsets, offsets_property
 from floe.commit.exceptions import SliceStale, TableRefused
 from floe.commit.files import check_files
+from floe.commit.origin import OriginColumns
 from floe.commit.patience import attempts
+from floe.commit.removal import Remover, refuse_shared_offsets
+from floe.commit.replace import replace
+from floe.commit.standing import ledger_after, stale_reason, standing_of
 from floe.commit.summary import snapshot_properties
 from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
@@ -26,7 +30,7 @@ from floe.offsets.ledger import Ledger, Standing
 from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange
-from floe.offsets.routing import route_hash
+from floe.offsets.routing import branch_route
 
 log = logging.getLogger(__name__)
 
@@ -51,21 +55,19 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
     """
     piece = plan.slice_of(announcement.slice_id)
     checked = False
+    replaces = piece.kind is SliceKind.REPLACE and share.table != plan.letters
+    remover: Remover | None = None
     for reason in attempts(f"table {share.table!r}", patience):
         try:
             table = _load(tables, share)
             ledger = ledger_of(table, share.branch, plan)
             refuse_other_routes(share.table, ledger, piece.kind, [(r, share.routes[r.topic]) for r, _ in share.nets])
-            standing = _standing(ledger, plan, piece, share)
+            standing = standing_of(ledger, plan, piece, announcement, share)
             if standing is Standing.LANDED:
                 snapshot = find_slice(table.metadata, share.branch, announcement.slice_id)
                 return Landed(share, snapshot.snapshot_id if snapshot else None, already=True)
             if standing is Standing.STALE:
-                msg = (
-                    f"table {share.table!r} holds other offsets than when slice {announcement.slice_id} was written: "
-                    "another run committed meanwhile. Nothing of this slice is committed, the next run plans anew."
-                )
-                raise SliceStale(msg)
+                raise SliceStale(stale_reason(piece, announcement, share))
             if not checked:
                 check_files(table, share)
                 checked = True
@@ -73,8 +75,16 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
                 with tables.changing(share.table):
                     append_nothing(table)
                 table = _load(tables, share)
+            if replaces and share.branch not in table.metadata.refs:
+                with tables.changing(share.table):
+                    append_nothing(table, share.branch)
+                table = _load(tables, share)
+            if replaces and remover is None:
+                connector = tables.connector
+                ranges = [r for r, _ in share.nets]
+                remover = Remover(OriginColumns.of(table, connector), ranges, connector.write_props)
             reach(CrashPoint.COMMIT_TABLE)
-            snapshot_id = _append(table, plan, piece, announcement, share, ledger)
+            snapshot_id = _send(table, plan, piece, announcement, share, ledger, remover)
             reach(CrashPoint.COMMIT_TABLE_LANDED)
             return Landed(share, snapshot_id, already=False)
         except CommitFailedException as error:
@@ -82,13 +92,6 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
         except CatalogUnreachable as error:
             reason.append(str(error))
     raise AssertionError  # attempts raises at its end
-
-
-def _standing(ledger: Ledger, plan: Plan, piece: Slice, share: TableShare) -> Standing:
-    """Compare the slice with the ledger: by its offsets, or, where they are appended once more, by the replay's id."""
-    if piece.kind is SliceKind.APPEND:
-        return Standing.LANDED if piece.index < ledger.next_of_replay(plan.plan_id) else Standing.FRESH
-    return ledger.standing((r, share.routes[r.topic], net) for r, net in share.nets)
 
 
 def _load(tables: Tables, share: TableShare) -> Table:
@@ -142,8 +145,7 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
     refuse_changed_history(table, origin, plan.group_id, ledger)
     if origin == branch:
         return ledger
-    topics = {log_id.topic for log_id in ledger.holdings}
-    return ledger.rerouted({route_hash(topic, None): route_hash(topic, branch) for topic in topics})
+    return ledger.rerouted({route: branch_route(route, branch) for route in ledger.routes()})
 
 
 def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
@@ -181,14 +183,16 @@ def refuse_other_routes(table: str, ledger: Ledger, kind: SliceKind, ranges: Ite
     """Raise TableRefused when the table holds offsets that were routed otherwise.
 
     At or above a range they would be passed over or doubled by reading on; a replay that skips what is held minds only
-    those inside, one that appends none.
+    those inside; one that appends, replaces, or writes what had no row, none.
     """
-    if kind is SliceKind.APPEND:
+    if kind.is_by_id:
         return
     for r, route in ranges:
         if kind is SliceKind.SKIP:
             others = ledger.elsewhere(r, route)
-            way_out = "Replay the rest of the range, or append on purpose (overlap=append)."
+            way_out = (
+                "Replay the rest of the range, or replace it (overlap=replace), or append on purpose (overlap=append)."
+            )
         else:
             others = ledger.other_routes(r, route)
             way_out = (
@@ -200,32 +204,30 @@ def refuse_other_routes(table: str, ledger: Ledger, kind: SliceKind, ranges: Ite
             raise TableRefused(msg)
 
 
-def _append(
-    table: Table, plan: Plan, piece: Slice, announcement: Announcement, share: TableShare, ledger: Ledger
+def _send(
+    table: Table,
+    plan: Plan,
+    piece: Slice,
+    announcement: Announcement,
+    share: TableShare,
+    ledger: Ledger,
+    remover: Remover | None,
 ) -> int:
-    """Append once; any error but a conflict is an unknown outcome."""
+    """Append once, or replace once with a ``remover``; any error but a conflict is an unknown outcome."""
     files = [
         SpecFile(spec.spec_id, to_pyiceberg(file, spec.partition_type)) for spec in share.files for file in spec.files
     ]
     properties = snapshot_properties(plan, announcement, share, table.metadata, ledger)
+    name, grown = property_name(plan.group_id, share.branch), ledger_after(ledger, plan, piece, announcement, share)
+    if remover is None:
+        with sent(share.table):
+            return append(table, share.branch, files, properties, name, grown)
+    origin = origin_of(table.metadata, share.branch, plan.group_id)
+    refuse_shared_offsets(table, origin, plan.group_id, remover.ranges)
     with sent(share.table):
-        return append(
-            table,
-            share.branch,
-            files,
-            properties,
-            property_name(plan.group_id, share.branch),
-            _grown(ledger, plan, piece, share),
-        )
-
-
-def _grown(ledger: Ledger, plan: Plan, piece: Slice, share: TableShare) -> Ledger:
-    """Return the ledger with the slice in it."""
-    if not piece.kind.is_replay:
-        live = plan.live_ranges(r for r, _ in share.nets)
-        return ledger.with_live((one, share.routes[one.range.topic]) for one in live)
-    grown = ledger.with_replayed((r, share.routes[r.topic]) for r, _ in share.nets)
-    return grown.with_replay(plan.plan_id, piece.index) if piece.kind is SliceKind.APPEND else grown
+        removal = remover.remove(table, share.branch)
+        properties["floe.removed-rows"] = str(removal.rows)
+        return replace(table, share.branch, files, removal, properties, name, grown)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from floe.config.connector import Connector
@@ -11,6 +11,7 @@ from floe.config.files import ConnectorFile, load_connectors, read_file, settle_
 from floe.config.key import Status
 from floe.config.manual import key_table
 from floe.config.secret import shown
+from floe.config.tables import Tables
 
 _NOT_SETTINGS = {"properties", "warnings"}
 
@@ -54,10 +55,18 @@ def _text(value: object) -> str:
     match value:
         case None | () | "":
             return "-"
+        case Tables():
+            by_table = [("default", value.default), *value.known]
+            return "; ".join(f"{name}: {_text(one)}" for name, one in by_table)
         case tuple():
-            return ", ".join(str(part) for part in value)
+            return ", ".join(_text(part) for part in value)
+        case frozenset():
+            return " ".join(sorted(value))
         case Mapping():
             return ", ".join(f"{key}={shown(key, text)}" for key, text in value.items()) or "-"
+    if is_dataclass(value) and type(value).__str__ is object.__str__:
+        parts = [(field.name, getattr(value, field.name)) for field in fields(value)]
+        return " ".join(f"{name}={_text(part)}" for name, part in parts if part not in (None, (), "")) or "-"
     return str(value)
 
 

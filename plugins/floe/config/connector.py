@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from floe.config.partition import PartitionTerm
+from floe.config.errors import ErrorPolicy
 from floe.config.properties import Properties
+from floe.config.routing import Routing
+from floe.config.schema_rules import SchemaRules
 from floe.config.secret import is_secret, reference
+from floe.config.table_settings import TableSettings
+from floe.config.tables import Tables
+from floe.config.transforms import KafkaMetadata
 
 OFFSET_RESET = "consumer.override.auto.offset.reset"
 _TABULAR_GROUP = "iceberg.control.group-id"
@@ -15,25 +20,29 @@ _TABULAR_GROUP = "iceberg.control.group-id"
 class Connector:
     """Topics into tables: what a run needs to know, validated. Printing it shows no secret.
 
-    ``name`` is also the dag_id. ``commit_branch`` is None for main. A limit of None is no limit; limits count records,
-    times are in milliseconds. ``properties`` is the whole flat map that was parsed.
+    ``name`` is also the dag_id. ``topics`` is empty while ``topics_regex`` is not resolved (``with_topics``). A limit of
+    None is no limit; limits count records, times are in milliseconds. ``properties`` is the whole flat map that was
+    parsed.
     """
 
     name: str
     topics: tuple[str, ...]
+    topics_regex: str | None
     tasks_max: int
-    tables: tuple[str, ...]
+    settings: Tables
+    routing: Routing
     auto_create: bool
     auto_create_props: Properties
-    evolve_schema: bool
+    schema: SchemaRules
     write_props: Properties
-    partition_by: tuple[PartitionTerm, ...]
-    commit_branch: str | None
+    transforms: tuple[KafkaMetadata, ...]
+    errors: ErrorPolicy
     catalog_name: str
     catalog_props: Properties
     control_topic: str
     commit_interval_ms: int
     commit_timeout_ms: int
+    commit_threads: int
     group_id: str
     transactional_prefix: str
     control_kafka: Properties
@@ -44,6 +53,25 @@ class Connector:
     on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]
     properties: Properties
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that the connector names; none where the records do."""
+        return self.settings.named
+
+    @property
+    def source(self) -> str:
+        """What it reads, for people."""
+        return ", ".join(self.topics) if self.topics else f"topics matching {self.topics_regex}"
+
+    @property
+    def destination(self) -> str:
+        """Where it writes, for people."""
+        return ", ".join(self.tables) if self.tables else f"tables named {self.routing.template}"
+
+    def table(self, name: str) -> TableSettings:
+        """Return what the connector says of one table."""
+        return self.settings.of(name)
 
     @property
     def offset_reset(self) -> Literal["earliest", "latest"]:

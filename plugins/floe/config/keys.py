@@ -11,7 +11,13 @@ from floe.config.key import Key, Kind, no_effect, refused, supported
 CONNECT: Final = (
     supported("name", Kind.STRING, "the file's name without .json", "Name of the connector and of its DAG."),
     supported("connector.class", Kind.STRING, "IcebergSinkConnector", "The sink's class, Apache's or Tabular's."),
-    supported("topics", Kind.LIST, None, "Topics to read. Required."),
+    supported("topics", Kind.LIST, None, "Topics to read. Required, or topics.regex."),
+    supported(
+        "topics.regex",
+        Kind.STRING,
+        None,
+        "In the place of topics: all topics that it matches as a whole, looked up anew by every run.",
+    ),
     supported("tasks.max", Kind.INT, "1", "Most Spark tasks that one run reads and writes with.", minimum=1),
     supported("value.converter", Kind.STRING, None, "How values are decoded: JsonConverter. Required."),
     supported(
@@ -20,10 +26,14 @@ CONNECT: Final = (
         "true",
         "Must be given as `false`, as its default is Connect's: values with a schema envelope are not supported yet.",
     ),
-    supported("key.converter", Kind.STRING, None, "Taken and not used: record keys are not written."),
-    supported("key.converter.*", Kind.MAP, None, "Taken and not used: record keys are not written."),
-    supported("header.converter", Kind.STRING, None, "Taken and not used: record headers are not written."),
-    supported("header.converter.*", Kind.MAP, None, "Taken and not used: record headers are not written."),
+    supported("key.converter", Kind.STRING, None, "Taken and not used: keys are routed by and copied as they are."),
+    supported("key.converter.*", Kind.MAP, None, "Taken and not used: keys are routed by and copied as they are."),
+    supported(
+        "header.converter", Kind.STRING, None, "Taken and not used: headers are routed by and copied as they are."
+    ),
+    supported(
+        "header.converter.*", Kind.MAP, None, "Taken and not used: headers are routed by and copied as they are."
+    ),
     supported(
         "consumer.override.auto.offset.reset",
         Kind.STRING,
@@ -31,31 +41,63 @@ CONNECT: Final = (
         "Where a new connector starts: `earliest` or `latest`. It decides nothing later on.",
     ),
     supported("consumer.override.*", Kind.MAP, None, "Client settings of the consumers that read the topics."),
-    supported("errors.tolerance", Kind.STRING, "none", "`none`: a record that cannot be written fails the run."),
+    supported(
+        "errors.tolerance",
+        Kind.STRING,
+        "none",
+        "`none`: a record that cannot be written fails the run. `all`: it becomes a dead letter, or is counted where no "
+        "place for them is given. A place for dead letters without this key means `all`.",
+    ),
+    supported("errors.log.enable", Kind.BOOLEAN, "false", "Log bad records: topic, partition, offset, reason."),
+    supported("errors.log.include.messages", Kind.BOOLEAN, "false", "Log the beginning of their values too."),
+    supported(
+        "errors.deadletterqueue.topic.name",
+        Kind.STRING,
+        None,
+        "Topic for dead letters, at least once: a run that is tried again sends them again.",
+    ),
+    supported(
+        "errors.deadletterqueue.topic.replication.factor",
+        Kind.INT,
+        "3",
+        "Of that topic, when floe creates it.",
+        minimum=1,
+    ),
+    supported(
+        "errors.deadletterqueue.context.headers.enable",
+        Kind.BOOLEAN,
+        "false",
+        "Add Connect's headers `__connect.errors.…` to dead letters.",
+    ),
     no_effect("value.converter.*", Kind.MAP, None, "JSON without schemas has no further settings."),
     no_effect("errors.retry.timeout", Kind.LONG, "0", "Airflow's retries of the task take its place."),
     no_effect("errors.retry.delay.max.ms", Kind.LONG, "60000", "Airflow's retries of the task take its place."),
-    no_effect("errors.log.enable", Kind.BOOLEAN, "false", "An error always names topic, partition and offset."),
-    no_effect("errors.log.include.messages", Kind.BOOLEAN, "false", "The content of records is never logged."),
     no_effect("config.action.reload", Kind.STRING, "restart", "The file is read anew for every run."),
     no_effect("tasks.max.enforce", Kind.BOOLEAN, "true", "tasks.max always holds."),
     no_effect("connector.plugin.version", Kind.STRING, None, "There is no plugin path: the version is floe's own."),
     no_effect("producer.override.*", Kind.MAP, None, "Clients of the control topic are set by iceberg.kafka.*."),
     no_effect("admin.override.*", Kind.MAP, None, "Clients of the control topic are set by iceberg.kafka.*."),
-    refused("topics.regex", Kind.STRING, None, "Comes with routing. List the names in topics."),
-    refused("transforms", Kind.LIST, None, "Comes with the transforms. Remove it, or transform upstream.", ""),
-    refused("transforms.*", Kind.MAP, None, "Comes with the transforms. Remove it, or transform upstream."),
-    refused("predicates", Kind.LIST, None, "Comes with the transforms. Remove it.", ""),
-    refused("predicates.*", Kind.MAP, None, "Comes with the transforms. Remove it."),
-    refused("errors.deadletterqueue.*", Kind.MAP, None, "Comes with the dead letters. Remove it."),
+    supported("transforms", Kind.LIST, None, "Names of the transforms, in order: KafkaMetadataTransform so far."),
+    supported(
+        "transforms.*",
+        Kind.MAP,
+        None,
+        "Their settings, `transforms.<name>.type` and what that type has; predicates are refused.",
+    ),
+    refused("predicates", Kind.LIST, None, "Comes with the other transforms. Remove it.", ""),
+    refused("predicates.*", Kind.MAP, None, "Comes with the other transforms. Remove it."),
     refused("task.id", Kind.STRING, None, "Kafka Connect sets it by itself, it is not for connectors. Remove it."),
 )
 
 SINK: Final = (
     supported(
-        "iceberg.tables", Kind.LIST, None, "Tables to write, `namespace.table`; each gets every record. Required."
+        "iceberg.tables",
+        Kind.LIST,
+        None,
+        "Tables to write, `namespace.table`; each gets every record, or those that it asks for. Required, unless records "
+        "name their tables.",
     ),
-    supported("iceberg.tables.auto-create-enabled", Kind.BOOLEAN, "false", "Create the table if it is missing."),
+    supported("iceberg.tables.auto-create-enabled", Kind.BOOLEAN, "false", "Create a table that is missing."),
     supported("iceberg.tables.auto-create-props.*", Kind.MAP, None, "Properties of a table that floe creates."),
     supported("iceberg.tables.evolve-schema-enabled", Kind.BOOLEAN, "false", "Add the columns that records bring."),
     supported("iceberg.tables.write-props.*", Kind.MAP, None, "Writer properties, over those of the table."),
@@ -97,7 +139,7 @@ SINK: Final = (
     ),
     supported("iceberg.coordinator.transactional.prefix", Kind.STRING, "", "Prefix of all transactional ids."),
     no_effect("iceberg.control.group-id-prefix", Kind.STRING, "cg-control-", "No group reads the control topic."),
-    no_effect("iceberg.control.commit.threads", Kind.INT, "twice the cores", "One task commits one table.", minimum=1),
+    supported("iceberg.control.commit.threads", Kind.INT, "8", "Tables that are committed at once.", minimum=1),
     no_effect(
         "iceberg.control.commit.max-consecutive-failures",
         Kind.INT,
@@ -106,29 +148,41 @@ SINK: Final = (
         minimum=1,
     ),
     no_effect("iceberg.coordinator-executor-keep-alive-timeout-ms", Kind.LONG, "120000", "There is no coordinator."),
-    refused(
-        "iceberg.tables.dynamic-enabled", Kind.BOOLEAN, "false", "Comes with routing. Name the table in iceberg.tables."
-    ),
-    refused("iceberg.tables.route-field", Kind.STRING, None, "Comes with routing. Remove it."),
-    refused("iceberg.table.<table>.route-regex", Kind.STRING, None, "Comes with routing. Remove it."),
-    refused(
-        "iceberg.table.<table>.commit-branch",
+    supported("iceberg.tables.dynamic-enabled", Kind.BOOLEAN, "false", "Records name their tables, see routing."),
+    supported(
+        "iceberg.tables.route-field",
         Kind.STRING,
         None,
-        "Comes with routing. Use iceberg.tables.default-commit-branch.",
+        "Path (`a.b`) of the field with the route value: the table's name if dynamic, else what `route-regex` matches.",
     ),
-    refused(
-        "iceberg.table.<table>.partition-by",
+    supported(
+        "iceberg.table.<table>.route-regex",
         Kind.STRING,
         None,
-        "Comes with routing. Use iceberg.tables.default-partition-by.",
+        "The table gets the records whose route value this expression matches as a whole.",
     ),
-    refused("iceberg.table.<table>.id-columns", Kind.STRING, None, "Comes with upserts. Remove it."),
-    refused("iceberg.tables.default-id-columns", Kind.STRING, None, "Comes with upserts. Remove it."),
+    supported("iceberg.table.<table>.commit-branch", Kind.STRING, None, "The branch of this table, over the default."),
+    supported("iceberg.table.<table>.partition-by", Kind.STRING, None, "Partitions of this table, over the default."),
+    supported(
+        "iceberg.table.<table>.id-columns", Kind.LIST, None, "Identifier fields of this table, over the default."
+    ),
+    supported(
+        "iceberg.tables.default-id-columns", Kind.LIST, None, "Identifier fields of the tables that floe creates."
+    ),
     refused("iceberg.tables.cdc-field", Kind.STRING, None, "Comes with upserts. Remove it: rows are appended."),
     refused("iceberg.tables.upsert-mode-enabled", Kind.BOOLEAN, "false", "Comes with upserts. Rows are appended."),
-    refused("iceberg.tables.schema-force-optional", Kind.BOOLEAN, "false", "Comes with the full schema rules."),
-    refused("iceberg.tables.schema-case-insensitive", Kind.BOOLEAN, "false", "Comes with the full schema rules."),
+    supported(
+        "iceberg.tables.schema-force-optional",
+        Kind.BOOLEAN,
+        "false",
+        "Everything in columns that floe adds is optional, list elements and map values too.",
+    ),
+    supported(
+        "iceberg.tables.schema-case-insensitive",
+        Kind.BOOLEAN,
+        "false",
+        "A field finds its column whatever the case; without effect on a table with a name mapping.",
+    ),
     refused("iceberg.hadoop-conf-dir", Kind.STRING, None, "There is no Hadoop in floe. Set iceberg.catalog.* instead."),
     refused("iceberg.hadoop.*", Kind.MAP, None, "There is no Hadoop in floe. Set iceberg.catalog.* instead."),
     refused(
@@ -152,11 +206,61 @@ FLOE: Final = (
         "fail",
         "When offsets are gone that were not read: `fail`, or `accept` the loss, on record.",
     ),
-    refused("floe.deadletter.*", Kind.MAP, None, "Comes with the dead letters. Remove it."),
-    refused("floe.route.*", Kind.MAP, None, "Comes with routing. Remove it."),
-    refused("floe.table.*", Kind.MAP, None, "Comes with routing. Remove it."),
-    refused("floe.schema.on-conflict", Kind.STRING, None, "Comes with the full schema rules.", "fail"),
-    refused("floe.partition.on-unsuitable", Kind.STRING, None, "Comes with the full schema rules.", "fail"),
+    supported("floe.route.by", Kind.STRING, None, "Where the route value stands: `field`, `header` or `key`."),
+    supported(
+        "floe.route.header",
+        Kind.STRING,
+        None,
+        "The header with the route value, for `floe.route.by=header`; of several the last counts.",
+    ),
+    supported(
+        "floe.route.template",
+        Kind.STRING,
+        None,
+        "Name of each record's table, with `{value}` (the route value) and `{topic}` filled in: `raw.{topic}`. In the place "
+        "of iceberg.tables.",
+    ),
+    supported("floe.route.namespace", Kind.STRING, None, "The same as the template `<namespace>.{value}`."),
+    supported(
+        "floe.route.on-unroutable",
+        Kind.STRING,
+        None,
+        "A record without a usable route value: `fail`, `dead-letter` or `drop`, counted. Default: `dead-letter` if "
+        "there is a place for them, else `fail`.",
+    ),
+    supported(
+        "floe.route.max-new-tables",
+        Kind.INT,
+        "100",
+        "Tables that one run creates at most; records of further ones are unroutable.",
+        minimum=0,
+    ),
+    supported("floe.table.<table>.topics", Kind.LIST, None, "The only topics that this table gets records of."),
+    supported(
+        "floe.table.<table>.sort-by",
+        Kind.STRING,
+        None,
+        "Sort order of this table, when floe creates it: `a, day(ts) desc nulls last`.",
+    ),
+    supported("floe.deadletter.table", Kind.STRING, None, "Iceberg table for dead letters, exactly once."),
+    supported(
+        "floe.deadletter.max-ratio",
+        Kind.STRING,
+        "1",
+        "Share of bad records of a slice (0 to 1) above which the run fails before anything is announced.",
+    ),
+    supported(
+        "floe.schema.on-conflict",
+        Kind.STRING,
+        "dead-letter",
+        "Two types for one new column in one run: the first counts (`dead-letter`), it becomes `string`, or `fail`.",
+    ),
+    supported(
+        "floe.partition.on-unsuitable",
+        Kind.STRING,
+        "fail",
+        "A partitioning that the columns of a new table do not take: `fail`, or create it `unpartitioned`.",
+    ),
 )
 
 KEYS: Final[tuple[Key, ...]] = CONNECT + SINK + FLOE

@@ -13,7 +13,10 @@ from floe.config.exceptions import ConfigError, OverrideRefused
 from floe.config.kafka_client import CONSUMER_PREFIX, CONTROL_PREFIX, param_problem
 from floe.config.parser import parse_connector
 from floe.config.properties import flatten
+from floe.config.scalars import parse_list
 from floe.config.secret import is_secret
+from floe.config.tables import STATIC, table_of
+from floe.config.topics import REGEX, TOPICS
 from floe.config.vocabulary import canonical
 
 _CATALOG_ELSEWHERE = re.compile(r".*(uri|url|endpoint|-impl)|.*(proxy|ssl|signer).*", re.IGNORECASE | re.DOTALL)
@@ -23,6 +26,9 @@ _SOURCE = "param config"
 
 def override(connector: Connector, mapping: Mapping[str, object]) -> Connector:
     """Parse the connector anew with the keys of ``mapping`` over its own; its secrets stay.
+
+    A list of topics goes over an expression, and the other way round; other tables go over the settings of those that
+    they leave out.
 
     :raises OverrideRefused: a key that params may not set.
     :raises ConfigError: the result is not a valid connector.
@@ -35,11 +41,23 @@ def override(connector: Connector, mapping: Mapping[str, object]) -> Connector:
     if problems:
         raise OverrideRefused(*problems).located(_SOURCE)
     replaced = {canonical(key) for key in flat}
-    kept = {key: value for key, value in connector.properties.items() if canonical(key) not in replaced}
+    kept = {
+        key: value
+        for key, value in connector.properties.items()
+        if canonical(key) not in replaced and not _is_left_out(key, flat)
+    }
     try:
-        return parse_connector({**kept, **flat})
+        return parse_connector({**kept, **flat}, narrowed=True)
     except ConfigError as error:
         raise error.located(_SOURCE) from None
+
+
+def _is_left_out(key: str, flat: Mapping[str, str]) -> bool:
+    if key in (TOPICS, REGEX):
+        return bool(flat.get(REGEX if key == TOPICS else TOPICS, "").strip())
+    if STATIC not in flat or (of_table := table_of(key)) is None:
+        return False
+    return of_table[0] not in parse_list(flat[STATIC])
 
 
 def _refusal(key: str, value: str) -> str | None:

@@ -1,18 +1,22 @@
 """From a connector's JSON object to a ``Connector``, with every problem found in one go."""
 
-from collections import Counter
 from collections.abc import Mapping
 
 from floe.config.catalog import read_catalog
 from floe.config.connector import Connector
 from floe.config.converters import check_converters
 from floe.config.document import unwrap
+from floe.config.errors import LETTER_TABLE, read_errors
 from floe.config.exceptions import ConfigError
 from floe.config.kafka_client import read_consumer_overrides, read_control_client
-from floe.config.names import connector_name_problem, plain_problem, table_problem, topic_problem
-from floe.config.partition import PartitionTerm, parse_partition_by
+from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
+from floe.config.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
+from floe.config.schema_rules import read_schema_rules
 from floe.config.settings import Settings
+from floe.config.tables import read_tables
+from floe.config.topics import read_topics
+from floe.config.transforms import read_transforms
 
 CLASSES = (
     "org.apache.iceberg.connect.IcebergSinkConnector",
@@ -24,8 +28,12 @@ _FORMAT = "write.format.default"
 _DISTRIBUTION = "write.distribution-mode"
 
 
-def parse_connector(document: Mapping[str, object], default_name: str | None = None) -> Connector:
+def parse_connector(
+    document: Mapping[str, object], default_name: str | None = None, *, narrowed: bool = False
+) -> Connector:
     """Parse ``{"name": …, "config": {…}}`` or the flat map; ``default_name`` is taken when neither holds a name.
+
+    ``narrowed``: this is of one run, which may read fewer topics than the settings of tables speak of.
 
     :raises ConfigError: with all problems found.
     """
@@ -37,7 +45,7 @@ def parse_connector(document: Mapping[str, object], default_name: str | None = N
     settings.problems += [*problems, *more]
     _check_cross_keys(settings)
     settings.check_keys()
-    connector = _build(settings)
+    connector = _build(settings, narrowed=narrowed)
     if settings.problems:
         raise ConfigError(*dict.fromkeys(settings.problems))
     return connector
@@ -48,40 +56,51 @@ def _check_cross_keys(settings: Settings) -> None:
     tables, dynamic = settings.names("iceberg.tables"), settings.boolean("iceberg.tables.dynamic-enabled")
     if not settings.properties.under("iceberg.catalog."):
         settings.problems.append("Must specify Iceberg catalog properties")
+    is_routed = any(settings.text(key) for key in (BY, TEMPLATE))
+    is_named = any(settings.text(key) for key in (TEMPLATE, NAMESPACE))
     if tables and dynamic:
         settings.problems.append("Cannot specify both static and dynamic table names")
-    elif dynamic and not settings.text("iceberg.tables.route-field"):
+    elif dynamic and not settings.text("iceberg.tables.route-field") and not is_routed:
         settings.problems.append("Must specify a route field if using dynamic table names")
-    elif not tables and not dynamic:
+    elif not tables and not dynamic and not is_named:
         settings.problems.append("Must specify table name(s)")
 
 
-def _build(settings: Settings) -> Connector:
+def _build(settings: Settings, *, narrowed: bool) -> Connector:
     check_converters(settings)
     _check_choice(settings, "connector.class", CLASSES, "floe answers the Iceberg sink only")
-    _check_choice(settings, "errors.tolerance", ("none",), "tolerance comes with the dead letters")
     _check_choice(settings, "floe.on-data-loss", ("fail", "accept"), "it names neither")
     name = _read_name(settings)
-    topics = _read_topics(settings)
+    topics, topics_regex = read_topics(settings)
+    control_topic = _read_control_topic(settings, topics)
+    expected = () if narrowed else topics
+    tables = read_tables(settings, expected)
+    errors = read_errors(settings, topics, tables.named, control_topic)
+    routing = read_routing(settings, tables, expected, has_letters=bool(errors.table or errors.topic))
+    if routing.template is not None:
+        settings.problems.extend(template_problems(routing.template, topics, settings.text(LETTER_TABLE)))
     interval = settings.integer("iceberg.control.commit.interval-ms")
     if interval < 1000:
         settings.warnings.append(f"iceberg.control.commit.interval-ms is {interval}: Airflow schedules by the second")
     return Connector(
         name=name,
         topics=topics,
+        topics_regex=topics_regex,
         tasks_max=settings.integer("tasks.max"),
-        tables=_read_tables(settings),
+        settings=tables,
+        routing=routing,
         auto_create=settings.boolean("iceberg.tables.auto-create-enabled"),
         auto_create_props=_read_table_props(settings, "iceberg.tables.auto-create-props."),
-        evolve_schema=settings.boolean("iceberg.tables.evolve-schema-enabled"),
+        schema=read_schema_rules(settings),
         write_props=_read_table_props(settings, "iceberg.table.write-props.", "iceberg.tables.write-props."),
-        partition_by=_read_partition_by(settings),
-        commit_branch=_read_branch(settings),
+        transforms=read_transforms(settings),
+        errors=errors,
         catalog_name=settings.text("iceberg.catalog"),
         catalog_props=read_catalog(settings),
-        control_topic=_read_control_topic(settings, topics),
+        control_topic=control_topic,
         commit_interval_ms=interval,
         commit_timeout_ms=settings.integer("iceberg.control.commit.timeout-ms"),
+        commit_threads=settings.integer("iceberg.control.commit.threads"),
         group_id=_read_plain(settings, "iceberg.connect.group-id", f"connect-{name}"),
         transactional_prefix=_read_plain(settings, "iceberg.coordinator.transactional.prefix", ""),
         control_kafka=read_control_client(settings),
@@ -103,16 +122,6 @@ def _read_name(settings: Settings) -> str:
     return name
 
 
-def _read_topics(settings: Settings) -> tuple[str, ...]:
-    topics = settings.names("topics")
-    if not topics and not settings.given("topics.regex"):
-        settings.problems.append("Must specify topics: name at least one topic in topics, several with commas")
-    settings.problems.extend(f"topics: {problem}" for topic in topics if (problem := topic_problem(topic)))
-    twice = sorted(topic for topic, count in Counter(topics).items() if count > 1)
-    settings.problems.extend(f"topics names {topic[:300]!r} twice: keep one" for topic in twice)
-    return topics
-
-
 def _read_control_topic(settings: Settings, topics: tuple[str, ...]) -> str:
     topic = settings.text("iceberg.control.topic")
     if problem := topic_problem(topic):
@@ -125,14 +134,6 @@ def _read_control_topic(settings: Settings, topics: tuple[str, ...]) -> str:
     return topic
 
 
-def _read_tables(settings: Settings) -> tuple[str, ...]:
-    tables = settings.names("iceberg.tables")
-    settings.problems.extend(f"iceberg.tables: {problem}" for table in tables if (problem := table_problem(table)))
-    twice = sorted(table for table, count in Counter(tables).items() if count > 1)
-    settings.problems.extend(f"iceberg.tables names {table[:300]!r} twice: keep one" for table in twice)
-    return tables
-
-
 def _read_table_props(settings: Settings, *prefixes: str) -> Properties:
     taken: dict[str, str] = {}
     for prefix in prefixes:
@@ -141,24 +142,16 @@ def _read_table_props(settings: Settings, *prefixes: str) -> Properties:
         settings.problems.append(
             f"{prefixes[-1]}{_FORMAT} {taken[_FORMAT][:100]!r}: floe writes parquet only, set that"
         )
-    if taken.get(_DISTRIBUTION, "none").strip().lower() != "none":
+    mode = taken.get(_DISTRIBUTION, "none").strip().lower()
+    if mode == "range":
         settings.warnings.append(
-            f"{prefixes[-1]}{_DISTRIBUTION} has no effect yet: rows are written where they are read"
+            f"{prefixes[-1]}{_DISTRIBUTION} range is taken as hash: a stream has no ranges to sort by; set hash"
+        )
+    elif mode not in ("none", "hash"):
+        settings.problems.append(
+            f"{prefixes[-1]}{_DISTRIBUTION} {taken[_DISTRIBUTION][:100]!r}: there is none, hash and range, set one of them"
         )
     return Properties(taken)
-
-
-def _read_partition_by(settings: Settings) -> tuple[PartitionTerm, ...]:
-    try:
-        return parse_partition_by(settings.text("iceberg.tables.default-partition-by"))
-    except ValueError as error:
-        settings.problems.append(f"iceberg.tables.default-partition-by: {error}")
-        return ()
-
-
-def _read_branch(settings: Settings) -> str | None:
-    branch = _read_plain(settings, "iceberg.tables.default-commit-branch", "main")
-    return None if branch == "main" else branch
 
 
 def _read_plain(settings: Settings, key: str, default: str) -> str:

@@ -38,18 +38,26 @@ def parse_partition_by(text: str) -> tuple[PartitionTerm, ...]:
 
     :raises ValueError: with what is wrong, and the term.
     """
-    if not text.strip():
-        return ()
-    if len(text) > _MOST_CHARACTERS:
-        msg = f"{len(text)} characters are too many: write at most {_MOST_CHARACTERS}"
-        raise ValueError(msg)
-    terms = tuple(parse_term(part.strip()) for part in _BETWEEN_TERMS.split(text))
+    terms = tuple(parse_term(part) for part in split_terms(text))
     for index, term in enumerate(terms):
         earlier = next((other for other in terms[:index] if other.source == term.source), None)
         if earlier is not None:
             msg = f"{str(term)!r} repeats {str(earlier)!r}: one of them is enough"
             raise ValueError(msg)
     return terms
+
+
+def split_terms(text: str) -> list[str]:
+    """Part a list at the commas outside parentheses; blanks around terms are cut, a text of blanks has none.
+
+    :raises ValueError: when the text is too long.
+    """
+    if not text.strip():
+        return []
+    if len(text) > _MOST_CHARACTERS:
+        msg = f"{len(text)} characters are too many: write at most {_MOST_CHARACTERS}"
+        raise ValueError(msg)
+    return [part.strip() for part in _BETWEEN_TERMS.split(text)]
 
 
 def parse_term(text: str) -> PartitionTerm:

@@ -13,7 +13,7 @@ _SECRET_KEY = re.compile(
     r"""
       pass(word|wd|phrase|code) | (^|[-._])pwd($|[-._]) | secret | token | credential | private | jaas
     | authorization | cookie | signature | (^|[-._])sas($|[-._]) | keytab
-    | (access|api|account|shared|encryption|master)[-._]?key | (^|[-._])key$ | (^|[-._])pem$
+    | (access|api|account|shared|encryption|master)[-._]?key | ((?<!\.include)[-._]|^)key$ | (^|[-._])pem$
     | connection[-._]?string | user[-._]?info | userinfo
     | sasl\.username | sasl\.oauthbearer\.(config|assertion)
     | (^|\.)header\.(?!converter)

@@ -26,4 +26,4 @@ def thaw(frozen: Mapping[str, str], current: Connector) -> Connector:
             )
         )
     resolved = {key: current.properties[key] if value == reference(key) else value for key, value in frozen.items()}
-    return parse_connector(resolved)
+    return parse_connector(resolved, narrowed=True)

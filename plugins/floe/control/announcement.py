@@ -20,6 +20,7 @@ from floe.control.events import (
 from floe.kafka.transaction import ControlRecord
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
+from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan
 from floe.offsets.ranges import OffsetRange, ranges_to_json
 
@@ -67,7 +68,8 @@ class Announcement:
 
     ``shares``: of the tables that got files; ``tables``: the books of all tables, also of those that got none.
     ``refused``: tables that could not be written for, with the reason; they owe what they would have taken. ``lost``:
-    ranges accepted as lost that no snapshot tells of yet.
+    ranges accepted as lost that no snapshot tells of yet. ``revived``: records that were dead letters and are rows of the
+    files, by table. ``resolved``: letters that need no more attention once every table has landed.
     ``assignments``: every partition of the connector, those read with their next offset and last timestamp.
     ``control_offset``: control partition and next offset behind the announcement; None before it was read back.
     """
@@ -82,6 +84,8 @@ class Announcement:
     assignments: tuple[TopicPartitionOffset, ...]
     refused: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[OffsetRange, ...] = ()
+    revived: LetterOffsets = field(default_factory=LetterOffsets)
+    resolved: LetterOffsets = field(default_factory=LetterOffsets)
     control_offset: tuple[int, int] | None = None
 
 
@@ -115,6 +119,10 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
     }
     if announcement.lost:
         more[h.LOST] = ranges_to_json(announcement.lost)
+    if announcement.revived:
+        more[h.REVIVED] = announcement.revived.to_json()
+    if announcement.resolved:
+        more[h.RESOLVED] = announcement.resolved.to_json()
     records.append(ControlRecord(encode(complete), h.header_list(slice_id, kind, more)))
     return records
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from floe.config.names import table_problem
 from floe.control import headers as h
 from floe.control.announcement import Announcement, SpecFiles, TableShare
 from floe.control.codec import decode
@@ -17,7 +18,8 @@ from floe.control.log import ControlMessage
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
-from floe.offsets.plan import Plan, Slice
+from floe.offsets.letters import LetterOffsets
+from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange, ranges_from_json
 
 log = logging.getLogger(__name__)
@@ -81,15 +83,18 @@ def _assemble(
         raise ValueError(msg)
     by_partition = {r.tp: r for r in piece.ranges}
     tables = h.json_header(message.headers, h.TABLES)
-    if set(tables) != set(piece.tables):
+    if piece.tables and set(tables) - {plan.letters} != set(piece.tables):
         msg = f"its tables {sorted(tables)} are not those of the plan {sorted(piece.tables)}"
         raise ValueError(msg)
+    if problem := next((found for name in tables if (found := table_problem(name))), None):
+        raise ValueError(problem)
+    with_parts = {_table_name(p.payload.table_reference) for p in parts}  # what is replaced may come to no file
     shares = tuple(
         _share(name, counts, parts, {r.tp: r for r in plan.taken(piece, name)})
         for name, counts in tables.items()
-        if counts["files"] or counts.get("rows")
+        if counts["files"] or counts.get("rows") or (piece.kind is SliceKind.REPLACE and name in with_parts)
     )
-    strangers = {_table_name(p.payload.table_reference) for p in parts} - {s.table for s in shares}
+    strangers = with_parts - {s.table for s in shares}
     if strangers:
         msg = f"it has files of tables that it does not list: {sorted(strangers)}"
         raise ValueError(msg)
@@ -108,8 +113,20 @@ def _assemble(
         assignments=complete.assignments or (),
         refused={name: str(counts["refused"]) for name, counts in tables.items() if "refused" in counts},
         lost=ranges_from_json(h.json_header(message.headers, h.LOST)) if h.LOST in message.headers else (),
+        revived=_letters(message, h.REVIVED, piece),
+        resolved=_letters(message, h.RESOLVED, piece),
         control_offset=(message.partition, message.offset + 1),
     )
+
+
+def _letters(message: ControlMessage, header: str, piece: Slice) -> LetterOffsets:
+    if header not in message.headers:
+        return LetterOffsets()
+    letters = LetterOffsets.from_json(h.json_header(message.headers, header))
+    if letters != letters.within(piece.ranges):
+        msg = f"its letters ({header}) are not all inside the ranges of the slice"
+        raise ValueError(msg)
+    return letters
 
 
 def _table_name(reference: TableReference) -> str:

@@ -4,7 +4,8 @@
 * on ``DataWritten``: ``floe-part`` (``i/n``), ``floe-net``, ``floe-route``, ``floe-branch``, ``floe-spec-id``,
   ``floe-schema-id``
 * on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``,
-  ``floe-lost`` (ranges accepted as lost)
+  ``floe-lost`` (ranges accepted as lost), ``floe-revived`` (dead letters that became rows, by table),
+  ``floe-resolved`` (letters that are dealt with once the tables have landed)
 * on ``StartCommit``, when somebody decided something: ``floe-decisions``
 """
 
@@ -27,6 +28,8 @@ RANGES = "floe-ranges"
 TABLES = "floe-tables"
 BOOKS = "floe-books"
 LOST = "floe-lost"
+REVIVED = "floe-revived"
+RESOLVED = "floe-resolved"
 DECISIONS = "floe-decisions"
 
 FORMAT = "1"

@@ -10,6 +10,8 @@ SETTLING = {
     ck.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     ck.KafkaError.LEADER_NOT_AVAILABLE,
     ck.KafkaError.NOT_LEADER_FOR_PARTITION,
+    ck.KafkaError.UNKNOWN_LEADER_EPOCH,
+    ck.KafkaError.FENCED_LEADER_EPOCH,
     ck.KafkaError._UNKNOWN_PARTITION,
 }
 """Answers of a cluster that is starting, or of a partition that was just created."""

@@ -78,6 +78,13 @@ class Cluster:
             found[name] = TopicFacts(str(facts.topic_id), tuple(sorted(p.id for p in facts.partitions)))
         return found
 
+    def topic_names(self) -> list[str]:
+        """List all topics that this client may see. Raises KafkaUnreachable."""
+        try:
+            return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT).topics)
+        except ck.KafkaException as error:
+            raise told(error.args[0], self._brokers, self._origin) from error
+
     def _describe(self, name: str) -> "Future[Any]":
         return self._admin.describe_topics(ck.TopicCollection([name]), request_timeout=REQUEST_TIMEOUT)[name]
 

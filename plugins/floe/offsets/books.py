@@ -1,6 +1,6 @@
 """The books: every offset of a range, and every row meant for a table, accounted for exactly once."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
@@ -28,8 +28,8 @@ class RangeBooks(_Counts):
     """Where the offsets of one range went, in offsets.
 
     ``routed``: to at least one table. ``dead``: refused before routing. ``tombstones``: null values.
-    ``filtered``: to no table, as configured. ``invisible``: gaps seen between offsets (transaction markers, aborted
-    records, compaction).
+    ``filtered``: to no table, as configured, or another slice's. ``dropped``: without a usable route, and let go as
+    configured. ``invisible``: gaps seen between offsets (transaction markers, aborted records, compaction).
     """
 
     routed: int = 0
@@ -37,10 +37,11 @@ class RangeBooks(_Counts):
     tombstones: int = 0
     filtered: int = 0
     invisible: int = 0
+    dropped: int = 0
 
     @property
     def total(self) -> int:
-        return self.routed + self.dead + self.tombstones + self.filtered + self.invisible
+        return self.routed + self.dead + self.tombstones + self.filtered + self.invisible + self.dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,21 @@ def balance_range(r: OffsetRange, books: RangeBooks) -> None:
         raise BooksDoNotBalance(msg)
 
 
-def balance_tables(ranges: Iterable[RangeBooks], tables: dict[str, TableBooks]) -> None:
-    """Raise BooksDoNotBalance unless each table's rows add up and every routed record was meant for a table."""
+def balance_tables(
+    ranges: Sequence[RangeBooks], tables: Mapping[str, TableBooks], letters: TableBooks | None = None
+) -> None:
+    """Raise BooksDoNotBalance unless each table's rows add up and every routed record was meant for a table.
+
+    ``letters``: the books of the dead-letter table, if there is one: it must have been given every dead record.
+    """
     routed = sum(r.routed for r in ranges)
+    dead = sum(r.dead for r in ranges) + sum(t.dead for t in tables.values())
+    if letters is not None and (letters.assigned != dead or letters.rows + letters.held != dead):
+        msg = (
+            f"the books of the dead letters do not balance: {dead} records are dead, but the letters account for "
+            f"{letters}; nothing was announced, run again"
+        )
+        raise BooksDoNotBalance(msg)
     for table, books in tables.items():
         found = books.rows + books.dead + books.held + books.owed
         if books.assigned != found:

@@ -40,7 +40,7 @@ def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], rou
     has, nobody can tell.
     """
     whole = {r: Intervals.of([(r.start, r.end)]) for r in ranges}
-    if ledger is None or overlap is Overlap.APPEND:
+    if ledger is None or overlap is not Overlap.SKIP:
         return whole
     for r in ranges:
         elsewhere = ledger.elsewhere(r, route)
@@ -48,7 +48,8 @@ def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], rou
             msg = (
                 f"table {table!r} holds the offsets {_listed(elsewhere)} of {r.tp} under another routing: the connector was "
                 "changed since, or a Kafka Connect sink wrote them, and which of the rows it has cannot be told. Restrict "
-                "`ranges` to the others, or set overlap to append, which adds all rows of the range again"
+                "`ranges` to the others, or set overlap to replace, which takes out the rows that it has of the range, or to "
+                "append, which adds all rows of the range again"
             )
             raise PlanRefused(msg)
     return {r: ledger.net(r, route) for r in ranges}

@@ -37,26 +37,31 @@ class Intervals:
         return Intervals.of((*self.spans, *other.spans))
 
     def __and__(self, other: "Intervals") -> "Intervals":
-        met = (
-            (max(a_start, b_start), min(a_end, b_end))
-            for a_start, a_end in self.spans
-            for b_start, b_end in other.spans
-            if a_start < b_end and b_start < a_end
-        )
-        return Intervals.of(met)
+        met: list[Span] = []
+        a = b = 0  # both are sorted: one pass over the two
+        while a < len(self.spans) and b < len(other.spans):
+            (a_start, a_end), (b_start, b_end) = self.spans[a], other.spans[b]
+            if a_start < b_end and b_start < a_end:
+                met.append((max(a_start, b_start), min(a_end, b_end)))
+            a, b = (a + 1, b) if a_end <= b_end else (a, b + 1)
+        return Intervals(tuple(met))
 
     def __sub__(self, other: "Intervals") -> "Intervals":
         left: list[Span] = []
+        first = 0
         for start, end in self.spans:
-            for gone_start, gone_end in other.spans:
-                if gone_end <= start or gone_start >= end:
-                    continue
+            while first < len(other.spans) and other.spans[first][1] <= start:
+                first += 1
+            at = first
+            while at < len(other.spans) and other.spans[at][0] < end:
+                gone_start, gone_end = other.spans[at]
                 if start < gone_start:
                     left.append((start, gone_start))
                 start = max(start, gone_end)
+                at += 1
             if start < end:
                 left.append((start, end))
-        return Intervals.of(left)
+        return Intervals(tuple(left))
 
     @property
     def offsets(self) -> int:

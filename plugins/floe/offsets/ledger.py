@@ -14,6 +14,10 @@ MOST_REPLAYS = 100
 """Appending replays that a table remembers."""
 
 
+MOST_SLICES = 200
+"""Slices that a table of dead letters remembers: a slice that is older is settled, or read again by a new plan."""
+
+
 class LogId(NamedTuple):
     """One partition of one incarnation of a topic."""
 
@@ -38,12 +42,14 @@ class Holding:
     """What a table holds of one partition.
 
     ``held``: offsets by route hash. ``live_end``: where the next live range is expected to go on. ``position``: a
-    copy of the position (offset, metadata) that the last plan started from, for recovery.
+    copy of the position (offset, metadata) that the last plan started from, for recovery. ``revived``: of what is held,
+    records that were dead letters and are rows by now: a ledger holds the offsets of letters, too.
     """
 
     held: Mapping[str, Intervals] = field(default_factory=dict)
     live_end: int | None = None
     position: tuple[int, str] | None = None
+    revived: Intervals = field(default_factory=Intervals)
 
 
 class Standing(Enum):
@@ -69,13 +75,15 @@ class LiveRange(NamedTuple):
 class Ledger:
     """All holdings of one connector in one branch of one table.
 
-    ``replays``: the last appending replays, each as ``id/number of slices landed``.
+    ``replays``: the last appending replays, each as ``id/number of slices landed``. ``slices``: of a table of dead
+    letters, the last slices that it got letters of, and those whose letters were marked resolved (``<slice>/resolved``).
     """
 
     cluster_id: str
     holdings: Mapping[LogId, Holding] = field(default_factory=dict)
     replays: tuple[str, ...] = ()
     anchor: Anchor | None = None
+    slices: tuple[str, ...] = ()
 
     def held(self, r: OffsetRange, route: str) -> Intervals:
         """Return the offsets of ``r`` that the table holds under ``route``."""
@@ -83,9 +91,20 @@ class Ledger:
         held = holding.held.get(route) if holding else None
         return (held or Intervals()) & Intervals(((r.start, r.end),))
 
+    def held_by_any(self, r: OffsetRange) -> Intervals:
+        """Return the offsets of ``r`` that the table holds, whatever the route."""
+        holding = self.holdings.get(LogId.of(r))
+        spans = (span for held in (holding.held.values() if holding else ()) for span in held)
+        return Intervals.of(spans) & Intervals(((r.start, r.end),))
+
     def net(self, r: OffsetRange, route: str) -> Intervals:
         """Return the offsets of ``r`` that the table does not hold: what a writer writes."""
         return Intervals.of([(r.start, r.end)]) - self.held(r, route)
+
+    def revived(self, r: OffsetRange) -> Intervals:
+        """Return the offsets of ``r`` whose records were dead letters and are rows of the table by now."""
+        holding = self.holdings.get(LogId.of(r))
+        return (holding.revived if holding else Intervals()) & Intervals(((r.start, r.end),))
 
     def other_routes(self, r: OffsetRange, route: str) -> Intervals:
         """Return the offsets at or above the start of ``r`` that are held under another route hash."""
@@ -119,6 +138,10 @@ class Ledger:
         """Return the ids of the incarnations of a topic that the table holds offsets of."""
         return frozenset(log_id.topic_id for log_id in self.holdings if log_id.topic == topic)
 
+    def routes(self) -> frozenset[str]:
+        """Return all route hashes that offsets are held under."""
+        return frozenset(route for holding in self.holdings.values() for route in holding.held)
+
     def with_live(self, ranges: Iterable[tuple[LiveRange, str]]) -> "Ledger":
         """Return the ledger after a live commit of the ranges, each with its route hash; its anchor is not set yet."""
         holdings = dict(self.holdings)
@@ -134,6 +157,37 @@ class Ledger:
             holding = holdings.get(LogId.of(r), Holding())
             held = holding.held.get(route, Intervals()) | Intervals.of([(r.start, r.end)])
             holdings[LogId.of(r)] = replace(holding, held={**holding.held, route: held})
+        return replace(self, holdings=holdings)
+
+    def with_replaced(self, ranges: Iterable[tuple[OffsetRange, str]]) -> "Ledger":
+        """Return the ledger after all rows of the ranges were written anew, each under its route hash, whoever had them."""
+        holdings = dict(self.holdings)
+        for r, route in ranges:
+            holding, span = holdings.get(LogId.of(r), Holding()), Intervals.of([(r.start, r.end)])
+            left = {other: rest for other, held in holding.held.items() if other != route and (rest := held - span)}
+            held = {**left, route: holding.held.get(route, Intervals()) | span}
+            holdings[LogId.of(r)] = replace(holding, held=held, revived=holding.revived - span)
+        return replace(self, holdings=holdings)
+
+    def with_redriven(self, nets: Iterable[tuple[OffsetRange, str, Intervals]]) -> "Ledger":
+        """Return the ledger after dead letters were read again (range, route hash, offsets).
+
+        Most of them are held already, and stay so under the route that they were first read by.
+        """
+        holdings = dict(self.holdings)
+        for r, route, net in nets:
+            holding = holdings.get(LogId.of(r), Holding())
+            others = Intervals.of(span for other, held in holding.held.items() if other != route for span in held)
+            more = holding.held.get(route, Intervals()) | (net - others)
+            holdings[LogId.of(r)] = replace(holding, held={**holding.held, **({route: more} if more else {})})
+        return replace(self, holdings=holdings)
+
+    def with_revived(self, logs: Mapping[LogId, Intervals]) -> "Ledger":
+        """Return the ledger with dead letters on record that are rows by now."""
+        holdings = dict(self.holdings)
+        for log_id, offsets in logs.items():
+            holding = holdings.get(log_id, Holding())
+            holdings[log_id] = replace(holding, revived=holding.revived | offsets)
         return replace(self, holdings=holdings)
 
     def next_of_replay(self, replay_id: str) -> int:
@@ -156,6 +210,11 @@ class Ledger:
         newest = sorted(slices.items())[-MOST_REPLAYS:]
         return replace(self, replays=tuple(f"{known}/{after}" for known, after in newest))
 
+    def with_slice(self, slice_id: str) -> "Ledger":
+        """Return the ledger with one more slice on record, the last of them."""
+        others = [known for known in self.slices if known != slice_id]
+        return replace(self, slices=(*others, slice_id)[-MOST_SLICES:])
+
     def without(self, lost: Mapping[LogId, Intervals]) -> "Ledger":
         """Return the ledger with offsets taken out; where some were, the live end is gone too."""
         holdings = dict(self.holdings)
@@ -164,7 +223,7 @@ class Ledger:
             if holding is None or not any(gone & held for held in holding.held.values()):
                 continue
             left = {route: rest for route, held in holding.held.items() if (rest := held - gone)}
-            holdings[log_id] = replace(holding, held=left, live_end=None)
+            holdings[log_id] = replace(holding, held=left, live_end=None, revived=holding.revived - gone)
         return replace(self, holdings=holdings)
 
     def with_held(self, logs: Mapping[LogId, Intervals], route: str) -> "Ledger":
@@ -232,7 +291,7 @@ def _grown(holding: Holding, live: LiveRange, route: str) -> Holding:
     if live_end is not None and live.since <= live_end and any(end == live_end for _, end in held):
         start = min(start, live_end)
     grown = dict(holding.held) | {route: held | Intervals(((start, r.end),))}
-    return Holding(grown, max(r.end, live_end or 0), live.position)
+    return replace(holding, held=grown, live_end=max(r.end, live_end or 0), position=live.position)
 
 
 def _seeded(holding: Holding, end: int, route: str) -> Holding:

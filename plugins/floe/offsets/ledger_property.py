@@ -68,6 +68,7 @@ def _to_json(ledger: Ledger) -> dict[str, Any]:
             {route: list(spans) for route, spans in sorted(holding.held.items())},
             holding.live_end,
             holding.position,
+            *([list(holding.revived)] if holding.revived else []),
         ]
         for log_id, holding in sorted(ledger.holdings.items())
     ]
@@ -76,22 +77,24 @@ def _to_json(ledger: Ledger) -> dict[str, Any]:
         "cluster": ledger.cluster_id,
         "logs": logs,
         "replays": ledger.replays,
+        **({"slices": ledger.slices} if ledger.slices else {}),
         "anchor": ledger.anchor,
     }
 
 
 def _from_json(fields: Mapping[str, Any]) -> Ledger:
     holdings = {}
-    for topic, topic_id, partition, held, live_end, position in fields["logs"]:
+    for topic, topic_id, partition, held, live_end, position, *more in fields["logs"]:
         spans = {str(route): Intervals.of(spans) for route, spans in held.items()}
         copy = None if position is None else (int(position[0]), str(position[1]))
         holdings[LogId(str(topic), str(topic_id), int(partition))] = Holding(
-            spans, None if live_end is None else int(live_end), copy
+            spans, None if live_end is None else int(live_end), copy, Intervals.of(more[0] if more else ())
         )
     anchor = fields["anchor"]
     return Ledger(
         cluster_id=str(fields["cluster"]),
         holdings=holdings,
         replays=tuple(fields["replays"]),
+        slices=tuple(fields.get("slices", ())),
         anchor=None if anchor is None else Anchor(int(anchor[0]), int(anchor[1])),
     )

@@ -1,13 +1,14 @@
 """Plans: what one run reads, frozen before anything is read, and kept in Airflow's task state store as JSON."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LiveRange
+from floe.offsets.letters import LetterOffsets
 from floe.offsets.position import Debt, Position
 from floe.offsets.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
 
@@ -26,20 +27,33 @@ class SliceKind(StrEnum):
     """A replay: what the ledger does not hold."""
     APPEND = "append"
     """A replay: all of it, once more."""
+    REPLACE = "replace"
+    """A replay: all of it, in the place of what the table has of it."""
+    REDRIVE = "redrive"
+    """A replay: the dead letters in it."""
 
     @property
     def is_replay(self) -> bool:
-        return self in (SliceKind.SKIP, SliceKind.APPEND)
+        return self not in (SliceKind.LIVE, SliceKind.CATCH_UP)
+
+    @property
+    def is_by_id(self) -> bool:
+        """Say whether a ledger knows such slices by their replay: what it holds does not tell."""
+        return self in (SliceKind.APPEND, SliceKind.REPLACE, SliceKind.REDRIVE)
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What one Spark job reads for some tables: whole ranges, each partition at most once."""
+    """What one Spark job reads for some tables: whole ranges, each partition at most once.
+
+    Without ``tables`` it is for all that its records name. ``letters``: of a re-drive, the records that it is for.
+    """
 
     index: int
     kind: SliceKind
     ranges: tuple[OffsetRange, ...]
     tables: tuple[str, ...]
+    letters: LetterOffsets = field(default_factory=LetterOffsets, hash=False)
 
     @property
     def records(self) -> int:
@@ -93,6 +107,11 @@ class Plan:
         return uuid.uuid5(_COMMIT_IDS, f"{self.group_id}/{self.plan_id}")
 
     @property
+    def letters(self) -> str | None:
+        """The table of dead letters, if the connector has one."""
+        return self.config.get("floe.deadletter.table", "").strip() or None
+
+    @property
     def is_replay(self) -> bool:
         return any(s.kind.is_replay for s in self.slices)
 
@@ -129,7 +148,7 @@ class Plan:
                 "ends": [[p, end] for p, end in sorted(self.control_ends.items())],
             },
             "positions": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.positions],
-            "slices": [[s.index, s.kind.value, ranges_to_json(s.ranges), list(s.tables)] for s in self.slices],
+            "slices": [_slice_to_json(s) for s in self.slices],
             "replaced": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.replaced],
             "decisions": dict(self.decisions),
             "anchors": {table: str(snapshot_id) for table, snapshot_id in self.anchors.items()},
@@ -150,7 +169,7 @@ class Plan:
             control_topic=fields["control"]["topic"],
             control_ends={int(p): int(end) for p, end in fields["control"]["ends"]},
             positions=_positions(fields["positions"]),
-            slices=tuple(Slice(int(i), SliceKind(k), ranges_from_json(r), tuple(t)) for i, k, r, t in fields["slices"]),
+            slices=tuple(_slice_from_json(*one) for one in fields["slices"]),
             replaced=_positions(fields["replaced"]),
             decisions=fields["decisions"],
             anchors={table: int(snapshot_id) for table, snapshot_id in fields["anchors"].items()},
@@ -159,6 +178,16 @@ class Plan:
 
 def _positions(rows: Iterable[Any]) -> tuple[Position, ...]:
     return tuple(Position(TopicPartition(t, int(p)), int(o), m) for t, p, o, m in rows)
+
+
+def _slice_to_json(piece: Slice) -> list[Any]:
+    letters = [piece.letters.to_json()] if piece.letters else []
+    return [piece.index, piece.kind.value, ranges_to_json(piece.ranges), list(piece.tables), *letters]
+
+
+def _slice_from_json(index: Any, kind: str, ranges: Any, tables: Iterable[str], letters: Sequence[Any] = ()) -> Slice:
+    of_letters = LetterOffsets.from_json(letters)
+    return Slice(int(index), SliceKind(kind), ranges_from_json(ranges), tuple(tables), of_letters)
 
 
 def _live(r: OffsetRange, position: Position) -> LiveRange:

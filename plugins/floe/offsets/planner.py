@@ -13,10 +13,11 @@ def cut_slices(
 ) -> tuple[Slice, ...]:
     """Return what a run reads: one slice of what is new, and one for each table that owes something.
 
-    ``limit``: offsets at most, for each slice. A partition that every table owes has no new part before that is paid.
+    ``tables``: those of the connector, none where records name them. ``limit``: offsets at most, for each slice. A
+    partition that every table owes has no new part before that is paid.
     """
     debts = {p.tp: p.debts for p in positions}
-    paid = [p for p in positions if not all(table in debts[p.tp] for table in tables)]
+    paid = [p for p in positions if not tables or not all(table in debts[p.tp] for table in tables)]
     live = allocate(paid, logs, limit)
     kinds = [(SliceKind.LIVE, live, tuple(tables))] if live else []
     ends = {p.tp: p.offset for p in positions} | {r.tp: r.end for r in live}

@@ -28,6 +28,8 @@ class Overlap(StrEnum):
     """They are left out, row by row."""
     APPEND = "append"
     """They are appended once more."""
+    REPLACE = "replace"
+    """Their rows are taken out and written anew."""
 
     @property
     def kind(self) -> SliceKind:
@@ -39,7 +41,8 @@ class ReplayRequest:
     """What to read again of one topic.
 
     ``ranges``: bounds by partition, none for all partitions. ``window``: ``[start, end)`` in epoch milliseconds instead
-    of ranges. ``max_records``: most offsets of a slice, None for no limit.
+    of ranges. ``max_records``: most offsets of a slice, None for no limit. ``dead_letters``: of all that only the records
+    that are on record as bad.
     """
 
     topic: str
@@ -48,12 +51,26 @@ class ReplayRequest:
     tables: tuple[str, ...]
     overlap: Overlap
     max_records: int | None
+    dead_letters: bool = False
+
+    @property
+    def kind(self) -> SliceKind:
+        """The kind of its slices."""
+        return SliceKind.REDRIVE if self.dead_letters else self.overlap.kind
 
     @classmethod
     def of(
-        cls, params: Mapping[str, Any], topics: Sequence[str], tables: Sequence[str], limit: int | None
+        cls,
+        params: Mapping[str, Any],
+        topics: Sequence[str],
+        tables: Sequence[str],
+        limit: int | None,
+        *,
+        is_open: bool = False,
     ) -> "ReplayRequest":
         """Read a run's params against the connector's topics and tables; ``limit`` is its own of records.
+
+        ``is_open``: records name their tables, any may be asked for, and no name means all that they name.
 
         Raises PlanRefused for what no log need be asked about.
         """
@@ -61,13 +78,21 @@ class ReplayRequest:
         if ranges and window:
             msg = "the replay names ranges and times, which may contradict each other: give either `ranges` or times"
             raise PlanRefused(msg)
+        overlap, dead_letters = _overlap(params.get("overlap")), _dead_letters(params.get("dead_letters"))
+        if dead_letters and overlap is not Overlap.SKIP:
+            msg = (
+                f"the replay asks for dead_letters and overlap={overlap.value}: dead letters have no rows to overlap with. "
+                "Leave overlap at skip, or replay the range without dead_letters"
+            )
+            raise PlanRefused(msg)
         return cls(
             topic=_topic(params.get("topic"), topics),
             ranges=ranges,
             window=window,
-            tables=_tables(params.get("tables"), tables),
-            overlap=_overlap(params.get("overlap")),
+            tables=_tables(params.get("tables"), tables, is_open=is_open),
+            overlap=overlap,
             max_records=_limit(params.get("max_records"), limit),
+            dead_letters=dead_letters,
         )
 
 
@@ -90,7 +115,9 @@ def _topic(value: Any, topics: Sequence[str]) -> str:
     return str(value)
 
 
-def _tables(value: Any, tables: Sequence[str]) -> tuple[str, ...]:
+def _tables(value: Any, tables: Sequence[str], *, is_open: bool) -> tuple[str, ...]:
+    if is_open:
+        return tuple(dict.fromkeys(map(str, value or ())))
     strangers = [table for table in value or () if table not in tables]
     if strangers:
         msg = (
@@ -106,6 +133,13 @@ def _overlap(value: Any) -> Overlap:
     except ValueError:
         msg = f"overlap {value!r} is not known: use one of {[o.value for o in Overlap]}"
         raise PlanRefused(msg) from None
+
+
+def _dead_letters(value: Any) -> bool:
+    if not isinstance(value, bool | None):
+        msg = f"dead_letters is {value!r}: write true or false"
+        raise PlanRefused(msg)
+    return bool(value)
 
 
 def _limit(value: Any, limit: int | None) -> int | None:

@@ -2,9 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 MAIN_BRANCH = "main"
+
+ALL_ROWS = "all"
+"""The rule of a table that gets every row of a topic."""
 
 SINK_ROUTE = "java"
 """Route hash of what a Kafka Connect sink wrote before floe took over: which rows those were, floe does not know."""
@@ -15,14 +18,34 @@ def _digest(value: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def route_hash(topic: str, branch: str | None) -> str:
-    """Hash the way of one topic's rows into one table: topic, routing, transforms, branch.
+def route_hash(topic: str, branch: str | None, rows: object = ALL_ROWS) -> str:
+    """Hash the way of one topic's rows into one table: topic, rule of routing, branch.
 
-    Every row of the topic goes there today; routing and transforms join the hash when they are built.
+    ``rows``: the rule as JSON, ``ALL_ROWS`` where there is none. Transforms change rows, not whether they come: they are
+    no part of it.
     """
-    return _digest({"topic": topic, "rows": "all", "branch": branch or MAIN_BRANCH})
+    return branch_route(_digest({"topic": topic, "rows": rows, "branch": MAIN_BRANCH}), branch)
 
 
-def routing_hash(topic: str, tables: Iterable[str], branch: str | None) -> str:
-    """Hash the routing of one topic over all tables of a connector; a position carries it."""
-    return _digest({"tables": {table: route_hash(topic, branch) for table in tables}})
+def branch_route(route: str, branch: str | None) -> str:
+    """Return what main's route hash is called on a branch; what the sink wrote is called the same everywhere."""
+    if branch in (None, MAIN_BRANCH) or route == SINK_ROUTE:
+        return route
+    return _digest({"route": route, "branch": branch})
+
+
+def moved_route(route: str, was: str, branch: str, known: Iterable[str]) -> str:
+    """Return what a route hash of the branch ``was`` is called on another one.
+
+    A hash cannot be turned back: of a branch other than main it is found by trying main's ``known`` ones, and stays as
+    it is when none fits.
+    """
+    if was == branch:
+        return route
+    of_main = {branch_route(one, was): one for one in known}
+    return branch_route(of_main[route], branch) if route in of_main else route
+
+
+def routing_hash(routes: Mapping[str, str]) -> str:
+    """Hash the routing of one topic over all tables of a connector, from their route hashes; a position carries it."""
+    return _digest({"tables": dict(routes)})

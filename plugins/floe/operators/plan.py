@@ -38,6 +38,7 @@ class PlanOperator(BaseOperator):
         params = context["params"]
         connector = run.with_params(self._connector, params)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
+        connector = run.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")
         if params.get("hand_back"):
             self._hand_back(connector, settings, params)
@@ -110,9 +111,8 @@ class PlanOperator(BaseOperator):
             for table, debt in position.debts.items():
                 self.log.warning("table %s owes %s[%s, %s)", table, position.tp, debt.start, position.offset)
         for piece in plan.slices:
-            self.log.info(
-                "slice %s (%s): %s offsets for %s", piece.index, piece.kind, piece.records, ", ".join(piece.tables)
-            )
+            tables = ", ".join(piece.tables) or "the tables that records name"
+            self.log.info("slice %s (%s): %s offsets for %s", piece.index, piece.kind, piece.records, tables)
             for r in piece.ranges:
                 self.log.info("  %s: %s offsets", r, len(r))
 

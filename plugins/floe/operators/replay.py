@@ -37,6 +37,7 @@ class PlanReplayOperator(PlanOperator):
         params = context["params"]
         connector = run.with_params(self._connector, params)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
+        connector = run.with_topics(connector, settings)
         if params.get("dry_run"):
             forecast = draft_replay(connector, settings, params, dry_run=True)
             self._tell(forecast)
@@ -52,19 +53,31 @@ class PlanReplayOperator(PlanOperator):
         self._show(plan)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=plan.to_json())
-            self.log.info("all of it is held already: there is nothing to write, no Spark job is started")
+            none = "no dead letter is open there" if params.get("dead_letters") else "all of it is held already"
+            self.log.info("%s: there is nothing to write, no Spark job is started", none)
             raise rest_skipped()
         open_replay(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
         return plan.to_json()
 
     def _tell(self, replay: Replay) -> None:
-        """Log what the replay means for each table and partition, in offsets."""
-        rows = [(f.table, str(f.range), str(f.read), str(f.held), str(f.write)) for f in replay.forecasts]
-        head = ("table", "range", "to read", "held already", "to write")
+        """Log what the replay means for each table and partition."""
+        request = replay.request
+        if request.dead_letters:
+            self.log.info("dead letters into branch %s, in letters:", replay.branch or "-")
+            head: tuple[str, ...] = ("table", "range", "open letters", "rows there already", "left out")
+            rows: list[tuple[str, ...]] = [
+                (f.table or "(routed anew)", str(f.range), str(f.letters), str(f.revived), f.left_out or "")
+                for f in replay.letters
+            ]
+        else:
+            self.log.info("replay (%s) into branch %s, in offsets:", request.overlap.value, replay.branch)
+            head = ("table", "range", "to read", "held already", "to write")
+            rows = [(f.table, str(f.range), str(f.read), str(f.held), str(f.write)) for f in replay.forecasts]
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        self.log.info("replay (%s) into branch %s, in offsets:", replay.request.overlap.value, replay.branch)
         for row in [head, *rows]:
             self.log.info("  %s", "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+        for removal in replay.removals:
+            self.log.info("  %s rows are taken out of table %s", removal, removal.table)
 
 
 def replay_dag_id(connector: str) -> str:
@@ -76,11 +89,13 @@ def params(connector: Connector) -> dict[str, Param]:
     """Return the parameters of a replay, as the trigger form shows them."""
     common = sink.params()
     only: list[Any] = list(connector.topics) if len(connector.topics) == 1 else []
+    names: dict[str, Any] = {"enum": list(connector.topics)} if connector.topics else {}
+    own_branch = connector.settings.default.branch or "main"
     return {
         "topic": Param(
             *only,
             type="string",
-            enum=list(connector.topics),
+            **names,
             title="Topic",
             section=WHAT,
         ),
@@ -127,17 +142,30 @@ def params(connector: Connector) -> dict[str, Param]:
             None,
             type=["null", "string"],
             title="Branch",
-            description=f"Empty: the connector's own, {connector.commit_branch or 'main'}. A new one begins as main is.",
+            description=f"Empty: the connector's own, {own_branch}. A new one begins as main is.",
             section=HOW,
         ),
         "overlap": Param(
             Overlap.SKIP.value,
             type="string",
             enum=[o.value for o in Overlap],
-            values_display={"skip": "skip what a table has", "append": "append all of it again"},
+            values_display={
+                "skip": "skip what a table has",
+                "append": "append all of it again",
+                "replace": "replace what a table has",
+            },
             title="Offsets that a table has already",
-            description="skip: they are left out, row by row. append: their rows are in the table twice afterwards.",
+            description="skip: they are left out, row by row. append: their rows are in the table twice afterwards. replace: "
+            "their rows are taken out and written anew, in one snapshot; the table needs KafkaMetadataTransform's columns.",
             section=HOW,
+        ),
+        "dead_letters": Param(
+            False,
+            type="boolean",
+            title="Dead letters only",
+            description="Only records that are on record as bad, after the table or the connector was mended: their rows go "
+            "where they were meant for, and the letters are marked resolved.",
+            section=WHAT,
         ),
         "max_records": Param(
             None,
@@ -162,7 +190,7 @@ def replay_dag(connector: Connector) -> DAG:
     """Build the replay DAG of a connector: plan >> write >> commit, only when somebody triggers it."""
     with DAG(
         dag_id=replay_dag_id(connector.name),
-        description=f"Read {', '.join(connector.topics)} again, into {', '.join(connector.tables)}",
+        description=f"Read {connector.source} again, into {connector.destination}"[:500],
         schedule=None,
         start_date=sink.BEGINNING,
         catchup=False,
@@ -180,12 +208,14 @@ def replay_dag(connector: Connector) -> DAG:
 def _doc(connector: Connector) -> str:
     return "\n".join(
         [
-            f"Reads offsets or times of **{', '.join(connector.topics)}** again that `{connector.name}` has read before, "
-            f"into **{', '.join(connector.tables)}**, exactly once. It moves no position: it may run beside "
+            f"Reads offsets or times of **{connector.source}** again that `{connector.name}` has read before, "
+            f"into **{connector.destination}**, exactly once. It moves no position: it may run beside "
             f"`{connector.name}` and beside other replays.",
             "",
             "* `skip` fills what a table lacks: triggering it twice adds nothing.",
+            "* `replace` takes the rows of the range out and writes them anew; triggering it twice changes nothing more.",
             "* `append` adds all rows of the range once more; triggering it twice adds them twice.",
+            "* `dead_letters` reads only what is on record as bad; what becomes a row is marked resolved.",
             "* Clearing a run and running it again is always safe: it keeps its plan and its identity.",
             "* `dry_run` tells first what would be written.",
         ]

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from floe.config import Connector, override, thaw
 from floe.config.secret import secret_parts
+from floe.config.topics import matching_topics
+from floe.config.topics import with_topics as resolve_topics
 from floe.operators.exceptions import ConnectionMissing, PlanMissing
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection, Context
 
+    from floe.kafka.settings import KafkaSettings
     from floe.offsets.plan import Plan
 
 log = logging.getLogger(__name__)
@@ -58,6 +61,17 @@ def with_params(connector: Connector, params: Mapping[str, Any]) -> Connector:
         return connector
     log.info("this run overrides: %s", ", ".join(sorted(changes)))
     return override(connector, changes)
+
+
+def with_topics(connector: Connector, settings: KafkaSettings) -> Connector:
+    """Return the connector with the topics that its expression matches now, where it has one in the place of names."""
+    if connector.topics_regex is None:
+        return connector
+    from floe.kafka.cluster import Cluster
+
+    topics = matching_topics(connector, Cluster.of_source(settings).topic_names())
+    log.info("%s matches %s", connector.topics_regex, ", ".join(topics))
+    return resolve_topics(connector, topics)
 
 
 def pull_plan(context: Context, connector: Connector) -> tuple[Plan, Connector]:

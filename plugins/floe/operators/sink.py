@@ -139,7 +139,7 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
 def _sink_dag(connector: Connector) -> DAG:
     with DAG(
         dag_id=connector.name,
-        description=f"{', '.join(connector.topics)} into {', '.join(connector.tables)}",
+        description=f"{connector.source} into {connector.destination}"[:500],
         schedule=timedelta(milliseconds=connector.commit_interval_ms),
         start_date=BEGINNING,
         catchup=False,
@@ -156,7 +156,7 @@ def _sink_dag(connector: Connector) -> DAG:
 
 def _doc(connector: Connector) -> str:
     lines = [
-        f"**{', '.join(connector.topics)}** into **{', '.join(connector.tables)}** every "
+        f"**{connector.source}** into **{connector.destination}** every "
         f"{connector.commit_interval_ms / 1000:g} s, exactly once.",
         "",
         "* `plan` freezes the offsets that this run reads.",

@@ -15,7 +15,9 @@ from floe.commit.ancestry import GROUP
 from floe.commit.append import append_nothing
 from floe.commit.control_offsets import committed_offsets, offsets_property, raised
 from floe.commit.exceptions import HandBackRefused
+from floe.commit.ledgers import Ledgers
 from floe.commit.positions import commit_transactional_id
+from floe.commit.routes import Routes
 from floe.commit.table import ledger_of
 from floe.config import Connector
 from floe.kafka.cluster import Cluster
@@ -106,7 +108,7 @@ class _HandBack:
         self, connector: Connector, cluster_id: str, positions: tuple[Position, ...], control: Control
     ) -> None:
         self._connector = connector
-        self._branch = connector.commit_branch or MAIN_BRANCH
+        self._routes = Routes(connector)
         self._positions = {p.tp: p for p in positions}
         self._control = control
         self._tables = Tables.of(connector)
@@ -124,17 +126,22 @@ class _HandBack:
         )
 
     def tell_tables(self) -> dict[str, int | None]:
-        existing = {name: table for name in self._connector.tables if (table := self._tables.load(name)) is not None}
+        existing = {
+            name: table for name in Ledgers(self._connector).names if (table := self._tables.load(name)) is not None
+        }
         for name, table in existing.items():
             self._check_table(name, table)
         for name, table in existing.items():
-            if not table.metadata.snapshots and self._branch != MAIN_BRANCH:
+            if not table.metadata.snapshots and self._routes.branch(name) != MAIN_BRANCH:
                 with self._tables.changing(name):
                     append_nothing(table)
         return {name: amend(self._tables, self._connector, name, self._told, self._summary()) for name in existing}
 
+    def _branch(self, table: Table) -> str:
+        return self._routes.branch(".".join(table.name()))
+
     def _check_table(self, name: str, table: Table) -> None:
-        for log_id, holding in ledger_of(table, self._branch, self._plan).holdings.items():
+        for log_id, holding in ledger_of(table, self._branch(table), self._plan).holdings.items():
             position = self._positions.get(TopicPartition(log_id.topic, log_id.partition))
             if position is None or position.facts.topic_id != log_id.topic_id:
                 continue
@@ -147,7 +154,7 @@ class _HandBack:
                 raise HandBackRefused(msg)
         for group in self._groups:
             prop = offsets_property(self._connector.control_topic, group)
-            for partition, offset in committed_offsets(table.metadata, self._branch, prop).offsets.items():
+            for partition, offset in committed_offsets(table.metadata, self._branch(table), prop).offsets.items():
                 if offset > self._control.ends.get(partition, 0):
                     msg = (
                         f"table {name!r} has the control topic's partition {partition} up to {offset}, but that ends at "
@@ -160,10 +167,10 @@ class _HandBack:
         """Return the ledger as it is, or None when the table has been told."""
         wanted = self._summary()
         names = [offsets_property(self._connector.control_topic, group) for group in self._groups]
-        told = [raised(committed_offsets(table.metadata, self._branch, name).offsets, {}) for name in names]
+        told = [raised(committed_offsets(table.metadata, self._branch(table), name).offsets, {}) for name in names]
         if told == [wanted[name] for name in names]:
             return None
-        return ledger_of(table, self._branch, self._plan)
+        return ledger_of(table, self._branch(table), self._plan)
 
     def _summary(self) -> dict[str, str]:
         return {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from floe.commit.control_offsets import Offsets
 from floe.commit.exceptions import TakeoverBlocked, TakeoverRefused
+from floe.commit.routes import Routes
 from floe.config import Connector
 from floe.kafka.cluster import Cluster
 from floe.kafka.exceptions import TopicMissing
@@ -14,7 +15,6 @@ from floe.offsets.ledger import LogId
 from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
-from floe.offsets.routing import routing_hash
 
 Positions = Mapping[TopicPartition, Position]
 
@@ -188,12 +188,12 @@ def refuse_impossible(
 
 def with_metadata(left: LeftBehind, connector: Connector) -> tuple[Position, ...]:
     """Return the positions as floe writes them; those that it wrote itself stay as they are."""
-    taken = []
+    taken, routes = [], Routes(connector)
     for tp, position in sorted(left.positions.items()):
         if is_floes(position):
             taken.append(position)
             continue
-        routing = routing_hash(tp.topic, connector.tables, connector.commit_branch)
+        routing = routes.routing(tp.topic)
         facts = PositionMetadata(
             routing=routing, since=position.offset, topic_id=left.log_id(tp).topic_id, cluster_id=left.cluster_id
         )

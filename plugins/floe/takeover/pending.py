@@ -165,8 +165,8 @@ def _stray(table: Destination, strays: Sequence[Written]) -> str:
     what = f"{count} announced file(s) (first at {_where(strays[0])}) are for table {table.name!r}, which "
     if not table.is_own:
         return (
-            f"{what}is not in iceberg.tables: floe does not route by a field of the record yet, or the connector was "
-            f"changed. {START_IT} with iceberg.tables as the sink had it; or {LEAVE_OUT}."
+            f"{what}is not in iceberg.tables: the connector was changed. {START_IT} with iceberg.tables as the sink had "
+            f"it; or {LEAVE_OUT}."
         )
     if table.uuid is None:
         return f"{what}does not exist: {START_IT.lower()}, which drops them; or {LEAVE_OUT}."

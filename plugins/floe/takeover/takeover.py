@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from floe.catalogs.catalog import Tables
 from floe.commit.ancestry import snapshot_property
 from floe.commit.control_offsets import Committed, Offsets, committed_offsets, offsets_property, topic_in_use
 from floe.commit.exceptions import TakeoverRefused
 from floe.commit.ledgers import Ledgers
 from floe.commit.positions import commit_transactional_id
+from floe.commit.routes import Routes
 from floe.config import Connector
 from floe.control.log import read_control
 from floe.kafka.settings import KafkaSettings
@@ -61,21 +61,23 @@ class _Takeover:
         self._connector = connector
         self._settings = settings
         self._left = left
-        self._branch = connector.commit_branch or MAIN_BRANCH
-        self._tables = Tables.of(connector)
+        self._routes = Routes(connector)
+        ledgers = Ledgers(connector)
+        self._names, self._tables = ledgers.names, ledgers.tables
         self._positions = with_metadata(left, connector)
         self._seed = self._make_seed()
 
     def carry_out(self) -> TakeoverReport:
         pending = self._pending()
-        for name in self._connector.tables:
+        names = tuple(dict.fromkeys([*self._names, *pending]))
+        for name in names:
             table = self._tables.load(name)
             if table is not None:
-                examine(table, self._seed, pending.get(name, []))
+                examine(table, self._seed_of(name), pending.get(name, []))
         patience = self._connector.commit_timeout_ms / 1000
         taken = []
-        for name in self._connector.tables:
-            one = land_seed(self._tables, name, self._seed, pending.get(name, []), patience)
+        for name in names:
+            one = land_seed(self._tables, name, self._seed_of(name), pending.get(name, []), patience)
             log.info("table %s: %s rows in %s files, snapshot %s", name, one.rows, one.files, one.snapshot_id)
             taken.append(one)
         mover = TakenPositions(self._connector, self._settings, self._left, self._positions, self._seed)
@@ -99,17 +101,20 @@ class _Takeover:
         )
         return Seed(
             plan=plan,
-            branch=self._branch,
+            branch=MAIN_BRANCH,
             positions={left.log_id(p.tp): (p.offset, p.metadata) for p in self._positions},
             written=frozenset(left.log_id(tp) for tp, p in left.positions.items() if not is_floes(p)),
             groups=tuple(dict.fromkeys((connector.group_id, connector.sink_group_id))),
             ends=left.control.ends,
         )
 
+    def _seed_of(self, name: str) -> Seed:
+        return replace(self._seed, branch=self._routes.branch(name))
+
     def _pending(self) -> dict[str, list[Written]]:
         """Return the events to commit by table, after all that the control topic holds was checked."""
         destination = cache(self._destination)
-        own = [destination(name) for name in self._connector.tables]
+        own = [destination(name) for name in self._names]
         existing = [table for table in own if table.uuid is not None]
         for table in existing:
             refuse_gap(table, self._left.control.starts, self._left.control.ends, self._left.coordinator)
@@ -128,18 +133,18 @@ class _Takeover:
 
     def _destination(self, name: str) -> Destination:
         table = self._tables.load(name)
-        is_own = name in self._connector.tables
+        is_own = self._connector.routing.is_dynamic or name in self._connector.tables
         if table is None:
             return Destination(name, None, Committed({}, True), is_own)
         group, topic = self._connector.sink_group_id, self._connector.control_topic
-        used = topic_in_use(table.metadata, self._branch, group)
+        used = topic_in_use(table.metadata, self._routes.branch(name), group)
         if is_own and used not in (None, topic) and not self._left.control.is_empty:
             msg = (
                 f"table {name!r} tells that the sink used the control topic {used!r}, but iceberg.control.topic is "
                 f"{topic!r}: set it as the sink had it. To leave out what {used!r} announced, name an empty topic."
             )
             raise TakeoverRefused(msg)
-        committed = committed_offsets(table.metadata, self._branch, offsets_property(topic, group))
+        committed = committed_offsets(table.metadata, self._routes.branch(name), offsets_property(topic, group))
         return Destination(name, table.metadata.table_uuid, committed, is_own)
 
     def _notes(self) -> list[str]:

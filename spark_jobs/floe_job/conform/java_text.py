@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
 
-_quote = json.JSONEncoder(ensure_ascii=False).encode
+from floe_job.conform.numbers import HugeInteger
+
+_plain_quote = json.JSONEncoder(ensure_ascii=False).encode
+_CONTROL = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")
+_ESCAPES = {code: f"\\u{code:04X}" for code in range(32)} | {
+    ord(character): escape
+    for character, escape in zip('\b\t\n\f\r"\\', ("\\b", "\\t", "\\n", "\\f", "\\r", '\\"', "\\\\"), strict=True)
+}
 
 
-def number_text(value: float) -> str:
-    """Write a number as Java's ``toString``: ``12``, ``1.0``, ``1.0E10``, ``1.0E-5``."""
+def _quote(text: str) -> str:
+    """Write a JSON string as Jackson does, which differs from Python in the case of ``\\u001F``."""
+    return f'"{text.translate(_ESCAPES)}"' if _CONTROL.search(text) else _plain_quote(text)
+
+
+def number_text(value: Any) -> str:
+    """Write a number as Java's ``toString``: ``12``, ``1.0``, ``1.0E10``, ``1.0E-5``. Raises OverflowError."""
+    if isinstance(value, HugeInteger) or (isinstance(value, float) and math.isinf(value)):
+        problem = "too large"
+        raise OverflowError(problem)
     if not isinstance(value, float):
         return str(value)
     sign, digits, exponent = _shortest(value)

@@ -1,107 +1,210 @@
-"""How each column type travels through Arrow's JSON parser, and what is made of it afterwards.
-
-A carrier is the type that the parser is told, and the step from there to the column. The step either gives exactly what
-``floe_job.conform`` gives for the same values, or raises NotExact.
-"""
+"""How columns that hold columns travel through Arrow's JSON parser, see ``floe_job.decode.leaves``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.types import (
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IcebergType,
-    IntegerType,
-    ListType,
-    LongType,
-    MapType,
-    StringType,
-    StructType,
-    TimestampType,
-    TimestamptzType,
-)
+from pyiceberg.schema import Schema
+from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
-from floe_job.conform import Converter, converter
-from floe_job.conform.moments import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO
-from floe_job.decode.arrays import nulls, reshape, storage_type
-from floe_job.exceptions import Unconvertible
-from floe_job.infer import iceberg_type
+from floe_job.conform import Lookup, StructLookup
+from floe_job.decode.arrays import nulls
+from floe_job.decode.injected import Injected
+from floe_job.decode.leaves import Carrier, leaf_carrier, map_carrier
+from floe_job.decode.obstacles import NotExact, Respelled
+from floe_job.decode.spellings import Spellings
+from floe_job.infer import ELEMENT, iceberg_type
 from floe_job.needs import Path, SchemaNeeds
-
-_NEGATIVE_ZERO = -(2**63)
-_ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
-_ISO_NAIVE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?Z?$"
-_ISO_ZONED = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?[+-](?:0\d|1[0-7]):?[0-5]\d$"
-
-
-class NotExact(Exception):
-    """The columnar result would not, or might not, be the exact path's. ``row`` is a hint at the first such record."""
-
-    def __init__(self, row: int | None = None) -> None:
-        super().__init__(row)
-        self.row = row
 
 
 @dataclass(frozen=True)
-class Carrier:
-    """``type`` is for the parser; ``unload`` turns its array into the column's."""
+class Column:
+    """A column, and the keys that it is read from; none for a column that the record does not fill."""
 
-    type: pa.DataType
-    unload: Callable[[pa.Array], pa.Array]
+    name: str
+    keys: tuple[str, ...]
+    carrier: Carrier
+    arrow: pa.DataType
+    required: bool = False
 
-
-def struct_carrier(target: StructType, arrow: pa.DataType, needs: SchemaNeeds, path: Path = ()) -> Carrier:
-    """Carry a struct, or a table's columns as one, and inside it the columns that are needed but not there yet."""
-    present = [
-        (field, _carrier(field.field_type, arrow.field(field.name).type, needs, (*path, field.name)))
-        for field in target.fields
-    ]
-    needed = [(column[-1], _carrier_of_need(needs, column)) for column in needs.columns if column[:-1] == path]
-    carried = [pa.field(field.name, carrier.type) for field, carrier in present]
-    carried += [pa.field(name, carrier.type) for name, carrier in needed]
-    known = frozenset(field.name for field in carried)
-    fields = list(arrow)
-
-    def unload(array: pa.Array) -> pa.Array:
-        if array.type.num_fields > len(known):
-            refuse_extras(list(array.type), array.field, known)
-        missing = nulls(array)
-        for name, carrier in needed:
-            carrier.unload(array.field(name))
-        children = []
-        for field, carrier in present:
-            child = array.field(field.name)
-            if field.required:
-                _refuse_nulls(child, missing)
-            children.append(carrier.unload(child))
-        return pa.StructArray.from_arrays(children, fields=fields, mask=missing)
-
-    return Carrier(pa.struct(carried), unload)
+    def unload(self, array: pa.StructArray) -> pa.Array:
+        """Return the column's values, of whichever key has one."""
+        if len(self.keys) == 1:
+            return self.carrier.unload(array.field(self.keys[0]))
+        if not self.keys:
+            return pa.nulls(len(array), self.arrow)
+        found = [array.field(key) for key in self.keys]
+        found = [child for child in found if child.null_count < len(child)] or found[:1]
+        children = [self.carrier.unload(child) for child in found]
+        return children[0] if len(children) == 1 else _either(children)
 
 
-def _carrier_of_need(needs: SchemaNeeds, column: Path) -> Carrier:
-    """Carry a needed column, only to see whether its values hold more than is known to be needed."""
-    target = iceberg_type(needs.columns[column])
-    return _carrier(target, schema_to_pyarrow(target, include_field_ids=False), SchemaNeeds(), column)
+def _either(children: list[pa.Array]) -> pa.Array:
+    """Choose row by row the child that has a value. Raises NotExact where two have one."""
+    length = len(children[0])
+    rows = pa.array(range(length), pa.int64())
+    chosen = pa.nulls(length, pa.int64())
+    for number, child in enumerate(children):
+        valid = pc.is_valid(child)
+        twice = pc.index(pc.and_(valid, pc.is_valid(chosen)), True).as_py()
+        if twice >= 0:
+            raise NotExact(twice)
+        chosen = pc.if_else(valid, pc.add(rows, number * length), chosen)
+    return pa.concat_arrays(children).take(chosen)
 
 
-def refuse_extras(fields: list[pa.Field], column: Callable[[int], pa.Array], known: frozenset[str]) -> None:
-    """Let go what brings no column (nulls, ``{}``, ``[]``); anything else is the exact path's to judge.
+@dataclass(frozen=True)
+class StructCarrier(Carrier):
+    """Carries a struct; ``check_extras`` judges the fields that came beside those of ``type``."""
 
-    Such columns are looked at by type and validity only: Arrow's lists of nothing but nulls are broken inside.
+    check_extras: Callable[[list[pa.Field], Callable[[int], pa.Array]], None]
+
+
+@dataclass
+class Carriers:
+    """Makes the carriers of a table's columns, and of the columns that are needed but not there yet.
+
+    ``alternatives`` are the keys of each column that has several. ``dropped`` says, once a batch was unloaded, that it held
+    values which nobody looked at.
     """
-    for position, field in enumerate(fields):
-        if field.name not in known and not _says_nothing(field.type):
-            row = pc.index(pc.is_valid(column(position)), True).as_py()
-            raise NotExact(row)
+
+    lookup: Lookup
+    spellings: Spellings
+    needs: SchemaNeeds
+    injected: Injected
+    alternatives: list[tuple[str, ...]] = field(default_factory=list)
+    dropped: bool = False
+
+    def top(self, schema: Schema) -> StructCarrier:
+        """Carry a table's columns as one struct."""
+        return self._struct(schema.as_struct(), pa.struct(list(schema_to_pyarrow(schema))), ())
+
+    def _struct(self, target: StructType, arrow: pa.DataType, path: Path) -> StructCarrier:
+        lookup = self.lookup.of(target)
+        present = [
+            self._column(
+                path,
+                lookup,
+                column.name,
+                self._carrier(column.field_type, arrow.field(column.name).type, (*path, column.name)),
+                arrow.field(column.name).type,
+                column.required,
+            )
+            for column in target.fields
+        ]
+        needed = [
+            self._needed(path, column)
+            for column in self.needs.columns
+            if column[:-1] == path and (path or not self.injected.hides(column[-1]))
+        ]
+        carried = pa.struct(
+            [pa.field(key, column.carrier.type) for column in (*present, *needed) for key in column.keys]
+        )
+        check_extras = self._extras(path, lookup, frozenset(f.name for f in carried), [c.name for c in needed])
+        fields, known = list(arrow), carried.num_fields
+
+        def unload(array: pa.Array) -> pa.Array:
+            if array.type.num_fields > known:
+                check_extras(list(array.type), array.field)
+            missing = nulls(array)
+            for column in needed:
+                column.unload(array)
+            children = []
+            for column in present:
+                child = column.unload(array)
+                if column.required:
+                    _refuse_nulls(child, missing)
+                children.append(child)
+            return pa.StructArray.from_arrays(children, fields=fields, mask=missing)
+
+        return StructCarrier(carried, unload, check_extras)
+
+    def _column(
+        self, path: Path, lookup: StructLookup, name: str, carrier: Carrier, arrow: pa.DataType, required: bool = False
+    ) -> Column:
+        keys = () if not path and name in self.injected.columns else self.spellings.keys(path, lookup, name)
+        if len(keys) > 1:
+            self.alternatives.append(keys)
+        return Column(name, keys, carrier, arrow, required)
+
+    def _needed(self, path: Path, column: Path) -> Column:
+        """Carry a needed column, only to see whether its values hold more than is known to be needed."""
+        name = column[-1]
+        target = iceberg_type(self.needs.columns[column])
+        arrow = schema_to_pyarrow(target, include_field_ids=False)
+        inside = Carriers(
+            self.lookup, self.spellings, SchemaNeeds(rules=self.needs.rules), self.injected, self.alternatives
+        )
+        own = StructLookup({name: name}, frozenset((name,)))
+        return self._column(path, own, name, inside._carrier(target, arrow, column), arrow)
+
+    def _carrier(self, target: IcebergType, arrow: pa.DataType, path: Path) -> Carrier:
+        if isinstance(target, StructType):
+            return self._struct(target, arrow, path)
+        if isinstance(target, ListType):
+            return self._list(target, arrow, path)
+        return map_carrier(arrow) if isinstance(target, MapType) else leaf_carrier(target, arrow)
+
+    def _list(self, target: ListType, arrow: pa.DataType, path: Path) -> Carrier:
+        element = self._carrier(target.element_type, arrow.value_type, (*path, ELEMENT))
+
+        def unload(array: pa.Array) -> pa.Array:
+            if pa.types.is_null(element.type):
+                return _nothing(array, arrow)
+            values = array.values
+            if target.element_required and values.null_count:
+                raise NotExact
+            offsets = array.offsets.cast(pa.int64())
+            return pa.LargeListArray.from_arrays(offsets, element.unload(values), type=arrow, mask=nulls(array))
+
+        return Carrier(pa.list_(pa.field(ELEMENT, element.type)), unload)
+
+    def _extras(
+        self, path: Path, lookup: StructLookup, known: frozenset[str], needed: list[str]
+    ) -> Callable[[list[pa.Field], Callable[[int], pa.Array]], None]:
+        """Make the judge of unexpected fields.
+
+        One that means a known column is learnt. One that brings nothing (nulls, ``{}``, ``[]``), or means nothing, is let
+        go; any other is the exact path's to judge. Such columns are looked at by type and validity only: Arrow's lists of
+        nothing but nulls are broken inside.
+        """
+        by_same = {self.lookup.same(name): name for name in needed}
+        evolve = self.needs.rules.evolve
+
+        def check(fields: list[pa.Field], column: Callable[[int], pa.Array]) -> None:
+            learnt = False
+            for position, unexpected in enumerate(fields):
+                key = unexpected.name
+                if key in known:
+                    continue
+                hidden = lookup.is_hidden(key) or (not path and self.injected.hides(key))
+                name = None if hidden else lookup.column(key) or by_same.get(self.lookup.same(key))
+                if name is not None and self.spellings.learn(path, name, key):
+                    learnt = True
+                elif name is not None or (evolve and not hidden and not _says_nothing(unexpected.type)):
+                    raise NotExact(_first_value(column(position)))
+                else:
+                    self.dropped = self.dropped or not _says_nothing(unexpected.type)
+            if learnt:
+                raise Respelled
+
+        return check
+
+
+def _nothing(array: pa.Array, arrow: pa.DataType) -> pa.Array:
+    """Unload lists of maps, of which nulls only are carried: Arrow's lists of nothing but nulls are broken inside."""
+    if array.null_count < len(array):
+        raise NotExact(_first_value(array))
+    return pa.nulls(len(array), arrow)
+
+
+def _first_value(array: pa.Array) -> int | None:
+    row: int = pc.index(pc.is_valid(array), True).as_py()
+    return row if row >= 0 else None
 
 
 def _says_nothing(inferred: pa.DataType) -> bool:
@@ -119,119 +222,3 @@ def _refuse_nulls(child: pa.Array, missing: pa.Array | None) -> None:
         row = pc.index(wrong, True).as_py()
         if row >= 0:
             raise NotExact(row)
-
-
-def _carrier(target: IcebergType, arrow: pa.DataType, needs: SchemaNeeds, path: Path) -> Carrier:
-    if isinstance(target, StructType):
-        return struct_carrier(target, arrow, needs, path)
-    if isinstance(target, ListType):
-        return _list_carrier(target, arrow, needs, path)
-    if isinstance(target, MapType):
-        return _NOT_CARRIED
-    if isinstance(target, DoubleType | FloatType):
-        return Carrier(pa.float64(), _floats(arrow))
-    if isinstance(target, BooleanType | IntegerType | LongType | StringType | DecimalType):
-        return Carrier(arrow, _same)
-    return Carrier(pa.large_string(), _texts(target, arrow))
-
-
-def _list_carrier(target: ListType, arrow: pa.DataType, needs: SchemaNeeds, path: Path) -> Carrier:
-    element = _carrier(target.element_type, arrow.value_type, needs, (*path, "element"))
-
-    def unload(array: pa.Array) -> pa.Array:
-        values = array.values
-        if target.element_required and values.null_count:
-            raise NotExact
-        offsets = array.offsets.cast(pa.int64())
-        return pa.LargeListArray.from_arrays(offsets, element.unload(values), type=arrow, mask=nulls(array))
-
-    return Carrier(pa.list_(pa.field("element", element.type)), unload)
-
-
-def _refuse(array: pa.Array) -> pa.Array:
-    """Leave every value that is not null to the exact path."""
-    if array.null_count < len(array):
-        raise NotExact(pc.index(pc.is_valid(array), True).as_py())
-    raise NotExact
-
-
-# An object under a map column: whatever the parser makes of it, the exact path reads it.
-_NOT_CARRIED = Carrier(pa.null(), _refuse)
-
-
-def _same(array: pa.Array) -> pa.Array:
-    return array
-
-
-def _floats(arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
-    def unload(array: pa.Array) -> pa.Array:
-        # A negative zero may have been the integer -0, which is 0.0.
-        if pc.any(pc.equal(array.view(pa.int64()), _NEGATIVE_ZERO)).as_py():
-            raise NotExact
-        # By way of a double, as Java does: straight to a float rounds differently.
-        floats = array if arrow.equals(array.type) else pc.cast(array, arrow, safe=False)
-        if pc.all(pc.is_finite(floats)).as_py() is False:
-            raise NotExact
-        return floats
-
-    return unload
-
-
-def _texts(target: IcebergType, arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
-    """Convert strings: in bulk where the form is plain, else one by one with the exact path's own converter."""
-    convert = converter(target)
-    storage = storage_type(arrow)
-
-    def unload(array: pa.Array) -> pa.Array:
-        if array.null_count == len(array):
-            return pa.nulls(len(array), arrow)
-        return _in_bulk(array, target, arrow) or _one_by_one(array, convert, storage, arrow)
-
-    return unload
-
-
-def _one_by_one(array: pa.Array, convert: Converter, storage: pa.DataType, arrow: pa.DataType) -> pa.Array:
-    converted = []
-    for row, text in enumerate(array.to_pylist()):
-        try:
-            converted.append(None if text is None else convert(text))
-        except Unconvertible:
-            raise NotExact(row) from None
-    return reshape(pa.array(converted, storage), arrow)
-
-
-def _in_bulk(array: pa.Array, target: IcebergType, arrow: pa.DataType) -> pa.Array | None:
-    """Parse ISO dates and date-times; None where a form, a day or a year is left to the converter."""
-    try:
-        if isinstance(target, DateType):
-            return _within(_matching(array, _ISO_DATE).cast(arrow), FIRST_DAY, pa.int32())
-        if isinstance(target, TimestampType | TimestamptzType):
-            return _within(_timestamps(array, target, arrow), FIRST_MICRO, pa.int64())
-    except (pa.ArrowInvalid, NotExact):
-        pass
-    return None
-
-
-def _timestamps(array: pa.Array, target: IcebergType, arrow: pa.DataType) -> pa.Array:
-    if isinstance(target, TimestamptzType) and array[0].is_valid and array[0].as_py()[-1:] != "Z":
-        try:
-            return _matching(array, _ISO_ZONED).cast(arrow)
-        except NotExact:
-            pass
-    return pc.utf8_rtrim(_matching(array, _ISO_NAIVE), "Z").cast(pa.timestamp("us")).cast(arrow)
-
-
-def _matching(array: pa.Array, form: str) -> pa.Array:
-    if pc.all(pc.match_substring_regex(array, form)).as_py() is False:
-        raise NotExact
-    return array
-
-
-def _within(array: pa.Array, first: int, integers: pa.DataType) -> pa.Array:
-    least, greatest = pc.min_max(array.view(integers)).as_py().values()
-    if least is not None and (least < first or greatest > _LAST[integers]):
-        raise NotExact
-    return array
-
-
-_LAST = {pa.int32(): LAST_DAY, pa.int64(): LAST_MICRO}

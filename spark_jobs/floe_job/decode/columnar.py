@@ -15,14 +15,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from operator import itemgetter
 
 import pyarrow as pa
 import pyarrow.json as pj
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
-from floe_job.decode.carriers import NotExact, refuse_extras, struct_carrier
+from floe_job.conform import Lookup
+from floe_job.decode.carriers import Carriers
+from floe_job.decode.injected import Injected
+from floe_job.decode.obstacles import NotExact, Respelled
+from floe_job.decode.spellings import Alternatives, Spellings
 from floe_job.decode.text import MAX_DEPTH, bare, too_deep
 from floe_job.needs import SchemaNeeds
 
@@ -36,31 +40,55 @@ _FIRST, _LAST = itemgetter(slice(0, 1)), itemgetter(slice(-1, None))
 class ColumnarReader:
     """Reads batches against a table's schema, and against the needs as they are when it is made."""
 
-    def __init__(self, schema: Schema, needs: SchemaNeeds, *, evolve: bool) -> None:
-        """Choose the carriers. Unknown fields are looked into if ``evolve``, else dropped."""
-        self._carrier = struct_carrier(schema.as_struct(), pa.struct(list(schema_to_pyarrow(schema))), needs)
-        self._known = frozenset(field.name for field in self._carrier.type)
+    def __init__(
+        self, schema: Schema, needs: SchemaNeeds, lookup: Lookup, spellings: Spellings, injected: Injected
+    ) -> None:
+        """Choose the carriers. Unknown fields are looked into if columns may be added or respelled, else dropped."""
+        self._schema = needs.widened(injected.left_empty(schema))
+        self._make = partial(Carriers, lookup, spellings, needs, injected)
+        self._evolve, self._choices = needs.rules.evolve, lookup.has_choices
+        self._compile()
+
+    def _compile(self) -> None:
+        self._carriers = self._make()
+        self._carrier = self._carriers.top(self._schema)
+        self._alternatives = Alternatives(self._carriers.alternatives)
         self._explicit = pa.schema(list(self._carrier.type))
         # Dropping unseen is checked for what must not be there unseen, which costs: only from the first such field on.
-        self._unexpected = "infer" if evolve else "error"
+        self._unexpected = "infer" if self._evolve else "error"
 
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
         text, pretty = _join(values)
         _check_depth(text, values)
         _check_encoding(text)
+        while True:
+            try:
+                return self._read(text, len(values), pretty=pretty)
+            except Respelled:  # ends, for only so many spellings are learnt
+                self._compile()
+
+    def _read(self, text: bytes, records: int, *, pretty: bool) -> pa.StructArray:
+        self._carriers.dropped = False
         table = self._parse(text, pretty=pretty)
-        if table.num_rows != len(values):
+        if table.num_rows != records:
             raise NotExact
-        if table.num_columns > len(self._known):
-            refuse_extras(list(table.schema), table.column, self._known)
+        if table.num_columns > len(self._explicit):
+            self._carrier.check_extras(list(table.schema), table.column)
+        carried = self._carried(table)
+        self._alternatives.check(text, carried)
         try:
-            return self._carrier.unload(self._carried(table))
+            rows = self._carrier.unload(carried)
         except pa.ArrowInvalid:
             raise NotExact from None
+        if self._carriers.dropped:
+            _check_constants(text)
+        return rows
 
     def _carried(self, table: pa.Table) -> pa.StructArray:
-        fields = [table.field(field.name) for field in self._carrier.type]
+        fields = [table.field(name) for name in self._explicit.names]
+        if not fields:
+            return pa.array([{}] * table.num_rows, pa.struct([]))
         columns = (table.column(field.name) for field in fields)
         arrays = [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in columns]
         return pa.StructArray.from_arrays(arrays, fields=fields)
@@ -83,7 +111,7 @@ class ColumnarReader:
         except (pa.ArrowException, UnicodeDecodeError):
             raise NotExact from None
         if problem.endswith(_UNEXPECTED):
-            self._unexpected = "ignore"
+            self._unexpected = "infer" if self._choices else "ignore"
             return self._parse(text, pretty=pretty)
         raise NotExact(_obstacle(problem, text))
 

@@ -2,97 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
+from pyiceberg.table.name_mapping import NameMapping
 
+from floe_job.conform import Lookup
 from floe_job.decode.arrays import reshape, storage_type
-from floe_job.decode.carriers import NotExact
 from floe_job.decode.columnar import ColumnarReader
+from floe_job.decode.injected import Injected
+from floe_job.decode.obstacles import NotExact
 from floe_job.decode.results import Decoded, Rejected
 from floe_job.decode.rows import RowReader
+from floe_job.decode.spellings import Spellings
 from floe_job.exceptions import InvalidRecord
 from floe_job.needs import SchemaNeeds
+from floe_job.rules import ColumnRules
 
 CHUNK_BYTES = 1_500_000
 LARGEST_CHUNK = 8192
 SMALLEST_CHUNK = 32
+DIRTY_CHUNK = 512
+"""Records tried at once where bad ones are about: most of such chunks have none, and a call is still worth its while."""
+
+MOST_ASIDE = 8
+"""Records of a chunk that are read aside before less is tried."""
+
 MOST_PIECES = 64
 
 
 class JsonDecoder:
     """Decodes the records of one table.
 
-    ``needs`` accumulates over all calls the columns that records bring and the table lacks. While there are some, the
-    rows are of no use (the file could not be closed with final field ids): the caller reads on for the other needs.
+    ``needs`` accumulates over all calls what records bring and the table lacks. While there are some, there are no rows
+    (the file could not be closed with final field ids): the caller reads on for the other needs.
     """
 
-    def __init__(self, schema: Schema | None, *, evolve: bool, create: bool) -> None:
-        """Decode into ``schema``; None for a table yet to be created, which makes every column a need."""
+    def __init__(
+        self, schema: Schema | None, rules: ColumnRules, *, create: bool, name_mapping: NameMapping | None = None
+    ) -> None:
+        """Decode into ``schema``; None for a table yet to be created, which makes every column a need.
+
+        ``name_mapping`` is that of the table's property, if it has one.
+        """
         if schema is None and not create:
             problem = "the table does not exist and is not to be created: a schema is needed"
             raise ValueError(problem)
-        self.needs = SchemaNeeds()
-        self._evolve = evolve or schema is None
+        self._lookup = Lookup(fold=rules.case_insensitive, mapping=name_mapping)
+        rules = replace(rules, evolve=rules.evolve or schema is None, case_insensitive=self._lookup.fold)
+        self.needs = SchemaNeeds(rules=rules)
         self._schema = schema or Schema()
-        self._arrow_schema = schema_to_pyarrow(schema) if schema else None
-        self._rows = RowReader(self._schema, self.needs, evolve=self._evolve)
+        self._arrow_schema = schema_to_pyarrow(schema) if schema is not None else None
+        self._injected = Injected(self._schema, self._lookup, rules)
+        self._rows = RowReader(self._injected.left_empty(self._schema), self.needs, self._lookup, self._injected)
+        self._spellings = Spellings()
         self._columnar = self._columnar_reader()
         self._chunk = LARGEST_CHUNK
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
-        """Decode record values, none of them None. A rejected record leaves the others, and the needs, alone."""
+        """Decode record values, none of them None. A rejected record leaves the others, and the needs, alone.
+
+        Raises SchemaConflict, for two types of one new column, if the rules say so.
+        """
         batch = _Batch(values, most=_rows_per_chunk(values))
         while batch.position < len(values):
             if batch.position == batch.suspect:
                 self._read_rows(batch, batch.position + 1)
             else:
                 self._read_chunk(batch)
-        return Decoded(self._table(batch.pieces), tuple(batch.rejected), batch.fast)
+        return Decoded(self._table(batch.pieces), tuple(batch.rejected), batch.fast_rows, len(values))
 
     def _read_chunk(self, batch: _Batch) -> None:
-        """Try columns; on failure try the records before the obstacle, and in the end read them one by one.
+        """Try columns, without the records that turn out to be obstacles; with too many try less, in the end rows.
 
         The size shrinks by failures and grows by whole chunks, so that rare bad records cost little, and constant ones
         (every record needs the exact path) one short attempt in SMALLEST_CHUNK.
         """
         end = batch.end(self._chunk)
-        try:
-            piece = self._columnar.read(batch.values[batch.position : end])
-        except NotExact as inexact:
-            size = end - batch.position
-            if size <= SMALLEST_CHUNK:
-                self._read_rows(batch, end)
+        values = list(batch.values[batch.position : end])
+        most = MOST_ASIDE if len(values) > 4 * SMALLEST_CHUNK else 0
+        aside: set[int] = set()
+        while True:
+            try:
+                piece = self._columnar.read([v for i, v in enumerate(values) if i not in aside] if aside else values)
+            except NotExact as inexact:
+                row = None if inexact.row is None else _place(inexact.row, aside)
+                if row is None or row >= len(values) or len(aside) >= most:
+                    self._retreat(batch, end, row)
+                    return
+                aside.add(row)
             else:
-                batch.suspect = None if inexact.row is None else batch.position + inexact.row
-            self._chunk = max(SMALLEST_CHUNK, min(size, self._chunk) // 4)
-            return
-        if end - batch.position >= self._chunk:
+                break
+        if aside:
+            self._chunk = max(DIRTY_CHUNK, self._chunk // 2)
+        elif len(values) >= self._chunk:
             self._chunk = min(LARGEST_CHUNK, self._chunk * 2)
-        batch.accept(piece, end)
+        batch.fast_rows += len(values) - len(aside)
+        rows = self._read_each(batch, [batch.position + row for row in sorted(aside)])
+        for part in self._woven(piece, dict(zip(sorted(aside), rows, strict=True))):
+            batch.accept(part, batch.position)
+        batch.accept(None, end)
+
+    def _retreat(self, batch: _Batch, end: int, row: int | None) -> None:
+        """Go on with fewer records, up to the obstacle; with few of them, by rows."""
+        size = end - batch.position
+        if size <= SMALLEST_CHUNK:
+            self._read_rows(batch, end)
+        else:
+            batch.suspect = None if row is None else batch.position + row
+        self._chunk = max(SMALLEST_CHUNK, min(size, self._chunk) // 4)
+
+    def _woven(self, piece: pa.StructArray, aside: Mapping[int, list[Any] | None]) -> Iterator[pa.StructArray | None]:
+        """Yield the rows of a chunk in order: those of columns, and between them those that were read aside."""
+        taken = 0
+        for skipped, (row, values) in enumerate(aside.items()):
+            if values is not None:
+                yield piece.slice(taken, row - skipped - taken)
+                yield self._array([values])
+                taken = row - skipped
+        yield piece.slice(taken)
 
     def _read_rows(self, batch: _Batch, end: int) -> None:
-        rows = []
+        rows = self._read_each(batch, range(batch.position, end))
+        batch.accept(self._array([row for row in rows if row is not None]), end)
+
+    def _read_each(self, batch: _Batch, indices: Iterable[int]) -> list[list[Any] | None]:
+        """Read records the exact way; None for one that is rejected."""
+        rows: list[list[Any] | None] = []
         before = self.needs.columns
-        for index in range(batch.position, end):
+        for index in indices:
             try:
                 rows.append(self._rows.read(batch.values[index]))
             except InvalidRecord as error:
-                batch.rejected.append(Rejected(index, error.stage, error.reason))
-        batch.fast = False
-        batch.accept(self._array(rows), end)
+                batch.rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
+                rows.append(None)
         if self.needs.columns is not before:
             self._columnar = self._columnar_reader()
+        return rows
 
     def _columnar_reader(self) -> ColumnarReader:
-        return ColumnarReader(self._schema, self.needs, evolve=self._evolve)
+        return ColumnarReader(self._schema, self.needs, self._lookup, self._spellings, self._injected)
 
     def _array(self, rows: list[list[Any]]) -> pa.StructArray | None:
-        if self._arrow_schema is None or not rows:
+        if self._arrow_schema is None or self.needs or not rows:
             return None
         fields = list(self._arrow_schema)
         columns = (list(column) for column in zip(*rows, strict=True))
@@ -103,7 +159,7 @@ class JsonDecoder:
         return pa.StructArray.from_arrays(arrays, fields=fields)
 
     def _table(self, pieces: list[pa.StructArray]) -> pa.Table | None:
-        if self._arrow_schema is None:
+        if self._arrow_schema is None or self.needs:
             return None
         batches = [pa.RecordBatch.from_arrays(piece.flatten(), schema=self._arrow_schema) for piece in pieces]
         table = pa.Table.from_batches(batches, self._arrow_schema)
@@ -118,7 +174,7 @@ class _Batch:
     most: int
     position: int = 0
     suspect: int | None = None
-    fast: bool = True
+    fast_rows: int = 0
     pieces: list[pa.StructArray] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
 
@@ -135,3 +191,11 @@ class _Batch:
 def _rows_per_chunk(values: Sequence[bytes]) -> int:
     """Keep a chunk within the processor's cache: a batch parsed at once takes twice the time."""
     return max(1, CHUNK_BYTES * len(values) // max(1, sum(map(len, values))))
+
+
+def _place(row: int, aside: Collection[int]) -> int:
+    """Return which record of a chunk the ``row`` of those is that were not put aside."""
+    for gone in sorted(aside):
+        if gone <= row:
+            row += 1
+    return row

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Rejected:
-    """A record that is not a row: its index in the batch, the step that refused it, and why (bounded text)."""
+    """A record that is not a row: its index in the batch, the step that refused it, why (bounded text), the error's name."""
 
     index: int
     stage: str
     reason: str
+    error: str
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,15 @@ class Decoded:
     """A decoded batch.
 
     ``table`` holds the accepted rows in input order, in the Arrow schema of the Iceberg schema with its field ids; None
-    for a table that does not exist yet. ``fast`` says that every record took the columnar path.
+    for a table that does not exist yet, or lacks something. ``fast_rows`` of the ``records`` took the columnar path.
     """
 
     table: pa.Table | None
     rejected: tuple[Rejected, ...]
-    fast: bool
+    fast_rows: int
+    records: int
+
+    @property
+    def fast(self) -> bool:
+        """Say whether every record took the columnar path."""
+        return self.fast_rows == self.records

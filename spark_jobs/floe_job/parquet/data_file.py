@@ -13,14 +13,22 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
 from floe_job.parquet.layout import FileLayout
+from floe_job.parquet.row_order import RowOrder
 
 
 class DataFileWriter:
-    """Writes row groups to one new file."""
+    """Writes row groups to one new file; with ``order``, the rows of each are sorted.
 
-    def __init__(self, io: FileIO, location: str, layout: FileLayout, partition: Record) -> None:
+    The file says that it is sorted only if all of it is: if its rows came in one go.
+    """
+
+    def __init__(
+        self, io: FileIO, location: str, layout: FileLayout, partition: Record, order: RowOrder | None = None
+    ) -> None:
         """Create the file at ``location``, a name that nobody else has."""
         self._layout = layout
+        self._order = order
+        self._writes = 0
         self._location = location
         self._partition = partition
         self._file = io.new_output(location)
@@ -41,6 +49,9 @@ class DataFileWriter:
 
     def write(self, rows: pa.Table) -> None:
         """Write rows as one row group, or several if there are more than the table wants in one."""
+        self._writes += 1
+        if self._order is not None:
+            rows = self._order.sort(rows)
         self._writer.write_table(self._layout.in_file(rows), row_group_size=self._layout.row_group_rows)
 
     def close(self) -> DataFile:
@@ -58,7 +69,7 @@ class DataFileWriter:
             file_format=FileFormat.PARQUET,
             partition=self._partition,
             file_size_in_bytes=len(self._file),
-            sort_order_id=None,
+            sort_order_id=self._order.order_id if self._order is not None and self._writes == 1 else None,
             equality_ids=None,
             key_metadata=None,
             **statistics.to_serialized_dict(),

@@ -29,6 +29,10 @@ _NOT_FOR_PYICEBERG = (
     TableProperties.PARQUET_BLOOM_FILTER_COLUMN_ENABLED_PREFIX,
 )
 
+_STEP_ROWS = 1024  # Arrow's own default
+# The codecs of Arrow and Iceberg, and whether they have levels: Arrow refuses a level for those that have none.
+_CODECS = {"zstd": True, "gzip": True, "brotli": True, "lz4": True, "snappy": False, "uncompressed": False}
+
 
 @dataclass(frozen=True)
 class FileLayout:
@@ -70,10 +74,8 @@ class FileLayout:
             row_group_rows=_size(
                 properties, TableProperties.PARQUET_ROW_GROUP_LIMIT, TableProperties.PARQUET_ROW_GROUP_LIMIT_DEFAULT
             ),
-            writer_options=_get_parquet_writer_kwargs(
-                {key: value for key, value in properties.items() if not key.startswith(_NOT_FOR_PYICEBERG)}
-            ),
-            statistics=compute_statistics_plan(in_file, properties),
+            writer_options=_writer_options(properties),
+            statistics=compute_statistics_plan(in_file, _metrics_of(in_file, schema, properties)),
             column_ids=parquet_path_to_id_mapping(in_file),
         )
 
@@ -88,6 +90,42 @@ class FileLayout:
             ],
             schema=self.file_schema,
         )
+
+
+def _writer_options(properties: Properties) -> dict[str, Any]:
+    """Read compression and page sizes, where Arrow is stricter than Iceberg's Java writers as they are.
+
+    Raises UnsupportedFileFormat for a codec that there is not.
+    """
+    taken = {key: value for key, value in properties.items() if not key.startswith(_NOT_FOR_PYICEBERG)}
+    codec = properties.get(TableProperties.PARQUET_COMPRESSION, TableProperties.PARQUET_COMPRESSION_DEFAULT)
+    taken[TableProperties.PARQUET_COMPRESSION] = codec = codec.strip().lower()
+    if codec not in _CODECS:
+        problem = (
+            f"{TableProperties.PARQUET_COMPRESSION}={codec!r}: floe cannot write it; set one of {', '.join(_CODECS)}"
+        )
+        raise UnsupportedFileFormat(problem)
+    if not _CODECS[codec]:
+        taken.pop(TableProperties.PARQUET_COMPRESSION_LEVEL, None)
+    options: dict[str, Any] = _get_parquet_writer_kwargs(taken)
+    # PyIceberg takes the limit of rows for the size of Arrow's steps. The sizes of pages and dictionaries are looked at
+    # only between steps, so that wide rows would make pages of any size.
+    page_rows = options["write_batch_size"]
+    return {**options, "max_rows_per_page": page_rows, "write_batch_size": min(page_rows, _STEP_ROWS)}
+
+
+def _metrics_of(in_file: Schema, schema: Schema, properties: Properties) -> dict[str, str]:
+    """Name the columns of ``write.metadata.metrics.column.*`` as they are called in files, for PyIceberg's look-up."""
+    prefix = f"{TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX}."
+    names = set(schema.column_names)
+    taken = {}
+    for key, value in properties.items():
+        name = key.removeprefix(prefix)
+        if name != key and name in names:
+            taken[f"{prefix}{in_file.find_column_name(schema.find_field(name).field_id)}"] = value
+        else:
+            taken[key] = value
+    return taken
 
 
 def _size(properties: Properties, name: str, default: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from itertools import count
 from uuid import uuid4
 
@@ -16,20 +15,19 @@ from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Properties, Record
 
+from floe_job.parquet.budget import WriteBudget
 from floe_job.parquet.data_file import DataFileWriter
 from floe_job.parquet.layout import FileLayout
+from floe_job.parquet.partition_writer import PartitionWriter
 from floe_job.parquet.partitions import Partitioner, Values
-
-MAX_OPEN = 64
-BUFFER_BYTES = 64 * 1024 * 1024
+from floe_job.parquet.row_order import RowOrder
 
 
 class TableWriter:
-    """Writes rows to data files, one or more per partition.
+    """Writes rows to data files, one or more per partition, each row group in the table's sort order.
 
-    Memory is bounded by rows waiting for their row group (``buffer_bytes`` over all partitions, in Arrow's size) and by
-    open files (``max_open``): beyond the first the largest row group is written, beyond the second the file least
-    recently written to is finished. Files are never deleted: those of a task that failed stay behind as orphans.
+    Memory is bounded by a budget, which the writers of one task share: a call of one may write row groups and finish
+    files of another. Files are never deleted: those of a task that failed stay behind as orphans.
     """
 
     def __init__(
@@ -41,23 +39,21 @@ class TableWriter:
         properties: Properties,
         name_hint: str,
         *,
-        max_open: int = MAX_OPEN,
-        buffer_bytes: int = BUFFER_BYTES,
+        budget: WriteBudget | None = None,
     ) -> None:
         """Write with ``schema`` and ``spec`` under the table's location; ``properties`` are the table's and the
-        connector's, merged. ``name_hint`` tells the task in file names, which are unique by themselves.
+        connector's, merged. ``name_hint`` tells the task in file names, which are unique by themselves. Without
+        ``budget`` the writer has one of its own. Raises UnsupportedFileFormat, UnsupportedColumn.
         """
         self._io = io
         self._layout = FileLayout.of(schema, properties)
+        self._order = RowOrder.of(metadata.sort_order(), schema)
         self._locations = load_location_provider(metadata.location, properties)
         self._partitioner = Partitioner(spec, schema)
-        self._max_open = max_open
-        self._buffer_bytes = buffer_bytes
+        self._budget = budget or WriteBudget()
         self._stem = f"00000-{re.sub(r'[^A-Za-z0-9_.-]', '_', name_hint)}-{uuid4()}"
         self._numbers = count(1)
-        self._waiting: dict[Values, _RowGroup] = {}
-        self._waiting_bytes = 0
-        self._open: OrderedDict[Values, DataFileWriter] = OrderedDict()
+        self._partitions: dict[Values, PartitionWriter] = {}
         self._done: list[DataFile] = []
 
     def write(self, rows: pa.Table) -> None:
@@ -67,63 +63,36 @@ class TableWriter:
             raise ValueError(problem)
         if not rows.num_rows:
             return
-        for partition, part in self._partitioner.split(rows):
-            group = self._waiting.setdefault(partition, _RowGroup())
-            group.add(part)
-            self._waiting_bytes += part.nbytes
-            if group.bytes >= self._layout.row_group_bytes or group.rows >= self._layout.row_group_rows:
-                self._flush(partition)
-            while self._waiting_bytes > self._buffer_bytes:
-                self._flush(max(self._waiting, key=lambda key: self._waiting[key].bytes))
+        # Measuring is dear for small parts: all rows are measured once, and each part has its share.
+        bytes_per_row = rows.nbytes / rows.num_rows
+        for values, part in self._partitioner.split(rows):
+            self._partition(values).add(part, round(part.num_rows * bytes_per_row))
+            self._budget.settle()
+
+    def finish_files(self) -> None:
+        """Finish all files; rows that come later begin new ones."""
+        for partition in self._partitions.values():
+            partition.close()
+        self._partitions.clear()
 
     def close(self) -> list[DataFile]:
         """Finish all files and describe them, in the order they were finished."""
-        for partition in list(self._waiting):
-            self._flush(partition)
-        while self._open:
-            self._finish(next(iter(self._open)))
+        self.finish_files()
         return self._done
 
     def abort(self) -> None:
         """Let go of everything; what is written stays behind as orphans."""
-        self._waiting.clear()
-        self._waiting_bytes = 0
-        while self._open:
-            self._open.popitem()[1].abort()
+        for partition in self._partitions.values():
+            partition.abort()
 
-    def _flush(self, partition: Values) -> None:
-        group = self._waiting.pop(partition)
-        self._waiting_bytes -= group.bytes
-        file = self._file(partition)
-        file.write(pa.concat_tables(group.parts))
-        if file.is_full:
-            self._finish(partition)
+    def _partition(self, values: Values) -> PartitionWriter:
+        partition = self._partitions.get(values)
+        if partition is None:
+            partition = PartitionWriter(self._layout, self._budget, lambda: self._new_file(values), self._done.append)
+            self._partitions[values] = partition
+        return partition
 
-    def _file(self, partition: Values) -> DataFileWriter:
-        if partition in self._open:
-            self._open.move_to_end(partition)
-            return self._open[partition]
-        while len(self._open) >= self._max_open:
-            self._finish(next(iter(self._open)))
-        location = self._locations.new_data_location(
-            f"{self._stem}-{next(self._numbers):05d}.parquet", self._partitioner.partition(partition)
-        )
-        self._open[partition] = DataFileWriter(self._io, location, self._layout, Record(*partition))
-        return self._open[partition]
-
-    def _finish(self, partition: Values) -> None:
-        self._done.append(self._open.pop(partition).close())
-
-
-class _RowGroup:
-    """Rows of one partition that wait to be many enough."""
-
-    def __init__(self) -> None:
-        self.parts: list[pa.Table] = []
-        self.rows = 0
-        self.bytes = 0
-
-    def add(self, part: pa.Table) -> None:
-        self.parts.append(part)
-        self.rows += part.num_rows
-        self.bytes += part.nbytes
+    def _new_file(self, values: Values) -> DataFileWriter:
+        name = f"{self._stem}-{next(self._numbers):05d}.parquet"
+        location = self._locations.new_data_location(name, self._partitioner.partition(values))
+        return DataFileWriter(self._io, location, self._layout, Record(*values), self._order)

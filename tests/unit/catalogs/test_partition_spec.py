@@ -12,6 +12,7 @@ from pyiceberg.types import (
     IntegerType,
     ListType,
     LongType,
+    MapType,
     NestedField,
     StringType,
     StructType,
@@ -21,7 +22,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.catalogs.catalog import partition_spec
+from floe.catalogs.creation import partition_spec
 from floe.catalogs.exceptions import TableUnsuitable
 from floe.config.partition import PartitionTerm, parse_partition_by
 
@@ -39,6 +40,9 @@ TYPES = {
     "tz": TimestamptzType(),
     "u": UUIDType(),
     "list": ListType(50, StringType(), element_required=False),
+    "map": MapType(
+        60, StringType(), 61, StructType(NestedField(62, "id", LongType(), required=False)), value_required=False
+    ),
     "nested": StructType(NestedField(51, "ts", TimestampType(), required=False)),
 }
 SCHEMA = Schema(
@@ -89,7 +93,9 @@ def test_no_terms_are_no_partitioning() -> None:
 
 @pytest.mark.parametrize("term", ["missing", "day(missing)", "bucket(nested.missing, 4)", "S"])
 def test_a_column_that_is_not_there_is_refused_with_those_that_are(term: str) -> None:
-    with pytest.raises(TableUnsuitable, match=r"'rpc\.pizzas'.*no such field.*'flag'.*default-partition-by"):
+    with pytest.raises(
+        TableUnsuitable, match=r"'rpc\.pizzas'.*no such field.*'flag'.*table\.rpc\.pizzas\.partition-by or .*default-"
+    ):
         fields(term)
 
 
@@ -117,6 +123,12 @@ def test_a_transform_that_does_not_take_the_columns_type_is_refused_by_name(term
 def test_a_transform_that_nobody_knows_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(TableUnsuitable, match=r"'zorder' is not known; use identity, year.*truncate"):
         partition_spec(SCHEMA, (PartitionTerm("zorder", "s"),), "t")
+
+
+@pytest.mark.parametrize("term", ["list.element", "bucket(map.value.id, 4)"])
+def test_a_column_inside_a_list_or_a_map_is_refused(term: str) -> None:
+    with pytest.raises(TableUnsuitable, match=r"stands inside a list or a map"):
+        fields(term)
 
 
 def test_a_partition_field_that_would_be_called_as_a_column_is_refused() -> None:

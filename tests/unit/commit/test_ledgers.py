@@ -73,7 +73,7 @@ def test_the_catalog_is_opened_only_when_a_ledger_is_asked_for(lake: Lake, monke
         raise AssertionError
 
     monkeypatch.setattr(module.Tables, "of", of)
-    assert Ledgers(lake.connector()).branch == "main"
+    assert Ledgers(lake.connector()).routes.branch(TABLE) == "main"
 
 
 # -- whose offsets are held -------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from floe.offsets.intervals import Intervals
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange, TopicPartition
-from floe.offsets.routing import routing_hash
+from floe.offsets.routing import route_hash, routing_hash
 from tests.unit.commit.broker import Broker
 from tests.unit.commit.lake import (
     CLUSTER,
@@ -36,7 +36,7 @@ from tests.unit.commit.lake import (
 )
 
 Write = Callable[..., Written]
-ROUTING = routing_hash(TOPIC, [TABLE], None)
+ROUTING = routing_hash({TABLE: route_hash(TOPIC, None)})
 REPLAY, ACCEPT = ({TABLE: how} for how in (Rollback.REPLAY, Rollback.ACCEPT))
 
 
@@ -105,7 +105,9 @@ def test_the_limit_of_a_run_is_over_the_connectors(draft: Callable[..., Plan]) -
 
 def test_a_table_that_owes_is_planned_to_catch_up(broker: Broker, draft: Callable[..., Plan]) -> None:
     keys = {"iceberg.tables": f"{TABLE},{OTHER_TABLE}"}
-    broker.has(position(90, owed=70, routing=routing_hash(TOPIC, [TABLE, OTHER_TABLE], None)))
+    broker.has(
+        position(90, owed=70, routing=routing_hash(dict.fromkeys([TABLE, OTHER_TABLE], route_hash(TOPIC, None))))
+    )
     plan = draft(keys)
     assert ranges(plan) == [("live", [f"{TOPIC}-0[90, 100)"]), ("catch-up", [f"{TOPIC}-0[70, 100)"])]
     assert plan.taken(plan.slices[0], TABLE) == ()

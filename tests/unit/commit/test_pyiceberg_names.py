@@ -5,12 +5,19 @@ import inspect
 import pyiceberg
 import pytest
 from pyiceberg.catalog import Catalog
+from pyiceberg.io import pyarrow as engine
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import SnapshotSummaryCollector, update_snapshot_summaries
 from pyiceberg.table.update import AddSnapshotUpdate, AssertRefSnapshotId, AssertTableUUID, SetSnapshotRefUpdate
-from pyiceberg.table.update.snapshot import _FastAppendFiles, _MergeAppendFiles, _SnapshotProducer
+from pyiceberg.table.update.snapshot import (
+    _FastAppendFiles,
+    _MergeAppendFiles,
+    _OverwriteFiles,
+    _SnapshotProducer,
+)
 
 from floe.commit.append import _Append
+from floe.commit.replace import _Replace
 from tests.unit.commit.lake import Lake, append_foreign
 
 
@@ -99,3 +106,39 @@ def test_the_summary_helpers_take_what_they_are_given() -> None:
         SnapshotSummaryCollector.add_file
     ).parameters.keys()
     assert list(inspect.signature(update_snapshot_summaries).parameters) == ["summary", "previous_summary"]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("_process_manifests", ["self", "manifests"]),
+        ("_build_manifest_evaluator", ["self", "spec_id"]),
+        ("_build_delete_files_partition_predicate", ["self"]),
+        ("_summary", ["self", "snapshot_properties"]),
+        ("delete_data_file", ["self", "data_file"]),
+    ],
+)
+def test_what_a_replacement_overrides_is_what_an_overwrite_has(name: str, parameters: list[str]) -> None:
+    assert list(inspect.signature(getattr(_OverwriteFiles, name)).parameters) == parameters
+    assert name in vars(_Replace) or name == "delete_data_file"
+    source = inspect.getsource(_SnapshotProducer._manifests)
+    assert "self._process_manifests(added_manifests.result() + delete_manifests.result()" in source
+    assert "_validate_required_deletes" in inspect.getsource(_OverwriteFiles._deleted_entries)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("_dataframe_to_data_files", ["table_metadata", "df", "io"]),
+        ("_read_all_delete_files", ["io", "tasks"]),
+        ("_to_requested_schema", ["requested_schema", "file_schema", "batch"]),
+    ],
+)
+def test_functions_that_read_and_write_files_have_their_parameters(name: str, parameters: list[str]) -> None:
+    assert list(inspect.signature(getattr(engine, name)).parameters)[: len(parameters)] == parameters
+
+
+def test_a_file_is_read_batch_by_batch() -> None:
+    method = engine.ArrowScan._record_batches_from_scan_tasks_and_deletes
+    assert list(inspect.signature(method).parameters) == ["self", "tasks", "deletes_per_file"]
+    assert inspect.isgeneratorfunction(method)

@@ -25,7 +25,7 @@ def test_the_connector_of_the_demo_is_fine():
     assert (made.name, made.topics, made.tables) == ("pizzas-on-ice", ("completed-pizzas",), ("rpc.pizzas",))
     assert (made.catalog_name, made.catalog_props) == ("demo", {"type": "sql"})
     assert (made.tasks_max, made.commit_interval_ms) == (2, 180_000)
-    assert made.auto_create and made.evolve_schema
+    assert made.auto_create and made.schema.evolve
     assert made.warnings == ()
 
 
@@ -194,6 +194,25 @@ def test_the_check_prints_the_settings_and_hides_secrets(write, document, capsys
     out = capsys.readouterr().out
     assert out.startswith(f"OK {path}") and "canary" not in out
     assert "token=<hidden>" in out and "warning: 'confluent.x'" in out
+
+
+def test_the_check_prints_routes_and_what_is_said_of_each_table(write, document, capsys):
+    over = {
+        "iceberg.tables": "rpc.pizzas, rpc.all",
+        "iceberg.tables.route-field": "a.kind",
+        "iceberg.table.rpc.pizzas.route-regex": "piz.*",
+        "iceberg.table.rpc.pizzas.partition-by": "day(ts), store",
+        "floe.table.rpc.all.topics": "completed-pizzas",
+        "transforms": "meta",
+        "transforms.meta.type": "KafkaMetadataTransform",
+        "transforms.meta.include_key": "true",
+    }
+    assert main(["check", str(write("x.json", document(over)))]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "default: -; rpc.pizzas: partition_by=day(ts), store route_regex=piz.*; rpc.all: topics=completed-pizzas" in out
+    )
+    assert "by=field path=a, kind" in out and "key=True" in out
 
 
 def test_the_check_prints_all_errors_of_all_files(write, tmp_path, capsys):

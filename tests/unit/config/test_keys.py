@@ -8,9 +8,6 @@ from floe.config.vocabulary import canonical, find, nearest
 SINKS_DEFAULTS = {
     "iceberg.tables.dynamic-enabled": "false",
     "iceberg.tables.upsert-mode-enabled": "FALSE",
-    "iceberg.tables.schema-force-optional": False,
-    "iceberg.tables.schema-case-insensitive": "false",
-    "transforms": "",
     "predicates": "",
 }
 

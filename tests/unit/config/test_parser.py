@@ -2,7 +2,10 @@ import time
 
 import pytest
 
-from floe.config import ConfigError, PartitionTerm, parse_connector
+from floe.config import ConfigError, parse_connector
+from floe.config.routing import Routing
+from floe.config.schema_rules import SchemaRules
+from floe.config.table_settings import TableSettings
 from floe.exceptions import Terminal
 
 
@@ -12,14 +15,16 @@ def test_the_smallest_connector_takes_the_sinks_defaults(connector):
     assert made.topics == ("completed-pizzas",)
     assert made.tables == ("rpc.pizzas",)
     assert made.tasks_max == 1
-    assert (made.auto_create, made.evolve_schema) == (False, False)
+    assert (made.auto_create, made.schema) == (False, SchemaRules())
     assert (made.catalog_name, made.catalog_props) == ("iceberg", {"type": "sql"})
     assert made.control_topic == "control-iceberg"
     assert (made.commit_interval_ms, made.commit_timeout_ms) == (300_000, 30_000)
     assert made.group_id == "connect-pizzas"
     assert made.transactional_prefix == ""
-    assert made.commit_branch is None
-    assert made.partition_by == ()
+    assert made.table("rpc.pizzas") == TableSettings()
+    assert made.routing == Routing()
+    assert made.transforms == ()
+    assert not made.errors.tolerate
     assert (made.kafka_conn_id, made.spark_conn_id) == ("kafka_default", "spark_default")
     assert made.max_records_per_run == 50_000_000
     assert made.on_data_loss == "fail"
@@ -90,6 +95,12 @@ def test_a_value_that_is_no_scalar_is_refused_by_its_key(problems, value, why):
         ),
         ({}, ("iceberg.tables",), "Must specify table name(s)"),
         ({"iceberg.tables": " "}, (), "Must specify table name(s)"),
+        ({"floe.route.template": " ", "floe.route.namespace": ""}, ("iceberg.tables",), "Must specify table name(s)"),
+        (
+            {"iceberg.tables.dynamic-enabled": True, "floe.route.template": "", "floe.route.by": " "},
+            ("iceberg.tables",),
+            "Must specify a route field if using dynamic table names",
+        ),
         ({"iceberg.tables": "", "iceberg.tables.dynamic-enabled": "false"}, (), "Must specify table name(s)"),
     ],
 )
@@ -103,45 +114,6 @@ def test_a_cross_key_error_alone_is_the_whole_message(document, without):
         parse_connector(document(without=(without,)))
     assert str(caught.value).startswith("Must specify ")
     assert "\n" not in str(caught.value)
-
-
-def test_dynamic_tables_with_a_route_field_are_refused_as_not_built(problems):
-    over = {"iceberg.tables.dynamic-enabled": "true", "iceberg.tables.route-field": "kind"}
-    found = problems(over, ("iceberg.tables",))
-    assert [problem.split()[0] for problem in found] == ["iceberg.tables.dynamic-enabled", "iceberg.tables.route-field"]
-
-
-def test_a_connector_may_write_several_tables(connector):
-    assert connector({"iceberg.tables": "a.b, c.d"}).tables == ("a.b", "c.d")
-
-
-def test_a_table_that_is_named_twice_is_refused(problems):
-    assert problems({"iceberg.tables": "a.b, c.d, a.b"}) == ("iceberg.tables names 'a.b' twice: keep one",)
-
-
-def test_missing_topics_are_named(problems):
-    assert problems(without=("topics",)) == (
-        "Must specify topics: name at least one topic in topics, several with commas",
-    )
-    assert problems({"topics": "  "})[0].startswith("Must specify topics")
-
-
-def test_a_topics_regex_is_refused_and_asks_for_the_names(problems):
-    (problem,) = problems({"topics.regex": "a.*"}, ("topics",))
-    assert problem.startswith("topics.regex is not supported") and "List the names in topics" in problem
-
-
-def test_topics_are_trimmed_and_keep_their_order(connector):
-    assert connector({"topics": " b , a "}).topics == ("b", "a")
-
-
-@pytest.mark.parametrize("topics", ["a,,b", "a,", ",", "a b", ".", "..", "a/b", "ä", "x" * 250])
-def test_an_illegal_topic_name_is_refused(problems, topics):
-    assert any("no legal topic name" in problem for problem in problems({"topics": topics}))
-
-
-def test_a_topic_named_twice_is_refused(problems):
-    assert problems({"topics": "a,b,a"}) == ("topics names 'a' twice: keep one",)
 
 
 def test_the_control_topic_cannot_be_read_as_a_source(problems):
@@ -222,13 +194,17 @@ def test_another_connectors_class_is_refused(problems):
     assert "connector.class 'FileStreamSink' is not supported" in problems({"connector.class": "FileStreamSink"})[0]
 
 
-@pytest.mark.parametrize("key", ["errors.tolerance", "floe.on-data-loss"])
-def test_a_choice_that_is_not_built_is_refused(problems, key):
-    assert problems({key: "all"})[0].startswith(f"{key} 'all' is not supported")
+def test_a_choice_that_is_not_built_is_refused(problems):
+    assert problems({"floe.on-data-loss": "all"})[0].startswith("floe.on-data-loss 'all' is not supported")
 
 
 def test_choices_that_are_built_pass(connector):
     assert connector({"errors.tolerance": "none", "floe.on-data-loss": "fail"}).on_data_loss == "fail"
+
+
+def test_a_place_for_dead_letters_is_one_for_records_without_a_route(connector):
+    made = connector({"floe.deadletter.table": "ops.letters"})
+    assert (made.errors.table, made.routing.on_unroutable) == ("ops.letters", "dead-letter")
 
 
 def test_a_loss_of_offsets_may_be_accepted_for_good(connector):
@@ -265,22 +241,6 @@ def test_table_properties_lose_their_prefix(connector):
     }
 
 
-def test_a_commit_branch_is_taken_and_main_is_none(connector, problems):
-    key = "iceberg.tables.default-commit-branch"
-    assert connector({key: "audit"}).commit_branch == "audit"
-    assert connector({key: "main"}).commit_branch is None
-    assert "must not be empty" in problems({key: ""})[0]
-
-
-def test_the_partitioning_is_parsed(connector, problems):
-    key = "iceberg.tables.default-partition-by"
-    assert connector({key: "store, bucket(id, 16)"}).partition_by == (
-        PartitionTerm("identity", "store"),
-        PartitionTerm("bucket", "id", 16),
-    )
-    assert problems({key: "week(ts)"})[0].startswith(f"{key}: unknown transform 'week'")
-
-
 def test_names_of_groups_prefixes_and_connections_are_taken(connector):
     made = connector(
         {
@@ -315,10 +275,38 @@ def test_a_reference_to_a_config_provider_is_refused(problems):
         {"iceberg.table." + "write-props." * 70_000: "x"},
         {"iceberg.tables.default-partition-by": "(" * 20_000 + "," * 20_000},
         {"iceberg.tables": ".a" * 300_000},
+        {"iceberg.tables": ",".join(f"a.t{n}" for n in range(40_000))}
+        | {f"iceberg.table.b.t{n}.route-regex": "" for n in range(10_000)},
+        {"topics": ",".join(f"t{n}" for n in range(50_000)), "floe.table.rpc.pizzas.topics": ",".join(["t9"] * 90_000)},
+        {
+            "topics": ",".join(f"t{n}" for n in range(50_000)),
+            "iceberg.tables": "",
+            "floe.route.template": "raw.{topic}",
+            "floe.deadletter.table": "raw.letters",
+        },
+        {"topics": "", "topics.regex": "(" * 300_000},
+        {"iceberg.table.rpc.pizzas.route-regex": "(" * 3_000},
+        {"floe.route.template": "raw." + "{topic}" * 40_000, "iceberg.tables": ""},
         {"topics": ",".join(f"t{number}" for number in range(50_000))},
         {"name": "n" * 1_000_000},
     ],
-    ids=["uri", "open", "provider", "pass", "key", "partition", "table", "topics", "name"],
+    ids=[
+        "uri",
+        "open",
+        "provider",
+        "pass",
+        "key",
+        "partition",
+        "table",
+        "tables",
+        "topics-of-table",
+        "template",
+        "regex",
+        "route",
+        "filling",
+        "topics",
+        "name",
+    ],
 )
 def test_the_longest_values_that_a_file_can_hold_are_judged_in_time(document, over):
     begin = time.monotonic()

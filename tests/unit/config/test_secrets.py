@@ -66,6 +66,7 @@ def test_a_value_that_carries_a_secret_is_one(value):
         ("key.converter", "JsonConverter"),
         ("iceberg.kafka.bootstrap.servers", "a:9092,b:9092"),
         ("iceberg.catalog.oauth2-server-uri", "https://host/oidc"),
+        ("transforms.meta.include_key", "true"),
     ],
 )
 def test_a_harmless_setting_is_no_secret(key, value):
@@ -123,7 +124,7 @@ def test_a_file_cannot_hold_what_reads_like_a_reference(problems):
 def test_an_override_goes_over_the_file_and_keeps_its_secrets(connector):
     file = connector(SECRETS)
     made = override(file, {"iceberg.tables": "rpc.other", "tasks.max": 3, "iceberg.tables.evolve-schema-enabled": True})
-    assert (made.tables, made.tasks_max, made.evolve_schema) == (("rpc.other",), 3, True)
+    assert (made.tables, made.tasks_max, made.schema.evolve) == (("rpc.other",), 3, True)
     assert made.catalog_props == file.catalog_props
     assert file.tables == ("rpc.pizzas",)
 
@@ -189,6 +190,69 @@ def test_a_connector_can_be_copied_pickled_and_hashed(connector):
     made = connector(SECRETS)
     assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made  # noqa: S301 - made here
     assert hash(made) == hash(copy.deepcopy(made))
+
+
+ROUTED = {
+    "iceberg.tables": "a.b, c.d",
+    "iceberg.tables.route-field": "kind",
+    "iceberg.table.a.b.route-regex": "x.*",
+    "iceberg.table.a.b.commit-branch": "audit",
+    "iceberg.table.a.b.partition-by": "day(ts)",
+    "iceberg.table.a.b.id-columns": "id, x.y",
+    "floe.table.a.b.sort-by": "ts desc",
+    "floe.table.c.d.topics": "completed-pizzas",
+    "floe.route.on-unroutable": "dead-letter",
+    "floe.deadletter.table": "ops.letters",
+    "floe.deadletter.max-ratio": "0.1",
+    "iceberg.tables.schema-force-optional": "true",
+    "floe.schema.on-conflict": "string",
+    "floe.partition.on-unsuitable": "unpartitioned",
+    "transforms": "meta",
+    "transforms.meta.type": "KafkaMetadataTransform",
+    "transforms.meta.include_key": "true",
+}
+DYNAMIC = {
+    "iceberg.tables": "",
+    "topics": "",
+    "topics.regex": "orders-.*",
+    "floe.route.by": "header",
+    "floe.route.header": "kind",
+    "floe.route.template": "raw.{topic}__{value}",
+    "iceberg.table.raw.orders_eu__x.commit-branch": "audit",
+}
+
+
+@pytest.mark.parametrize("over", [ROUTED, DYNAMIC], ids=["static", "dynamic"])
+def test_a_connector_with_routes_can_be_copied_pickled_hashed_and_thawed(connector, over):
+    made = connector({**over, **SECRETS})
+    made.table("a.b")  # looked up once, it is remembered
+    assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made  # noqa: S301 - made here
+    assert hash(made) == hash(copy.deepcopy(made))
+    assert thaw(made.frozen(), made) == made
+    assert override(made, {}) == made
+
+
+def test_an_override_of_the_tables_goes_over_the_settings_of_those_that_it_leaves_out(connector):
+    made = override(connector(ROUTED), {"iceberg.tables": "a.b"})
+    assert made.tables == ("a.b",)
+    assert "floe.table.c.d.topics" not in made.properties
+    assert made.table("a.b").branch == "audit"
+    assert thaw(made.frozen(), connector()) == made
+
+
+def test_an_override_may_name_fewer_topics_than_the_tables_ask_for(connector):
+    file = connector({"topics": "a,b", "floe.table.rpc.pizzas.topics": "b"})
+    made = override(file, {"topics": "a"})
+    assert (made.topics, made.table("rpc.pizzas").topics) == (("a",), {"b"})
+    assert thaw(made.frozen(), file) == made
+
+
+def test_an_override_of_topics_goes_over_an_expression_and_the_other_way_round(connector):
+    by_name, by_regex = connector(), connector({"topics.regex": "a.*"}, ("topics",))
+    assert override(by_regex, {"topics": "b"}) == connector({"topics": "b"})
+    assert override(by_name, {"topics.regex": "a.*"}) == by_regex
+    with pytest.raises(ConfigError, match="mutually exclusive"):
+        override(by_name, {"topics": "a", "topics.regex": "a.*"})
 
 
 def test_an_error_can_be_pickled():

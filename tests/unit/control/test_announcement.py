@@ -36,6 +36,8 @@ from floe.control.log import ControlMessage
 from floe.kafka.transaction import ControlRecord
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import LogId
+from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange
@@ -185,6 +187,29 @@ def test_a_table_that_refused_is_announced_with_the_reason_and_a_loss_with_its_r
     assert found.refused == {"rpc.gone": "it was dropped"}
     assert found.lost == lost
     assert found.tables == announcement.tables
+
+
+def test_letters_come_back_and_those_outside_of_the_slice_do_not_count(reasons: Callable[..., str]) -> None:
+    log_id, first = LogId.of(RANGES[0]), RANGES[0].start
+    letters = LetterOffsets.of(
+        [("rpc.pizzas", log_id, Intervals(((first, first + 1),))), (None, log_id, Intervals(((first + 2, first + 4),)))]
+    )
+    found = find(announced(replace(make(make_share()), revived=letters, resolved=letters)))
+    assert found is not None
+    assert (found.revived, found.resolved) == (letters, letters)
+    strangers = LetterOffsets.of([("rpc.pizzas", log_id, Intervals(((1, 10**6),)))])
+    assert "letters" in reasons(announced(replace(make(make_share()), resolved=strangers)))
+
+
+def test_a_table_that_is_replaced_has_a_share_without_files_too() -> None:
+    empty = make_share(SpecFiles(0, PartitionType(), ()))
+    share = replace(empty, books=TableBooks())
+    plan = make_plan()
+    plan = replace(plan, slices=(replace(plan.slices[0], kind=SliceKind.REPLACE),))
+    found = find_announcement(plan, plan.slices[0], announced(make(share)))
+    assert found is not None
+    assert found.shares == (share,)
+    assert find(announced(make(share))) is None
 
 
 def test_a_table_that_owes_a_partition_has_no_net_of_it() -> None:

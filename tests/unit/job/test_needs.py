@@ -1,4 +1,4 @@
-"""Needed columns: merged over tasks, added to a table anywhere in its tree."""
+"""What a table lacks: merged over tasks, and one update of its schema anywhere in its tree."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ import pickle
 
 from pyiceberg.schema import Schema
 from pyiceberg.table.update.schema import UpdateSchema
-from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType
+from pyiceberg.types import (
+    DecimalType,
+    FloatType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+)
 
 from floe_job.infer import ListOf, StructOf
 from floe_job.needs import SchemaNeeds
+from floe_job.rules import ColumnRules
 from tests.unit.job.conftest import TableFactory
 
 POINT = StructType(NestedField(10, "x", LongType(), required=False))
@@ -92,3 +103,102 @@ def test_a_new_table_gets_fresh_ids_level_by_level() -> None:
 def test_pyiceberg_still_has_the_private_names_leaned_on(new_table: TableFactory) -> None:
     table = new_table(SCHEMA)
     assert UpdateSchema(table.transaction())._schema == table.schema()
+
+
+NARROW = Schema(
+    NestedField(1, "i", IntegerType(), required=True),
+    NestedField(2, "d", DecimalType(4, 2), required=False),
+    NestedField(3, "l", ListType(4, IntegerType(), element_required=True), required=False),
+    NestedField(5, "m", MapType(6, StringType(), 7, FloatType(), value_required=True), required=False),
+    NestedField(8, "s", StructType(NestedField(9, "i", IntegerType(), required=True)), required=True),
+)
+
+
+def wide() -> SchemaNeeds:
+    return SchemaNeeds(
+        columns={("s", "new"): "long"},
+        promotions={
+            ("i",): "long",
+            ("d",): "decimal(9, 2)",
+            ("l", "element"): "long",
+            ("m", "value"): "double",
+            ("s", "i"): "long",
+        },
+        optional={("i",): None, ("l", "element"): None, ("m", "value"): None, ("s",): None, ("s", "i"): None},
+        rules=ColumnRules(evolve=True, on_conflict="string", injected=frozenset({"x"})),
+    )
+
+
+def test_promotions_and_optional_columns_travel_too() -> None:
+    assert pickle.loads(pickle.dumps(wide())) == wide()  # noqa: S301
+    assert str(wide()) == "1 columns to add, 5 to promote, 5 to make optional"
+    assert SchemaNeeds(promotions={("i",): "long"})
+    assert SchemaNeeds(optional={("i",): None})
+
+
+def test_everything_is_one_update_of_the_schema(new_table: TableFactory) -> None:
+    table = new_table(NARROW)
+    widened = wide().widened(table.schema())
+    with table.update_schema() as update:
+        wide().apply(update)
+    assert len(table.metadata.schemas) == 2
+    schema = table.schema()
+    assert [widened.find_field(name) for name in ("i", "d", "l", "m")] == list(schema.fields[:4])
+    assert {name: str(schema.find_type(name)) for name in ("i", "d", "l.element", "m.value", "s.i", "s.new")} == {
+        "i": "long",
+        "d": "decimal(9, 2)",
+        "l.element": "long",
+        "m.value": "double",
+        "s.i": "long",
+        "s.new": "long",
+    }
+    assert all(schema.find_field(name).optional for name in ("i", "l.element", "m.value", "s", "s.i", "s.new"))
+    assert not wide().beyond(schema)
+
+
+def test_of_two_tasks_the_wider_promotion_counts() -> None:
+    needs = SchemaNeeds()
+    for precision in (9, 20, 12):
+        needs.merge(SchemaNeeds(promotions={("d",): f"decimal({precision}, 2)"}))
+    needs.merge(SchemaNeeds(optional={("i",): None}))
+    assert needs.promotions == {("d",): "decimal(20, 2)"}
+    assert list(needs.optional) == [("i",)]
+
+
+def test_the_first_needs_merged_in_bring_their_rules() -> None:
+    needs = SchemaNeeds()
+    needs.merge(SchemaNeeds({("z",): "long"}, rules=ColumnRules(on_conflict="string")))
+    needs.merge(SchemaNeeds({("z",): "boolean"}, rules=ColumnRules(on_conflict="string")))
+    assert needs.columns == {("z",): "string"}
+
+
+def test_of_a_schema_changed_meanwhile_only_what_is_still_possible_is_asked() -> None:
+    changed = Schema(
+        NestedField(1, "i", LongType(), required=True),  # promoted by somebody else, still required
+        NestedField(2, "d", DecimalType(38, 2), required=False),  # wider than asked for
+        NestedField(3, "l", StringType(), required=False),  # another type altogether
+        NestedField(9, "s", StructType(NestedField(10, "i", IntegerType(), required=True)), required=True),
+        identifier_field_ids=[10],
+    )
+    needs = wide().beyond(changed)
+    assert (needs.columns, needs.promotions, list(needs.optional)) == (
+        {("s", "new"): "long"},
+        {("s", "i"): "long"},
+        [("i",)],
+    )
+
+
+def test_a_decimal_of_another_scale_is_no_promotion() -> None:
+    schema = Schema(NestedField(1, "d", DecimalType(4, 3), required=False))
+    assert not SchemaNeeds(promotions={("d",): "decimal(9, 2)"}).beyond(schema)
+
+
+def test_a_table_with_a_name_mapping_gets_the_new_columns_into_it(new_table: TableFactory) -> None:
+    mapping = '[{"field-id": 1, "names": ["ident"]}]'
+    table = new_table(Schema(NARROW.fields[0]), properties={"schema.name-mapping.default": mapping})
+    with table.update_schema() as update:
+        SchemaNeeds({("z",): "long"}, optional={("i",): None}).apply(update)
+    names = table.name_mapping()
+    assert names is not None
+    # as Iceberg's Java library does, an update of a column adds its own name
+    assert [sorted(field.names) for field in names.root] == [["i", "ident"], ["z"]]

@@ -14,7 +14,8 @@ from floe.offsets.ledger import Ledger
 from floe.offsets.ledger_property import write_properties
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.position import Debt
-from floe_job.slice_table import SliceTable, load_tables
+from floe_job.slice_table import SliceTable
+from floe_job.slice_tables import SliceTables
 from tests.unit.commit.lake import (
     CLUSTER,
     LEDGER,
@@ -49,7 +50,9 @@ def load(lake: Lake) -> Callable[..., list[SliceTable]]:
 
     def make(plan: Plan, **keys: str) -> list[SliceTable]:
         connector = lake.connector(**{"iceberg.tables": ",".join(BOTH), **keys})
-        return load_tables(lake.tables(), plan, plan.slices[0], connector)
+        tables = SliceTables(lake.tables(), plan, plan.slices[0], connector)
+        tables.load(())
+        return list(tables.by_name.values())
 
     return make
 

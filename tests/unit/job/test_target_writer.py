@@ -2,23 +2,21 @@
 
 from typing import Any
 
-import pytest
+import pyarrow.parquet as pq
 from pyiceberg.io import load_file_io
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
+from floe.config.transforms import KafkaMetadata
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
-from floe.offsets.ranges import OffsetRange
-from floe_job.exceptions import BadRecords
-from floe_job.target import Piece, Target
+from floe_job.target import Target
 from floe_job.target_writer import TargetWriter
 from tests.unit.job.conftest import TableFactory
+from tests.unit.job.messages import OTHER_PIECE, PIECE, RANGE, records
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))
-RANGE, OTHER = (OffsetRange("pizzas", "T1", p, 0, 10) for p in range(2))
-PIECE, OTHER_PIECE = Piece(RANGE, 0, 10), Piece(OTHER, 0, 10)
 
 
 def values(offsets: range) -> list[bytes]:
@@ -31,16 +29,13 @@ def target_of(table: Table, **over: Any) -> Target:
         "metadata": table.metadata,
         "io": load_file_io(dict(table.properties), table.location()),
         "properties": table.properties,
-        "held": {},
-        "owed": frozenset(),
-        "evolve": False,
     }
     return Target(**{**fields, **over})
 
 
 def test_rows_are_written_and_counted_from_the_files(new_table: TableFactory) -> None:
     writer = TargetWriter(target_of(new_table(SCHEMA)), 0)
-    writer.take(PIECE, range(4), values(range(4)))
+    writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=True)
     assert result.books == TableBooks(assigned=4, rows=4)
     assert result.files is not None
@@ -49,29 +44,29 @@ def test_rows_are_written_and_counted_from_the_files(new_table: TableFactory) ->
 
 def test_what_is_held_is_left_out_and_counted(new_table: TableFactory) -> None:
     writer = TargetWriter(target_of(new_table(SCHEMA), held={RANGE: Intervals(((1, 3),))}), 0)
-    writer.take(PIECE, range(4), values(range(4)))
-    writer.take(OTHER_PIECE, range(4), values(range(4)))
+    writer.take(records(PIECE, values(range(4))))
+    writer.take(records(OTHER_PIECE, values(range(4))))
     assert writer.close(complete=True).books == TableBooks(assigned=8, rows=6, held=2)
 
 
 def test_what_is_owed_is_not_even_decoded_and_counted(new_table: TableFactory) -> None:
     writer = TargetWriter(target_of(new_table(SCHEMA), owed=frozenset({RANGE})), 0)
-    writer.take(PIECE, range(3), [b"not json"] * 3)
-    writer.take(OTHER_PIECE, range(4), values(range(4)))
+    writer.take(records(PIECE, [b"not json"] * 3))
+    writer.take(records(OTHER_PIECE, values(range(4))))
     assert writer.close(complete=True).books == TableBooks(assigned=7, rows=4, owed=3)
 
 
 def test_a_table_that_refused_takes_nothing_at_all() -> None:
-    target = Target("ns.t", None, None, {}, {}, frozenset({RANGE}), evolve=True)
+    target = Target("ns.t", owed=frozenset({RANGE}))
     writer = TargetWriter(target, 0)
-    writer.take(PIECE, range(4), values(range(4)))
+    writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=True)
     assert (result.books, result.files, result.needs) == (TableBooks(assigned=4, owed=4), None, None)
 
 
 def test_a_table_that_does_not_exist_wants_its_columns_and_keeps_nothing() -> None:
-    writer = TargetWriter(Target("ns.t", None, None, {}, {}, frozenset(), evolve=True), 0)
-    writer.take(PIECE, range(4), values(range(4)))
+    writer = TargetWriter(Target("ns.t"), 0)
+    writer.take(records(PIECE, values(range(4))))
     assert writer.needs
     result = writer.close(complete=False)
     assert (result.books, result.files) == (TableBooks(), None)
@@ -82,12 +77,41 @@ def test_a_table_that_does_not_exist_wants_its_columns_and_keeps_nothing() -> No
 def test_when_another_table_lacks_columns_this_one_keeps_nothing_either(new_table: TableFactory) -> None:
     """All tables of a task are written again together."""
     writer = TargetWriter(target_of(new_table(SCHEMA)), 0)
-    writer.take(PIECE, range(4), values(range(4)))
+    writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=False)
     assert (result.books, result.files, result.needs) == (TableBooks(), None, None)
 
 
-def test_a_record_that_cannot_become_a_row_is_named_with_its_place_and_table(new_table: TableFactory) -> None:
+def test_a_record_that_cannot_become_a_row_becomes_a_letter_with_its_place_and_table(new_table: TableFactory) -> None:
     writer = TargetWriter(target_of(new_table(SCHEMA)), 0)
-    with pytest.raises(BadRecords, match=r"1 of the 2 records.*table 'ns\.t'.*'pizzas' partition 0 offset 8"):
-        writer.take(PIECE, range(7, 9), [b'{"n":1}', b'{"n":"many"}'])
+    (letter,) = writer.take(records(PIECE, [b'{"n":1}', b'{"n":"many"}', b'{"n":3}']))
+    assert (letter.topic, letter.topic_id, letter.partition, letter.offset) == ("pizzas", "T1", 0, 1)
+    assert (letter.table, letter.stage, letter.error, letter.value) == (
+        "ns.t",
+        "convert",
+        "Unconvertible",
+        b'{"n":"many"}',
+    )
+    assert (letter.key, letter.headers, letter.timestamp) == (b"k", (("h", b"v"),), 7001)
+    assert writer.close(complete=True).books == TableBooks(assigned=3, rows=2, dead=1)
+
+
+def test_metadata_columns_are_those_of_the_records_that_became_rows(new_table: TableFactory) -> None:
+    columns = [NestedField(i, f"m_{name}", LongType(), required=False) for i, name in ((2, "offset"), (3, "timestamp"))]
+    table = new_table(Schema(*SCHEMA.fields, *columns))
+    target = target_of(table, transforms=(KafkaMetadata("m"),), held={RANGE: Intervals(((0, 1),))})
+    writer = TargetWriter(target, 0)
+    writer.take(records(PIECE, [b'{"n":0}', b'{"n":"many"}', b'{"n":2}', b'{"n":3}']))
+    result = writer.close(complete=True)
+    assert result.books == TableBooks(assigned=4, rows=2, dead=1, held=1)
+    assert result.files is not None
+    rows = pq.read_table(result.files.files[0].file_path.removeprefix("file://")).to_pylist()
+    assert rows == [{"n": n, "m_offset": n, "m_timestamp": 7000 + n} for n in (2, 3)]
+
+
+def test_a_table_that_lacks_metadata_columns_wants_them_behind_the_records_own(new_table: TableFactory) -> None:
+    writer = TargetWriter(Target("ns.t", transforms=(KafkaMetadata("m"),)), 0)
+    writer.take(records(PIECE, values(range(1))))
+    needs = writer.close(complete=False).needs
+    assert needs is not None
+    assert needs.new_schema().column_names == ["n", "m_topic", "m_partition", "m_offset", "m_timestamp"]

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from floe.exceptions import Terminal
 from floe.offsets.exceptions import LedgerUnreadable, ReplayForgotten
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import MOST_REPLAYS, Anchor, Holding, Ledger, LiveRange, LogId, Standing
+from floe.offsets.ledger import MOST_REPLAYS, MOST_SLICES, Anchor, Holding, Ledger, LiveRange, LogId, Standing
 from floe.offsets.ledger_property import (
     LONGEST_VALUE,
     property_name,
@@ -353,8 +354,17 @@ def test_a_ledger_of_any_length_survives_in_values_that_hive_takes(
 
 def test_the_same_ledger_is_always_written_the_same(long_ledger: Callable[[int], Ledger]) -> None:
     made = long_ledger(50)
-    turned = Ledger(made.cluster_id, dict(reversed(made.holdings.items())), made.replays, made.anchor)
+    turned = replace(made, holdings=dict(reversed(made.holdings.items())))
     assert write_properties(NAME, made) == write_properties(NAME, turned)
+
+
+def test_a_table_of_dead_letters_remembers_its_last_slices(long_ledger: Callable[[int], Ledger]) -> None:
+    made = long_ledger(1).with_slice("p1/0").with_slice("p1/1").with_slice("p1/0")
+    assert made.slices == ("p1/1", "p1/0")
+    assert read_properties(NAME, write_properties(NAME, made)) == made
+    for i in range(MOST_SLICES):
+        made = made.with_slice(f"p2/{i}")
+    assert (len(made.slices), made.slices[0]) == (MOST_SLICES, "p2/0")
 
 
 def test_pieces_of_a_longer_ledger_are_stale_once_it_is_short(

@@ -85,7 +85,7 @@ def test_a_slice_is_found_by_its_name(plan: Callable[..., Plan]) -> None:
 @pytest.mark.parametrize("kind", SliceKind)
 def test_only_replays_are_replays(plan: Callable[..., Plan], kind: SliceKind) -> None:
     one = replace(plan(), slices=(Slice(0, kind, (), ("t.x",)),))
-    assert one.is_replay == kind.is_replay == (kind in ("skip", "append"))
+    assert one.is_replay == kind.is_replay == (kind in ("skip", "append", "replace", "redrive"))
 
 
 # -- who takes what ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from floe.offsets.exceptions import PlanRefused
 from floe.offsets.intervals import Intervals
 from floe.offsets.position import LONGEST_METADATA, Debt, Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
-from floe.offsets.routing import route_hash, routing_hash
+from floe.offsets.routing import branch_route, moved_route, route_hash, routing_hash
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -112,7 +112,22 @@ def test_main_and_no_branch_are_one_route_and_all_else_makes_another() -> None:
     assert len({route_hash("t", None), route_hash("u", None), route_hash("t", "audit")}) == 3
 
 
-def test_routing_changes_with_the_tables_but_not_with_their_order() -> None:
-    assert routing_hash("t", ["a", "b"], None) == routing_hash("t", ["b", "a"], None)
-    assert routing_hash("t", ["a"], None) != routing_hash("t", ["a", "b"], None)
-    assert routing_hash("t", ["a"], None) != routing_hash("t", ["a"], "audit")
+def test_routing_changes_with_the_tables_and_their_routes_but_not_with_their_order() -> None:
+    assert routing_hash({"a": "1", "b": "2"}) == routing_hash({"b": "2", "a": "1"})
+    assert len({routing_hash(routes) for routes in ({"a": "1"}, {"a": "1", "b": "1"}, {"a": "2"}, {"b": "1"})}) == 4
+
+
+def test_a_rule_makes_another_route() -> None:
+    assert route_hash("t", None, "all") == route_hash("t", None)
+    assert (
+        len({route_hash("t", None), route_hash("t", None, {"regex": "a"}), route_hash("t", None, {"regex": "b"})}) == 3
+    )
+
+
+def test_a_branch_calls_mains_routes_by_names_of_its_own_that_can_be_found_again() -> None:
+    main = route_hash("t", None, {"regex": "a"})
+    assert branch_route(main, "audit") == route_hash("t", "audit", {"regex": "a"})
+    assert branch_route("java", "audit") == "java"
+    assert moved_route(branch_route(main, "audit"), "audit", "main", [main]) == main
+    assert moved_route(main, "main", "audit", [main]) == branch_route(main, "audit")
+    assert moved_route("unknown", "audit", "main", [main]) == "unknown"

@@ -33,7 +33,12 @@ def test_ranges_are_taken_by_partition_with_open_ends() -> None:
 
 
 def test_an_overlap_is_a_kind_of_slice() -> None:
-    assert [request(overlap=o).overlap.kind for o in ("skip", "append")] == [SliceKind.SKIP, SliceKind.APPEND]
+    assert [request(overlap=o).overlap.kind for o in ("skip", "append", "replace")] == [
+        SliceKind.SKIP,
+        SliceKind.APPEND,
+        SliceKind.REPLACE,
+    ]
+    assert request(dead_letters=True).kind is SliceKind.REDRIVE
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,9 @@ def test_an_overlap_is_a_kind_of_slice() -> None:
         ({"ranges": {"0": [0, 1]}, "to_time": "2026-01-31T12:00:00Z"}, r"ranges and times.*give either"),
         ({"topic": "toppings"}, r"topic 'toppings' is none of the connector's: set `topic` to one of \['pizzas'\]"),
         ({"tables": ["db.a", "db.c"]}, r"table 'db\.c' is none of the connector's"),
-        ({"overlap": "replace"}, r"overlap 'replace' is not known: use one of \['skip', 'append'\]"),
+        ({"overlap": "twice"}, r"overlap 'twice' is not known: use one of \['skip', 'append', 'replace'\]"),
+        ({"dead_letters": True, "overlap": "append"}, r"dead_letters and overlap=append.*Leave overlap at skip"),
+        ({"dead_letters": 1}, r"dead_letters is 1: write true or false"),
         ({"max_records": 0}, r"max_records is 0: write a number of records of at least 1"),
         ({"max_records": "many"}, r"max_records is 'many'"),
     ],

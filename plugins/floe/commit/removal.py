@@ -1,0 +1,237 @@
+"""Taking rows of Kafka ranges out of a branch: which data files have some, and those files written anew without them."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.conversions import from_bytes
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.fileformat import FileFormatFactory
+from pyiceberg.io.pyarrow import (
+    ArrowScan,
+    _read_all_delete_files,
+    _to_requested_schema,
+)
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.schema import Schema, sanitize_column_names
+from pyiceberg.table import FileScanTask, Table, TableProperties
+from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.types import PrimitiveType
+
+from floe.commit.append import SpecFile
+from floe.commit.exceptions import TableRefused
+from floe.commit.origin import OriginColumns
+from floe.offsets.ledger import LogId
+from floe.offsets.ledger_property import property_name, read_properties
+from floe.offsets.ranges import OffsetRange
+
+BATCH_BYTES = 64 * 1024 * 1024
+"""Of rows that are kept in memory before they are written as a row group."""
+
+_LEDGERS = "floe.ledger."
+_WITHOUT_LEVELS = ("snappy", "uncompressed")
+_NOT_FOR_PYICEBERG = (
+    TableProperties.PARQUET_ROW_GROUP_SIZE_BYTES,
+    TableProperties.PARQUET_BLOOM_FILTER_MAX_BYTES,
+    TableProperties.PARQUET_BLOOM_FILTER_COLUMN_ENABLED_PREFIX,
+)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """``removed``: files that go. ``rewritten``: what is left of their rows. ``rows``: how many are gone."""
+
+    removed: tuple[DataFile, ...] = ()
+    rewritten: tuple[SpecFile, ...] = ()
+    rows: int = 0
+
+
+@dataclass
+class Remover:
+    """Takes the rows of ranges out of one table's branch; what it has written anew, it does not write again.
+
+    ``write_props``: table properties that the connector sets over those of the table, for files.
+    """
+
+    columns: OriginColumns
+    ranges: Sequence[OffsetRange]
+    write_props: Mapping[str, str] = field(default_factory=dict)
+    _done: dict[str, tuple[int, SpecFile | None]] = field(default_factory=dict)
+
+    def most(self, table: Table, branch: str) -> tuple[int, bool]:
+        """Return how many rows may go, by metadata only, and whether these are exactly those that go."""
+        tasks = self._tasks(table, branch, self.columns.condition(self.ranges))
+        is_exact = all(not task.delete_files and self._goes_whole(table.schema(), task.file) for task in tasks)
+        return sum(task.file.record_count for task in tasks), is_exact
+
+    def _goes_whole(self, schema: Schema, file: DataFile) -> bool:
+        """Say whether the bounds of a file's columns show that all its rows are of one range."""
+        low: list[Any] = []
+        high: list[Any] = []
+        for name in self.columns.names:
+            one = schema.find_field(name)
+            lower, upper = (file.lower_bounds or {}).get(one.field_id), (file.upper_bounds or {}).get(one.field_id)
+            if lower is None or upper is None or not isinstance(one.field_type, PrimitiveType):
+                return False
+            low.append(from_bytes(one.field_type, lower))
+            high.append(from_bytes(one.field_type, upper))
+        has_nulls = any(
+            (file.null_value_counts or {}).get(schema.find_field(n).field_id) != 0 for n in self.columns.names
+        )
+        return not has_nulls and any(
+            low[:2] == high[:2] == [r.topic, r.partition] and r.start <= low[2] <= high[2] < r.end for r in self.ranges
+        )
+
+    def remove(self, table: Table, branch: str) -> Removal:
+        """Write the files anew that have rows of the ranges. Raises TableRefused."""
+        self.refuse_unknown(table, branch)
+        removed: list[DataFile] = []
+        rewritten: list[SpecFile] = []
+        gone = 0
+        for task in self._tasks(table, branch, self.columns.condition(self.ranges)):
+            path = task.file.file_path
+            if path not in self._done or task.delete_files:
+                self._done[path] = self._rewrite(table, task)
+            rows, left = self._done[path]
+            if rows:
+                gone += rows
+                removed.append(task.file)
+                rewritten += [left] if left is not None else []
+        return Removal(tuple(removed), tuple(rewritten), gone)
+
+    def _tasks(self, table: Table, branch: str, condition: str) -> list[FileScanTask]:
+        refs = table.metadata.refs
+        ref = refs.get(branch) or refs.get(MAIN_BRANCH)
+        if ref is None:
+            return []
+        try:
+            found = list(table.scan(condition, snapshot_id=ref.snapshot_id).plan_files())
+        except (ValueError, NotImplementedError) as error:
+            if "equality deletes" not in str(error):
+                raise
+            msg = (
+                f"table {'.'.join(table.name())!r} has equality deletes, which floe cannot apply when it writes files anew: "
+                "compact the table first (rewrite_data_files), then clear the run"
+            )
+            raise TableRefused(msg) from error
+        return [task for task in found if isinstance(task, FileScanTask)]
+
+    def refuse_unknown(self, table: Table, branch: str) -> None:
+        """Raise TableRefused when a row does not tell where it came from."""
+        for task in self._tasks(table, branch, self.columns.unknown()):
+            for batch in _batches(table, task, table.schema().select(*self.columns.names)):
+                try:
+                    self.columns.mask(batch, ())
+                except TableRefused as error:
+                    name = ".".join(table.name())
+                    msg = f"rows of table {name!r} cannot be replaced: {error}. One such file: {task.file.file_path}"
+                    raise TableRefused(msg) from None
+
+    def _rewrite(self, table: Table, task: FileScanTask) -> tuple[int, SpecFile | None]:
+        """Return how many rows of a file go, and the file that has the others: None when there are none, or all stay."""
+        narrow = table.schema().select(*self.columns.names)
+        gone = left = 0
+        for batch in _batches(table, task, narrow):
+            going = pc.sum(self.columns.mask(batch, self.ranges)).as_py() or 0
+            gone, left = gone + going, left + len(batch) - going
+        if not gone or not left:
+            return gone, None
+        kept = (
+            batch.filter(pc.invert(self.columns.mask(batch, self.ranges)))
+            for batch in _batches(table, task, table.schema())
+        )
+        properties = _fit_for_pyiceberg({**table.metadata.properties, **self.write_props})
+        return gone, SpecFile(task.file.spec_id, _write(table, task.file, kept, properties))
+
+
+def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequence[OffsetRange]) -> None:
+    """Raise TableRefused when other rows have the same topic, partition and offset as those of the ranges.
+
+    Those are of another connector, or of an earlier topic of the same name: by their columns they cannot be told apart.
+    """
+    name, ledger_name = ".".join(table.name()), property_name(group_id, branch)
+    for key in table.metadata.properties:
+        if not key.startswith(_LEDGERS) or not key.endswith(f".{branch}"):
+            continue
+        ledger = read_properties(key, table.metadata.properties)
+        for log_id, holding in ledger.holdings.items() if ledger is not None else ():
+            for r in ranges:
+                is_own = key == ledger_name and log_id == LogId.of(r)
+                met = [s for held in holding.held.values() for s in held if s[0] < r.end and r.start < s[1]]
+                if is_own or (log_id.topic, log_id.partition) != r.tp or not met:
+                    continue
+                whose = (
+                    f"an earlier topic {r.topic!r} (id {log_id.topic_id})"
+                    if key == ledger_name
+                    else f"another connector ({key.removeprefix(_LEDGERS).removesuffix('.' + branch)})"
+                )
+                msg = (
+                    f"table {name!r} holds offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of {whose} too: "
+                    "those rows cannot be told from the ones that are to be replaced. Restrict `ranges` to others, or replay "
+                    "into a table of its own"
+                )
+                raise TableRefused(msg)
+
+
+def _batches(table: Table, task: FileScanTask, schema: Schema) -> Iterator[pa.RecordBatch]:
+    """Read a file batch by batch, without the rows that position deletes took out, in the table's present schema."""
+    scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
+    # its public method collects a whole file before it hands out the first batch
+    return scan._record_batches_from_scan_tasks_and_deletes([task], _read_all_delete_files(table.io, [task]))
+
+
+def _fit_for_pyiceberg(properties: Mapping[str, str]) -> dict[str, str]:
+    """Leave out what PyIceberg warns of at each file, and spell the codec as Arrow does."""
+    taken = {key: value for key, value in properties.items() if not key.startswith(_NOT_FOR_PYICEBERG)}
+    codec = taken.get(TableProperties.PARQUET_COMPRESSION, TableProperties.PARQUET_COMPRESSION_DEFAULT).strip().lower()
+    if codec in _WITHOUT_LEVELS:
+        taken.pop(TableProperties.PARQUET_COMPRESSION_LEVEL, None)
+    return {**taken, TableProperties.PARQUET_COMPRESSION: codec}
+
+
+def _write(
+    table: Table, origin: DataFile, batches: Iterator[pa.RecordBatch], properties: Mapping[str, str]
+) -> DataFile:
+    """Write rows of one file to a new one of the same partition, in their order."""
+    schema = table.schema()
+    in_file = sanitize_column_names(schema)
+    model = FileFormatFactory.get(FileFormat.PARQUET)
+    name = f"00000-replaced-{uuid.uuid4()}.parquet"
+    output = table.io.new_output(table.location_provider().new_data_location(name))
+    with model.create_writer(output, in_file, dict(properties)) as writer:
+        for rows in _gathered(batches):
+            fitted = [
+                _to_requested_schema(in_file, schema, batch, include_field_ids=True, format_model=model)
+                for batch in rows.to_batches()
+            ]
+            writer.write(pa.Table.from_batches(fitted))
+    return DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=output.location,
+        file_format=FileFormat.PARQUET,
+        partition=origin.partition,
+        file_size_in_bytes=len(output),
+        sort_order_id=origin.sort_order_id,
+        spec_id=origin.spec_id,
+        equality_ids=None,
+        key_metadata=None,
+        **writer.result().to_serialized_dict(),
+    )
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Join what is left of batches to row groups of bounded size."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            size += batch.nbytes
+        if size >= BATCH_BYTES:
+            yield pa.Table.from_batches(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)

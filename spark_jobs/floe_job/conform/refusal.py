@@ -1,0 +1,20 @@
+"""The words for a value that its column cannot hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyiceberg.types import PrimitiveType
+
+from floe_job.exceptions import VALUE_LENGTH, Unconvertible, clip
+
+
+def refuse(value: Any, target: object, why: str = "", wider: PrimitiveType | None = None) -> Unconvertible:
+    """Name kind and beginning of a value, and the type it does not fit; ``wider`` is the promoted type it would fit."""
+    kind = _KINDS.get(type(value), "number")
+    shown = clip(value, VALUE_LENGTH) if isinstance(value, str) else value
+    text = "" if isinstance(value, dict | list) else f" {clip(repr(shown), VALUE_LENGTH)}"
+    return Unconvertible(f"cannot convert {kind}{text} to {target}{why and ', ' + why}", wider)
+
+
+_KINDS: dict[type, str] = {str: "string", bool: "boolean", dict: "object", list: "array", type(None): "null"}

@@ -1,0 +1,87 @@
+"""The fields of a record that no column is there for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pyiceberg.schema import Schema
+from pyiceberg.types import IcebergType, ListType, MapType, StructType
+
+from floe_job.conform import Converter, Lookup, StructLookup, converter
+from floe_job.infer import ELEMENT, VALUE, Path, Proposal, distinct, iceberg_type
+from floe_job.rules import ColumnRules
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """The one step into a list ("element") or a map ("value")."""
+
+    step: str
+    known: _Known
+
+
+@dataclass(frozen=True)
+class _Struct:
+    """A struct's columns by name, None for those in which nothing can be added."""
+
+    lookup: StructLookup
+    columns: dict[str, _Known]
+
+
+_Known = _Struct | _Inside | None
+
+
+class Unknown:
+    """Finds what records hold beyond the columns of a schema."""
+
+    def __init__(self, schema: Schema, lookup: Lookup, rules: ColumnRules) -> None:
+        self._lookup = lookup
+        self._rules = rules
+        self._known = self._index(schema.as_struct())
+
+    def find(self, record: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+        """Yield path and value of each field without a column, in record order, nulls left out. The record converts."""
+        return self._beyond(self._known, record, ())
+
+    def _index(self, target: IcebergType) -> _Known:
+        if isinstance(target, StructType):
+            return _Struct(
+                self._lookup.of(target), {field.name: self._index(field.field_type) for field in target.fields}
+            )
+        if isinstance(target, ListType) and (element := self._index(target.element_type)) is not None:
+            return _Inside(ELEMENT, element)
+        if isinstance(target, MapType) and (entry := self._index(target.value_type)) is not None:
+            return _Inside(VALUE, entry)
+        return None
+
+    def _beyond(self, known: _Known, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+        if value is None or known is None:
+            return
+        if isinstance(known, _Inside):
+            for entry in value.values() if isinstance(value, dict) else value:
+                yield from self._beyond(known.known, entry, (*path, known.step))
+        elif known.lookup.is_plain:
+            for name, entry in value.items():
+                if name in known.columns:
+                    yield from self._beyond(known.columns[name], entry, (*path, name))
+                elif entry is not None:
+                    yield (*path, name), entry
+        else:
+            yield from self._beyond_looked_up(known, value, path)
+
+    def _beyond_looked_up(self, known: _Struct, value: dict[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+        """Look into what counts of several keys for one column, and yield what no key means, see ``is_hidden``."""
+        for name, entry in known.lookup.by_column(value).items():
+            yield from self._beyond(known.columns[name], entry, (*path, name))
+        for name, entry in distinct(value, self._rules).values():
+            if entry is not None and known.lookup.column(name) is None and not known.lookup.is_hidden(name):
+                yield (*path, name), entry
+
+
+@lru_cache(maxsize=4096)
+def proposed(proposal: Proposal, lookup: Lookup) -> Converter:
+    """Return the converter of a column that does not exist yet."""
+    return converter(iceberg_type(proposal), lookup)

@@ -1,0 +1,76 @@
+"""What tasks that read send to tasks that write: rows by partition, and word that all of them were sent.
+
+Results travel the same way. Spark keeps the output of one attempt of each task that reads, all of it or none, so that a
+task that ran twice sends neither rows nor its result twice.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+HELD_BYTES = 64 * 1024 * 1024
+"""Of parcels that Spark's Python worker gathers before it hands them on."""
+LARGEST_PARCEL = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one partition of a table, as one encapsulated Arrow IPC message without the schema."""
+
+    partition: str
+    rows: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """Parts of one table. ``task`` read them, and this is its ``number``-th parcel."""
+
+    table: str
+    task: int
+    number: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Seal:
+    """A task's last word to a ``writer``: all was sent. Unless ``is_complete``, the task has to run again."""
+
+    task: int
+    writer: int
+    is_complete: bool
+
+
+class Outbox:
+    """The parcels of one task that wait to be sent, each with the number of the task that it is for."""
+
+    def __init__(self, task: int, writers: int) -> None:
+        """Send to ``writers`` tasks."""
+        self.parcel_bytes = parcel_bytes(writers)
+        self._task = task
+        self._writers = writers
+        self._count = 0
+        self._waiting: list[tuple[int, Parcel]] = []
+
+    def writer_of(self, table: str, partition: str) -> int:
+        """Return the task that writes a partition: the same one whoever asks."""
+        digest = blake2b(f"{table} {partition}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "big") % self._writers
+
+    def put(self, writer: int, table: str, parts: tuple[Part, ...]) -> None:
+        """Put a parcel in."""
+        self._waiting.append((writer, Parcel(table, self._task, self._count, parts)))
+        self._count += 1
+
+    def take(self) -> Iterator[tuple[int, Parcel]]:
+        """Take everything out."""
+        waiting, self._waiting = self._waiting, []
+        yield from waiting
+
+
+def parcel_bytes(writers: int) -> int:
+    """Return how large a parcel may grow (Arrow's bytes in memory).
+
+    PySpark's ``partitionBy`` gathers ten times as many items as there are partitions, at most a thousand, before it
+    looks at their size.
+    """
+    return min(LARGEST_PARCEL, HELD_BYTES // min(10 * max(writers, 1), 1000))

@@ -1,0 +1,232 @@
+"""Routing: which tables each record goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from floe.config.routing import Routing
+from floe.config.table_settings import TableSettings
+from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import LogId
+from floe.offsets.letters import LetterOffsets
+from floe_job.decode import Rejected
+from floe_job.records import Records
+from floe_job.route_values import STAGE, UNROUTABLE, RouteValues, matcher
+from floe_job.table_names import MOST_CHARACTERS, Unusable, table_name
+
+MOST_UNKNOWN = 20_000
+"""Names of tables that one task asks the driver about at most."""
+
+Destination = tuple[str, ...] | Unusable
+"""The tables of a route value, or why it has none."""
+
+
+@dataclass(frozen=True)
+class RouteRules:
+    """What a task needs to route.
+
+    ``tables``: the connector's, with their conditions; none where records name them. ``only``: the tables of the slice,
+    where they are not all: records of others are no business of it. ``judges``: whether records that reach no table
+    are the slice's to refuse. ``reserved``: a name that no record may use. ``closed``: the tables that exist or are
+    being created are all known; None while the task is to find out, else why another one is none. ``redriven``: the
+    letters that a re-drive reads; other records are no business of it.
+    """
+
+    routing: Routing
+    tables: tuple[tuple[str, TableSettings], ...] = ()
+    only: frozenset[str] | None = None
+    judges: bool = True
+    reserved: str | None = None
+    closed: str | None = None
+    redriven: LetterOffsets | None = None
+
+
+@dataclass
+class Routed:
+    """Records by table. ``filtered``: those that go to none, as configured or as they are another slice's business.
+    ``malformed``: no JSON objects; ``unroutable``: without a usable route value.
+    """
+
+    tables: dict[str, Records] = field(default_factory=dict)
+    filtered: int = 0
+    malformed: list[Rejected] = field(default_factory=list)
+    unroutable: list[Rejected] = field(default_factory=list)
+    reached: int = 0
+
+
+class Router:
+    """Routes the records of one task. ``known``: the tables that the task was given."""
+
+    def __init__(self, rules: RouteRules, known: Mapping[str, object]) -> None:
+        self._rules = rules
+        self._known = known
+        self.unknown: dict[str, None] = {}
+        self._found: dict[tuple[str, str | None], Destination] = {}
+        self._patterns = {t: matcher(s.route_regex) for t, s in rules.tables if s.route_regex is not None}
+        self._values = RouteValues(rules.routing)
+
+    def route(self, records: Records) -> Routed:
+        """Find the tables of each record; none of the values is None."""
+        return self._route(records) if self._rules.redriven is None else self._redrive(records, self._rules.redriven)
+
+    def _redrive(self, records: Records, letters: LetterOffsets) -> Routed:
+        """Hand records to the tables that refused them, and route anew those that were refused before."""
+        log_id = LogId.of(records.piece.range)
+        anew = _indices(records, letters.at(None, log_id))
+        routed = self._route(records.select(anew)) if anew else Routed()
+        reached = {offset for found in routed.tables.values() for offset in found.offsets}
+        for table in letters.tables:
+            there = set(routed.tables[table].offsets) if table in routed.tables else set()
+            mine = [i for i in _indices(records, letters.at(table, log_id)) if records.offsets[i] not in there]
+            if not mine or (table not in self._known and self._strange(table) is not None):
+                continue  # its letters stay as they are
+            some = records.select(mine)
+            routed.tables[table] = _joined(routed.tables[table], some) if there else some
+            reached.update(some.offsets)
+        _in_order(routed)
+        # one that went to a table all the same has a letter of that table's, not one of none
+        routed.malformed = _placed(routed.malformed, anew, records, reached)
+        routed.unroutable = _placed(routed.unroutable, anew, records, reached)
+        routed.reached = len(reached)
+        routed.filtered = len(records) - len(reached) - len(routed.malformed) - len(routed.unroutable)
+        return routed
+
+    def _route(self, records: Records) -> Routed:
+        routed, topic = Routed(), records.piece.range.topic
+        if not self._rules.routing.is_by_value:
+            (destination,) = self._destinations(topic, [None])
+            self._deliver(routed, records, [destination], None, np.zeros(len(records), np.int64))
+            return routed
+        rejected, values = self._values.of(records)
+        for one in rejected:
+            (routed.malformed if one.stage == "decode" else routed.unroutable).append(one)
+        kept = np.delete(np.arange(len(records)), [one.index for one in rejected])
+        encoded: pa.DictionaryArray = values.dictionary_encode(null_encoding="encode")
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        self._deliver(routed, records, self._destinations(topic, encoded.dictionary.to_pylist()), kept, codes)
+        routed.unroutable.sort(key=lambda one: one.index)
+        if not self._rules.judges:
+            routed.filtered += len(routed.malformed) + len(routed.unroutable)
+            routed.malformed, routed.unroutable = [], []
+        return routed
+
+    def _deliver(
+        self,
+        routed: Routed,
+        records: Records,
+        destinations: Sequence[Destination],
+        kept: np.ndarray | None,
+        codes: np.ndarray,
+    ) -> None:
+        """Hand records to their tables: the record ``kept[i]`` has the destination ``codes[i]``; all if None."""
+        codes_of: dict[str, list[int]] = {}
+        counts = np.bincount(codes, minlength=len(destinations))
+        for code, destination in enumerate(destinations):
+            tables = self._mine(destination)
+            if isinstance(tables, Unusable):
+                places = np.flatnonzero(codes == code) if kept is None else kept[codes == code]
+                routed.unroutable += [Rejected(int(i), STAGE, tables.reason, UNROUTABLE) for i in places]
+            elif not tables:
+                routed.filtered += int(counts[code])
+            else:
+                routed.reached += int(counts[code])
+                for table in tables:
+                    codes_of.setdefault(table, []).append(code)
+        for table, mine in codes_of.items():
+            if len(mine) == len(destinations) and (kept is None or len(kept) == len(records)):
+                routed.tables[table] = records
+                continue
+            wanted = np.zeros(len(destinations), np.bool_)
+            wanted[mine] = True
+            places = np.flatnonzero(wanted[codes]) if kept is None else kept[wanted[codes]]
+            if len(places):
+                routed.tables[table] = records.select(places.tolist())
+
+    # -- destinations -------------------------------------------------------------------------------------------------
+
+    def _destinations(self, topic: str, values: Sequence[str | None]) -> list[Destination]:
+        """Return the destination of each of some distinct route values."""
+        if len(self._found) > MOST_UNKNOWN:
+            self._found.clear()
+        new = [value for value in values if (topic, value) not in self._found]
+        if new:
+            takers = [(t, s) for t, s in self._rules.tables if s.topics is None or topic in s.topics]
+            texts = [value if value is not None and len(value) <= MOST_CHARACTERS else "" for value in new]
+            matched = {t: self._patterns[t](texts) for t, _ in takers if t in self._patterns}
+            for i, value in enumerate(new):
+                found = tuple(t for t, s in takers if (matched[t][i] if t in matched else self._takes_all(s)))
+                self._found[topic, value] = self._destination(topic, value, found, is_asked=bool(matched))
+        return [self._found[topic, value] for value in values]
+
+    def _destination(self, topic: str, value: str | None, found: tuple[str, ...], *, is_asked: bool) -> Destination:
+        routing = self._rules.routing
+        if value is None and routing.is_by_value and (routing.is_dynamic or is_asked):
+            return Unusable("it has no route value")
+        if value is not None and len(value) > MOST_CHARACTERS:
+            return Unusable(f"its route value has {len(value)} characters, at most {MOST_CHARACTERS} are taken")
+        if routing.template is None:
+            return found
+        name = table_name(routing.template, topic, value or "")
+        if isinstance(name, str) and name == self._rules.reserved:
+            return Unusable(f"{name!r} is the table of the dead letters")
+        return (name,) if isinstance(name, str) else name
+
+    def _takes_all(self, settings: TableSettings) -> bool:
+        """Say whether a table without expression takes the records of its topics."""
+        return settings.topics is not None or not self._rules.routing.is_by_value
+
+    def _mine(self, destination: Destination) -> Destination:
+        """Leave only the tables of this slice; ask the driver for those that the task was not given."""
+        if isinstance(destination, Unusable):
+            return destination
+        only = self._rules.only
+        tables = tuple(table for table in destination if only is None or table in only)
+        for table in tables:
+            if table not in self._known and (reason := self._strange(table)) is not None:
+                return Unusable(reason)
+        return tables
+
+    def _strange(self, table: str) -> str | None:
+        """Note a table that the driver is to look up; why it is none once the driver has looked."""
+        if self._rules.closed is not None:
+            return f"table {table!r} {self._rules.closed}"
+        if len(self.unknown) >= MOST_UNKNOWN:
+            return f"table {table!r} is one of more than {MOST_UNKNOWN} new ones"
+        self.unknown[table] = None
+        return None
+
+
+def _indices(records: Records, offsets: Intervals) -> list[int]:
+    """Return which of the records have one of the offsets."""
+    near = offsets & Intervals(((records.offsets[0], records.offsets[-1] + 1),))
+    return [i for i, offset in enumerate(records.offsets) if near.has(offset)] if near else []
+
+
+def _placed(
+    rejected: Sequence[Rejected], indices: Sequence[int], records: Records, reached: Container[int]
+) -> list[Rejected]:
+    """Return what was rejected of some records by its index among all, without what reached a table."""
+    placed = [replace(one, index=indices[one.index]) for one in rejected]
+    return [one for one in placed if records.offsets[one.index] not in reached]
+
+
+def _joined(first: Records, second: Records) -> Records:
+    return Records(
+        first.piece,
+        [*first.offsets, *second.offsets],
+        [*first.values, *second.values],
+        [*first.messages, *second.messages],
+    )
+
+
+def _in_order(routed: Routed) -> None:
+    """Put the records of each table in the order of their offsets again."""
+    for table, records in routed.tables.items():
+        order = sorted(range(len(records)), key=records.offsets.__getitem__)
+        if order != list(range(len(records))):
+            routed.tables[table] = records.select(order)
+    routed.unroutable.sort(key=lambda one: one.index)

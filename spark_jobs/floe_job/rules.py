@@ -1,0 +1,28 @@
+"""How the records of one table find their columns, and what becomes of those that the table lacks."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+OnConflict = Literal["dead-letter", "string", "fail"]
+
+ON_CONFLICT_KEY = "floe.schema.on-conflict"
+
+
+@dataclass(frozen=True)
+class ColumnRules:
+    """The connector's rules for columns.
+
+    ``evolve``: add columns, promote types, make columns optional. ``case_insensitive``: look columns up without regard to
+    case; ignored where the table has a name mapping. ``force_optional``: every new column is optional, as all are that
+    values without a schema propose. ``on_conflict``: what two types for one new column become. ``injected``: top-level
+    names that a transform fills in beside the record; fields of these names in a record are ignored.
+    """
+
+    evolve: bool = False
+    case_insensitive: bool = False
+    force_optional: bool = False
+    on_conflict: OnConflict = "dead-letter"
+    injected: frozenset[str] = frozenset()
+
+
+PLAIN = ColumnRules()

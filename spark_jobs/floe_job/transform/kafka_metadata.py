@@ -1,0 +1,93 @@
+"""KafkaMetadataTransform: columns with topic, partition, offset, timestamp, key and headers of the records.
+
+They are added to rows that are decoded already, a column at once. What the record's value holds under the same names is
+covered, as in the sink, where the transform overwrites it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema, index_by_id
+from pyiceberg.types import StructType
+
+from floe.config.transforms import KafkaMetadata
+from floe_job.exceptions import Unconvertible
+from floe_job.infer import Proposal, StructOf
+from floe_job.needs import Path
+from floe_job.transform.column import Column, Slot
+from floe_job.transform.facts import RecordFacts
+from floe_job.transform.lacking import lacking
+from floe_job.transform.sources import Filler, Source, sources
+
+Refusal = tuple[int, str, str]
+
+
+class MetadataColumns:
+    """The injected columns of one table, whose schema is None while it does not exist.
+
+    ``injected``: top-level names that belong to the transforms, whether the table has them or not.
+    ``record_schema``: the table's schema without them, field ids kept; it may be left without any field.
+    """
+
+    def __init__(self, schema: Schema | None, transforms: Sequence[KafkaMetadata]) -> None:
+        """Compile the columns that the table has. Raises UnsupportedColumn."""
+        self._sources: dict[str, Source] = {}
+        for transform in transforms:
+            self._sources.update(sources(transform))
+        self._schema = schema
+        self.injected = frozenset(self._sources)
+        self.record_schema = None if schema is None else _without(schema, self.injected)
+        self._arrow_schema = None if schema is None else schema_to_pyarrow(schema)
+        self._fillers = self._compile()
+
+    def needs(self) -> dict[Path, Proposal]:
+        """Propose what the table lacks, also inside of columns that it has, in order."""
+        wanted = StructOf(tuple((name, source.proposal) for name, source in self._sources.items()))
+        return dict(lacking(StructType() if self._schema is None else self._schema.as_struct(), wanted))
+
+    def fill(self, rows: pa.Table, facts: RecordFacts) -> tuple[pa.Table, list[Refusal]]:
+        """Put the injected columns between those of ``rows``; rows that they refuse are left out.
+
+        ``rows`` has the Arrow schema of ``record_schema``, the result that of the whole schema, in its order. When no
+        column comes from the records, Arrow cannot say how many rows there are: then the facts do.
+
+        Each refusal: index within ``rows``, name of the error, reason.
+        """
+        if self._arrow_schema is None:
+            problem = "the table does not exist yet: there is nothing to fill"
+            raise ValueError(problem)
+        if rows.num_columns and rows.num_rows != len(facts):
+            problem = f"{rows.num_rows} rows with the facts of {len(facts)} records"
+            raise ValueError(problem)
+        columns = self._columns(facts)
+        refused = {i: reason for column in reversed(columns.values()) for i, reason in column.refused.items()}
+        if refused:
+            kept = [index for index in range(len(facts)) if index not in refused]
+            rows = rows.take(pa.array(kept, pa.int64())) if rows.num_columns else rows
+            columns = self._columns(facts.take(kept))
+        arrays = [columns[name].array if name in columns else rows[name] for name in self._arrow_schema.names]
+        table = pa.Table.from_arrays(arrays, schema=self._arrow_schema)
+        return table, [(index, Unconvertible.__name__, refused[index]) for index in sorted(refused)]
+
+    def _columns(self, facts: RecordFacts) -> dict[str, Column]:
+        return {name: fill(facts) for name, fill in self._fillers.items()}
+
+    def _compile(self) -> dict[str, Filler]:
+        """Compile by name, in the schema's order."""
+        if self._schema is None or self._arrow_schema is None:
+            return {}
+        return {
+            column.name: self._sources[column.name].filler(Slot.of(column, arrow))
+            for column, arrow in zip(self._schema.fields, self._arrow_schema, strict=True)
+            if column.name in self._sources
+        }
+
+
+def _without(schema: Schema, injected: frozenset[str]) -> Schema:
+    """Leave columns out; identifier fields inside of them go with them."""
+    left = Schema(*(column for column in schema.fields if column.name not in injected))
+    identifiers = [field_id for field_id in schema.identifier_field_ids if field_id in index_by_id(left)]
+    return Schema(*left.fields, schema_id=schema.schema_id, identifier_field_ids=identifiers)

@@ -1,0 +1,57 @@
+"""Replays driven by plain Python: the same plan, write and commit that the replay DAG's tasks call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pipeline import Pipeline
+
+from floe.catalogs.catalog import Tables
+from floe.commit.replaying import Replay, draft_replay, open_replay
+from floe.config import thaw
+from floe.control.log import control_ends
+from floe.kafka.cluster import Cluster
+from floe.offsets.plan import Plan
+
+
+def drafted(one: Pipeline, **params: Any) -> Replay:
+    return draft_replay(one.connector, one.settings, params)
+
+
+def opened(one: Pipeline, **params: Any) -> tuple[Plan, Pipeline]:
+    """Plan and open a replay, through JSON as the task state store keeps it; the connector is the plan's."""
+    plan = Plan.from_json(json.loads(json.dumps(drafted(one, **params).plan.to_json())))
+    effective = Pipeline(one.bootstrap, one.topic, thaw(plan.config, one.connector))
+    if plan.slices:
+        open_replay(plan, effective.connector, effective.settings)
+    return plan, effective
+
+
+def replay(one: Pipeline, **params: Any) -> Plan:
+    """Plan, write, commit."""
+    plan, effective = opened(one, **params)
+    if plan.slices:
+        effective.write(plan)
+        effective.commit(plan)
+    return plan
+
+
+def drop(one: Pipeline, table: str = "db.t") -> None:
+    Tables.of(one.connector).catalog.drop_table(table)
+
+
+def ids(one: Pipeline, table: str = "db.t", branch: str | None = None) -> list[int]:
+    found = Tables.of(one.connector).require(table)
+    snapshot = found.snapshot_by_name(branch) if branch else found.current_snapshot()
+    scan = found.scan(selected_fields=("id",), snapshot_id=snapshot.snapshot_id if snapshot else None)
+    return sorted(scan.to_arrow().column("id").to_pylist())
+
+
+def trace(one: Pipeline) -> tuple[Any, ...]:
+    """Everything that a refused or dry replay must leave as it was."""
+    cluster = Cluster.of_control(one.settings)
+    topic = one.connector.control_topic
+    ends = control_ends(cluster, topic) if cluster.topics([topic]) else {}
+    tables = [Tables.of(one.connector).load(t) for t in one.connector.tables]
+    return ends, one.position(), [t.metadata if t else None for t in tables]

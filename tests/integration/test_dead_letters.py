@@ -1,0 +1,139 @@
+"""Bad records: kept, counted, and in nobody's way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import confluent_kafka as ck
+import pytest
+from pipeline import MakePipeline, Pipeline
+
+from floe.exceptions import FloeError
+from floe.offsets.books import TableBooks
+from floe_job.exceptions import SliceRefused
+from floe_job.letters import TooManyDeadLetters
+
+LETTERS = "db.letters"
+GOOD, BAD = b'{"id": 1}', [b"no json", b'{"id": "x"}', b"[1]"]
+
+
+def with_letters(pipeline: MakePipeline, partitions: int = 1, **keys: Any) -> Pipeline:
+    one = pipeline(partitions, **{"floe.deadletter.table": LETTERS, **keys})
+    one.produce([GOOD], partition=0)
+    one.run()
+    return one
+
+
+def letters(one: Pipeline) -> list[tuple[int, str | None, str, bytes]]:
+    rows = one.table(LETTERS).scan().to_arrow().to_pylist()
+    return sorted((row["offset"], row["table"], row["stage"], row["value"]) for row in rows)
+
+
+def test_bad_records_are_kept_whole_and_their_neighbours_land(pipeline: MakePipeline) -> None:
+    one = with_letters(pipeline)
+    one.produce([b'{"id": 2}', *BAD, b'{"id": 3}'], record={"key": b"k", "headers": [("h", b"v"), ("n", None)]})
+    plan = one.plan()
+    (announcement,) = one.write(plan)
+    one.commit(plan)
+    assert one.column("id") == [1, 2, 3]
+    assert letters(one) == [
+        (2, "db.t", "decode", BAD[0]), (3, "db.t", "convert", BAD[1]), (4, "db.t", "decode", BAD[2])
+    ]  # fmt: skip
+    row = one.table(LETTERS).scan().to_arrow().to_pylist()[0]
+    assert (row["key"], row["topic"], row["kind"], row["connector"]) == (b"k", one.topic, "dead", one.connector.name)
+    assert row["headers"] == [{"key": "h", "value": b"v"}, {"key": "n", "value": None}]
+    assert row["commit_id"] == str(plan.commit_id)
+    assert announcement.tables["db.t"] == TableBooks(assigned=5, rows=2, dead=3)
+    assert announcement.tables[LETTERS] == TableBooks(assigned=3, rows=3)
+
+
+def test_a_run_that_dies_between_letters_and_table_repeats_neither(pipeline: MakePipeline) -> None:
+    one = with_letters(pipeline)
+    one.produce([b'{"id": 2}', *BAD])
+    plan = one.plan()
+    one.write(plan)
+    gone = one.table()
+    one.connector  # noqa: B018
+    from floe.catalogs.catalog import Tables
+    from floe.commit.table import land
+
+    found = one.committer(plan).announcements([plan.slice_id(plan.slices[0])])[plan.slice_id(plan.slices[0])]
+    share = next(s for s in found.shares if s.table == LETTERS)
+    first = land(Tables.of(one.connector), plan, found, share, 5)
+    again = land(Tables.of(one.connector), plan, found, share, 5)
+    assert (first.already, again.already) == (False, True)
+    assert gone.current_snapshot() == one.table().current_snapshot()
+    # the run is given up: the next one reads the range again, and more
+    one.produce([b"worse"])
+    one.run()
+    assert one.column("id") == [1, 2]
+    assert [offset for offset, *_ in letters(one)] == [2, 3, 4, 5]
+
+
+def test_without_tolerance_a_bad_record_fails_the_run(pipeline: MakePipeline) -> None:
+    one = pipeline(**{"errors.tolerance": "none"})
+    one.produce([GOOD, b"no json"])
+    with pytest.raises(SliceRefused, match=r"1 of the 2 records.*offset 1: not JSON.*floe\.deadletter\.table"):
+        one.write(one.plan())
+
+
+def test_tolerated_without_a_place_they_are_counted(pipeline: MakePipeline) -> None:
+    one = pipeline(**{"errors.tolerance": "all"})
+    one.produce([GOOD, *BAD])
+    plan = one.plan()
+    (announcement,) = one.write(plan)
+    one.commit(plan)
+    # the types of the first records count: "x" is no number
+    assert announcement.tables == {"db.t": TableBooks(assigned=4, rows=1, dead=3)}
+
+
+def test_too_many_fail_the_run_before_anything_is_announced(pipeline: MakePipeline) -> None:
+    one = with_letters(pipeline, **{"floe.deadletter.max-ratio": "0.5"})
+    one.produce([b'{"id": 2}', *BAD])
+    plan = one.plan()
+    with pytest.raises(TooManyDeadLetters, match=r"3 of 4 records are bad.*max-ratio is 0\.5"):
+        one.write(plan)
+    assert one.committer(plan).announcements([]) == {}
+
+
+def test_a_topic_of_letters_gets_them_with_connects_headers(pipeline: MakePipeline) -> None:
+    one = pipeline()
+    topic = f"{one.topic}-letters"
+    one = one.changed(
+        **{
+            "errors.deadletterqueue.topic.name": topic,
+            "errors.deadletterqueue.topic.replication.factor": 1,
+            "errors.deadletterqueue.context.headers.enable": True,
+        }
+    )
+    one.produce([GOOD, *BAD], record={"key": b"k"})
+    one.run()
+    consumer = ck.Consumer({"bootstrap.servers": one.bootstrap, "group.id": "letters", "auto.offset.reset": "earliest"})
+    consumer.assign([ck.TopicPartition(topic, 0, 0)])
+    messages = consumer.consume(3, 10)
+    consumer.close()
+    assert [m.value() for m in messages] == BAD
+    headers: dict[str, bytes] = dict(messages[0].headers())  # type: ignore[arg-type]
+    assert headers["__connect.errors.topic"] == one.topic.encode()
+    assert headers["__connect.errors.offset"] == b"1"
+    assert messages[0].key() == b"k"
+
+
+def test_what_a_table_owed_is_judged_when_it_catches_up(pipeline: MakePipeline) -> None:
+    from mishaps import BAD as OWES
+    from mishaps import GOOD as OTHER
+    from mishaps import replace_table, two_tables
+
+    one = two_tables(pipeline).changed(**{"floe.deadletter.table": LETTERS})
+    one.produce([{"id": 0}])
+    one.run()
+    one.produce([b"no json", b'{"id": 1}'])
+    plan = one.plan()
+    one.write(plan)
+    replace_table(one, OWES)
+    with pytest.raises(FloeError, match="owes"):
+        one.commit(plan)
+    while one.run().slices:
+        pass
+    assert one.column("id", OTHER) == [0, 1]
+    assert [(offset, table) for offset, table, *_ in letters(one)] == [(1, OWES), (1, OTHER)]

@@ -1,0 +1,233 @@
+"""``write.distribution-mode=hash``: as many files as partitions, whoever read the rows."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fragile_io import FragileFileIO
+from pipeline import MakePipeline, Pipeline, in_process
+from spark_connect import ConnectServer
+
+from floe.control.announcement import Announcement
+from floe.offsets.books import TableBooks
+from floe.operators.library import archive
+from floe_job.spark import run_on
+from floe_job.task import Task
+from floe_job.task_result import TaskResult
+from stack.settings import free_port
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = [str(ROOT / "plugins"), str(ROOT / "spark_jobs"), str(ROOT), str(Path(__file__).parent)]
+HASH = {"iceberg.tables.write-props.write.distribution-mode": "hash"}
+SIX: dict[str, Any] = {"iceberg.tables.default-partition-by": "day", "tasks.max": 4}
+DAYS = 6
+
+PYSPARK_LEAVES_SOCKETS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""What ``collect`` read its rows from is closed by the garbage collector."""
+
+
+def pizzas(count: int, start: int = 0) -> list[dict[str, Any]]:
+    return [{"id": i, "day": f"2026-01-{1 + i // 7 % DAYS:02d}"} for i in range(start, start + count)]
+
+
+def prepared(pipeline: MakePipeline, **more: Any) -> Pipeline:
+    """A pipeline of four topic partitions whose table is there, so that the next run needs one round only."""
+    one = pipeline(4, **{**SIX, **more})
+    one.produce([{"id": -1, "day": "2026-01-01"}], partition=0)
+    one.run()
+    for partition in range(4):
+        one.produce(pizzas(210, start=1000 * partition), partition=partition)
+    return one
+
+
+def files(announced: Sequence[Announcement], table: str = "db.t") -> Counter[str]:
+    """Return the number of files by partition."""
+    return Counter(
+        Path(file.file_path).parent.name
+        for one in announced
+        for share in one.shares
+        if ".".join((*share.reference.namespace, share.reference.name)) == table
+        for spec in share.files
+        for file in spec.files
+    )
+
+
+def ids() -> list[int]:
+    return [-1, *(1000 * partition + i for partition in range(4) for i in range(210))]
+
+
+@pytest.mark.parametrize(("keys", "expected"), [(HASH, 1), ({}, 4)], ids=["hash", "none"])
+def test_each_partition_has_one_file_with_hash_and_one_a_task_without(
+    pipeline: MakePipeline, keys: dict[str, Any], expected: int
+) -> None:
+    one = prepared(pipeline, **keys)
+    plan = one.plan()
+    announced = one.write(plan)
+    one.commit(plan)
+    found = files(announced)
+    assert len(found) == DAYS
+    assert set(found.values()) == {expected}
+    assert announced[0].tables["db.t"] == TableBooks(assigned=840, rows=840)
+    assert one.column("id") == ids()
+
+
+def test_books_balance_with_dead_records_and_tombstones_among_them(pipeline: MakePipeline) -> None:
+    one = prepared(pipeline, **HASH, **{"errors.tolerance": "all", "floe.deadletter.table": "db.letters"})
+    one.produce([b"no json", None, {"id": "no number", "day": "2026-01-02"}], partition=1)
+    plan = one.plan()
+    announced = one.write(plan)
+    one.commit(plan)
+    assert announced[0].tables["db.t"] == TableBooks(assigned=842, rows=840, dead=2)
+    assert set(files(announced).values()) == {1}
+    assert sum(files(announced, "db.letters").values()) == 1
+    assert one.column("id") == ids()
+
+
+def test_new_columns_leave_no_file_without_them(pipeline: MakePipeline) -> None:
+    one = prepared(pipeline, **HASH)
+    one.produce([{"id": 5000, "day": "2026-01-02", "more": 1}], partition=3)
+    rounds: list[list[TaskResult]] = []
+
+    def run(tasks: Sequence[Task]) -> list[TaskResult]:
+        rounds.append(in_process(tasks))
+        return rounds[-1]
+
+    one.run(run_tasks=run)
+    assert [any(table.files for result in done for table in result.tables.values()) for done in rounds] == [False, True]
+    assert one.column("id") == [*ids(), 5000]
+    assert one.table().scan(row_filter="more = 1").to_arrow().num_rows == 1
+
+
+def test_a_table_that_the_run_creates_has_one_file_a_partition_at_once(pipeline: MakePipeline) -> None:
+    one = pipeline(4, **SIX, **HASH)
+    for partition in range(4):
+        one.produce(pizzas(210, start=1000 * partition), partition=partition)
+    plan = one.plan()
+    announced = one.write(plan)
+    one.commit(plan)
+    assert sorted(files(announced).values()) == [1] * DAYS
+    assert one.column("id") == ids()[1:]
+
+
+def test_each_table_has_the_mode_of_its_own_properties(pipeline: MakePipeline) -> None:
+    one = prepared(pipeline, **{"iceberg.tables": "db.spread,db.t"})
+    with one.table("db.spread").transaction() as change:
+        change.set_properties({"write.distribution-mode": "hash"})
+    plan = one.plan()
+    announced = one.write(plan)
+    one.commit(plan)
+    assert set(files(announced, "db.spread").values()) == {1}
+    assert set(files(announced).values()) == {4}
+    assert one.column("id", "db.spread") == one.column("id") == ids()
+
+
+def test_tables_that_only_some_tasks_meet_are_spread_in_the_round_that_knows_them(pipeline: MakePipeline) -> None:
+    routes = {"iceberg.tables": None, "iceberg.tables.dynamic-enabled": True, "iceberg.tables.route-field": "to"}
+    one = pipeline(4, **SIX, **HASH, **routes)
+    for partition in range(4):
+        names = ["db.t", "db.late"] if partition > 1 else ["db.t"]
+        for name in names:
+            values = [{**pizza, "to": name} for pizza in pizzas(210, start=1000 * partition)]
+            one.produce(values, partition=partition)
+        if partition == 1:
+            one.run()
+    plan = one.plan()
+    announced = one.write(plan)
+    one.commit(plan)
+    for name in ("db.t", "db.late"):
+        assert set(files(announced, name).values()) == {1}
+    assert one.column("id") == ids()[1:]
+    assert one.column("id", "db.late") == ids()[421:]
+
+
+def test_a_table_without_partitions_is_written_where_it_is_read(pipeline: MakePipeline) -> None:
+    one = prepared(pipeline, **HASH, **{"iceberg.tables.default-partition-by": None})
+    assert one.connector.tasks_max == 4
+    seen: list[int] = []
+
+    def run(tasks: Sequence[Task]) -> list[TaskResult]:
+        seen.extend(task.writers for task in tasks)
+        return in_process(tasks)
+
+    one.run(run_tasks=run)
+    assert seen == [0] * 4
+    assert one.column("id") == ids()
+
+
+# -- on Spark ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def classic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session on this machine that gives every task three attempts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", ":".join(FOLDERS))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        from pyspark.sql import SparkSession
+
+        folder = tmp_path_factory.mktemp("spark")
+        builder = SparkSession.builder.master("local[2,3]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.local.dir", str(folder)).config("spark.sql.warehouse.dir", str(folder))
+        spark = builder.config("spark.python.daemon.module", "floe_job.daemon").getOrCreate()
+        yield spark
+        spark.stop()
+
+
+@pytest.fixture
+def connected(tmp_path: Path) -> Iterator[Any]:
+    """A session on a server of its own, which gets floe as it does from Airflow."""
+    from pyspark.sql.connect.session import SparkSession
+
+    server = ConnectServer(tmp_path, free_port())
+    server.start()
+    spark = SparkSession.builder.remote(f"sc://127.0.0.1:{server.port}").create()
+    spark.addArtifacts(str(archive(tmp_path)), pyfile=True)
+    yield spark
+    spark.stop()
+    server.stop()
+
+
+@PYSPARK_LEAVES_SOCKETS
+def test_spark_shuffles_rows_to_one_file_a_partition(pipeline: MakePipeline, classic: Any) -> None:
+    one = prepared(pipeline, **HASH)
+    plan = one.plan()
+    announced = one.write(plan, lambda tasks: run_on(classic, tasks))
+    one.commit(plan)
+    assert sorted(files(announced).values()) == [1] * DAYS
+    assert one.column("id") == ids()
+
+
+@PYSPARK_LEAVES_SOCKETS
+def test_a_worker_that_is_killed_while_it_writes_is_run_again(
+    pipeline: MakePipeline, classic: Any, tmp_path: Path
+) -> None:
+    one = prepared(pipeline, **HASH)
+    marker = tmp_path / "killed"
+
+    def run(tasks: Sequence[Task]) -> list[TaskResult]:
+        io = FragileFileIO({"fragile.marker": str(marker)})
+        return run_on(classic, [replace(t, targets=tuple(replace(one, io=io) for one in t.targets)) for t in tasks])
+
+    plan = one.plan()
+    announced = one.write(plan, run)
+    one.commit(plan)
+    assert marker.exists()
+    assert sorted(files(announced).values()) == [1] * DAYS
+    assert announced[0].tables["db.t"] == TableBooks(assigned=840, rows=840)
+    assert one.column("id") == ids()
+
+
+def test_spark_connect_shuffles_alike(pipeline: MakePipeline, connected: Any) -> None:
+    one = prepared(pipeline, **HASH)
+    plan = one.plan()
+    announced = one.write(plan, lambda tasks: run_on(connected, tasks))
+    one.commit(plan)
+    assert sorted(files(announced).values()) == [1] * DAYS
+    assert one.column("id") == ids()

@@ -1,0 +1,445 @@
+"""Replacing: the rows of a range are gone and written anew in one snapshot, whatever comes in between."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pipeline import MakePipeline, Pipeline
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform, TruncateTransform
+from pyiceberg.types import LongType, StringType
+from replays import drafted, drop, ids, opened, replay, trace
+
+from floe.catalogs.catalog import Tables
+from floe.commit import table as landing
+from floe.commit.exceptions import TableRefused
+from floe.commit.replaying import draft_replay
+from floe.config.exceptions import ConfigError
+from floe.exceptions import FloeError
+from floe.offsets.exceptions import PlanRefused
+from floe.offsets.ledger_property import property_name, read_properties, write_properties
+from floe.offsets.plan import Plan, SliceKind
+from floe.offsets.routing import SINK_ROUTE
+
+META: dict[str, Any] = {
+    "transforms": "meta",
+    "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform",
+    "transforms.meta.field_name": "kafka",
+}
+NESTED: dict[str, Any] = {**META, "transforms.meta.nested": "true"}
+REPLACE: dict[str, Any] = {"overlap": "replace"}
+
+
+def orders(start: int, end: int, **more: object) -> list[dict[str, object]]:
+    return [{"id": i, "sauce": ["regular", "light", "none"][i % 3], **more} for i in range(start, end)]
+
+
+def eaten(pipeline: MakePipeline, **keys: Any) -> Pipeline:
+    """A connector that has read 100 records of each of two partitions, in two runs."""
+    one = pipeline(2, **{**META, **keys})
+    for start in (0, 50):
+        for partition in range(2):
+            one.produce(orders(partition * 100 + start, partition * 100 + start + 50), partition=partition)
+        one.run()
+    return one
+
+
+def summary(one: Pipeline, table: str = "db.t") -> dict[str, str]:
+    snapshot = one.table(table).current_snapshot()
+    assert snapshot is not None
+    assert snapshot.summary is not None
+    return {"operation": snapshot.summary.operation.value, **snapshot.summary.additional_properties}
+
+
+def files(table: Table) -> set[str]:
+    return {task.file.file_path for task in table.scan().plan_files()}
+
+
+def spoil(one: Pipeline) -> None:
+    """Change rows as somebody's hand would, with their origin left as it is."""
+    table = one.table()
+    rows = table.scan().to_arrow()
+    at = rows.schema.get_field_index("sauce")
+    spoilt = rows.set_column(at, rows.schema.field(at), pa.array(["spoilt"] * len(rows), rows.schema.field(at).type))
+    table.overwrite(spoilt)
+
+
+# -- what it does -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keys", [META, NESTED], ids=["flat", "nested"])
+def test_rows_of_a_range_are_written_anew_and_the_others_stay(pipeline: MakePipeline, keys: dict[str, Any]) -> None:
+    one = eaten(pipeline, **keys)
+    spoil(one)
+    before = one.table().current_snapshot()
+    assert before is not None
+    plan = replay(one, ranges={"0": [30, 60]}, **REPLACE)
+    assert [s.kind for s in plan.slices] == [SliceKind.REPLACE]
+    assert one.column("id") == list(range(200))
+    fresh = [row["id"] for row in one.table().scan().to_arrow().to_pylist() if row["sauce"] != "spoilt"]
+    assert sorted(fresh) == list(range(30, 60))
+    found = summary(one)
+    assert (found["operation"], found["floe.kind"], found["floe.removed-rows"]) == ("overwrite", "replace", "30")
+    assert json.loads(found["floe.replaced"])[one.topic]["ranges"] == [[0, 30, 60]]
+    assert (found["total-records"], found["added-records"], found["deleted-records"]) == ("200", "200", "200")
+    after = one.table().current_snapshot()
+    assert after is not None
+    assert after.parent_snapshot_id == before.snapshot_id
+    one.produce(orders(200, 210), partition=0)
+    one.run()
+    assert one.column("id") == list(range(210))
+    assert replay(one).slices == ()
+
+
+def test_what_was_appended_twice_is_there_once_afterwards_and_untouched_files_stay(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    replay(one, ranges={"0": [0, 10]}, overlap="append")
+    before = files(one.table())
+    replay(one, ranges={"0": [0, 10]}, **REPLACE)
+    assert one.column("id") == list(range(200))
+    assert len(before & files(one.table())) == 3
+    replay(one, ranges={"0": [0, 10]}, **REPLACE)
+    assert one.column("id") == list(range(200))
+
+
+def test_whole_files_go_without_being_written_anew(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    replay(one, ranges={"1": [0, 100]}, **REPLACE)
+    found = summary(one)
+    assert (found["deleted-data-files"], found["deleted-records"], found["added-records"]) == ("2", "100", "100")
+    assert one.column("id") == list(range(200))
+
+
+def test_records_that_are_routed_elsewhere_by_now_leave_their_old_table_without_a_file(pipeline: MakePipeline) -> None:
+    keys = {"iceberg.tables": "db.a,db.b", "iceberg.tables.route-field": "sauce", "floe.route.on-unroutable": "drop"}
+    one = eaten(pipeline, **keys, **{f"iceberg.table.db.{t}.route-regex": ".*" for t in "ab"})
+    assert one.column("id", "db.a") == one.column("id", "db.b") == list(range(200))
+    moved = one.changed(**{"iceberg.table.db.a.route-regex": "no-such", "iceberg.table.db.b.route-regex": "light"})
+    with pytest.raises(PlanRefused, match="set overlap to replace"):
+        drafted(moved)
+    replay(moved, **REPLACE)
+    assert one.column("id", "db.a") == []
+    assert one.column("id", "db.b") == [i for i in range(200) if i % 3 == 1]
+    assert replay(moved).slices == ()
+    moved.produce(orders(200, 203), partition=0)
+    moved.run()
+    assert one.column("id", "db.b") == [i for i in range(203) if i % 3 == 1]
+
+
+def test_rows_of_another_route_are_taken_over(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    name = property_name(one.connector.group_id, "main")
+    table = one.table()
+    ledger = read_properties(name, table.properties)
+    assert ledger is not None
+    with table.transaction() as change:
+        change.set_properties(write_properties(name, ledger.rerouted(dict.fromkeys(ledger.routes(), SINK_ROUTE))))
+    replay(one, ranges={"0": [20, 40]}, **REPLACE)
+    assert one.column("id") == list(range(200))
+    assert replay(one, ranges={"0": [20, 40]}).slices == ()
+    with pytest.raises(PlanRefused, match="under another routing"):
+        drafted(one, ranges={"0": [0, 40]})
+    assert json.loads(summary(one)["floe.net"]) == {}
+
+
+def test_partitions_of_several_specs_and_the_order_in_files_are_kept(pipeline: MakePipeline) -> None:
+    one = pipeline(**META, **{"iceberg.table.db.t.partition-by": "sauce"})
+    one.produce(orders(0, 30))
+    one.run()
+    with one.table().update_spec() as update:
+        update.add_field("id", TruncateTransform(10), "tens")
+        update.remove_field("sauce")
+    one.produce(orders(30, 60))
+    one.run()
+    with one.table().update_spec() as update:
+        update.add_field("sauce", IdentityTransform(), "kind")
+    one.produce(orders(60, 90))
+    one.run()
+    replay(one, ranges={"0": [7, 35]}, **REPLACE)
+    assert one.column("id") == list(range(90))
+    assert sorted(one.table().scan("sauce = 'light'").to_arrow()["id"].to_pylist()) == list(range(1, 90, 3))
+    for task in one.table().scan().plan_files():
+        rows = pq.read_table(task.file.file_path.removeprefix("file://"))
+        assert rows["id"].to_pylist() == sorted(rows["id"].to_pylist())
+        assert len(rows) == task.file.record_count
+    assert {task.file.spec_id for task in one.table().scan().plan_files()} == {0, 1, 2}
+
+
+def test_a_schema_that_changed_is_the_one_of_the_files_written_anew(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    with one.table().update_schema() as update:
+        update.rename_column("sauce", "topping")
+        update.add_column("extra", LongType())
+    replay(one, ranges={"0": [10, 20]}, **REPLACE)
+    rows = one.table().scan().to_arrow().to_pylist()
+    assert sorted(row["id"] for row in rows) == list(range(200))
+    assert sum(row["topping"] is None for row in rows) == 10  # the records still say sauce
+
+
+def test_a_branch_gets_it_and_main_stays(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    spoil(one)
+    for _ in range(2):
+        replay(one, branch="audit", ranges={"0": [0, 100]}, **REPLACE)
+        assert ids(one, branch="audit") == ids(one, branch="main") == list(range(200))
+    audit = one.table().snapshot_by_name("audit")
+    assert audit is not None
+    rows = one.table().scan("sauce = 'spoilt'", snapshot_id=audit.snapshot_id).to_arrow()
+    assert len(rows) == 100
+    assert len(one.table().scan("sauce = 'spoilt'").to_arrow()) == 200
+
+
+def test_slices_each_replace_their_part(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    spoil(one)
+    plan = replay(one, max_records=30, **REPLACE)
+    assert len(plan.slices) == 7
+    assert one.column("id") == list(range(200))
+    assert len(one.table().scan("sauce = 'spoilt'").to_arrow()) == 0
+
+
+def test_open_letters_in_the_range_are_resolved_and_what_dies_anew_gets_a_letter(pipeline: MakePipeline) -> None:
+    one = pipeline(**META, **{"floe.deadletter.table": "letters.all"})
+    one.produce([{"id": 0}])
+    one.run()
+    one.produce([{"id": 1}, {"id": "two"}, {"id": 3}])
+    one.run()
+    numbers = one.table().schema()
+    assert one.column("id") == [0, 1, 3]
+    drop(one)
+    replay(one, ranges={"0": [2, 3]}, **REPLACE)
+    replay(one)
+    assert one.column("id") == ["0", "1", "3", "two"]
+    assert kinds(one) == ["dead", "resolved"]
+    drop(one)
+    Tables.of(one.connector).create("db.t", numbers)
+    replay(one, **REPLACE)
+    assert one.column("id") == [0, 1, 3]
+    assert kinds(one) == ["dead", "dead", "resolved"]
+
+
+def kinds(one: Pipeline) -> list[str]:
+    return sorted(one.table("letters.all").scan("offset = 2").to_arrow()["kind"].to_pylist())
+
+
+# -- once, whatever happens -------------------------------------------------------------------------------------------
+
+
+def test_repeating_each_step_changes_nothing_more(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60]}, max_records=20, **REPLACE)
+    for _ in range(2):
+        effective.write(plan)
+    effective.commit(plan)
+    before = trace(one)[2]
+    for _ in range(2):
+        effective.commit(plan)
+    assert one.column("id") == list(range(200))
+    assert trace(one)[2] == before
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL."""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_commit_that_dies_beside_the_catalog_is_done_once(
+    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60], "1": [5, 6]}, **REPLACE)
+    effective.write(plan)
+    perform = landing.replace
+
+    def dying(*given: Any) -> int:
+        if moment == "after":
+            perform(*given)
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(landing, "replace", dying)
+        effective.commit(plan)
+    effective.commit(plan)
+    assert one.column("id") == list(range(200))
+    assert len(one.table().snapshots()) == 3
+
+
+def test_a_lost_answer_is_looked_at_again(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
+    effective.write(plan)
+    perform = landing.replace
+    answers: list[int] = []
+
+    def lossy(*given: Any) -> int:
+        answers.append(perform(*given))
+        msg = "reset"
+        raise ConnectionError(msg)
+
+    monkeypatch.setattr(landing, "replace", lossy)
+    effective.commit(plan)
+    assert len(answers) == 1
+    assert one.column("id") == list(range(200))
+
+
+def append_foreign(one: Pipeline, **origin: object) -> None:
+    table = one.table()
+    row = {"id": 999, "kafka_topic": "elsewhere", "kafka_partition": 0, "kafka_offset": 15, **origin}
+    table.append(pa.Table.from_pylist([row], schema=schema_to_pyarrow(table.schema())))
+
+
+def test_a_foreign_append_in_between_is_kept(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
+    effective.write(plan)
+    perform = landing.replace
+    calls: list[int] = []
+
+    def late(*given: Any) -> int:
+        calls.append(1)
+        if len(calls) == 1:
+            append_foreign(one)
+        return perform(*given)
+
+    monkeypatch.setattr(landing, "replace", late)
+    effective.commit(plan)
+    assert len(calls) == 2
+    assert one.column("id") == [*range(200), 999]
+
+
+def test_two_replacements_and_a_live_run_at_once_leave_every_record_once(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    one.produce(orders(200, 250), partition=0)
+    errors: list[Exception] = []
+
+    def work(step: Any) -> None:
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - told after the join
+            errors.append(error)
+
+    steps = [
+        lambda: replay(one, ranges={"0": [0, 70]}, **REPLACE),
+        lambda: replay(one, ranges={"0": [40, 100]}, **REPLACE),
+    ]
+    threads = [threading.Thread(target=work, args=(step,)) for step in [*steps, one.run]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(isinstance(error, FloeError) for error in errors), errors
+    one.run()
+    assert one.column("id") == list(range(250))
+
+
+def test_a_rollback_of_it_brings_back_what_was_there_and_reads_nothing_twice(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    before = one.table().current_snapshot()
+    assert before is not None
+    replay(one, ranges={"0": [10, 60]}, **REPLACE)
+    with one.table().manage_snapshots() as change:
+        change.rollback_to_snapshot(before.snapshot_id)
+    one.run(rolled_back={"db.t": "replay"})
+    while one.run().slices:
+        pass
+    assert one.column("id") == list(range(200))
+
+
+# -- what is told and refused -----------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_tells_how_many_rows_go_and_writes_nothing(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    before = trace(one)
+    params = {"ranges": {"0": [30, 60]}, **REPLACE}
+    told = draft_replay(one.connector, one.settings, params, dry_run=True)
+    assert trace(one) == before
+    assert told.to_json()["removes"] == [{"table": "db.t", "rows": 100, "exact": False}]
+    assert str(told.removals[0]) == "at most 100"
+    (nothing,) = drafted(one, ranges={"0": [0, 1]}, tables=[], **REPLACE).removals
+    assert (nothing.rows, nothing.is_exact) == (50, False)
+
+
+def test_without_the_transform_it_is_refused_with_what_to_add(pipeline: MakePipeline) -> None:
+    one = pipeline()
+    one.produce(orders(0, 10))
+    one.run()
+    before = trace(one)
+    for connector in (one, one.changed(**META)):
+        with pytest.raises(TableRefused, match=r"none can be replaced: .*Add \"transforms\": .*KafkaMetadataTransform"):
+            drafted(connector, **REPLACE)
+    assert trace(one) == before
+    drop(one)
+    with pytest.raises(TableRefused, match="has no KafkaMetadataTransform"):
+        drafted(one, **REPLACE)
+
+
+def test_rows_that_do_not_tell_where_they_came_from_are_refused(pipeline: MakePipeline) -> None:
+    one = pipeline()
+    one.produce(orders(0, 10))
+    one.run()
+    told = one.changed(**META)
+    told.produce(orders(10, 20))
+    told.run()
+    assert one.table().schema().find_field("kafka_offset")
+    with pytest.raises(TableRefused, match=r"rows without topic, partition or offset.*Fill in their columns"):
+        drafted(told, ranges={"0": [12, 15]}, **REPLACE)
+
+
+def test_a_foreign_row_without_origin_that_comes_late_is_refused_at_the_commit(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
+    effective.write(plan)
+    append_foreign(one, kafka_offset=None)
+    with pytest.raises(TableRefused, match="rows without topic, partition or offset"):
+        effective.commit(plan)
+    assert one.column("id") == [*range(200), 999]
+
+
+def test_columns_of_another_type_are_refused_by_name(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    with one.table().update_schema(allow_incompatible_changes=True) as update:
+        update.delete_column("kafka_offset")
+    with one.table().update_schema() as update:
+        update.add_column("kafka_offset", StringType())
+    with pytest.raises(TableRefused, match=r"'kafka_offset' is of type string, and only int or long"):
+        drafted(one, **REPLACE)
+
+
+def test_rows_of_another_connector_of_the_same_records_are_refused(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    other = pipeline(topic=one.topic, **META)
+    other.run()
+    with pytest.raises(TableRefused, match=r"partition 0 of another connector \(connect-.*cannot be told"):
+        drafted(one, ranges={"0": [10, 20]}, **REPLACE)
+
+
+def test_where_records_name_their_tables_these_are_to_be_named(pipeline: MakePipeline) -> None:
+    one = pipeline(**META, **{"iceberg.tables": None, "floe.route.template": "by.{topic}"})
+    one.produce(orders(0, 10))
+    one.run()
+    with pytest.raises(PlanRefused, match="overlap=replace needs `tables`"):
+        drafted(one, **REPLACE)
+    name = f"by.{one.topic.replace('-', '_')}"
+    replay(one, tables=[name], **REPLACE)
+    assert one.column("id", name) == list(range(10))
+
+
+def test_it_does_not_go_with_dead_letters(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    with pytest.raises(PlanRefused, match="dead_letters and overlap=replace"):
+        drafted(one, dead_letters=True, **REPLACE)
+    with pytest.raises(ConfigError):
+        drafted(one, branch="a\nb", **REPLACE)
+
+
+def test_a_plan_survives_its_json(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    plan = drafted(one, **REPLACE).plan
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan

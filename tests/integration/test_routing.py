@@ -1,0 +1,146 @@
+"""Which table a record goes to: by field, header, key and topic; and what becomes of records that have none."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pipeline import MakePipeline, Pipeline
+
+from floe.control.announcement import Announcement
+from floe.offsets.books import RangeBooks
+from floe.operators.run import with_topics
+from floe_job.exceptions import SliceRefused
+
+DYNAMIC: dict[str, Any] = {
+    "iceberg.tables": None,
+    "iceberg.tables.dynamic-enabled": True,
+    "iceberg.tables.route-field": "kind",
+}
+
+
+def written(one: Pipeline) -> list[Announcement]:
+    plan = one.plan()
+    announcements = one.write(plan)
+    one.commit(plan)
+    return announcements
+
+
+def books(announcements: list[Announcement]) -> RangeBooks:
+    return sum((b for one in announcements for _, b in one.books), RangeBooks())
+
+
+def orders(kinds: list[Any], start: int = 0) -> list[dict[str, Any]]:
+    return [{"id": start + i, "kind": kind} for i, kind in enumerate(kinds)]
+
+
+def test_static_tables_get_what_their_expression_matches_as_a_whole(pipeline: MakePipeline) -> None:
+    one = pipeline(
+        2,
+        **{
+            "iceberg.tables": "db.a,db.ab,db.none",
+            "iceberg.tables.route-field": "to.kind",
+            "iceberg.table.db.a.route-regex": "a",
+            "iceberg.table.db.ab.route-regex": "a|b+",
+            "floe.route.on-unroutable": "drop",
+        },
+    )
+    kinds = ["a", "b", "bb", "ab", "A", None, 7]
+    one.produce([{"id": i, "to": {"kind": kind}} for i, kind in enumerate(kinds)])
+    one.produce([{"id": 90}, {"id": 91, "to": "a"}])
+    found = books(written(one))
+    assert (found.routed, found.filtered, found.dropped) == (3, 3, 3)
+    assert one.column("id", "db.a") == [0]
+    assert one.column("id", "db.ab") == [0, 1, 2]
+
+
+def test_records_name_their_tables_which_are_created_and_found_again(pipeline: MakePipeline) -> None:
+    one = pipeline(2, **DYNAMIC, **{"floe.route.on-unroutable": "drop"})
+    one.produce(orders(["db.x", "DB.Y", "other.z", "x", "db.x"]))
+    found = books(written(one))
+    assert (found.routed, found.dropped) == (4, 1)
+    one.produce([{"id": 10, "kind": "db.x", "more": 1}, {"id": 11, "kind": "db.new"}])
+    one.run()
+    assert one.column("id", "db.x") == [0, 4, 10]
+    assert [one.column("id", name) for name in ("db.y", "other.z", "db.new")] == [[1], [2], [11]]
+
+
+def test_a_record_that_names_no_table_fails_the_run_unless_something_else_is_wanted(pipeline: MakePipeline) -> None:
+    one = pipeline(**DYNAMIC)
+    one.produce([{"id": 1, "kind": "db.x"}, {"id": 2}])
+    with pytest.raises(SliceRefused, match=r"1 of the 2 records.*offset 1: it has no route value.*on-unroutable"):
+        one.write(one.plan())
+
+
+def test_without_auto_create_a_table_that_does_not_exist_is_no_destination(pipeline: MakePipeline) -> None:
+    one = pipeline(**DYNAMIC, **{"floe.route.on-unroutable": "drop"})
+    one.produce(orders(["db.x"]))
+    one.run()
+    strict = one.changed(**{"iceberg.tables.auto-create-enabled": False})
+    strict.produce(orders(["db.x", "db.y"], start=5))
+    found = books(written(strict))
+    assert (found.routed, found.dropped) == (1, 1)
+    assert one.column("id", "db.x") == [0, 5]
+
+
+def test_new_tables_of_one_run_are_capped(pipeline: MakePipeline) -> None:
+    one = pipeline(**DYNAMIC, **{"floe.route.on-unroutable": "drop", "floe.route.max-new-tables": 3})
+    one.produce(orders([f"db.t{i}" for i in range(8)]))
+    found = books(written(one))
+    assert (found.routed, found.dropped) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("keys", "record", "table"),
+    [
+        ({"floe.route.by": "header", "floe.route.header": "to", "floe.route.namespace": "db"},
+         {"headers": [("to", b"First"), ("to", b"Last")]}, "db.last"),
+        ({"floe.route.by": "key", "floe.route.template": "by_key.k_{value}"}, {"key": b"42"}, "by_key.k_42"),
+        ({"floe.route.template": "raw.{topic}"}, {}, None),
+    ],
+    ids=["header", "key", "topic"],
+)  # fmt: skip
+def test_header_key_and_topic_name_tables_too(
+    pipeline: MakePipeline, keys: dict[str, Any], record: dict[str, Any], table: str | None
+) -> None:
+    one = pipeline(**{"iceberg.tables": None, **keys})
+    one.produce([{"id": 1}, {"id": 2}], record=record)
+    one.run()
+    name = table or f"raw.{one.topic.replace('-', '_')}"
+    assert one.column("id", name) == [1, 2]
+
+
+def test_tables_by_topic_get_records_of_no_other(pipeline: MakePipeline) -> None:
+    first = pipeline()
+    second = pipeline()
+    both = first.changed(
+        **{
+            "topics": f"{first.topic},{second.topic}",
+            "iceberg.tables": "db.one,db.all",
+            "floe.table.db.one.topics": first.topic,
+        }
+    )
+    first.produce([{"id": 1}])
+    second.produce([{"id": 2}])
+    both.run()
+    assert both.column("id", "db.one") == [1]
+    assert both.column("id", "db.all") == [1, 2]
+
+
+def test_topics_by_expression_are_looked_up_by_each_run(pipeline: MakePipeline, topic: Callable[..., str]) -> None:
+    prefix = f"shop{uuid.uuid4().hex[:8]}"
+    first = topic(name=f"{prefix}.a")
+    one = pipeline(**{"topics": None, "topics.regex": rf"{prefix}\.[ab].*", "topic": first})
+    resolved = Pipeline(one.bootstrap, first, with_topics(one.connector, one.settings))
+    assert resolved.connector.topics == (first,)
+    resolved.produce([{"id": 1}])
+    resolved.run()
+    second = topic(name=f"{prefix}.b")
+    topic(name=f"{prefix}.c")
+    again = Pipeline(one.bootstrap, second, with_topics(one.connector, one.settings))
+    assert again.connector.topics == (first, second)
+    again.produce([{"id": 2}])
+    again.run()
+    assert again.column("id") == [1, 2]

@@ -1,0 +1,196 @@
+"""Taking rows out of files: which go, which stay, what other engines' deletes do, and how much that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    ManifestWriterV2,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.typedef import Record
+from pyiceberg.types import LongType, NestedField, StringType
+
+from floe.commit import removal as module
+from floe.commit.append import _Append
+from floe.commit.exceptions import TableRefused
+from floe.commit.origin import OriginColumns
+from floe.commit.removal import Remover
+from floe.offsets.ranges import OffsetRange
+from tests.unit.commit.lake import TOPIC, TOPIC_ID, Lake
+
+ORIGIN = Schema(
+    NestedField(1, "id", LongType(), required=False),
+    NestedField(2, "k_topic", StringType(), required=False),
+    NestedField(3, "k_partition", LongType(), required=False),
+    NestedField(4, "k_offset", LongType(), required=False),
+)
+COLUMNS = OriginColumns(("k_topic",), ("k_partition",), ("k_offset",))
+
+
+def piece(start: int, end: int, partition: int = 0) -> OffsetRange:
+    return OffsetRange(TOPIC, TOPIC_ID, partition, start, end)
+
+
+def add(lake: Lake, offsets: Iterable[int], topic: str = TOPIC) -> Table:
+    """Append one file."""
+    table = lake.load()
+    rows = [{"id": o, "k_topic": topic, "k_partition": 0, "k_offset": o} for o in offsets]
+    table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())))
+    return lake.load()
+
+
+@pytest.fixture
+def table(lake: Lake) -> Table:
+    """A table of two files, of the offsets 0 to 9 and 10 to 19."""
+    lake.create(schema=ORIGIN)
+    add(lake, range(10))
+    return add(lake, range(10, 20))
+
+
+def remover(*ranges: OffsetRange) -> Remover:
+    return Remover(COLUMNS, ranges)
+
+
+def left_of(found: module.Removal) -> list[int]:
+    return [
+        o
+        for one in found.rewritten
+        for o in pq.read_table(one.file.file_path.removeprefix("file://"))["id"].to_pylist()
+    ]
+
+
+def test_files_are_dropped_rewritten_or_left_alone(table: Table) -> None:
+    whole = remover(piece(10, 20)).remove(table, MAIN_BRANCH)
+    assert (whole.rows, len(whole.removed), whole.rewritten) == (10, 1, ())
+    part = remover(piece(5, 12)).remove(table, MAIN_BRANCH)
+    assert (part.rows, len(part.removed), sorted(left_of(part))) == (7, 2, [*range(5), *range(12, 20)])
+    none = remover(piece(20, 30), piece(0, 99, partition=1)).remove(table, MAIN_BRANCH)
+    assert none == module.Removal()
+
+
+def test_a_count_is_exact_where_whole_files_go_and_else_an_upper_bound(table: Table) -> None:
+    assert remover(piece(0, 20)).most(table, MAIN_BRANCH) == (20, True)
+    assert remover(piece(0, 5), piece(5, 10)).most(table, MAIN_BRANCH) == (10, False)
+    assert remover(piece(3, 10)).most(table, MAIN_BRANCH) == (10, False)
+    assert remover(piece(30, 40)).most(table, MAIN_BRANCH) == (0, True)
+
+
+def test_ranges_of_one_partition_leave_what_lies_between_them(table: Table) -> None:
+    found = remover(piece(2, 4), piece(6, 8)).remove(table, MAIN_BRANCH)
+    assert (found.rows, left_of(found)) == (4, [0, 1, 4, 5, 8, 9])
+
+
+def test_what_was_written_anew_is_not_written_again_after_a_conflict(lake: Lake, table: Table) -> None:
+    one = remover(piece(5, 8))
+    first = one.remove(table, MAIN_BRANCH)
+    again = one.remove(add(lake, range(50, 60), topic="another"), MAIN_BRANCH)
+    assert again.rewritten == first.rewritten
+
+
+def test_rows_are_written_in_groups_of_bounded_size(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH_BYTES", 1)
+    found = remover(piece(5, 8)).remove(table, MAIN_BRANCH)
+    assert left_of(found) == [0, 1, 2, 3, 4, 8, 9]
+    (one,) = found.rewritten
+    assert one.file.record_count == 7
+    assert one.file.lower_bounds != one.file.upper_bounds
+
+
+class _DeleteManifest(ManifestWriterV2):
+    def content(self) -> ManifestContent:
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
+
+
+class _AppendDeletes(_Append):
+    """An append of one delete file, as other engines make it."""
+
+    delete: DataFile
+
+    def _manifests(self) -> list[ManifestFile]:
+        with _DeleteManifest(
+            self.spec(0), self.schema(), self.new_manifest_output(), self._snapshot_id, self._compression
+        ) as writer:
+            writer.add(
+                ManifestEntry.from_args(
+                    status=ManifestEntryStatus.ADDED,
+                    snapshot_id=self._snapshot_id,
+                    sequence_number=None,
+                    file_sequence_number=None,
+                    data_file=self.delete,
+                )
+            )
+        return [writer.to_manifest_file(), *self._existing_manifests()]
+
+
+def delete_rows(lake: Lake, content: DataFileContent, rows: pa.Table) -> Table:
+    table = lake.load()
+    location = f"{table.location()}/data/deletes-{content.value}.parquet"
+    pq.write_table(rows, location.removeprefix("file://"))
+    producer = _AppendDeletes(table, MAIN_BRANCH, {}, ())
+    producer.delete = DataFile.from_args(
+        content=content, file_path=location, file_format=FileFormat.PARQUET, partition=Record(), record_count=len(rows),
+        file_size_in_bytes=1000, column_sizes={}, value_counts={}, null_value_counts={}, nan_value_counts={},
+        lower_bounds={}, upper_bounds={}, split_offsets=None, sort_order_id=None, spec_id=0, key_metadata=None,
+        equality_ids=[1] if content is DataFileContent.EQUALITY_DELETES else None,
+    )  # fmt: skip
+    updates, requirements = producer._commit()
+    table.catalog.commit_table(table, requirements, updates)
+    return lake.load()
+
+
+def test_rows_that_position_deletes_took_out_stay_out(lake: Lake, table: Table) -> None:
+    (path,) = [
+        t.file.file_path for t in table.scan().plan_files() if t.file.lower_bounds[4] == (0).to_bytes(8, "little")
+    ]
+    fields = [pa.field("file_path", pa.string(), metadata={"PARQUET:field_id": "2147483546"}),
+              pa.field("pos", pa.int64(), metadata={"PARQUET:field_id": "2147483545"})]  # fmt: skip
+    rows = pa.Table.from_arrays([pa.array([path, path]), pa.array([1, 5])], schema=pa.schema(fields))
+    with_deletes = delete_rows(lake, DataFileContent.POSITION_DELETES, rows)
+    assert sorted(with_deletes.scan().to_arrow()["id"].to_pylist()) == [0, 2, 3, 4, 6, 7, 8, 9, *range(10, 20)]
+    assert remover(piece(0, 20)).most(with_deletes, MAIN_BRANCH) == (20, False)
+    found = remover(piece(4, 7)).remove(with_deletes, MAIN_BRANCH)
+    assert (found.rows, left_of(found)) == (2, [0, 2, 3, 7, 8, 9])
+
+
+def test_equality_deletes_are_refused_with_the_way_out(lake: Lake, table: Table) -> None:
+    assert table.scan().count() == 20
+    field = pa.field("id", pa.int64(), metadata={"PARQUET:field_id": "1"})
+    rows = pa.Table.from_arrays([pa.array([3])], schema=pa.schema([field]))
+    with_deletes = delete_rows(lake, DataFileContent.EQUALITY_DELETES, rows)
+    with pytest.raises(TableRefused, match=r"has equality deletes.*compact the table first"):
+        remover(piece(4, 7)).remove(with_deletes, MAIN_BRANCH)
+
+
+@pytest.mark.parametrize("codec", ["ZSTD", "snappy", "gzip", "uncompressed"])
+def test_files_are_written_by_the_tables_properties_and_the_connectors_over_them(lake: Lake, codec: str) -> None:
+    properties = {
+        "write.parquet.compression-codec": "gzip",
+        "write.parquet.compression-level": "3",
+        "write.parquet.row-group-size-bytes": "1000000",
+    }
+    lake.create(schema=ORIGIN)
+    add(lake, range(10))
+    with lake.load().transaction() as change:
+        change.set_properties(properties)
+    one = Remover(COLUMNS, [piece(5, 8)], {"write.parquet.compression-codec": codec})
+    (left,) = one.remove(lake.load(), MAIN_BRANCH).rewritten
+    found = pq.ParquetFile(left.file.file_path.removeprefix("file://")).metadata.row_group(0).column(0).compression
+    assert found == codec.upper()

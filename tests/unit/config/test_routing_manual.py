@@ -1,0 +1,37 @@
+"""The examples of the manuals on routing and dead letters are connectors."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from floe.config import parse_connector
+
+DOCS = Path(__file__).parents[3] / "docs"
+MANUAL = (DOCS / "routing.md").read_text()
+EXAMPLES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", MANUAL, re.DOTALL)]
+
+
+OTHERS = [
+    json.loads(block) for block in re.findall(r"```json\n(.*?)```", (DOCS / "dead-letters.md").read_text(), re.DOTALL)
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES + OTHERS, ids=lambda example: example["name"])
+def test_an_example_is_a_connector_without_a_warning(example):
+    made = parse_connector(example)
+    assert made.warnings == ()
+    assert made.tables or made.routing.is_dynamic
+
+
+def test_the_manual_has_an_example_of_every_way():
+    made = [parse_connector(example) for example in EXAMPLES]
+    assert {one.routing.by for one in made} == {"none", "field", "header", "key"}
+    assert {one.routing.is_dynamic for one in made} == {True, False}
+    assert any(one.topics_regex for one in made)
+
+
+def test_every_key_of_routing_is_in_the_manual():
+    keys = ["by", "header", "template", "namespace", "on-unroutable", "max-new-tables"]
+    assert [key for key in keys if f"floe.route.{key}" not in MANUAL] == []

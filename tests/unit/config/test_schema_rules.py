@@ -1,0 +1,40 @@
+"""How schemas follow the records, as configured."""
+
+import pytest
+
+from floe.config.schema_rules import SchemaRules
+
+
+def test_every_rule_is_read(connector):
+    over = {
+        "iceberg.tables.evolve-schema-enabled": "true",
+        "iceberg.tables.schema-force-optional": "TRUE",
+        "iceberg.tables.schema-case-insensitive": True,
+        "floe.schema.on-conflict": "string",
+        "floe.partition.on-unsuitable": "unpartitioned",
+    }
+    expected = SchemaRules(
+        evolve=True,
+        force_optional=True,
+        case_insensitive=True,
+        on_conflict="string",
+        on_unsuitable="unpartitioned",
+    )
+    assert connector(over).schema == expected
+
+
+@pytest.mark.parametrize("choice", ["dead-letter", "string", "fail"])
+def test_a_conflict_of_types_has_three_ends(connector, choice):
+    assert connector({"floe.schema.on-conflict": choice}).schema.on_conflict == choice
+
+
+@pytest.mark.parametrize("choice", ["fail", "unpartitioned"])
+def test_an_unsuitable_partitioning_has_two(connector, choice):
+    assert connector({"floe.partition.on-unsuitable": f" {choice} "}).schema.on_unsuitable == choice
+
+
+@pytest.mark.parametrize("key", ["floe.schema.on-conflict", "floe.partition.on-unsuitable"])
+@pytest.mark.parametrize("value", ["", "drop", "FAIL"])
+def test_any_other_is_refused(problems, key, value):
+    (problem,) = problems({key: value})
+    assert problem.startswith(f"{key} {value!r} is not supported: set ")

@@ -1,0 +1,213 @@
+"""Section 4 of the sink's behaviour: the configuration of KafkaMetadataTransform."""
+
+from collections.abc import Callable
+
+import pytest
+
+from floe.config.settings import Settings
+from floe.config.transforms import KafkaMetadata, read_transforms
+
+TYPE = "org.apache.iceberg.connect.transforms.KafkaMetadataTransform"
+Read = Callable[..., tuple[KafkaMetadata, ...]]
+
+
+@pytest.fixture
+def settings() -> Callable[..., Settings]:
+    """Make the settings of one transform named meta, with keys of it over them."""
+
+    def make(over: dict[str, str] | None = None, **keys: str) -> Settings:
+        own = {f"transforms.meta.{key}": value for key, value in keys.items()}
+        return Settings({"transforms": "meta", "transforms.meta.type": TYPE, **own, **(over or {})})
+
+    return make
+
+
+@pytest.fixture
+def read(settings: Callable[..., Settings]) -> Read:
+    """Read transforms that are right."""
+
+    def make(over: dict[str, str] | None = None, **keys: str) -> tuple[KafkaMetadata, ...]:
+        given = settings(over, **keys)
+        transforms = read_transforms(given)
+        assert given.problems == []
+        return transforms
+
+    return make
+
+
+@pytest.fixture
+def problems(settings: Callable[..., Settings]) -> Callable[..., list[str]]:
+    """Read transforms that are wrong, and give their problems."""
+
+    def make(over: dict[str, str] | None = None, **keys: str) -> list[str]:
+        given = settings(over, **keys)
+        read_transforms(given)
+        assert given.problems
+        return given.problems
+
+    return make
+
+
+@pytest.mark.parametrize("names", [{}, {"transforms": ""}, {"transforms": "  "}])
+def test_a_connector_without_transforms_has_none(names):
+    given = Settings(names)
+    assert read_transforms(given) == ()
+    assert given.problems == given.warnings == []
+
+
+@pytest.mark.parametrize(
+    "package", ["org.apache.iceberg.connect.transforms.", "io.tabular.iceberg.connect.transforms.", ""]
+)
+def test_both_sinks_names_of_the_transform_and_the_simple_one_are_known(read, package):
+    assert read(type=f" {package}KafkaMetadataTransform ") == (KafkaMetadata(),)
+
+
+def test_defaults_are_the_sinks(read):
+    (transform,) = read()
+    assert (transform.field_name, transform.nested, transform.external) == ("_kafka_metadata", False, None)
+    assert not transform.key
+    assert not transform.headers
+
+
+def test_every_key_is_read(read):
+    (transform,) = read(
+        field_name="k", nested="TRUE", external_field="cluster,eu", include_key="true", include_headers="true"
+    )
+    assert transform == KafkaMetadata("k", nested=True, external=("cluster", "eu"), key=True, headers=True)
+
+
+def test_flat_columns_have_the_field_name_before_them():
+    transform = KafkaMetadata("k", external=("cluster", "eu"), key=True, headers=True)
+    assert transform.columns == (
+        "k_topic", "k_partition", "k_offset", "k_timestamp", "k_cluster", "k_key", "k_headers",
+    )  # fmt: skip
+
+
+def test_a_nested_transform_has_one_column_of_parts():
+    transform = KafkaMetadata("k", nested=True, external=("cluster", "eu"))
+    assert transform.columns == ("k",)
+    assert transform.parts == ("topic", "partition", "offset", "timestamp", "cluster")
+
+
+def test_transforms_keep_their_order(read):
+    over = {"transforms": "b, meta", "transforms.b.type": TYPE, "transforms.b.field_name": "b"}
+    assert [transform.field_name for transform in read(over)] == ["b", "_kafka_metadata"]
+
+
+def test_a_name_with_dots_has_its_own_keys(read):
+    over = {"transforms": "meta,meta.b", "transforms.meta.b.type": TYPE, "transforms.meta.b.field_name": "b"}
+    assert [transform.field_name for transform in read(over)] == ["_kafka_metadata", "b"]
+
+
+@pytest.mark.parametrize(("text", "parts"), [("a, b ", ("a", " b ")), ("a,b,", ("a", "b")), ("a,b,,", ("a", "b"))])
+def test_an_external_field_is_split_as_java_does(read, text, parts):
+    assert read(external_field=text)[0].external == parts
+
+
+@pytest.mark.parametrize("text", ["", "a", "a,", ",", "a,b,c"])
+def test_an_external_field_that_is_no_pair_is_refused_in_the_sinks_words(problems, text):
+    (problem,) = problems(external_field=text)
+    assert problem.startswith(f"Could not parse {text!r} for transforms.meta.external_field")
+
+
+@pytest.mark.parametrize("key", ["nested", "include_key", "include_headers"])
+def test_a_boolean_that_is_none_is_refused_in_kafkas_words(problems, key):
+    (problem,) = problems(**{key: "yes"})
+    expected = "Expected value to be either true or false"
+    assert problem == f"Invalid value yes for configuration transforms.meta.{key}: {expected}"
+
+
+@pytest.mark.parametrize(
+    "name", ["CopyValue", "DmsTransform", "DebeziumTransform", "JsonToMapTransform", "MongoDebeziumTransform"]
+)
+@pytest.mark.parametrize(
+    "package", ["org.apache.iceberg.connect.transforms.", "io.tabular.iceberg.connect.transforms.", ""]
+)
+def test_the_sinks_other_transforms_are_refused_by_name(problems, package, name):
+    (problem,) = problems(type=package + name)
+    assert (
+        f"transforms.meta.type {package + name!r} is not supported yet: it comes with the transforms issue" in problem
+    )
+
+
+@pytest.mark.parametrize("name", ["org.apache.kafka.connect.transforms.InsertField$Value", "KafkaMetadata", ""])
+def test_an_unknown_transform_is_refused(problems, name):
+    (problem,) = problems(type=name)
+    assert f"{name!r} is no transform that floe knows" in problem
+
+
+def test_a_transform_without_a_type_is_refused_in_kafkas_words(problems):
+    (problem,) = problems({"transforms": "meta,other"})
+    assert problem.startswith('Missing required configuration "transforms.other.type" which has no default value')
+
+
+def test_an_unknown_key_of_a_transform_is_refused(problems):
+    (problem,) = problems(feild_name="x")
+    assert "unknown key 'transforms.meta.feild_name'" in problem
+    assert "field_name" in problem
+
+
+@pytest.mark.parametrize("key", ["predicate", "negate"])
+def test_predicates_are_refused(problems, key):
+    (problem,) = problems(**{key: "true"})
+    assert problem.startswith(f"transforms.meta.{key} is not supported yet")
+
+
+def test_a_transform_named_twice_is_refused(problems):
+    (problem,) = problems({"transforms": "meta,meta"})
+    assert "'meta' twice: Duplicate alias provided." in problem
+
+
+def test_an_empty_name_is_refused(problems):
+    (problem,) = problems({"transforms": "meta,,"})
+    assert problem.startswith("transforms has an empty name")
+
+
+def test_keys_of_a_transform_that_is_not_named_are_warned_of():
+    given = Settings({"transforms.meta.type": TYPE})
+    assert read_transforms(given) == ()
+    assert given.problems == []
+    assert given.warnings == ["transforms.meta.type has no effect: transforms does not name it"]
+
+
+def test_two_transforms_of_the_same_columns_are_refused(problems):
+    found = problems({"transforms": "meta,other", "transforms.other.type": TYPE})
+    assert "two transforms write column '_kafka_metadata_topic': set another field_name for one of them" in found
+    assert len(found) == 4
+
+
+def test_a_nested_column_and_a_flat_one_of_the_same_name_are_refused(problems):
+    over = {"transforms": "meta,other", "transforms.other.type": TYPE, "transforms.other.nested": "true"}
+    (problem,) = problems(over | {"transforms.other.field_name": "_kafka_metadata_topic"})
+    assert problem.startswith("two transforms write column '_kafka_metadata_topic'")
+
+
+@pytest.mark.parametrize("nested", ["true", "false"])
+@pytest.mark.parametrize("name", ["topic", "timestamp"])
+def test_an_external_field_may_not_cover_another_field(problems, name, nested):
+    (problem,) = problems(external_field=f"{name},x", nested=nested)
+    assert f"is named {name!r}, as a field of the transform itself" in problem
+
+
+def test_an_external_field_may_be_named_as_a_field_that_is_not_wanted(read, problems):
+    assert read(external_field="key,x")[0].parts[-1] == "key"
+    assert len(problems(external_field="key,x", include_key="true")) == 1
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"field_name": "", "nested": "true"},
+        {"field_name": "a\tb", "nested": "true"},
+        {"field_name": "a" * 256, "nested": "true"},
+        {"external_field": ",x", "nested": "true"},
+    ],
+)
+def test_a_column_needs_a_name_that_can_be_read(problems, keys):
+    (problem,) = problems(**keys)
+    assert problem.startswith("transforms.meta.* asks for a column")
+
+
+def test_no_value_is_written_out_in_full(problems):
+    for problem in problems(external_field="x" * 5000) + problems(type="x" * 5000):
+        assert len(problem) < 500

@@ -1,0 +1,167 @@
+"""Letters as rows: in floe's own table, in one made by somebody else, and in one that will not do."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import (
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from floe_job.letters import (
+    LETTERS_SCHEMA,
+    Letter,
+    LettersTableUnsuitable,
+    letters_to_arrow,
+    refuse_unsuitable,
+)
+from floe_job.parquet import TableWriter
+from tests.unit.job.conftest import TableFactory
+
+LETTER = Letter(
+    topic="pizzas",
+    topic_id="T1",
+    partition=2,
+    offset=2**40,
+    timestamp=1_700_000_000_123,
+    key=b"\x00key",
+    value=b"\xff not json",
+    headers=(("trace", b"\x01"), ("empty", b""), ("none", None), ("trace", b"again")),
+    table="rpc.pizzas",
+    stage="decode",
+    error="Malformed",
+    reason="not UTF-8",
+)
+BARE = Letter("pizzas", "T1", 0, 0, None, None, None, (), None, "route", "RouteUnusable", "no table")
+
+
+def rows(letters: list[Letter], schema: Schema = LETTERS_SCHEMA, **more: Any) -> list[dict[str, Any]]:
+    made = letters_to_arrow(letters, schema, "pizzas-sink", "c0ffee", table="ops.letters", **more)
+    return made.to_pylist()  # type: ignore[no-any-return]
+
+
+def changed(name: str, **over: Any) -> Schema:
+    """Floe's schema with one column changed."""
+    return Schema(*(f.model_copy(update=over) if f.name == name else f for f in LETTERS_SCHEMA.fields))
+
+
+def test_a_letter_keeps_the_whole_record_and_says_why() -> None:
+    assert rows([LETTER]) == [
+        {
+            "topic": "pizzas",
+            "partition": 2,
+            "offset": 2**40,
+            "kind": "dead",
+            "timestamp": datetime.fromtimestamp(1_700_000_000_123 / 1000, UTC),
+            "key": b"\x00key",
+            "value": b"\xff not json",
+            "headers": [
+                {"key": "trace", "value": b"\x01"},
+                {"key": "empty", "value": b""},
+                {"key": "none", "value": None},
+                {"key": "trace", "value": b"again"},
+            ],
+            "table": "rpc.pizzas",
+            "stage": "decode",
+            "error": "Malformed",
+            "reason": "not UTF-8",
+            "connector": "pizzas-sink",
+            "commit_id": "c0ffee",
+            "topic_id": "T1",
+        }
+    ]
+
+
+def test_null_and_empty_stay_apart() -> None:
+    [bare, empty] = rows([BARE, replace(BARE, key=b"", value=b"")])
+    assert (bare["key"], bare["value"], bare["headers"], bare["timestamp"], bare["table"]) == (
+        None,
+        None,
+        [],
+        None,
+        None,
+    )
+    assert (empty["key"], empty["value"]) == (b"", b"")
+
+
+def test_the_reason_is_bounded_and_the_record_is_not() -> None:
+    [row] = rows([replace(LETTER, reason="x" * 1000, value=b"v" * 5_000_000)])
+    assert (len(row["reason"]), len(row["value"])) == (300, 5_000_000)
+
+
+def test_text_that_is_no_utf8_and_times_beyond_all_calendars_do_not_stop_a_letter() -> None:
+    for timestamp in (2**63 - 1, -(2**63), 253_402_300_800_000):
+        [row] = rows([replace(LETTER, timestamp=timestamp, reason="\ud800", headers=(("\ud800", b""),))])
+        assert (row["timestamp"], row["reason"], row["headers"]) == (None, "?", [{"key": "?", "value": b""}])
+
+
+def test_no_letters_are_no_rows() -> None:
+    assert rows([]) == []
+
+
+def test_rows_can_be_written_to_a_table_of_floes_schema_and_read_back(new_table: TableFactory) -> None:
+    table = new_table(LETTERS_SCHEMA)
+    made = letters_to_arrow([LETTER, BARE], table.schema(), "pizzas-sink", str(uuid4()), table="ops.letters")
+    writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), table.properties, "00000")
+    writer.write(made)
+    assert [file.record_count for file in writer.close()] == [2]
+    table.append(made)
+    read = table.scan(row_filter="offset == 0").to_arrow().to_pylist()
+    assert [(row["topic"], row["headers"], row["stage"]) for row in read] == [("pizzas", [], "route")]
+
+
+def test_a_table_of_somebody_else_may_order_widen_and_add_columns() -> None:
+    own = [f.model_copy(update={"required": False}) for f in reversed(LETTERS_SCHEMA.fields)]
+    schema = Schema(NestedField(100, "team", StringType(), required=False), *own)
+    [row] = rows([LETTER], schema)
+    assert list(row)[:2] == ["team", "topic_id"]
+    assert (row["team"], row["offset"]) == (None, 2**40)
+
+
+HEADERS_AS_MAP = MapType(key_id=20, key_type=StringType(), value_id=21, value_type=StringType())
+VALUES_REQUIRED = ListType(
+    20,
+    StructType(
+        NestedField(21, "key", StringType(), required=True), NestedField(22, "value", StringType(), required=True)
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        (Schema(*(f for f in LETTERS_SCHEMA.fields if f.name != "reason")), "no column 'reason': add it as string"),
+        (changed("offset", field_type=IntegerType()), "column 'offset' of type int, long is needed"),
+        (changed("partition", field_type=LongType()), "column 'partition' of type long, int is needed"),
+        (changed("timestamp", field_type=TimestampType()), "'timestamp' of type timestamp, timestamptz is needed"),
+        (
+            changed("headers", field_type=HEADERS_AS_MAP),
+            r"'headers' of type map<string, string>, list<struct<key: string required, value: binary>> is needed",
+        ),
+        (changed("headers", field_type=VALUES_REQUIRED), "value: string required>>, list<"),
+        (changed("table", required=True), "requires column 'table', which letters may lack"),
+        (
+            Schema(*LETTERS_SCHEMA.fields, NestedField(100, "team", StringType(), required=True)),
+            "requires column 'team', which letters do not have",
+        ),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused_with_column_types_and_advice(schema: Schema, problem: str) -> None:
+    with pytest.raises(LettersTableUnsuitable) as caught:
+        refuse_unsuitable("ops.letters", schema)
+    message = str(caught.value)
+    assert message.startswith("dead-letter table 'ops.letters' ")
+    assert problem in message
+    assert "floe.deadletter.table" in message
+    with pytest.raises(LettersTableUnsuitable):
+        rows([LETTER], schema)

@@ -1,0 +1,88 @@
+"""Letters to a topic, without a broker: context headers, and what a producer refuses by itself."""
+
+import pytest
+
+from floe.exceptions import Retryable, Terminal
+from floe_job.exceptions import SliceRefused
+from floe_job.letters import Letter, LetterRefused, LetterTopic, LetterUndelivered
+from floe_job.letters.topic import connect_headers
+
+SECRET = "canary-7f3a"
+NOWHERE = {
+    "bootstrap.servers": "127.0.0.1:1",
+    "log_level": 0,
+    "sasl.password": SECRET,
+    "message.timeout.ms": 200,
+}
+
+
+def letter(stage: str = "decode", value: bytes = b"{", reason: str = "not JSON: ü") -> Letter:
+    return Letter("pizzas", "T1", 2, 7, 1_700_000_000_123, b"k", value, (), "rpc.pizzas", stage, "Malformed", reason)
+
+
+def test_context_headers_are_those_of_kafka_connect() -> None:
+    assert connect_headers(letter(), "pizzas-sink", 3) == [
+        ("__connect.errors.topic", b"pizzas"),
+        ("__connect.errors.partition", b"2"),
+        ("__connect.errors.offset", b"7"),
+        ("__connect.errors.connector.name", b"pizzas-sink"),
+        ("__connect.errors.task.id", b"3"),
+        ("__connect.errors.stage", b"VALUE_CONVERTER"),
+        ("__connect.errors.class.name", b"floe.decode"),
+        ("__connect.errors.exception.class.name", b"Malformed"),
+        ("__connect.errors.exception.message", "not JSON: ü".encode()),
+        ("__connect.errors.exception.stacktrace", "Malformed: not JSON: ü".encode()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stage", "spelled"),
+    [
+        ("decode", b"VALUE_CONVERTER"),
+        ("transform", b"TRANSFORMATION"),
+        ("convert", b"TASK_PUT"),
+        ("schema", b"TASK_PUT"),
+        ("route", b"TASK_PUT"),
+    ],
+)
+def test_stages_are_spelled_as_connect_does(stage: str, spelled: bytes) -> None:
+    assert ("__connect.errors.stage", spelled) in connect_headers(letter(stage), "pizzas-sink", 0)
+
+
+def test_a_reason_in_the_headers_is_bounded() -> None:
+    assert all(len(value or b"") < 1000 for _, value in connect_headers(letter(reason="ü" * 9999), "c", 0))
+
+
+def test_a_topic_that_cannot_be_reached_may_be_tried_again_and_shows_no_secret() -> None:
+    topic = LetterTopic(NOWHERE, "letters", context_headers=True, connector="pizzas-sink")
+    with pytest.raises(
+        LetterUndelivered, match=r"'pizzas' partition 2 offset 7.*topic 'letters'.*[Rr]un again"
+    ) as caught:
+        topic.send([letter()])
+        topic.flush()
+    assert isinstance(caught.value, Retryable)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_letter_larger_than_the_client_may_send_is_refused_with_advice() -> None:
+    topic = LetterTopic({**NOWHERE, "message.max.bytes": 1000}, "letters", context_headers=False, connector="c")
+    with pytest.raises(LetterRefused, match=r"'letters'.*MSG_SIZE_TOO_LARGE.*max\.message\.bytes") as caught:
+        topic.send([letter(value=b"x" * 2000)])
+    assert isinstance(caught.value, Terminal)
+
+
+def test_a_letter_larger_than_the_whole_queue_is_refused_and_does_not_wait_for_ever() -> None:
+    topic = LetterTopic({**NOWHERE, "queue.buffering.max.kbytes": 1}, "letters", context_headers=False, connector="c")
+    with pytest.raises(LetterRefused, match=r"max\.message\.bytes"):
+        topic.send([letter(value=b"x" * 5000)])
+
+
+def test_settings_that_no_client_takes_are_refused() -> None:
+    with pytest.raises(SliceRefused, match=r"dead-letter topic 'letters'.*no\.such\.key"):
+        LetterTopic({"no.such.key": "1"}, "letters", context_headers=False, connector="c")
+
+
+def test_a_full_queue_is_waited_for_and_then_tells_why_nothing_leaves_it() -> None:
+    topic = LetterTopic({**NOWHERE, "queue.buffering.max.messages": 2}, "letters", context_headers=False, connector="c")
+    with pytest.raises(LetterUndelivered, match="_MSG_TIMED_OUT"):
+        topic.send([letter()] * 5)
