@@ -11,6 +11,9 @@ endif
 VENV := .venv/bin
 ANY_PYTHON = $(if $(wildcard $(VENV)/python),$(VENV)/python,$(PYTHON))
 
+# Tests mostly wait for brokers, catalogs and Airflow: two at a time, each with a broker of its own.
+SIDE_BY_SIDE = -n 2 --dist loadfile
+
 # Some machines export it; without bytecode every Spark job starts seconds later.
 unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
@@ -43,13 +46,13 @@ status: ## show what runs and where
 	@$(ANY_PYTHON) -m stack status
 
 test: setup-dev ## run all tests
-	@$(VENV)/python -m pytest
+	@$(VENV)/python -m pytest $(SIDE_BY_SIDE)
 
 test-unit: setup-dev ## run the tests that need no broker
-	@$(VENV)/python -m pytest tests/unit
+	@$(VENV)/python -m pytest tests/unit $(SIDE_BY_SIDE)
 
-faults: setup-dev ## run the whole matrix of faults, each judged by the oracle (about 20 minutes)
-	@$(VENV)/python -m pytest tests/faults -m faults
+faults: setup-dev ## run the whole matrix of faults, each judged by the oracle (about 15 minutes)
+	@$(VENV)/python -m pytest tests/faults -m faults -n 2 --dist worksteal
 
 soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, then the oracle's report
 	@PYTHONPATH=plugins:spark_jobs:.:tests:tests/integration $(VENV)/python -m faults.soak $(or $(MINUTES),10) $(SEED)
