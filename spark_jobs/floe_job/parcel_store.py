@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -27,7 +28,8 @@ class ParcelStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        with suppress(OSError):  # what could not be written was told when it was added
+            self._file.close()
 
     def add(self, parcel: Parcel) -> None:
         """Keep a parcel. Raises OSError."""

@@ -18,6 +18,11 @@ from floe_job.records import Records
 from floe_job.route_values import STAGE, UNROUTABLE, RouteValues, matcher
 from floe_job.table_names import MOST_CHARACTERS, Unusable, table_name
 
+TOO_LONG = "\0"
+"""Stands for all values of more than MOST_CHARACTERS: one of them is a megabyte if somebody wants it."""
+
+NOWHERE = -1
+
 MOST_UNKNOWN = 20_000
 """Names of tables that one task asks the driver about at most."""
 
@@ -102,12 +107,23 @@ class Router:
             self._deliver(routed, records, [destination], None, np.zeros(len(records), np.int64))
             return routed
         rejected, values = self._values.of(records)
-        for one in rejected:
-            (routed.malformed if one.stage == "decode" else routed.unroutable).append(one)
-        kept = np.delete(np.arange(len(records)), [one.index for one in rejected])
+        routed.malformed = [one for one in rejected if one.stage != STAGE]
+        unreadable = [one for one in rejected if one.stage == STAGE]
         encoded: pa.DictionaryArray = values.dictionary_encode(null_encoding="encode")
-        codes = encoded.indices.to_numpy(zero_copy_only=False)
-        self._deliver(routed, records, self._destinations(topic, encoded.dictionary.to_pylist()), kept, codes)
+        destinations = self._destinations(topic, encoded.dictionary.to_pylist())
+        codes = np.full(len(records), NOWHERE)
+        codes[np.delete(np.arange(len(records)), [one.index for one in rejected])] = encoded.indices.to_numpy(
+            zero_copy_only=False
+        )
+        if unreadable:  # tables that ask for no value get them all the same
+            (whole,) = self._destinations(topic, [None])
+            if isinstance(whole, Unusable) or not whole:
+                routed.unroutable = list(unreadable)
+            else:
+                codes[[one.index for one in unreadable]] = len(destinations)
+                destinations.append(whole)
+        kept = np.flatnonzero(codes != NOWHERE)
+        self._deliver(routed, records, destinations, kept, codes[kept])
         routed.unroutable.sort(key=lambda one: one.index)
         if not self._rules.judges:
             routed.filtered += len(routed.malformed) + len(routed.unroutable)
@@ -152,22 +168,28 @@ class Router:
         """Return the destination of each of some distinct route values."""
         if len(self._found) > MOST_UNKNOWN:
             self._found.clear()
-        new = [value for value in values if (topic, value) not in self._found]
+        values = [value if value is None or len(value) <= MOST_CHARACTERS else TOO_LONG for value in values]
+        new = [value for value in dict.fromkeys(values) if (topic, value) not in self._found]
         if new:
             takers = [(t, s) for t, s in self._rules.tables if s.topics is None or topic in s.topics]
-            texts = [value if value is not None and len(value) <= MOST_CHARACTERS else "" for value in new]
+            texts = ["" if value is None or value == TOO_LONG else value for value in new]
             matched = {t: self._patterns[t](texts) for t, _ in takers if t in self._patterns}
             for i, value in enumerate(new):
-                found = tuple(t for t, s in takers if (matched[t][i] if t in matched else self._takes_all(s)))
+                has_value = value is not None and value != TOO_LONG
+                found = tuple(
+                    t for t, s in takers if (has_value and matched[t][i] if t in matched else self._takes_all(s))
+                )
                 self._found[topic, value] = self._destination(topic, value, found, is_asked=bool(matched))
         return [self._found[topic, value] for value in values]
 
     def _destination(self, topic: str, value: str | None, found: tuple[str, ...], *, is_asked: bool) -> Destination:
         routing = self._rules.routing
-        if value is None and routing.is_by_value and (routing.is_dynamic or is_asked):
+        if routing.template is None and (found or not is_asked):
+            return found
+        if value is None and routing.is_by_value:
             return Unusable("it has no route value")
-        if value is not None and len(value) > MOST_CHARACTERS:
-            return Unusable(f"its route value has {len(value)} characters, at most {MOST_CHARACTERS} are taken")
+        if value == TOO_LONG:
+            return Unusable(f"its route value has more than {MOST_CHARACTERS} characters")
         if routing.template is None:
             return found
         name = table_name(routing.template, topic, value or "")
@@ -220,6 +242,7 @@ def _joined(first: Records, second: Records) -> Records:
         [*first.offsets, *second.offsets],
         [*first.values, *second.values],
         [*first.messages, *second.messages],
+        first.unreadable,
     )
 
 

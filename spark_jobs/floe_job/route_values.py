@@ -15,7 +15,7 @@ from pyiceberg.types import IcebergType, NestedField, StringType, StructType
 from floe.config.expressions import compile_expression
 from floe.config.routing import Routing
 from floe_job.decode import JsonDecoder, Rejected
-from floe_job.records import Records, headers_of, key_of
+from floe_job.records import UNREADABLE, Records, key_of
 from floe_job.rules import ColumnRules
 
 STAGE = "route"
@@ -50,7 +50,11 @@ class RouteValues:
         what = "key" if routing.by == "key" else f"header {routing.header!r}"
         texts, bad = [], []
         for index, message in enumerate(records.messages):
-            raw = key_of(message) if routing.by == "key" else _last(headers_of(message), routing.header)
+            headers = records.headers(index) if routing.by == "header" else []
+            if headers is None:
+                bad.append(Rejected(index, STAGE, UNREADABLE, UNROUTABLE))
+                continue
+            raw = key_of(message) if routing.by == "key" else _last(headers, routing.header)
             try:
                 texts.append(None if raw is None else raw.decode())
             except UnicodeDecodeError:

@@ -15,7 +15,8 @@ class ColumnRules:
     ``evolve``: add columns, promote types, make columns optional. ``case_insensitive``: look columns up without regard to
     case; ignored where the table has a name mapping. ``force_optional``: every new column is optional, as all are that
     values without a schema propose. ``on_conflict``: what two types for one new column become. ``injected``: top-level
-    names that a transform fills in beside the record; fields of these names in a record are ignored.
+    names that a transform fills in beside the record; fields of these names in a record are ignored. ``taken``: full
+    names of all columns of such a transform: they count, and no column of a record may get one of them.
     """
 
     evolve: bool = False
@@ -23,6 +24,7 @@ class ColumnRules:
     force_optional: bool = False
     on_conflict: OnConflict = "dead-letter"
     injected: frozenset[str] = frozenset()
+    taken: frozenset[str] = frozenset()
 
 
 PLAIN = ColumnRules()

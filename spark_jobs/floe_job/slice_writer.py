@@ -1,7 +1,7 @@
 """The driver's part: hand out a slice's tasks, give tables what they lack, announce once."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from floe.catalogs.catalog import Tables
@@ -95,13 +95,14 @@ class SliceWriter:
         """Give tables what the tasks lack; return the tasks that have to run again."""
         given = dict(self._tables.by_name)
         again = {result.index for result in done if not result.is_complete}
-        needs = _merged_needs(done)
         unknown = {name for result in done for name in result.unknown}
-        if unknown or needs:
+        if again:
             reach(CrashPoint.WRITE_SCHEMA)
             if unknown:
                 self._tables.discover(unknown)
-            self._tables.grow(needs)
+            # of a table that the tasks were not given they guessed: what it has itself is not for them to change
+            guessed = {name for name, table in self._tables.by_name.items() if name not in given and table.table}
+            self._tables.grow(_merged_needs(done, without=guessed))
             reach(CrashPoint.WRITE_SCHEMA_CHANGED)
         else:
             barren = self._tables.drop_barren(_rows_wanted(results.values()))
@@ -114,11 +115,13 @@ class SliceWriter:
         return sorted(again)
 
 
-def _merged_needs(results: Sequence[TaskResult]) -> dict[str, SchemaNeeds]:
-    """Return what each table lacks, of those that lack something."""
+def _merged_needs(results: Sequence[TaskResult], without: Container[str]) -> dict[str, SchemaNeeds]:
+    """Return what each table lacks, of those that lack something, ``without`` some. Raises SchemaConflict."""
     merged: dict[str, SchemaNeeds] = {}
     for result in sorted(results, key=lambda result: result.index):
         for name, table in result.tables.items():
+            if name in without:
+                continue
             if table.needs and name in merged:
                 merged[name].merge(table.needs)
             elif table.needs:

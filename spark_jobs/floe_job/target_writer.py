@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
 from floe_job.decode import Decoded, JsonDecoder
@@ -10,7 +13,7 @@ from floe_job.letters.fates import FateWatch
 from floe_job.letters.letter import Letter
 from floe_job.needs import SchemaNeeds
 from floe_job.parquet.budget import WriteBudget
-from floe_job.records import Records
+from floe_job.records import UNREADABLE, Records
 from floe_job.row_sink import RowSink
 from floe_job.target import TableResult, Target
 from floe_job.target_files import TargetFiles
@@ -28,10 +31,10 @@ class TargetWriter:
         """Write rows to files of this task, or else give them to ``sink``."""
         self._target = target
         schema = target.metadata.schema() if target.metadata is not None else None
-        self._columns = MetadataColumns(schema, target.transforms)
+        self._columns = MetadataColumns(schema, target.transforms, fold=target.rules.case_insensitive)
         self._decoder = JsonDecoder(
             self._columns.record_schema,
-            replace(target.rules, injected=self._columns.injected),
+            replace(target.rules, injected=self._columns.injected, taken=self._columns.full_names),
             create=target.metadata is None,
             name_mapping=target.metadata.name_mapping() if target.metadata is not None else None,
         )
@@ -106,9 +109,20 @@ class TargetWriter:
         letters: list[Letter] = []
         if self._columns.injected:
             records = records.without([r.index for r in decoded.rejected])
+            if self._with_headers:
+                rows, records, letters = self._without_unreadable(rows, records)
             facts = records.facts(keys=self._with_keys, headers=self._with_headers)
             rows, refused = self._columns.fill(rows, facts)
-            letters = [records.letter(index, self.name, TRANSFORM_STAGE, error, why) for index, error, why in refused]
+            letters += [records.letter(index, self.name, TRANSFORM_STAGE, error, why) for index, error, why in refused]
         if rows.num_rows:
             self._files.write(rows)
         return letters
+
+    def _without_unreadable(self, rows: pa.Table, records: Records) -> tuple[pa.Table, Records, list[Letter]]:
+        """Take out the records whose headers cannot become a column."""
+        bad = [index for index in range(len(records)) if records.headers(index) is None]
+        if not bad:
+            return rows, records, []
+        letters = [records.letter(i, self.name, TRANSFORM_STAGE, "Unconvertible", UNREADABLE) for i in bad]
+        kept = np.delete(np.arange(len(records)), bad)
+        return (rows.take(kept) if rows.num_columns else rows), records.without(bad), letters

@@ -9,7 +9,7 @@ from typing import Any
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
 from floe_job.distribution import is_spread
-from floe_job.exceptions import BadRecords
+from floe_job.exceptions import BadRecords, SchemaConflict
 from floe_job.letters.letter import Letter
 from floe_job.letters.letterbox import Letterbox, LetterRules
 from floe_job.parcels import Outbox, Parcel, Seal
@@ -84,6 +84,7 @@ class _TaskRun:
         self._budget = WriteBudget()
         self._targets = {target.name: target for target in task.targets}
         self._writers: dict[str, TargetWriter] = {}
+        self._given_up: set[str] = set()
         self._router = Router(task.routes, self._targets)
         self._letterbox = Letterbox(task.letters, task.index, self._budget)
         self._outbox = Outbox(task.index, task.writers) if task.writers else None
@@ -137,8 +138,12 @@ class _TaskRun:
         dead, dropped = self._refuse(records, routed)
         for name, mine in routed.tables.items():
             writer = self._writer(name)
-            if writer is not None:
+            if writer is None:
+                continue
+            if name in self._targets:
                 self._bury(writer.take(mine), len(mine))
+            else:
+                self._guess(name, writer, mine)
         return RangeBooks(
             routed=routed.reached, dead=dead, tombstones=tombstones, filtered=routed.filtered, dropped=dropped
         )
@@ -147,6 +152,8 @@ class _TaskRun:
         """Return the writer of a table; None for one that the driver has to look up first."""
         if name in self._writers:
             return self._writers[name]
+        if name in self._given_up:
+            return None
         target = self._targets.get(name)
         if target is None:
             if self._task.guess is None or len(self._writers) >= len(self._targets) + MOST_GUESSED:
@@ -155,6 +162,15 @@ class _TaskRun:
         spool = RowSpool(target, self._outbox, self._budget) if self._outbox is not None and is_spread(target) else None
         self._writers[name] = TargetWriter(target, self._task.index, self._budget, spool)
         return self._writers[name]
+
+    def _guess(self, name: str, writer: TargetWriter, records: Records) -> None:
+        """Gather what a table would need if it were new. Nothing is judged: it may exist, with columns of its own."""
+        try:
+            writer.take(records)
+        except SchemaConflict:
+            writer.abort()
+            del self._writers[name]
+            self._given_up.add(name)
 
     def _refuse(self, records: Records, routed: Routed) -> tuple[int, int]:
         """Bury the records that reach no table; return how many are dead and how many were let go."""

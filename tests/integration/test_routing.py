@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 from pipeline import MakePipeline, Pipeline
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, StringType
 
+from floe.catalogs.catalog import Tables
 from floe.control.announcement import Announcement
 from floe.offsets.books import RangeBooks
 from floe.operators.run import with_topics
@@ -83,6 +86,19 @@ def test_without_auto_create_a_table_that_does_not_exist_is_no_destination(pipel
     found = books(written(strict))
     assert (found.routed, found.dropped) == (1, 1)
     assert one.column("id", "db.x") == [0, 5]
+
+
+@pytest.mark.parametrize("on_conflict", ["dead-letter", "fail"])
+def test_a_table_that_exists_is_not_changed_by_what_was_guessed_of_it(pipeline: MakePipeline, on_conflict: str) -> None:
+    keys = {**DYNAMIC, "iceberg.tables.evolve-schema-enabled": False, "floe.schema.on-conflict": on_conflict}
+    one = pipeline(**keys)
+    Tables.of(one.connector).create("db.x", Schema(NestedField(1, "v", StringType(), required=False)))
+    one.produce(
+        [{"kind": "db.x", "v": 1, "unwanted": True}, {"kind": "db.x", "v": "x"}, {"kind": "db.x", "": 1, "v": 2}]
+    )
+    one.run()
+    assert one.table("db.x").schema().column_names == ["v"]
+    assert one.column("v", "db.x") == ["1", "2", "x"]
 
 
 def test_new_tables_of_one_run_are_capped(pipeline: MakePipeline) -> None:

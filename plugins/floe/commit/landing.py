@@ -8,13 +8,14 @@ from functools import partial
 
 from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
-from floe.commit.exceptions import TableRefused
+from floe.commit.exceptions import AnnouncementVoid, TableRefused
 from floe.commit.marks import mark_resolved
 from floe.commit.patience import attempts
 from floe.commit.refusals import REFUSALS
 from floe.commit.routes import Routes
 from floe.commit.table import Landed, land
 from floe.config import Connector
+from floe.config.routing import may_name
 from floe.control.announcement import Announcement, TableShare
 from floe.exceptions import FloeError
 from floe.offsets.letters import LetterOffsets
@@ -45,6 +46,10 @@ class SliceLander:
         """Commit one slice and say whether that is done; if not, it is not among ``ends``. Nothing is raised."""
         refused: dict[str, FloeError] = {}
         landed, failed = [], False
+        if (strange := self._strange(announcement)) is not None:
+            log.error("slice %s: %s", announcement.slice_id, strange)
+            self.errors.append(strange)
+            return False
         letters = [share for share in announcement.shares if share.table == self._plan.letters]
         if not self._land_letters(announcement, letters):
             return False
@@ -71,6 +76,29 @@ class SliceLander:
         topics = {r.topic for r in piece.ranges}
         self.ends.append(SliceEnd(piece, {table: self._routes.of(table, topics) for table in owing}, bool(landed)))
         return True
+
+    def _strange(self, announcement: Announcement) -> AnnouncementVoid | None:
+        """Return what of an announcement does not come from this connector: anybody may write to the control topic."""
+        topics = sorted({r.topic for r in announcement.ranges})
+        for share in announcement.shares:
+            here = self._routes.branch(share.table)
+            if share.branch != here or dict(share.routes) != self._routes.of(share.table, topics):
+                msg = (
+                    f"the announcement of table {share.table!r} is for branch {share.branch!r}, routes {share.routes}; the "
+                    f"connector writes to {here!r} by {self._routes.of(share.table, topics)}: nothing of it is committed. "
+                    "Check who may write to the control topic."
+                )
+                return AnnouncementVoid(msg)
+        routing = self._connector.routing
+        names = [*announcement.tables, *announcement.refused] if routing.template is not None else []
+        for name in names:
+            if name != self._plan.letters and not may_name(routing.template or "", topics, name):
+                msg = (
+                    f"table {name!r} is announced, which no record can name ({routing.template}): nothing of it is "
+                    "committed. Check who may write to the control topic."
+                )
+                return AnnouncementVoid(msg)
+        return None
 
     def _land_all(self, announcement: Announcement, shares: Sequence[TableShare]) -> Iterator[Landed | FloeError]:
         """Commit the tables one after the other, or several at once when they are many; an error is an outcome too."""

@@ -61,9 +61,12 @@ class Ledgers:
             listed = sorted(self.tables.names(self._connector.routing.namespace))
             found = dict(zip(listed, pool.map(self._load, listed), strict=True))
         letters = self._connector.errors.table
-        return tuple(n for n, one in found.items() if isinstance(one, Known) and n != letters and self._is_mine(n, one))
+        return tuple(name for name, one in found.items() if name != letters and self._is_mine(name, one))
 
-    def _is_mine(self, name: str, known: Known) -> bool:
+    def _is_mine(self, name: str, known: Known | FloeError | None) -> bool:
+        if not isinstance(known, Known):
+            # in a namespace of the connector's own, a table that cannot be read may hold what nobody else tells of
+            return known is not None and self._connector.routing.namespace is not None
         branch, sink = self.routes.branch(name), self._connector.sink_group_id
         return known.names_group or topic_in_use(known.table.metadata, branch, sink) is not None
 
@@ -142,6 +145,8 @@ class Ledgers:
 
     def _held_up_to(self, log_id: LogId, offset: int, owing: Collection[str]) -> int:
         """Return the offset up to which every table that owes nothing holds all from ``offset`` on."""
+        if self._connector.routing.is_dynamic:
+            return offset  # a table without a ledger yet may lack rows, and nobody knows its name
         ends = []
         for table in self.names:
             if table in owing:

@@ -127,7 +127,7 @@ def draft_replay(
 
 def _on_branch(connector: Connector, branch: str) -> dict[str, str]:
     """Return the keys that put every table on a branch, those too that have one of their own."""
-    own = [f"iceberg.table.{table}.commit-branch" for table in connector.tables]
+    own = [f"iceberg.table.{table}.commit-branch" for table, _ in connector.settings.known]
     return {BRANCH_KEY: branch, **{key: branch for key in own if key in connector.properties}}
 
 

@@ -13,7 +13,8 @@ def standing_of(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announce
     Dead letters are of single tables: those of a caught up table are new at offsets that are held, so the slice tells.
     """
     if share.table == plan.letters:
-        if plan.slice_id(piece) in ledger.slices:
+        is_known = piece.index < ledger.next_of_replay(plan.plan_id) if piece.kind.is_replay else False
+        if is_known or plan.slice_id(piece) in ledger.slices:
             return Standing.LANDED
         is_same = all(ledger.net(r, share.routes[r.topic]) == net for r, net in share.nets)
         return Standing.FRESH if is_same else Standing.STALE
@@ -48,7 +49,7 @@ def ledger_after(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announc
         live = plan.live_ranges(r for r, _ in ranges)
         return ledger.with_live((one, share.routes[one.range.topic]) for one in live).with_revived(revived)
     if share.table == plan.letters:
-        return ledger.with_replayed(ranges)
+        return ledger.with_replayed(ranges).with_replay(plan.plan_id, piece.index)
     match piece.kind:
         case SliceKind.REDRIVE:
             grown = ledger.with_redriven((r, share.routes[r.topic], net) for r, net in share.nets)

@@ -13,6 +13,9 @@ from floe.config.tables import Tables
 from floe.config.transforms import KafkaMetadata
 
 OFFSET_RESET = "consumer.override.auto.offset.reset"
+_NAMES = frozenset({"topics", "topics.regex", "iceberg.tables"})
+"""Keys whose values are names, however long the list of them is: a plan must hold them."""
+
 _TABULAR_GROUP = "iceberg.control.group-id"
 
 
@@ -92,4 +95,7 @@ class Connector:
 
     def frozen(self) -> dict[str, str]:
         """Copy the properties with a reference in the place of every secret: fit for XCom, to be thawed by ``thaw``."""
-        return {key: reference(key) if is_secret(key, value) else value for key, value in self.properties.items()}
+        return {
+            key: reference(key) if key not in _NAMES and is_secret(key, value) else value
+            for key, value in self.properties.items()
+        }

@@ -114,7 +114,7 @@ def template_problems(template: str, topics: Collection[str], letter_table: str)
                 f"topic {topic!r} makes no table name by {template!r}: each part of a name is a letter or '_', then letters, "
                 "digits and '_', 128 characters at most"
             )
-    if template != VALUE and letter_table and _may_name(template, topics, letter_table.lower()):
+    if template != VALUE and letter_table and may_name(template, topics, letter_table.lower()):
         yield f"the table for dead letters {letter_table!r} could be named by {template!r} too: choose another namespace"
 
 
@@ -240,7 +240,7 @@ def _check_dynamic(settings: Settings, template: str, tables: Tables, topics: Co
             for (prefix, name), condition in zip(_CONDITIONS, conditions, strict=True)
             if condition is not None
         )
-        if not _may_name(template, topics, table):
+        if not may_name(template, topics, table):
             settings.problems.append(
                 f"settings are given for table {table[:_SHOWN_CHARACTERS]!r}, which {template[:_SHOWN_CHARACTERS]!r} never "
                 "names: names of records' tables have lower-case letters, digits and '_' only"
@@ -257,7 +257,7 @@ def _is_name(name: str) -> bool:
     return len(parts) > 1 and all(_PART.fullmatch(part) for part in parts)
 
 
-def _may_name(template: str, topics: Collection[str], table: str) -> bool:
+def may_name(template: str, topics: Collection[str], table: str) -> bool:
     """Say whether some record of these topics can name a table."""
     if not _is_name(table) or template == VALUE:
         return _is_name(table)

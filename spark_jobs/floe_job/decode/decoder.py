@@ -101,9 +101,16 @@ class JsonDecoder:
             self._chunk = max(DIRTY_CHUNK, self._chunk // 2)
         elif len(values) >= self._chunk:
             self._chunk = min(LARGEST_CHUNK, self._chunk * 2)
-        batch.fast_rows += len(values) - len(aside)
-        rows = self._read_each(batch, [batch.position + row for row in sorted(aside)])
-        for part in self._woven(piece, dict(zip(sorted(aside), rows, strict=True))):
+        rows: dict[int, list[Any] | None] = {}
+        before = self.needs.columns
+        for row in sorted(aside):
+            (rows[row],) = self._read_each(batch, [batch.position + row])
+            if self.needs.columns is not before:  # what comes behind is to be judged by that
+                end = batch.position + row + 1
+                piece = piece.slice(0, row + 1 - len(rows))
+                break
+        batch.fast_rows += end - batch.position - len(rows)
+        for part in self._woven(piece, rows):
             batch.accept(part, batch.position)
         batch.accept(None, end)
 

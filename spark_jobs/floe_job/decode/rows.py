@@ -35,8 +35,8 @@ class RowReader:
         self._top = lookup.of(schema.as_struct())
         self._injected = injected
         self._unknown = Unknown(schema, lookup, needs.rules)
-        self._known_count = len(fields)
-        self._known_names = index_by_name(schema).keys()
+        self._known_count = len(fields) + len(needs.rules.taken - index_by_name(schema).keys())
+        self._known_names = index_by_name(schema).keys() | needs.rules.taken
         self._needs = needs
         self._named: dict[Path, Path] = {}
 

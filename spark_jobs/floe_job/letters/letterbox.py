@@ -57,7 +57,7 @@ class Letterbox:
         self._files = TargetFiles(rules.target, task_index, budget) if rules.target is not None else None
         self._waiting: list[Letter] = []
         self._unsent: list[Letter] = []
-        self._unsent_bytes = 0
+        self._waiting_bytes = self._unsent_bytes = 0
         self._topic: LetterTopic | None = None
         self._named: list[Letter] = []
         self._dead = self._held = 0
@@ -75,14 +75,17 @@ class Letterbox:
         fresh = [one for one in letters if not known.at(one.table, _log_of(one)).has(one.offset)] if known else letters
         self._held += len(letters) - len(fresh)
         if self._files is not None:
-            self._waiting += fresh
-            if len(self._waiting) >= ROWS_AT_ONCE:
-                self._write()
+            for one in fresh:
+                self._waiting.append(one)
+                self._waiting_bytes += one.size
+                if len(self._waiting) >= ROWS_AT_ONCE or self._waiting_bytes > KEPT_BYTES:
+                    self._write()
         if self._rules.policy.topic is not None:
-            self._unsent += fresh
-            self._unsent_bytes += sum(len(one.value or b"") for one in fresh)
-            if self._unsent_bytes > KEPT_BYTES:
-                self._send()
+            for one in fresh:
+                self._unsent.append(one)
+                self._unsent_bytes += one.size
+                if self._unsent_bytes > KEPT_BYTES:
+                    self._send()
 
     def close(self, *, complete: bool) -> LettersResult:
         """Put the letters where they are kept; without ``complete`` the task runs again, and finds them again."""
@@ -104,7 +107,8 @@ class Letterbox:
 
     def abort(self) -> None:
         """Drop what is not kept yet."""
-        self._waiting, self._unsent, self._unsent_bytes = [], [], 0
+        self._waiting, self._unsent = [], []
+        self._waiting_bytes = self._unsent_bytes = 0
         if self._files is not None:
             self._files.abort()
 
@@ -117,7 +121,7 @@ class Letterbox:
             self._waiting, target.metadata.schema(), rules.connector, rules.commit_id, table=target.name
         )
         self._files.write(rows)
-        self._waiting = []
+        self._waiting, self._waiting_bytes = [], 0
 
     def _send(self) -> None:
         policy = self._rules.policy

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.schema import Schema, index_by_id
+from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.types import StructType
 
 from floe.config.transforms import KafkaMetadata
+from floe_job.conform.caps import full_names
 from floe_job.exceptions import Unconvertible
 from floe_job.infer import Proposal, StructOf
 from floe_job.needs import Path
@@ -32,16 +33,24 @@ class MetadataColumns:
     ``record_schema``: the table's schema without them, field ids kept; it may be left without any field.
     """
 
-    def __init__(self, schema: Schema | None, transforms: Sequence[KafkaMetadata]) -> None:
-        """Compile the columns that the table has. Raises UnsupportedColumn."""
+    def __init__(self, schema: Schema | None, transforms: Sequence[KafkaMetadata], *, fold: bool = False) -> None:
+        """Compile the columns that the table has; with ``fold`` it may spell them otherwise. Raises UnsupportedColumn."""
+        spelled = {field.name.lower(): field.name for field in schema.fields} if fold and schema is not None else {}
         self._sources: dict[str, Source] = {}
         for transform in transforms:
-            self._sources.update(sources(transform))
+            self._sources |= {spelled.get(name.lower(), name): one for name, one in sources(transform).items()}
         self._schema = schema
         self.injected = frozenset(self._sources)
         self.record_schema = None if schema is None else _without(schema, self.injected)
         self._arrow_schema = None if schema is None else schema_to_pyarrow(schema)
         self._fillers = self._compile()
+
+    @property
+    def full_names(self) -> frozenset[str]:
+        """The dotted names of all that the transforms fill in, in the table already or not."""
+        there = () if self._schema is None else index_by_name(self._schema)
+        mine = {name for name in there if name.partition(".")[0] in self.injected or name in self.injected}
+        return frozenset(mine).union(*(full_names(path, proposal) for path, proposal in self.needs().items()))
 
     def needs(self) -> dict[Path, Proposal]:
         """Propose what the table lacks, also inside of columns that it has, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -98,6 +99,41 @@ def test_topics_decide_where_a_table_names_them() -> None:
     assert offsets(route(RouteRules(Routing(), tables), [{}, {}])) == {"mine": [0, 1]}
     only = RouteRules(Routing(), tables[1:])
     assert route(only, [{}, {}]).filtered == 2
+
+
+def test_a_table_that_asks_for_topics_alone_gets_records_without_a_route_value_too() -> None:
+    mine = frozenset({"pizzas"})
+    tables = (("all", TableSettings(topics=mine)), ("some", TableSettings(topics=mine, route_regex="x")))
+    routed = route(RouteRules(FIELD, tables), [{"to": "x"}, {}, {"to": {"a": [1]}}, {"to": "y" * 2000}, b"no json"])
+    assert offsets(routed) == {"all": [0, 1, 2, 3], "some": [0]}
+    assert (routed.unroutable, routed.filtered, len(routed.malformed)) == ([], 0, 1)
+
+
+def test_long_route_values_are_not_kept() -> None:
+    router = Router(RouteRules(DYNAMIC), {})
+    for letter in "abc":
+        router.route(records(PIECE, [json.dumps({"to": letter * 1_000_000}).encode()]))
+    assert sum(len(value or "") for _, value in router._found) < 10
+
+
+@dataclass(frozen=True)
+class Broken(Message):
+    """A message with a header name that is not UTF-8, as the client gives it out: once."""
+
+    def headers(self) -> Any:
+        msg = "returned a result with an exception set"
+        raise SystemError(msg)
+
+
+def test_headers_that_cannot_be_read_make_a_record_unroutable_and_still_a_letter() -> None:
+    rules = RouteRules(Routing(by="header", header="to", template="db.{value}"))
+    mine = records(PIECE, [b"{}"], [Broken(0)])
+    routed = Router(rules, {}).route(mine)
+    assert "headers cannot be read" in reasons(routed)[0][1]
+    letter = mine.letter(0, None, "route", "Unroutable", "why")
+    assert (letter.headers, letter.value) == ((), b"{}")
+    assert "headers cannot be read" in letter.reason
+    assert mine.select([0]).headers(0) is None
 
 
 # -- dynamic ----------------------------------------------------------------------------------------------------------

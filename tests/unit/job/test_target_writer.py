@@ -11,10 +11,11 @@ from pyiceberg.types import LongType, NestedField
 from floe.config.transforms import KafkaMetadata
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
+from floe_job.rules import ColumnRules
 from floe_job.target import Target
 from floe_job.target_writer import TargetWriter
 from tests.unit.job.conftest import TableFactory
-from tests.unit.job.messages import OTHER_PIECE, PIECE, RANGE, records
+from tests.unit.job.messages import OTHER_PIECE, PIECE, RANGE, Message, records
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))
 
@@ -115,3 +116,42 @@ def test_a_table_that_lacks_metadata_columns_wants_them_behind_the_records_own(n
     needs = writer.close(complete=False).needs
     assert needs is not None
     assert needs.new_schema().column_names == ["n", "m_topic", "m_partition", "m_offset", "m_timestamp"]
+
+
+def test_one_record_with_a_thousand_fields_does_not_keep_the_metadata_columns_out() -> None:
+    """The caps count what a transform fills in, too: else the table would lack it for ever."""
+    writer = TargetWriter(Target("ns.t", transforms=(KafkaMetadata("m"),)), 0)
+    many = b"{" + b",".join(b'"f%d":1' % number for number in range(1000)) + b"}"
+    (letter,) = writer.take(records(PIECE, [many]))
+    assert (letter.stage, writer.take(records(PIECE, [b'{"n":1}']))) == ("schema", [])
+    needs = writer.close(complete=False).needs
+    assert needs is not None
+    assert needs.new_schema().column_names == ["n", "m_topic", "m_partition", "m_offset", "m_timestamp"]
+
+
+def test_no_column_of_a_record_gets_the_full_name_of_a_metadata_column() -> None:
+    writer = TargetWriter(Target("ns.t", transforms=(KafkaMetadata("m", nested=True),)), 0)
+    (letter,) = writer.take(records(PIECE, [b'{"m.topic":1}']))
+    assert letter.stage == "schema"
+
+
+def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new_table: TableFactory) -> None:
+    table = new_table(Schema(NestedField(1, "n", LongType(), required=False), NestedField(2, "M_OFFSET", LongType())))
+    rules = ColumnRules(evolve=True, case_insensitive=True)
+    writer = TargetWriter(target_of(table, transforms=(KafkaMetadata("m"),), rules=rules), 0)
+    writer.take(records(PIECE, values(range(1))))
+    needs = writer.close(complete=False).needs
+    assert needs is not None
+    assert list(needs.full_names()) == ["m_topic", "m_partition", "m_timestamp"]
+
+
+def test_a_record_whose_headers_cannot_be_read_is_no_row_where_they_are_a_column(new_table: TableFactory) -> None:
+    class Broken(Message):
+        def headers(self) -> list[tuple[str, bytes | None]]:
+            msg = "returned a result with an exception set"
+            raise SystemError(msg)
+
+    writer = TargetWriter(target_of(new_table(SCHEMA), transforms=(KafkaMetadata("m", headers=True),)), 0)
+    (letter,) = writer.take(records(PIECE, values(range(3)), [Message(0), Broken(1), Message(2)]))
+    assert (letter.offset, letter.stage, letter.headers) == (1, "transform", ())
+    assert writer.close(complete=True).books == TableBooks(assigned=3, rows=2, dead=1)
