@@ -103,8 +103,13 @@ def test_a_signal_that_comes_during_a_start_is_heard_once_the_record_is_written(
     monkeypatch.setattr(processes, "start", interrupted)
     record = tmp_path / "record.json"
     command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    with pytest.raises(KeyboardInterrupt):
-        processes.start_recorded(command, os.environ, tmp_path / "log", tmp_path, record)
+    # whoever was started in the background of a shell ignores it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            processes.start_recorded(command, os.environ, tmp_path / "log", tmp_path, record)
+    finally:
+        signal.signal(signal.SIGINT, before)
     process = processes.load(record)
     assert process is not None
     assert processes.alive(process)
