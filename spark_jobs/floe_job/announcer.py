@@ -72,7 +72,8 @@ class Announcer:
         letter_books = self._letters.books(letters)
         for r, range_books in books:
             balance_range(r, range_books)
-        balance_tables([b for _, b in books], table_books, letter_books)
+        deliveries = sum(read.deliveries for result in results for read in result.pieces)
+        balance_tables([b for _, b in books], table_books, deliveries, letter_books)
         self._check_ratio([b for _, b in books], table_books, letters)
         shares = [self._share(tables[name], results, one) for name, one in table_books.items()]
         shares.append(self._letters.share(letters))

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from floe.catalogs.catalog import Tables
 from floe.commit.open_letters import open_letters
 from floe.commit.routes import Routes
-from floe.commit.table import ledger_of
+from floe.commit.table_ledger import ledger_of
 from floe.config import Connector
 from floe.config.table_settings import TableSettings
 from floe.control.announcement import TableShare
+from floe.kafka.cluster import Cluster
 from floe.kafka.letter_topic import ensure_letter_topic
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.books import TableBooks
@@ -38,7 +39,7 @@ class SliceLetters:
         self.open = LetterOffsets() if self._table is None else self._look_up(tables, self._table)
         if connector.errors.topic is not None:
             policy = connector.errors
-            ensure_letter_topic(settings.control, settings.origin, connector.errors.topic, policy.topic_replication)
+            ensure_letter_topic(Cluster.of_control(settings), connector.errors.topic, policy.topic_replication)
 
     def rules(self) -> LetterRules:
         """Return what tasks need to keep letters."""

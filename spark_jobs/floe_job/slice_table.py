@@ -11,7 +11,7 @@ from floe.catalogs.catalog import Tables
 from floe.commit.origin import OriginColumns
 from floe.commit.refusals import REFUSALS
 from floe.commit.routes import Routes
-from floe.commit.table import ledger_of, refuse_other_routes, refuse_unseeded
+from floe.commit.table_ledger import ledger_of, refuse_other_routes, refuse_unseeded
 from floe.config import Connector
 from floe.control.announcement import SpecFiles, TableShare
 from floe.control.data_files import partition_type_of
@@ -114,6 +114,7 @@ class SliceTable:
             routes=routes,
             files=tuple(by_spec.values()),
             books=books,
+            seen=self.revived if self.replaces else {},
         )
 
 

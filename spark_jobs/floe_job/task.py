@@ -88,6 +88,7 @@ class _TaskRun:
         self._router = Router(task.routes, self._targets)
         self._letterbox = Letterbox(task.letters, task.index, self._budget)
         self._outbox = Outbox(task.index, task.writers) if task.writers else None
+        self._deliveries = 0
 
     def run(self) -> Generator[tuple[int, Parcel], None, TaskResult]:
         """Read every piece to its end; write as long as no column and no table is missing.
@@ -115,6 +116,7 @@ class _TaskRun:
         first: int | None = None
         timestamp: int | None = None
         books = RangeBooks()
+        before = self._deliveries
         for batch in reader.read(piece.offsets):
             first = batch.offsets[0] if first is None else first
             timestamp = batch.timestamp
@@ -123,7 +125,7 @@ class _TaskRun:
             if self._outbox is not None:
                 yield from self._outbox.take()
         books += RangeBooks(invisible=piece.end - piece.start - seen)
-        return PieceResult(piece, books, first, timestamp)
+        return PieceResult(piece, books, first, timestamp, self._deliveries - before)
 
     def _take(self, records: Records) -> RangeBooks:
         """Hand the records that are no tombstones to their tables."""
@@ -137,6 +139,7 @@ class _TaskRun:
         routed = self._router.route(records)
         dead, dropped = self._refuse(records, routed)
         for name, mine in routed.tables.items():
+            self._deliveries += len(mine)
             writer = self._writer(name)
             if writer is None:
                 continue

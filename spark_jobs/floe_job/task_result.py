@@ -12,12 +12,16 @@ from floe_job.target import Piece, TableResult
 
 @dataclass(frozen=True)
 class PieceResult:
-    """One piece, read: its books, the first offset seen, the time of the last record (epoch ms)."""
+    """One piece, read: its books, the first offset seen, the time of the last record (epoch ms).
+
+    ``deliveries``: how often its records were handed to a table.
+    """
 
     piece: Piece
     books: RangeBooks
     first_offset: int | None
     timestamp: int | None
+    deliveries: int = 0
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from pipeline import Pipeline
+from pyiceberg.types import StringType
 
 from floe.catalogs.catalog import Tables
 from floe.commit.replaying import Replay, draft_replay, open_replay
@@ -39,6 +40,14 @@ def replay(one: Pipeline, **params: Any) -> Plan:
 
 def drop(one: Pipeline, table: str = "db.t") -> None:
     Tables.of(one.connector).catalog.drop_table(table)
+
+
+def mend(one: Pipeline, table: str = "db.t") -> None:
+    """Give the table an ``amount`` of text, which takes what was refused."""
+    with one.table(table).update_schema(allow_incompatible_changes=True) as update:
+        update.delete_column("amount")
+    with one.table(table).update_schema() as update:
+        update.add_column("amount", StringType())
 
 
 def ids(one: Pipeline, table: str = "db.t", branch: str | None = None) -> list[int]:

@@ -55,22 +55,22 @@ def consume(conf: dict[str, object], topic: str, count: int) -> list[ck.Message]
 
 def test_a_missing_topic_is_made_with_one_partition_and_left_alone_the_second_time(conf: dict[str, object]) -> None:
     name = f"letters-{uuid.uuid4().hex[:8]}"
-    ensure_letter_topic(conf, "the test", name, 1)
+    ensure_letter_topic(Cluster(conf, "the test"), name, 1)
     made = Cluster(conf, "the test").topics([name])
     assert made[name].partitions == (0,)
-    ensure_letter_topic(conf, "the test", name, 3)
+    ensure_letter_topic(Cluster(conf, "the test"), name, 3)
     assert Cluster(conf, "the test").topics([name]) == made
 
 
 def test_more_copies_than_brokers_are_refused_with_the_key_to_change(conf: dict[str, object]) -> None:
     key = r"errors\.deadletterqueue\.topic\.replication\.factor"
     with pytest.raises(LetterTopicUnusable, match=rf"could not be created .*set {key} to at most .*\(it is 3\)"):
-        ensure_letter_topic(conf, "the test", f"letters-{uuid.uuid4().hex[:8]}", 3)
+        ensure_letter_topic(Cluster(conf, "the test"), f"letters-{uuid.uuid4().hex[:8]}", 3)
 
 
 def test_a_compacted_topic_is_refused(conf: dict[str, object], topic: Callable[..., str]) -> None:
     with pytest.raises(LetterTopicUnusable, match="is compacted"):
-        ensure_letter_topic(conf, "the test", topic(cleanup_policy="compact"), 1)
+        ensure_letter_topic(Cluster(conf, "the test"), topic(cleanup_policy="compact"), 1)
 
 
 @pytest.mark.parametrize("context", [False, True])

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from mishaps import roll_back
 from pipeline import MakePipeline, Pipeline
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
-from replays import drafted, drop, opened, replay, trace
+from replays import drafted, drop, mend, opened, replay, trace
 
 from floe.catalogs.catalog import Tables
 from floe.commit import redriving
@@ -30,14 +31,6 @@ REDRIVE: dict[str, Any] = {"dead_letters": True}
 
 def order(offset: int, amount: object = 1) -> dict[str, object]:
     return {"id": offset, "amount": amount}
-
-
-def mend(one: Pipeline, table: str = "db.t") -> None:
-    """Give the table a column that takes what was refused."""
-    with one.table(table).update_schema(allow_incompatible_changes=True) as update:
-        update.delete_column("amount")
-    with one.table(table).update_schema() as update:
-        update.add_column("amount", StringType())
 
 
 @pytest.fixture
@@ -388,6 +381,19 @@ def test_rows_that_a_rollback_took_away_come_back_and_only_once(spoilt: Pipeline
     assert spoilt.column("id") == list(range(20))
     assert replay(spoilt, **REDRIVE).slices == ()
     assert replay(spoilt).slices == ()
+
+
+def test_a_branch_that_is_set_to_where_it_was_re_driven_gets_no_row_twice(spoilt: Pipeline) -> None:
+    mend(spoilt)
+    replay(spoilt, branch="audit", **REDRIVE)
+    audit = spoilt.table().snapshot_by_name("audit")
+    assert audit is not None
+    roll_back(spoilt, audit.snapshot_id, "db.t")
+    assert spoilt.column("id") == list(range(20))
+    spoilt.run(rolled_back={"db.t": "accept"})
+    replay(spoilt, **REDRIVE)
+    assert spoilt.column("id") == list(range(20))
+    assert states(spoilt)["resolved"] == [5, 6, 7, 8, 9]
 
 
 # -- what is told and refused -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -14,11 +15,11 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform, TruncateTransform
 from pyiceberg.types import LongType, StringType
-from replays import drafted, drop, ids, opened, replay, trace
+from replays import drafted, drop, ids, mend, opened, replay, trace
 
 from floe.catalogs.catalog import Tables
 from floe.commit import table as landing
-from floe.commit.exceptions import TableRefused
+from floe.commit.exceptions import SliceStale, TableRefused
 from floe.commit.replaying import draft_replay
 from floe.config.exceptions import ConfigError
 from floe.exceptions import FloeError
@@ -224,6 +225,55 @@ def test_open_letters_in_the_range_are_resolved_and_what_dies_anew_gets_a_letter
     assert kinds(one) == ["dead", "dead", "resolved"]
 
 
+def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> None:
+    one = with_a_letter(pipeline)
+    plan, effective = opened(one, **REPLACE)
+    effective.write(plan)
+    mend(one)
+    replay(one, dead_letters=True)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
+    with pytest.raises(SliceStale, match=r"made rows of dead letters of its range meanwhile.*trigger the replay again"):
+        effective.commit(plan)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
+    for _ in range(2):
+        replay(one, **REPLACE)
+        assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
+
+
+def test_letters_of_a_replacement_that_comes_too_late_are_not_kept(pipeline: MakePipeline) -> None:
+    one = with_a_letter(pipeline)
+    mend(one)
+    replay(one, dead_letters=True)
+    with one.table().update_schema(allow_incompatible_changes=True) as update:
+        update.delete_column("amount")
+    with one.table().update_schema() as update:
+        update.add_column("amount", LongType())
+    plan, effective = opened(one, **REPLACE)
+    (written,) = effective.write(plan)
+    assert written.tables["db.t"].dead == 1
+    drop(one)
+    for ranges in ({"0": [2, 3]}, {}):  # the text first, so that the column is one of text
+        replay(one, ranges=ranges)
+    with pytest.raises(TableRefused, match="was replaced after it was written for"):
+        effective.commit(plan)
+    assert (one.column("id"), one.column("amount"), kinds(one)) == (
+        [0, 1, 2, 3],
+        ["0", "1", "3", "many"],
+        ["dead", "resolved"],
+    )
+
+
+def with_a_letter(pipeline: MakePipeline) -> Pipeline:
+    """A connector that has read four records, one of them with a letter."""
+    one = pipeline(**META, **{"floe.deadletter.table": "letters.all"})
+    one.produce([{"id": 0, "amount": 0}])
+    one.run()
+    one.produce([{"id": 1, "amount": 1}, {"id": 2, "amount": "many"}, {"id": 3, "amount": 3}])
+    one.run()
+    assert (one.column("id"), kinds(one)) == ([0, 1, 3], ["dead"])
+    return one
+
+
 def kinds(one: Pipeline) -> list[str]:
     return sorted(one.table("letters.all").scan("offset = 2").to_arrow()["kind"].to_pylist())
 
@@ -418,6 +468,32 @@ def test_rows_of_another_connector_of_the_same_records_are_refused(pipeline: Mak
     other.run()
     with pytest.raises(TableRefused, match=r"partition 0 of another connector \(connect-.*cannot be told"):
         drafted(one, ranges={"0": [10, 20]}, **REPLACE)
+
+
+def test_rows_of_another_connector_that_a_branch_has_from_main_are_refused(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    other = pipeline(topic=one.topic, **META)
+    other.run()
+    replay(one, branch="audit", overlap="append", ranges={"0": [0, 10]})
+    before = ids(one, branch="audit")
+    with pytest.raises(TableRefused, match=r"partition 0 of another connector \(connect-.*cannot be told"):
+        replay(one, branch="audit", ranges={"0": [10, 20]}, **REPLACE)
+    assert ids(one, branch="audit") == before
+
+
+def test_a_compacted_topic_is_refused_as_it_may_have_no_record_for_a_row(
+    pipeline: MakePipeline, topic: Callable[..., str]
+) -> None:
+    one = pipeline(topic=topic(cleanup_policy="compact"), **META)
+    for value in orders(0, 10):
+        one.produce([value], record={"key": b"k"})
+    one.run()
+    before = trace(one)
+    with pytest.raises(PlanRefused, match=r"is compacted \(cleanup.policy=compact\).*overlap=skip or append"):
+        drafted(one, **REPLACE)
+    assert trace(one) == before
+    replay(one, overlap="append")
+    assert one.column("id") == sorted([*range(10)] * 2)
 
 
 def test_where_records_name_their_tables_these_are_to_be_named(pipeline: MakePipeline) -> None:

@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 GROUP = "floe.group"
 SLICE = "floe.slice"
 NET = "floe.net"
+REPLACED = "floe.replaced"
+REVIVED = "floe.revived"
 ROUTE = "floe.route"
 BRANCH = "floe.branch"
 

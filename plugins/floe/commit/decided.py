@@ -10,9 +10,9 @@ from floe.commit.amend import Unanchored, amend
 from floe.commit.ancestry import GROUP, SLICE, changed_history, find_slice, older_metadata
 from floe.commit.exceptions import Superseded
 from floe.commit.ledgers import Ledgers
-from floe.commit.rollback import gained, rolled_back
+from floe.commit.rollback import rolled_back, with_gained
 from floe.commit.routes import Routes
-from floe.commit.table import origin_of
+from floe.commit.table_ledger import origin_of
 from floe.config import Connector
 from floe.offsets.decisions import Decisions, Rollback
 from floe.offsets.intervals import Intervals
@@ -127,7 +127,7 @@ class Decided:
         lost = rolled_back(table, origin, self._plan.group_id, ledger)
         if lost is None:
             return None
-        reopened = self._with_gained(table, origin, ledger.without(lost), ledger)
+        reopened = with_gained(table, origin, self._plan.group_id, ledger, ledger.without(lost))
         holdings = dict(reopened.holdings)
         for log_id, gone in lost.items():
             position = self._positions.get((TopicPartition(log_id.topic, log_id.partition), log_id.topic_id))
@@ -151,12 +151,7 @@ class Decided:
     def _accepted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
         if self._change(table, origin, ledger) is None:
             return None
-        return self._with_gained(table, origin, ledger, ledger)
-
-    def _with_gained(self, table: Table, origin: str, to: Ledger, ledger: Ledger) -> Ledger:
-        for route, logs in gained(table, origin, self._plan.group_id, ledger).items():
-            to = to.with_held(logs, route)
-        return to
+        return with_gained(table, origin, self._plan.group_id, ledger, ledger)
 
 
 def _same_log(old: Position, new: Position) -> bool:

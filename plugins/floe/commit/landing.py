@@ -13,7 +13,7 @@ from floe.commit.marks import mark_resolved
 from floe.commit.patience import attempts
 from floe.commit.refusals import REFUSALS
 from floe.commit.routes import Routes
-from floe.commit.table import Landed, land
+from floe.commit.table import Landed, land, refuse_unfit
 from floe.config import Connector
 from floe.config.routing import may_name
 from floe.control.announcement import Announcement, TableShare
@@ -51,9 +51,11 @@ class SliceLander:
             self.errors.append(strange)
             return False
         letters = [share for share in announcement.shares if share.table == self._plan.letters]
+        shares = [share for share in announcement.shares if share.table != self._plan.letters]
+        if piece.kind is SliceKind.REPLACE and letters and not self._are_fit(announcement, shares):
+            return False
         if not self._land_letters(announcement, letters):
             return False
-        shares = [share for share in announcement.shares if share.table != self._plan.letters]
         for share, outcome in zip(shares, self._land_all(announcement, shares), strict=True):
             if isinstance(outcome, Landed):
                 landed.append(outcome)
@@ -114,6 +116,17 @@ class SliceLander:
         except FloeError as error:
             log.error("table %s: %s", share.table, error)
             return error
+
+    def _are_fit(self, announcement: Announcement, shares: Sequence[TableShare]) -> bool:
+        """Say whether all tables can still take a replacement: letters of rows that then stay would make two of each."""
+        try:
+            for share in shares:
+                refuse_unfit(self._tables(), self._plan, announcement, share, self._patience)
+        except FloeError as error:
+            log.error("slice %s: %s", announcement.slice_id, error)
+            self.errors.append(error)
+            return False
+        return True
 
     def _land_letters(self, announcement: Announcement, shares: Sequence[TableShare]) -> bool:
         """Commit the slice's dead letters and say whether that is done: before it is, no table may have its rows."""

@@ -12,7 +12,7 @@ from floe.catalogs.catalog import Tables
 from floe.commit.control_offsets import topic_in_use
 from floe.commit.refusals import REFUSALS
 from floe.commit.routes import Routes
-from floe.commit.table import origin_of
+from floe.commit.table_ledger import origin_of
 from floe.config import Connector
 from floe.exceptions import FloeError
 from floe.offsets.ledger import Ledger, LogId

@@ -14,7 +14,8 @@ from floe.commit.append import SpecFile, append
 from floe.commit.open_letters import open_letters
 from floe.commit.patience import attempts
 from floe.commit.summary import marks_properties
-from floe.commit.table import ledger_of, sent
+from floe.commit.table import sent
+from floe.commit.table_ledger import ledger_of
 from floe.control.announcement import Announcement
 from floe.crash import CrashPoint, reach
 from floe.offsets.ledger_property import property_name

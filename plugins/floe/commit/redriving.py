@@ -7,7 +7,7 @@ from typing import Any
 from floe.catalogs.catalog import Tables
 from floe.commit.open_letters import open_letters
 from floe.commit.routes import Routes
-from floe.commit.table import ledger_of
+from floe.commit.table_ledger import ledger_of
 from floe.config import Connector
 from floe.config.errors import LETTER_TABLE
 from floe.offsets.cutting import cut

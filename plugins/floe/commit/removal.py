@@ -25,7 +25,7 @@ from floe.commit.append import SpecFile
 from floe.commit.exceptions import TableRefused
 from floe.commit.origin import OriginColumns
 from floe.offsets.ledger import LogId
-from floe.offsets.ledger_property import property_name, read_properties
+from floe.offsets.ledger_property import read_properties
 from floe.offsets.ranges import OffsetRange
 
 BATCH_BYTES = 64 * 1024 * 1024
@@ -151,25 +151,27 @@ def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequ
     """Raise TableRefused when other rows have the same topic, partition and offset as those of the ranges.
 
     Those are of another connector, or of an earlier topic of the same name: by their columns they cannot be told apart.
+    A branch has the rows of main, too, as far as it was made of it.
     """
-    name, ledger_name = ".".join(table.name()), property_name(group_id, branch)
+    name, own = ".".join(table.name()), f"{_LEDGERS}{group_id}"
     for key in table.metadata.properties:
-        if not key.startswith(_LEDGERS) or not key.endswith(f".{branch}"):
+        whose = next((key.removesuffix(f".{b}") for b in (branch, MAIN_BRANCH) if key.endswith(f".{b}")), None)
+        if whose is None or not key.startswith(_LEDGERS):
             continue
         ledger = read_properties(key, table.metadata.properties)
         for log_id, holding in ledger.holdings.items() if ledger is not None else ():
             for r in ranges:
-                is_own = key == ledger_name and log_id == LogId.of(r)
+                is_own = whose == own and log_id == LogId.of(r)
                 met = [s for held in holding.held.values() for s in held if s[0] < r.end and r.start < s[1]]
                 if is_own or (log_id.topic, log_id.partition) != r.tp or not met:
                     continue
-                whose = (
+                owner = (
                     f"an earlier topic {r.topic!r} (id {log_id.topic_id})"
-                    if key == ledger_name
-                    else f"another connector ({key.removeprefix(_LEDGERS).removesuffix('.' + branch)})"
+                    if whose == own
+                    else f"another connector ({whose.removeprefix(_LEDGERS)})"
                 )
                 msg = (
-                    f"table {name!r} holds offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of {whose} too: "
+                    f"table {name!r} holds offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of {owner} too: "
                     "those rows cannot be told from the ones that are to be replaced. Restrict `ranges` to others, or replay "
                     "into a table of its own"
                 )

@@ -8,12 +8,28 @@ from floe.catalogs.catalog import Tables
 from floe.commit.origin import OriginColumns, refuse_without_transform
 from floe.commit.removal import Remover, refuse_shared_offsets
 from floe.commit.routes import Routes
-from floe.commit.table import ledger_of, origin_of, sent
+from floe.commit.table import sent
+from floe.commit.table_ledger import ledger_of
 from floe.config import Connector
+from floe.kafka.cluster import Cluster
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.plan import Plan
 from floe.offsets.ranges import OffsetRange
 from floe.offsets.replay import ReplayRequest
+
+
+def refuse_compacted(source: Cluster, topic: str) -> None:
+    """Raise PlanRefused for a topic whose records may be gone although later ones are there.
+
+    Their rows would be taken out, and nothing could bring them back.
+    """
+    policy = source.cleanup_policy(topic)
+    if "compact" in policy:
+        msg = (
+            f"topic {topic!r} is compacted (cleanup.policy={policy}): of a key it may have only the newest record, and the "
+            "rows of older ones would be gone for good. Use overlap=skip or append, or replace from a topic that keeps all"
+        )
+        raise PlanRefused(msg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +71,7 @@ def _forecast(
     branch = Routes(target).branch(name)
     ledger_of(table, branch, plan)
     remover = Remover(OriginColumns.of(table, target), ranges)
-    refuse_shared_offsets(table, origin_of(table.metadata, branch, plan.group_id), plan.group_id, ranges)
+    refuse_shared_offsets(table, branch, plan.group_id, ranges)
     with sent(name):
         remover.refuse_unknown(table, branch)
         return RemovalForecast(name, *remover.most(table, branch))

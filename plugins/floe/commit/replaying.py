@@ -10,9 +10,9 @@ from typing import Any
 from floe.catalogs.catalog import Tables
 from floe.commit.committer import replay_transactional_id
 from floe.commit.redriving import LetterForecast, find_letters, letter_ledgers
-from floe.commit.replacing import RemovalForecast, forecast_removals
+from floe.commit.replacing import RemovalForecast, forecast_removals, refuse_compacted
 from floe.commit.routes import EVERY_TABLE, Routes
-from floe.commit.table import ledger_of, refuse_unseeded
+from floe.commit.table_ledger import ledger_of, refuse_unseeded
 from floe.config import Connector, override
 from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
@@ -111,6 +111,7 @@ def draft_replay(
     refuse_debts(met, positions, [t for t in tables if there.branch(t) == here.branch(t)])
     replay = Replay(empty, (), request, ", ".join(sorted({there.branch(table) for table in tables})))
     if request.kind is SliceKind.REPLACE:
+        refuse_compacted(source, request.topic)
         replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))
     if redrive is None:
         nets = _nets(target, empty, request, ranges)

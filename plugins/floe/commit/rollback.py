@@ -1,7 +1,8 @@
 """Rollbacks: which offsets a table lost when its owner set its branch back to an older snapshot."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -11,6 +12,8 @@ from floe.commit.ancestry import (
     BRANCH,
     GROUP,
     NET,
+    REPLACED,
+    REVIVED,
     ROUTE,
     branch_history,
     changed_history,
@@ -22,7 +25,7 @@ from floe.commit.exceptions import TableRefused
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Anchor, Ledger, LogId
 from floe.offsets.ledger_property import property_name, read_properties
-from floe.offsets.ranges import ranges_from_json
+from floe.offsets.ranges import OffsetRange, ranges_from_json
 from floe.offsets.routing import MAIN_BRANCH, SINK_ROUTE, moved_route, route_hash
 
 Lost = Mapping[LogId, Intervals]
@@ -66,34 +69,42 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
     return lost
 
 
-def gained(table: Table, branch: str, group_id: str, ledger: Ledger) -> dict[str, Lost]:
-    """Return, by route hash, what the branch holds of this group beside the anchor's history.
+def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Ledger) -> Ledger:
+    """Return ``to`` with what the branch holds of this group beside the history that ``ledger`` speaks of.
 
     That is there when a rollback was taken back, or a branch was set to where another one had gone. Raises TableRefused
     when a summary does not tell it.
     """
     line = set(_line(table.metadata, ledger.anchor))
-    spans: dict[str, dict[LogId, list[tuple[int, int]]]] = {}
-    for snapshot in branch_history(table.metadata, branch):
-        if snapshot.snapshot_id in line or not line:
-            break
+    history = branch_history(table.metadata, branch) if line else iter(())
+    gained = list(takewhile(lambda s: s.snapshot_id not in line, history))
+    for snapshot in reversed(gained):
         if snapshot_property(snapshot, GROUP) != group_id:
             continue
-        net = _net(snapshot)
-        if net is None:
+        net, revived, replaced = (_offsets(snapshot, name) for name in (NET, REVIVED, REPLACED))
+        if net is None or revived is None or replaced is None:
             msg = (
                 f"table {'.'.join(table.name())!r}: which offsets snapshot {snapshot.snapshot_id} added, its summary does "
                 "not tell in full, and it is not in the history that the ledger speaks of. Set the branch to "
                 f"{ledger.anchor.snapshot_id if ledger.anchor else None} again."
             )
             raise TableRefused(msg)
-        routes = json.loads(snapshot_property(snapshot, ROUTE) or "{}")
-        was = snapshot_property(snapshot, BRANCH) or branch
-        for log_id, span in net:
-            route = routes.get(log_id.topic, route_hash(log_id.topic, was))
-            here = moved_route(route, was, branch, {route_hash(log_id.topic, MAIN_BRANCH), *ledger.routes()})
-            spans.setdefault(here, {}).setdefault(log_id, []).append(span)
-    return {route: {log_id: Intervals.of(s) for log_id, s in logs.items()} for route, logs in spans.items()}
+        here = _routes(snapshot, branch, {r.topic for r in (*net, *replaced)}, ledger.routes())
+        to = to.with_replaced((r, here[r.topic]) for r in replaced)
+        to = to.with_replayed((r, here[r.topic]) for r in net).with_revived(_by_log(revived))
+    return to
+
+
+def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Return by topic the route hash of a snapshot's offsets, as ``branch`` calls it."""
+    told = json.loads(snapshot_property(snapshot, ROUTE) or "{}")
+    was = snapshot_property(snapshot, BRANCH) or branch
+    return {
+        topic: moved_route(
+            told.get(topic, route_hash(topic, was)), was, branch, {route_hash(topic, MAIN_BRANCH), *known}
+        )
+        for topic in topics
+    }
 
 
 def _line(metadata: TableMetadata, anchor: Anchor | None) -> Iterator[int]:
@@ -112,33 +123,37 @@ def _from_summaries(metadata: TableMetadata, kept: set[int], group_id: str, ledg
     """Add up the nets of the snapshots between the anchor and the history that is left; None when one is gone."""
     anchor = ledger.anchor
     by_id = {s.snapshot_id: s for s in metadata.snapshots}
-    spans: dict[LogId, list[tuple[int, int]]] = {}
+    added: list[OffsetRange] = []
     at = anchor.snapshot_id if anchor is not None else None
     while at is not None and at not in kept:
         snapshot = by_id.get(at)
         if snapshot is None:
             return None
         if snapshot_property(snapshot, GROUP) == group_id:
-            net = _net(snapshot)
+            net = _offsets(snapshot, NET)
             if net is None:
                 return None
-            for log_id, span in net:
-                spans.setdefault(log_id, []).append(span)
+            added += net
         elif snapshot.summary is not None and any(n.startswith(PREFIX) for n in snapshot.summary.additional_properties):
             return None  # a sink's, which tells no source offsets: older metadata has the ledger of its time
         at = snapshot.parent_snapshot_id
-    lost = {log_id: Intervals.of(s) for log_id, s in spans.items()}
+    lost = _by_log(added)
     if at is None and lost != _difference(ledger, Ledger(ledger.cluster_id)):
         return None  # PyIceberg's expiry takes the parent's id away: there may have been more
     return lost
 
 
-def _net(snapshot: Snapshot) -> list[tuple[LogId, tuple[int, int]]] | None:
-    """Read the net out of a summary; None when only a digest of it is there."""
-    fields = json.loads(snapshot_property(snapshot, NET) or "{}")
-    if "sha256" in fields:
-        return None
-    return [(LogId.of(r), (r.start, r.end)) for r in ranges_from_json(fields)]
+def _offsets(snapshot: Snapshot, name: str) -> tuple[OffsetRange, ...] | None:
+    """Read offsets out of a summary; None when only a digest of them is there."""
+    fields = json.loads(snapshot_property(snapshot, name) or "{}")
+    return None if "sha256" in fields else ranges_from_json(fields)
+
+
+def _by_log(ranges: Iterable[OffsetRange]) -> dict[LogId, Intervals]:
+    spans: dict[LogId, list[tuple[int, int]]] = {}
+    for r in ranges:
+        spans.setdefault(LogId.of(r), []).append((r.start, r.end))
+    return {log_id: Intervals.of(s) for log_id, s in spans.items()}
 
 
 def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | None:

@@ -1,6 +1,7 @@
 """How an announced slice stands to a table's ledger, and the ledger after it."""
 
 from floe.control.announcement import Announcement, TableShare
+from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Ledger, LogId, Standing
 from floe.offsets.plan import Plan, Slice, SliceKind
 
@@ -9,6 +10,7 @@ def standing_of(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announce
     """Compare the slice with the ledger: by its offsets, or, where they may be held already, by the replay's id.
 
     Letters that have become rows since they were written for are another run's: two that were planned at once read them.
+    A replacement would take such rows out, and has none in their place.
 
     Dead letters are of single tables: those of a caught up table are new at offsets that are held, so the slice tells.
     """
@@ -23,6 +25,9 @@ def standing_of(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announce
     if piece.kind is SliceKind.REDRIVE:
         revived = (ledger.revived(r) & announcement.revived.at(share.table, LogId.of(r)) for r, _ in share.nets)
         return Standing.STALE if any(revived) else Standing.FRESH
+    if piece.kind is SliceKind.REPLACE:
+        unseen = (ledger.revived(r) - share.seen.get(LogId.of(r), Intervals()) for r, _ in share.nets)
+        return Standing.STALE if any(unseen) else Standing.FRESH
     if piece.kind.is_by_id:
         return Standing.FRESH
     return ledger.standing((r, share.routes[r.topic], net) for r, net in share.nets)
@@ -30,12 +35,19 @@ def standing_of(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announce
 
 def stale_reason(piece: Slice, announcement: Announcement, share: TableShare) -> str:
     """Say why a stale slice is not committed, and what to do."""
-    what = (
-        "another run wrote the rows of some of its dead letters meanwhile. Nothing of it is committed to the table; trigger "
-        "the re-drive again, it takes what is left."
-        if piece.kind is SliceKind.REDRIVE
-        else "another run committed meanwhile. Nothing of this slice is committed, the next run plans anew."
-    )
+    match piece.kind:
+        case SliceKind.REDRIVE:
+            what = (
+                "another run wrote the rows of some of its dead letters meanwhile. Nothing of it is committed to the table; "
+                "trigger the re-drive again, it takes what is left."
+            )
+        case SliceKind.REPLACE:
+            what = (
+                "another run made rows of dead letters of its range meanwhile, and those would be taken out. Nothing of it "
+                "is committed to the table; trigger the replay again, it reads the range as it is now."
+            )
+        case _:
+            what = "another run committed meanwhile. Nothing of this slice is committed, the next run plans anew."
     return f"table {share.table!r} holds other offsets than when slice {announcement.slice_id} was written: {what}"
 
 

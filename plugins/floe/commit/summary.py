@@ -2,18 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 import pyiceberg
 from pyiceberg.table.metadata import TableMetadata
 
 import floe
-from floe.commit.ancestry import BRANCH, GROUP, NET, ROUTE, SLICE, branch_history, snapshot_property
+from floe.commit.ancestry import BRANCH, GROUP, NET, REPLACED, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
 from floe.control.announcement import Announcement, TableShare
 from floe.control.events import TopicPartitionOffset
 from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Ledger, LogId
+from floe.offsets.ledger import Ledger, LogId, ranges_of
 from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.ranges import OffsetRange, ranges_to_json
@@ -49,10 +49,10 @@ def snapshot_properties(
     if announcement.kind == SliceKind.APPEND:
         properties["floe.appended"] = _bounded(ranges_to_json(r for r, _ in share.nets))
     if announcement.kind == SliceKind.REPLACE:
-        properties["floe.replaced"] = _bounded(ranges_to_json(r for r, _ in share.nets))
+        properties[REPLACED] = _bounded(ranges_to_json(r for r, _ in share.nets))
     revived = announcement.revived.by_table.get(share.table, {})
     if revived:
-        properties["floe.revived"] = _bounded(ranges_to_json(_ranges(revived)))
+        properties[REVIVED] = _bounded(ranges_to_json(ranges_of(revived)))
     if announcement.lost:
         properties["floe.lost"] = _bounded(ranges_to_json(announcement.lost))
     through = valid_through(announcement.assignments)
@@ -131,10 +131,6 @@ def _net(announcement: Announcement, share: TableShare, ledger: Ledger) -> Mappi
         for start, end in (net - (ledger.held_by_any(r) if is_replaced else ledger.held(r, share.routes[r.topic])))
         | (revived.at(share.table, LogId.of(r)) & Intervals(((r.start, r.end),)))
     )
-
-
-def _ranges(logs: Mapping[LogId, Intervals]) -> Iterator[OffsetRange]:
-    return (OffsetRange(*log_id, start, end) for log_id, offsets in logs.items() for start, end in offsets)
 
 
 def _books(announcement: Announcement, share: TableShare) -> Mapping[str, object]:

@@ -20,6 +20,7 @@ from floe.control.events import (
 from floe.kafka.transaction import ControlRecord
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import LogId, ranges_of
 from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan
 from floe.offsets.ranges import OffsetRange, ranges_to_json
@@ -42,7 +43,8 @@ class TableShare:
     """What one slice wrote for one table.
 
     ``nets``: per range the offsets that the files stand for, all others of the range were in the table's ledger.
-    ``routes``: route hash per topic.
+    ``routes``: route hash per topic. ``seen``: of what is replaced, records that the writer knew to be dead letters turned
+    into rows.
     """
 
     reference: TableReference
@@ -52,6 +54,7 @@ class TableShare:
     routes: Mapping[str, str]
     files: tuple[SpecFiles, ...]
     books: TableBooks
+    seen: Mapping[LogId, Intervals] = field(default_factory=dict)
 
     @property
     def table(self) -> str:
@@ -95,12 +98,14 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
     records: list[ControlRecord] = []
     for share in announcement.shares:
         bodies = [(spec, body) for spec in share.files for body in _bodies(plan, share, spec, spec.files)]
-        common = {
+        common: dict[str, Any] = {
             h.NET: ranges_to_json(_net_ranges(share.nets)),
             h.ROUTE: dict(share.routes),
             h.BRANCH: share.branch,
             h.SCHEMA_ID: str(share.schema_id),
         }
+        if share.seen:
+            common[h.SEEN] = ranges_to_json(ranges_of(share.seen))
         for i, (spec, body) in enumerate(bodies, start=1):
             more: dict[str, Any] = {h.PART: f"{i}/{len(bodies)}", h.SPEC_ID: str(spec.spec_id), **common}
             records.append(ControlRecord(body, h.header_list(slice_id, kind, more)))

@@ -18,6 +18,7 @@ from floe.control.log import ControlMessage
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import LogId
 from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange, ranges_from_json
@@ -166,6 +167,7 @@ def _share(
         routes=_routes(h.json_header(first.headers, h.ROUTE), by_partition),
         files=files,
         books=books,
+        seen=_offsets(first.headers, h.SEEN),
     )
 
 
@@ -179,6 +181,13 @@ def _routes(fields: Mapping[str, Any], by_partition: Mapping[Any, OffsetRange]) 
         msg = f"it has no route hash of the topics {sorted(missing)}"
         raise ValueError(msg)
     return {str(topic): str(route) for topic, route in fields.items()}
+
+
+def _offsets(headers: Mapping[str, str], name: str) -> dict[LogId, Intervals]:
+    spans: dict[LogId, list[tuple[int, int]]] = {}
+    for r in ranges_from_json(h.json_header(headers, name)) if name in headers else ():
+        spans.setdefault(LogId.of(r), []).append((r.start, r.end))
+    return {log_id: Intervals.of(found) for log_id, found in spans.items()}
 
 
 def _nets(

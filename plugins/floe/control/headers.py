@@ -2,7 +2,7 @@
 
 * on every event: ``floe-v``, ``floe-slice`` (plan id/index), ``floe-kind``
 * on ``DataWritten``: ``floe-part`` (``i/n``), ``floe-net``, ``floe-route``, ``floe-branch``, ``floe-spec-id``,
-  ``floe-schema-id``
+  ``floe-schema-id``, and of what is replaced ``floe-seen`` (dead letters that the writer knew to be rows)
 * on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``,
   ``floe-lost`` (ranges accepted as lost), ``floe-revived`` (dead letters that became rows, by table),
   ``floe-resolved`` (letters that are dealt with once the tables have landed)
@@ -24,6 +24,7 @@ ROUTE = "floe-route"
 BRANCH = "floe-branch"
 SPEC_ID = "floe-spec-id"
 SCHEMA_ID = "floe-schema-id"
+SEEN = "floe-seen"
 RANGES = "floe-ranges"
 TABLES = "floe-tables"
 BOOKS = "floe-books"

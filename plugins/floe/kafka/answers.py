@@ -16,6 +16,16 @@ SETTLING = {
 }
 """Answers of a cluster that is starting, or of a partition that was just created."""
 
+MAY_PASS = {
+    ck.KafkaError._TIMED_OUT,
+    ck.KafkaError._TRANSPORT,
+    ck.KafkaError._ALL_BROKERS_DOWN,
+    ck.KafkaError._RESOLVE,
+    ck.KafkaError.REQUEST_TIMED_OUT,
+    ck.KafkaError.NOT_CONTROLLER,
+}
+"""Answers to a change that another attempt may not meet; all others are a no."""
+
 _NOT_ALLOWED = {
     ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
     ck.KafkaError.GROUP_AUTHORIZATION_FAILED,

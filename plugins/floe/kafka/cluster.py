@@ -1,54 +1,32 @@
 """What the brokers know: topics, log starts, last stable offsets, groups. Admin calls only, nothing is consumed."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import confluent_kafka as ck
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    AdminClient,
-    ConfigResource,
-    NewTopic,
     OffsetSpec,
-    ResourceType,
 )
 
-from floe.kafka.answers import SETTLING, told
+from floe.kafka.answers import told
 from floe.kafka.exceptions import (
     ControlTopicUnusable,
     GroupInUse,
-    KafkaMisconfigured,
-    KafkaUnreachable,
     PositionsUnstable,
     TopicMissing,
+    TopicNotCreated,
 )
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
+from floe.kafka.topics import TopicFacts, Topics
 from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
 
-T = TypeVar("T")
 
-
-class TopicFacts(NamedTuple):
-    """A topic as the brokers describe it."""
-
-    topic_id: str
-    partitions: tuple[int, ...]
-
-
-class Cluster:
-    """Admin calls on one set of client settings."""
-
-    def __init__(self, conf: Mapping[str, Any], origin: str) -> None:
-        self._brokers = conf.get("bootstrap.servers")
-        self._origin = origin
-        try:
-            self._admin = AdminClient(dict(conf))
-        except ck.KafkaException as error:
-            msg = f"{origin} is not usable: {error.args[0].str()}"
-            raise KafkaMisconfigured(msg) from error
+class Cluster(Topics):
+    """Admin calls on one set of client settings: logs, the control topic, groups and their positions."""
 
     @classmethod
     def of_source(cls, settings: KafkaSettings) -> "Cluster":
@@ -64,29 +42,6 @@ class Cluster:
         """Return the cluster's id, as the brokers know it."""
         description = self._ask(lambda: self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT))
         return str(description.cluster_id)
-
-    def topics(self, names: Sequence[str]) -> dict[str, TopicFacts]:
-        """Describe topics; those that do not exist are left out. Raises KafkaUnreachable."""
-        if not names:
-            return {}
-        found = {}
-        for name in names:
-            try:
-                facts = self._ask(lambda name=name: self._describe(name))  # type: ignore[misc]
-            except TopicMissing:
-                continue
-            found[name] = TopicFacts(str(facts.topic_id), tuple(sorted(p.id for p in facts.partitions)))
-        return found
-
-    def topic_names(self) -> list[str]:
-        """List all topics that this client may see. Raises KafkaUnreachable."""
-        try:
-            return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT).topics)
-        except ck.KafkaException as error:
-            raise told(error.args[0], self._brokers, self._origin) from error
-
-    def _describe(self, name: str) -> "Future[Any]":
-        return self._admin.describe_topics(ck.TopicCollection([name]), request_timeout=REQUEST_TIMEOUT)[name]
 
     def logs(self, names: Sequence[str]) -> tuple[PartitionLog, ...]:
         """Return log start and last stable offset of every partition of the topics, sorted by topic and partition.
@@ -147,12 +102,15 @@ class Cluster:
 
         Raises ControlTopicUnusable when it cannot be created or is compacted.
         """
-        facts = self.topics([name]).get(name)
-        if facts is None:
-            facts = self._create_control_topic(name)
-        resource = ConfigResource(ResourceType.TOPIC, name)
-        config = self._ask(lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
-        policy = str(config["cleanup.policy"].value)
+        try:
+            facts = self.topics([name]).get(name) or self.create_topic(name)
+        except TopicNotCreated as error:
+            msg = (
+                f"control topic {name!r} does not exist on {self._brokers} and could not be created ({error}): create it "
+                "with cleanup.policy=delete"
+            )
+            raise ControlTopicUnusable(msg) from error
+        policy = self.cleanup_policy(name)
         if "compact" in policy:
             msg = (
                 f"control topic {name!r} is compacted (cleanup.policy={policy}): announcements share a key and would "
@@ -160,26 +118,6 @@ class Cluster:
             )
             raise ControlTopicUnusable(msg)
         return facts
-
-    def _create_control_topic(self, name: str) -> TopicFacts:
-        topic = NewTopic(name, num_partitions=1, replication_factor=-1, config={"cleanup.policy": "delete"})
-        try:
-            self._admin.create_topics([topic], request_timeout=REQUEST_TIMEOUT)[name].result()
-        except ck.KafkaException as error:
-            if error.args[0].code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
-                msg = (
-                    f"control topic {name!r} does not exist on {self._brokers} and could not be created "
-                    f"({error.args[0].str()}): create it with cleanup.policy=delete"
-                )
-                raise ControlTopicUnusable(msg) from error
-        deadline = time.monotonic() + REQUEST_TIMEOUT
-        while time.monotonic() < deadline:
-            facts = self.topics([name]).get(name)
-            if facts is not None and facts.partitions:
-                return facts
-            time.sleep(0.1)
-        msg = f"control topic {name!r} was created but is not there after {REQUEST_TIMEOUT:.0f} s: run again"
-        raise KafkaUnreachable(msg)
 
     def refuse_members(self, group_id: str) -> None:
         """Raise GroupInUse when the group has members: a transactional commit of positions would not notice them."""
@@ -241,18 +179,6 @@ class Cluster:
                 raise GroupInUse(msg) from error
             if reason.code() not in (ck.KafkaError.GROUP_ID_NOT_FOUND, ck.KafkaError.INVALID_GROUP_ID):
                 raise told(reason, self._brokers, self._origin) from error
-
-    def _ask(self, request: Callable[[], "Future[T]"]) -> T:
-        """Send a request, again while the cluster settles, and return the answer or raise floe's error."""
-        deadline = time.monotonic() + REQUEST_TIMEOUT
-        while True:
-            try:
-                return request().result(REQUEST_TIMEOUT * 2)
-            except ck.KafkaException as error:
-                reason: ck.KafkaError = error.args[0]
-                if reason.code() not in SETTLING or time.monotonic() > deadline:
-                    raise told(reason, self._brokers, self._origin) from error
-            time.sleep(0.1)
 
 
 def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":

@@ -1,5 +1,7 @@
 """Errors of talking to Kafka."""
 
+import confluent_kafka as ck
+
 from floe.exceptions import FloeError, Retryable, Terminal
 
 
@@ -17,6 +19,14 @@ class KafkaMisconfigured(KafkaError, Terminal):
 
 class TopicMissing(KafkaError, Terminal):
     """A topic does not exist."""
+
+
+class TopicNotCreated(KafkaError, Terminal):
+    """The brokers do not create a topic; ``code`` is theirs."""
+
+    def __init__(self, reason: ck.KafkaError) -> None:
+        super().__init__(f"{reason.str()}, {reason.name()}")
+        self.code = reason.code()
 
 
 class ControlTopicUnusable(KafkaError, Terminal):

@@ -70,10 +70,11 @@ def balance_range(r: OffsetRange, books: RangeBooks) -> None:
 
 
 def balance_tables(
-    ranges: Sequence[RangeBooks], tables: Mapping[str, TableBooks], letters: TableBooks | None = None
+    ranges: Sequence[RangeBooks], tables: Mapping[str, TableBooks], deliveries: int, letters: TableBooks | None = None
 ) -> None:
-    """Raise BooksDoNotBalance unless each table's rows add up and every routed record was meant for a table.
+    """Raise BooksDoNotBalance unless each table's rows add up and every delivery arrived.
 
+    ``deliveries``: how often records were handed to a table, one that goes to two tables twice, as the reader counted.
     ``letters``: the books of the dead-letter table, if there is one: it must have been given every dead record.
     """
     routed = sum(r.routed for r in ranges)
@@ -92,6 +93,10 @@ def balance_tables(
                 f"for ({books}); nothing was announced, run again"
             )
             raise BooksDoNotBalance(msg)
-    if sum(t.assigned for t in tables.values()) < routed:
-        msg = f"{routed} records were routed, but the tables {sorted(tables)} were assigned fewer; run again"
+    assigned = sum(t.assigned for t in tables.values())
+    if assigned != deliveries or deliveries < routed:
+        msg = (
+            f"{routed} records were routed, {deliveries} times to a table, but the tables {sorted(tables)[:20]} were "
+            f"assigned {assigned}; nothing was announced, run again"
+        )
         raise BooksDoNotBalance(msg)

@@ -1,6 +1,6 @@
 """The ledger: per table, connector and branch, the offsets that the table holds, stored in the table itself."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
@@ -28,6 +28,11 @@ class LogId(NamedTuple):
     @classmethod
     def of(cls, r: OffsetRange) -> "LogId":
         return cls(r.topic, r.topic_id, r.partition)
+
+
+def ranges_of(logs: Mapping[LogId, Intervals]) -> Iterator[OffsetRange]:
+    """Yield the intervals of logs as ranges."""
+    return (OffsetRange(*log_id, start, end) for log_id, offsets in logs.items() for start, end in offsets)
 
 
 class Anchor(NamedTuple):

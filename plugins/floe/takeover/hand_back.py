@@ -18,7 +18,7 @@ from floe.commit.exceptions import HandBackRefused
 from floe.commit.ledgers import Ledgers
 from floe.commit.positions import commit_transactional_id
 from floe.commit.routes import Routes
-from floe.commit.table import ledger_of
+from floe.commit.table_ledger import ledger_of
 from floe.config import Connector
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings

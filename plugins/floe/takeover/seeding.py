@@ -21,7 +21,8 @@ from floe.commit.control_offsets import Offsets, committed_offsets, offsets_prop
 from floe.commit.exceptions import AnnouncementVoid, TableRefused, TakeoverRefused
 from floe.commit.files import check_data_files
 from floe.commit.patience import attempts
-from floe.commit.table import ledger_of, sent
+from floe.commit.table import sent
+from floe.commit.table_ledger import ledger_of
 from floe.control.data_files import to_pyiceberg
 from floe.control.exceptions import DataFileConversionError
 from floe.crash import CrashPoint, reach

@@ -19,7 +19,8 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from floe.catalogs.catalog import Tables
-from floe.commit.table import Landed, land, ledger_of
+from floe.commit.table import Landed, land
+from floe.commit.table_ledger import ledger_of
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of

@@ -7,7 +7,7 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
 from floe.commit.exceptions import SliceStale, TableRefused
-from floe.commit.table import ledger_of
+from floe.commit.table_ledger import ledger_of
 from floe.exceptions import Terminal
 from floe.offsets.exceptions import ReplayForgotten
 from floe.offsets.ledger import MOST_REPLAYS, Holding, Ledger, LogId

@@ -6,7 +6,7 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
 from floe.commit.exceptions import TableRefused
-from floe.commit.table import ledger_of
+from floe.commit.table_ledger import ledger_of
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LogId
 from floe.offsets.ledger_property import property_name

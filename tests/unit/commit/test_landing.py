@@ -11,7 +11,7 @@ from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownExcept
 from pyiceberg.types import LongType
 
 from floe.commit.exceptions import SliceStale, TableNotCommitted
-from floe.commit.table import ledger_of
+from floe.commit.table_ledger import ledger_of
 from floe.exceptions import Retryable, Terminal
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LogId

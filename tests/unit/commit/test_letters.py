@@ -10,7 +10,8 @@ from floe.commit import landing as module
 from floe.commit.exceptions import SliceStale
 from floe.commit.landing import SliceLander
 from floe.commit.routes import LETTERS
-from floe.commit.table import Landed, ledger_of
+from floe.commit.table import Landed
+from floe.commit.table_ledger import ledger_of
 from floe.config import Connector
 from floe.offsets.plan import SliceKind
 from floe.offsets.routing import route_hash

@@ -10,9 +10,9 @@ import pytest
 from floe.commit import summary
 from floe.commit.amend import amend
 from floe.commit.exceptions import TableRefused
-from floe.commit.rollback import Lost, gained, rolled_back
+from floe.commit.rollback import Lost, rolled_back, with_gained
 from floe.offsets.intervals import Intervals, Span
-from floe.offsets.ledger import Ledger, LogId
+from floe.offsets.ledger import Holding, Ledger, LogId
 from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.plan import SliceKind
 from tests.unit.commit.lake import (
@@ -174,7 +174,16 @@ def test_when_neither_tells_it_is_refused_with_what_is_left_to_do(lake: Lake, wr
 
 
 def found_again(lake: Lake, branch: str = "main") -> dict[str, Lost]:
-    return gained(lake.load(), branch, GROUP, ledger_in(lake, branch))
+    """Return by route what the ledger holds more, once it has followed the branch."""
+    ledger = ledger_in(lake, branch)
+    after = with_gained(lake.load(), branch, GROUP, ledger, ledger)
+    more: dict[str, Lost] = {}
+    for log_id, holding in after.holdings.items():
+        before = ledger.holdings.get(log_id, Holding())
+        for route, held in holding.held.items():
+            if found := held - before.held.get(route, Intervals()):
+                more[route] = {**more.get(route, {}), log_id: found}
+    return more
 
 
 def test_a_branch_holds_nothing_beside_the_history_of_its_ledger(lake: Lake, write: Write) -> None:

@@ -39,21 +39,32 @@ def test_table_books_survive_json(books: TableBooks) -> None:
 
 @pytest.mark.parametrize("column", ["rows", "dead", "held", "owed"])
 def test_every_column_of_a_table_counts(column: str) -> None:
-    balance_tables([RangeBooks(routed=4)], {"db.t": TableBooks(assigned=4, **{column: 4})})
+    balance_tables([RangeBooks(routed=4)], {"db.t": TableBooks(assigned=4, **{column: 4})}, 4)
     with pytest.raises(BooksDoNotBalance, match=r"'db\.t'.*4 records assigned, but 3"):
-        balance_tables([RangeBooks(routed=4)], {"db.t": TableBooks(assigned=4, **{column: 3})})
+        balance_tables([RangeBooks(routed=4)], {"db.t": TableBooks(assigned=4, **{column: 3})}, 4)
 
 
 def test_a_table_with_more_rows_than_records_does_not_balance() -> None:
     with pytest.raises(BooksDoNotBalance, match="1 records assigned, but 2"):
-        balance_tables([RangeBooks(routed=1)], {"db.t": TableBooks(assigned=1, rows=2)})
+        balance_tables([RangeBooks(routed=1)], {"db.t": TableBooks(assigned=1, rows=2)}, 1)
 
 
 def test_a_routed_record_must_be_meant_for_a_table() -> None:
     with pytest.raises(BooksDoNotBalance, match="5 records were routed"):
-        balance_tables([RangeBooks(routed=3), RangeBooks(routed=2)], {"db.t": TableBooks(assigned=4, rows=4)})
+        balance_tables([RangeBooks(routed=3), RangeBooks(routed=2)], {"db.t": TableBooks(assigned=4, rows=4)}, 4)
 
 
 def test_one_record_may_go_to_two_tables() -> None:
     books = {"db.a": TableBooks(assigned=2, rows=2), "db.b": TableBooks(assigned=1, dead=1)}
-    balance_tables([RangeBooks(routed=2)], books)
+    balance_tables([RangeBooks(routed=2)], books, 3)
+
+
+def test_what_was_meant_for_a_second_table_must_arrive_there_too() -> None:
+    books = {"db.a": TableBooks(assigned=2, rows=2), "db.b": TableBooks(assigned=1, rows=1)}
+    with pytest.raises(BooksDoNotBalance, match=r"2 records were routed, 4 times to a table.*were assigned 3"):
+        balance_tables([RangeBooks(routed=2)], books, 4)
+
+
+def test_a_record_that_was_routed_is_handed_over_at_least_once() -> None:
+    with pytest.raises(BooksDoNotBalance, match="5 records were routed, 4 times"):
+        balance_tables([RangeBooks(routed=5)], {"db.t": TableBooks(assigned=4, rows=4)}, 4)

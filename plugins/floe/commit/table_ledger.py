@@ -1,0 +1,111 @@
+"""A table's ledger, as one branch is to be read by it: looked up, checked against history, refused where it cannot tell."""
+
+from collections.abc import Iterable
+
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+
+from floe.commit.ancestry import branch_history, refuse_changed_history, refuse_lost_ledger
+from floe.commit.control_offsets import committed_offsets, offsets_property
+from floe.commit.exceptions import TableRefused
+from floe.offsets.ledger import Ledger
+from floe.offsets.ledger_property import property_name, read_properties
+from floe.offsets.plan import Plan, SliceKind
+from floe.offsets.ranges import OffsetRange
+from floe.offsets.routing import branch_route
+
+NEWEST_FORMAT = 2
+"""The newest table format that PyIceberg writes."""
+
+
+def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
+    """Return the connector's ledger of a branch, an empty one if there is none, after the table's history was checked.
+
+    A branch that does not exist yet, or that was made of a main that holds all its ledger says, begins with what main
+    holds. Raises TableRefused.
+    """
+    name = ".".join(table.name())
+    metadata = table.metadata
+    ref = metadata.refs.get(branch)
+    if ref is not None and ref.snapshot_ref_type != SnapshotRefType.BRANCH:
+        msg = f"{branch!r} of table {name!r} is a tag, not a branch: mend iceberg.tables.default-commit-branch"
+        raise TableRefused(msg)
+    if metadata.format_version > NEWEST_FORMAT:
+        msg = (
+            f"table {name!r} has format version {metadata.format_version}, floe writes up to {NEWEST_FORMAT}: write to a "
+            "table of version 2"
+        )
+        raise TableRefused(msg)
+    origin = origin_of(metadata, branch, plan.group_id)
+    ledger = read_properties(property_name(plan.group_id, origin), metadata.properties)
+    if ledger is None:
+        refuse_lost_ledger(name, metadata, origin, plan.group_id)
+        return Ledger(plan.cluster_id)
+    if ledger.cluster_id != plan.cluster_id:
+        msg = (
+            f"table {name!r} holds offsets of cluster {ledger.cluster_id!r} for {plan.group_id!r}, this is cluster "
+            f"{plan.cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the "
+            'DAG with adopt=["*"]'
+        )
+        raise TableRefused(msg)
+    refuse_changed_history(table, origin, plan.group_id, ledger)
+    if origin == branch:
+        return ledger
+    return ledger.rerouted({route: branch_route(route, branch) for route in ledger.routes()})
+
+
+def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
+    """Raise TableRefused for a table that a Kafka Connect sink filled and whose ledger does not tell with what.
+
+    A replay that skips what is held would double its rows.
+    """
+    name = offsets_property(plan.control_topic, plan.group_id)
+    if ledger.holdings or committed_offsets(table.metadata, branch, name).offsets == {}:
+        return
+    msg = (
+        f"table {'.'.join(table.name())!r} was filled by a Kafka Connect sink of {plan.group_id!r} and is not taken over: "
+        "which offsets it holds cannot be told. Take over with the table in iceberg.tables, or append on purpose "
+        "(overlap=append)."
+    )
+    raise TableRefused(msg)
+
+
+def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
+    """Return the branch whose ledger speaks of what ``branch`` holds: its own, or main's where it was made of it.
+
+    A branch that is gone but has a ledger was dropped, with the rows that it speaks of.
+    """
+    if property_name(group_id, branch) in metadata.properties:
+        return branch
+    if branch not in metadata.refs:
+        return MAIN_BRANCH
+    main = read_properties(property_name(group_id, MAIN_BRANCH), metadata.properties)
+    anchor = main.anchor.snapshot_id if main is not None and main.anchor is not None else None
+    is_made_of_main = any(s.snapshot_id == anchor for s in branch_history(metadata, branch))
+    return MAIN_BRANCH if is_made_of_main else branch
+
+
+def refuse_other_routes(table: str, ledger: Ledger, kind: SliceKind, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
+    """Raise TableRefused when the table holds offsets that were routed otherwise.
+
+    At or above a range they would be passed over or doubled by reading on; a replay that skips what is held minds only
+    those inside; one that appends, replaces, or writes what had no row, none.
+    """
+    if kind.is_by_id:
+        return
+    for r, route in ranges:
+        if kind is SliceKind.SKIP:
+            others = ledger.elsewhere(r, route)
+            way_out = (
+                "Replay the rest of the range, or replace it (overlap=replace), or append on purpose (overlap=append)."
+            )
+        else:
+            others = ledger.other_routes(r, route)
+            way_out = (
+                "The connector was changed between a failed run and this one. Clear the failed run first (its plan holds "
+                "the old configuration), then run again."
+            )
+        if others:
+            msg = f"table {table!r} holds offsets {list(others)[:20]} of {r.tp} that were routed otherwise. {way_out}"
+            raise TableRefused(msg)
