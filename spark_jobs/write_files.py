@@ -11,7 +11,7 @@ from typing import Any
 
 from floe.exceptions import FloeError, Terminal
 from floe_job.order import Order, Outcome
-from floe_job.slice_writer import SliceWriter
+from floe_job.slices.writer import SliceWriter
 from floe_job.spark import run_on
 
 log = logging.getLogger("floe")

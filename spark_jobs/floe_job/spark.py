@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from floe_job.partition_files import PartitionFiles
+from floe_job.shuffle.partition_files import PartitionFiles
 from floe_job.task import Task, run_task, run_tasks, send_tasks
 from floe_job.task_result import TaskResult
 

@@ -8,16 +8,16 @@ from typing import Any
 
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
-from floe_job.distribution import is_spread
 from floe_job.exceptions import BadRecords, SchemaConflict
 from floe_job.letters.letter import Letter
 from floe_job.letters.letterbox import Letterbox, LetterRules
-from floe_job.parcels import Outbox, Parcel, Seal
 from floe_job.parquet.budget import WriteBudget
 from floe_job.read import RangeReader
 from floe_job.records import Records
-from floe_job.route import Routed, Router, RouteRules
-from floe_job.row_spool import RowSpool
+from floe_job.routing.router import Routed, Router, RouteRules
+from floe_job.shuffle.distribution import is_spread
+from floe_job.shuffle.parcels import Outbox, Parcel, Seal
+from floe_job.shuffle.row_spool import RowSpool
 from floe_job.target import Piece, Target
 from floe_job.target_writer import TargetWriter
 from floe_job.task_result import Failure, PieceResult, TaskResult

@@ -23,8 +23,8 @@ from floe.exceptions import FloeError
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.decisions import Decisions
 from floe.offsets.plan import Plan
-from floe_job.partition_files import PartitionFiles
-from floe_job.slice_writer import RunTasks, SliceWriter
+from floe_job.shuffle.partition_files import PartitionFiles
+from floe_job.slices.writer import RunTasks, SliceWriter
 from floe_job.task import Sent, Task, run_task, send_tasks
 from floe_job.task_result import TaskResult
 

@@ -35,8 +35,8 @@ from floe.control.announcement import Announcement, TableShare
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.plan import Plan, SliceKind
 from floe_job.needs import SchemaNeeds
-from floe_job.slice_table import SliceTable
-from floe_job.slice_writer import SliceWriter
+from floe_job.slices.table import SliceTable
+from floe_job.slices.writer import SliceWriter
 
 
 def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:

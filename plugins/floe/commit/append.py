@@ -10,7 +10,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from pyiceberg.manifest import DataFile, ManifestEntry, ManifestEntryStatus, ManifestFile
-from pyiceberg.table import Table, TableProperties
+from pyiceberg.table import Table, TableProperties, Transaction
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import Operation, SnapshotSummaryCollector, Summary, update_snapshot_summaries
 from pyiceberg.table.update import (
@@ -34,13 +35,23 @@ class SpecFile(NamedTuple):
     file: DataFile
 
 
+class Unchanged(Transaction):
+    """What PyIceberg's producers ask about a table whose present metadata they take: of PyIceberg's own, each of their
+    twenty questions copies the metadata with all snapshots.
+    """
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        return self._table.metadata
+
+
 class _Append(_MergeAppendFiles):
     """PyIceberg's merge append, with one manifest per partition spec and a new branch grown from main."""
 
     def __init__(self, table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile]) -> None:
         super().__init__(
             operation=Operation.APPEND,
-            transaction=table.transaction(),
+            transaction=Unchanged(table),
             io=table.io,
             branch=branch,
             snapshot_properties=dict(properties),

@@ -11,7 +11,7 @@ from pyiceberg.table.snapshots import Operation, Summary, update_snapshot_summar
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 from pyiceberg.typedef import EMPTY_DICT
 
-from floe.commit.append import SpecFile, added_manifests, counted, refuse_strange_specs, send_with_ledger
+from floe.commit.append import SpecFile, Unchanged, added_manifests, counted, refuse_strange_specs, send_with_ledger
 from floe.commit.removal import Removal
 from floe.offsets.ledger import Ledger
 
@@ -24,7 +24,7 @@ class _Replace(_OverwriteFiles):
     ) -> None:
         super().__init__(
             operation=Operation.OVERWRITE,
-            transaction=table.transaction(),
+            transaction=Unchanged(table),
             io=table.io,
             branch=branch,
             snapshot_properties=dict(properties),

@@ -128,7 +128,8 @@ def _join(values: Sequence[bytes]) -> tuple[bytes, bool]:
         for row, value in enumerate(values):
             if not (value.startswith(b"{") and value.endswith(b"}")):
                 raise NotExact(row)
-    return b"\n".join((*values, b"")), b"\n" in b"".join(values)
+    text = b"\n".join((*values, b""))
+    return text, text.count(b"\n") > len(values)
 
 
 def _check_depth(text: bytes, values: Sequence[bytes]) -> None:

@@ -18,12 +18,12 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform, VoidTransform
 from pyiceberg.types import DateType, DoubleType, LongType, NestedField, StringType
 
-from floe_job.distribution import is_spread, writing_tasks
-from floe_job.parcel_store import ParcelStore
-from floe_job.parcels import HELD_BYTES, Outbox, Parcel, Part, Seal, parcel_bytes
 from floe_job.parquet.budget import WriteBudget
-from floe_job.partition_files import PartitionFiles
-from floe_job.row_spool import RowSpool
+from floe_job.shuffle.distribution import is_spread, writing_tasks
+from floe_job.shuffle.parcel_store import ParcelStore
+from floe_job.shuffle.parcels import HELD_BYTES, Outbox, Parcel, Part, Seal, parcel_bytes
+from floe_job.shuffle.partition_files import PartitionFiles
+from floe_job.shuffle.row_spool import RowSpool
 from floe_job.target import Target
 from floe_job.target_files import TargetFiles
 from floe_job.task import Sent

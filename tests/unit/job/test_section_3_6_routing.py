@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from floe.config.routing import Routing
 from floe.config.table_settings import TableSettings
-from floe_job.route import Routed, Router, RouteRules
-from floe_job.table_names import MOST_CHARACTERS, Unusable, table_name
+from floe_job.routing.names import MOST_CHARACTERS, Unusable, table_name
+from floe_job.routing.router import Routed, Router, RouteRules
 from tests.unit.job.messages import PIECE, Message, records
 
 FIELD = Routing(by="field", path=("to",))

@@ -8,10 +8,10 @@ from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LogId
 from floe.offsets.letters import LetterOffsets
 from floe.offsets.ranges import OffsetRange
-from floe_job import settled as module
 from floe_job.exceptions import SliceRefused
 from floe_job.letters.fates import FateWatch, LetterFates
-from floe_job.settled import settle
+from floe_job.slices import settled as module
+from floe_job.slices.settled import settle
 
 LOG = LogId("pizzas", "T1", 0)
 OPEN = LetterOffsets.of([("db.a", LOG, Intervals(((1, 4),))), (None, LOG, Intervals(((6, 9),)))])

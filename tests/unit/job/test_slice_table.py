@@ -14,8 +14,8 @@ from floe.offsets.ledger import Ledger
 from floe.offsets.ledger_property import write_properties
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.position import Debt
-from floe_job.slice_table import SliceTable
-from floe_job.slice_tables import SliceTables
+from floe_job.slices.table import SliceTable
+from floe_job.slices.tables import SliceTables
 from tests.unit.commit.lake import (
     CLUSTER,
     LEDGER,

@@ -10,9 +10,9 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from floe.exceptions import FloeError
 from floe.offsets.books import TableBooks
-from floe_job.parcel_store import ParcelStore
-from floe_job.parcels import Parcel, Seal
 from floe_job.parquet import WriteBudget
+from floe_job.shuffle.parcel_store import ParcelStore
+from floe_job.shuffle.parcels import Parcel, Seal
 from floe_job.target import TableResult, Target
 from floe_job.target_files import TargetFiles
 from floe_job.task import Sent, Task

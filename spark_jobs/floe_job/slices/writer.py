@@ -11,13 +11,13 @@ from floe.control.recent import recent_tables
 from floe.crash import CrashPoint, reach
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.plan import Plan, Slice, SliceKind
-from floe_job.announcer import Announcer
-from floe_job.distribution import writing_tasks
-from floe_job.divide import divide
 from floe_job.exceptions import SliceFailed, SliceRefused
 from floe_job.needs import SchemaNeeds
-from floe_job.slice_letters import SliceLetters
-from floe_job.slice_tables import SliceTables
+from floe_job.shuffle.distribution import writing_tasks
+from floe_job.slices.announcer import Announcer
+from floe_job.slices.divide import divide
+from floe_job.slices.letters import SliceLetters
+from floe_job.slices.tables import SliceTables
 from floe_job.target import Piece
 from floe_job.task import Task
 from floe_job.task_result import Failure, TaskResult

@@ -17,10 +17,10 @@ from floe.offsets.ranges import OffsetRange
 from floe_job.exceptions import RangeLost
 from floe_job.letters import check_ratio
 from floe_job.letters.letterbox import LettersResult
-from floe_job.settled import Settled, settle
-from floe_job.slice_letters import SliceLetters
-from floe_job.slice_table import SliceTable
-from floe_job.slice_tables import SliceTables
+from floe_job.slices.letters import SliceLetters
+from floe_job.slices.settled import Settled, settle
+from floe_job.slices.table import SliceTable
+from floe_job.slices.tables import SliceTables
 from floe_job.task_result import PieceResult, TaskResult
 
 log = logging.getLogger(__name__)

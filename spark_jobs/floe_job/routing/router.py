@@ -15,8 +15,8 @@ from floe.offsets.ledger import LogId
 from floe.offsets.letters import LetterOffsets
 from floe_job.decode import Rejected
 from floe_job.records import Records
-from floe_job.route_values import STAGE, UNROUTABLE, RouteValues, matcher
-from floe_job.table_names import MOST_CHARACTERS, Unusable, table_name
+from floe_job.routing.names import MOST_CHARACTERS, Unusable, table_name
+from floe_job.routing.values import STAGE, UNROUTABLE, RouteValues, matcher
 
 TOO_LONG = "\0"
 """Stands for all values of more than MOST_CHARACTERS: one of them is a megabyte if somebody wants it."""

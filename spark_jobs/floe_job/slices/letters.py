@@ -19,7 +19,7 @@ from floe.offsets.plan import Plan, Slice
 from floe.offsets.ranges import OffsetRange
 from floe_job.letters import LETTERS_SCHEMA, refuse_unsuitable
 from floe_job.letters.letterbox import LetterRules, LettersResult
-from floe_job.slice_table import SliceTable
+from floe_job.slices.table import SliceTable
 
 
 class SliceLetters:

@@ -9,7 +9,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from floe_job.parcels import Parcel
+from floe_job.shuffle.parcels import Parcel
 
 SPARK_FOLDERS = "SPARK_LOCAL_DIRS"
 """Spark tells its Python workers by this variable where there is room on disk."""
