@@ -72,7 +72,22 @@ def read_tables(settings: Settings, topics: Collection[str]) -> Tables:
         (table, reader.read(texts.get(table, {}), keys.get(table, {}), default))
         for table in dict.fromkeys([*names, *texts])
     )
-    return Tables(names, known, default)
+    tables = Tables(names, known, default)
+    _check_topics(settings, tables, topics)
+    return tables
+
+
+def _check_topics(settings: Settings, tables: Tables, topics: Collection[str]) -> None:
+    """Note topics whose records no table of a list takes: they are read and left out, as that may be meant."""
+    wanted = [tables.of(table).topics for table in tables.named]
+    if not wanted or None in wanted:
+        return
+    idle = sorted(set(topics) - frozenset().union(*(some for some in wanted if some is not None)))
+    if idle:
+        settings.warnings.append(
+            f"no table of {STATIC} takes the records of {', '.join(idle)[:_SHOWN_CHARACTERS]}: they are read, and filtered; "
+            f"name the topic in floe.table.<table>.{TOPICS}, or drop it from topics"
+        )
 
 
 def _read_names(settings: Settings) -> tuple[str, ...]:

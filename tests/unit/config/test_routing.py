@@ -46,6 +46,14 @@ def test_a_table_without_an_expression_gets_nothing_and_is_warned_of(connector):
     assert warning.startswith("table 'rpc.rest' has no iceberg.table.<table>.route-regex")
 
 
+def test_a_topic_that_no_table_takes_is_warned_of(connector):
+    over = {"topics": "a,b,c", "iceberg.tables": "rpc.x,rpc.y", "floe.table.rpc.x.topics": "a"}
+    assert connector(over).warnings == ()  # the other one takes all
+    (warning,) = connector({**over, "floe.table.rpc.y.topics": "a,b"}).warnings
+    assert warning.startswith("no table of iceberg.tables takes the records of c: they are read, and filtered")
+    assert connector({**over, "floe.table.rpc.y.topics": "b,c"}).warnings == ()
+
+
 def test_a_route_that_no_table_asks_for_is_refused(problems):
     (problem,) = problems({FIELD: "kind"})
     assert problem.startswith("a route is given, but no table has a condition")
