@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
+from floe.offsets.ranges import OffsetRange
 from floe_job.decode import Decoded, JsonDecoder
 from floe_job.letters.fates import FateWatch
 from floe_job.letters.letter import Letter
@@ -84,6 +85,18 @@ class TargetWriter:
             self._watch.refused(piece_range, sorted(refused))
             self._watch.written(piece_range, (offset for offset in records.offsets if offset not in refused))
         return letters
+
+    def is_plain(self, piece_range: OffsetRange) -> bool:
+        """Say whether rows of a range may come decoded: none is held, owed or watched, and none is to be filled in."""
+        target = self._target
+        special = piece_range in target.owed or target.held.get(piece_range) or target.letters or self._columns.injected
+        return not special and not self._decoder.needs
+
+    def take_rows(self, rows: pa.Table, *, fast: bool) -> None:
+        """Take rows of as many records, of a plain range; ``fast``: they took the columnar path. Raises WriteFailed."""
+        self._assigned += rows.num_rows
+        self._fast += rows.num_rows if fast else 0
+        self._files.write(rows)
 
     def close(self, *, complete: bool) -> TableResult:
         """Close the files and count their rows from their footers; without ``complete`` nothing is kept."""

@@ -6,11 +6,14 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
+
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
 from floe_job.exceptions import BadRecords, SchemaConflict
 from floe_job.letters.letter import Letter
 from floe_job.letters.letterbox import Letterbox, LetterRules
+from floe_job.lookalikes import DecodedTogether, Lookalikes
 from floe_job.parquet.budget import WriteBudget
 from floe_job.read import RangeReader
 from floe_job.records import Records
@@ -88,6 +91,7 @@ class _TaskRun:
         self._router = Router(task.routes, self._targets)
         self._letterbox = Letterbox(task.letters, task.index, self._budget)
         self._outbox = Outbox(task.index, task.writers) if task.writers else None
+        self._lookalikes = Lookalikes.of(task.targets, task.routes)
         self._deliveries = 0
 
     def run(self) -> Generator[tuple[int, Parcel], None, TaskResult]:
@@ -136,20 +140,47 @@ class _TaskRun:
             records = records.select(kept)
         if not len(records):
             return RangeBooks(tombstones=tombstones)
+        decoded = self._lookalikes.decode(records) if self._lookalikes is not None else None
+        if decoded is None:
+            self._lookalikes = None
+            return RangeBooks(tombstones=tombstones) + self._take_each(records)
+        books = RangeBooks(tombstones=tombstones) + self._take_decoded(decoded)
+        return books + self._take_each(decoded.rest) if len(decoded.rest) else books
+
+    def _take_each(self, records: Records) -> RangeBooks:
+        """Route records, and have each table decode its own."""
         routed = self._router.route(records)
         dead, dropped = self._refuse(records, routed)
         for name, mine in routed.tables.items():
-            self._deliveries += len(mine)
-            writer = self._writer(name)
-            if writer is None:
+            self._hand_over(name, mine)
+        return RangeBooks(routed=routed.reached, dead=dead, filtered=routed.filtered, dropped=dropped)
+
+    def _take_decoded(self, decoded: DecodedTogether) -> RangeBooks:
+        """Route records that have a row already, the same for every table."""
+        records = decoded.records
+        routed = self._router.spread(records, decoded.values)
+        dead, dropped = self._refuse(records, routed)
+        for name, places in routed.places.items():
+            writer = self._writer(name) if name in self._targets else None
+            if writer is None or not writer.is_plain(records.piece.range):
+                self._hand_over(name, records if places is None else records.select(places.tolist()))
                 continue
-            if name in self._targets:
-                self._bury(writer.take(mine), len(mine))
-            else:
-                self._guess(name, writer, mine)
-        return RangeBooks(
-            routed=routed.reached, dead=dead, tombstones=tombstones, filtered=routed.filtered, dropped=dropped
-        )
+            rows = decoded.rows if places is None else decoded.rows.take(pa.array(places))
+            self._deliveries += rows.num_rows
+            writer.take_rows(rows, fast=decoded.fast)
+        if routed.filtered > len(records) // 2:
+            self._lookalikes = None  # most of what was decoded has no use
+        return RangeBooks(routed=routed.reached, dead=dead, filtered=routed.filtered, dropped=dropped)
+
+    def _hand_over(self, name: str, records: Records) -> None:
+        self._deliveries += len(records)
+        writer = self._writer(name)
+        if writer is None:
+            return
+        if name in self._targets:
+            self._bury(writer.take(records), len(records))
+        else:
+            self._guess(name, writer, records)
 
     def _writer(self, name: str) -> TargetWriter | None:
         """Return the writer of a table; None for one that the driver has to look up first."""

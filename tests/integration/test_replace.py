@@ -240,27 +240,75 @@ def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> N
         assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
 
 
-def test_letters_of_a_replacement_that_comes_too_late_are_not_kept(pipeline: MakePipeline) -> None:
+@pytest.mark.parametrize("late", [REPLACE, {"dead_letters": True}], ids=["replace", "re-drive"])
+def test_what_comes_after_a_re_drive_and_another_replacement_is_stale_too(
+    pipeline: MakePipeline, late: dict[str, Any]
+) -> None:
+    one = with_a_letter(pipeline)
+    if "dead_letters" in late:
+        mend(one)
+    plan, effective = opened(one, **late)
+    effective.write(plan)
+    if "dead_letters" not in late:
+        mend(one)
+    replay(one, dead_letters=True)
+    replay(one, **REPLACE)
+    with pytest.raises(SliceStale):
+        effective.commit(plan)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
+
+
+def test_a_replacement_does_not_land_over_one_that_made_letters(pipeline: MakePipeline) -> None:
     one = with_a_letter(pipeline)
     mend(one)
     replay(one, dead_letters=True)
+    plan, effective = opened(one, **REPLACE)
+    effective.write(plan)
+    spoil_again(one)
+    replay(one, **REPLACE)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 3], ["dead", "dead", "resolved"])
+    with pytest.raises(SliceStale, match=r"1 records of slice .* got dead letters since .*trigger the replay again"):
+        effective.commit(plan)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 3], ["dead", "dead", "resolved"])
+
+
+def drop_and_fill(one: Pipeline) -> str:
+    drop(one)
+    for ranges in ({"0": [2, 3]}, {}):  # the text first, so that the column is one of text
+        replay(one, ranges=ranges)
+    return "was replaced after it was written for"
+
+
+def add_a_row_of_nowhere(one: Pipeline) -> str:
+    append_foreign(one, kafka_offset=None)
+    return "rows without topic, partition or offset"
+
+
+@pytest.mark.parametrize("happens", [drop_and_fill, add_a_row_of_nowhere])
+def test_letters_of_a_replacement_that_a_table_refuses_are_not_kept(
+    pipeline: MakePipeline, happens: Callable[[Pipeline], str]
+) -> None:
+    one = with_a_letter(pipeline)
+    mend(one)
+    replay(one, dead_letters=True)
+    spoil_again(one)
+    plan, effective = opened(one, **REPLACE)
+    (written,) = effective.write(plan)
+    assert written.tables["db.t"].dead == 1
+    refusal = happens(one)
+    before = one.column("id"), kinds(one)
+    with pytest.raises(TableRefused, match=refusal):
+        effective.commit(plan)
+    assert (one.column("id"), kinds(one)) == before
+    assert kinds(one) == ["dead", "resolved"]
+
+
+def spoil_again(one: Pipeline) -> None:
+    """Give the table a column again that does not take everything."""
     with one.table().update_schema(allow_incompatible_changes=True) as update:
         update.delete_column("amount")
     with one.table().update_schema() as update:
         update.add_column("amount", LongType())
-    plan, effective = opened(one, **REPLACE)
-    (written,) = effective.write(plan)
-    assert written.tables["db.t"].dead == 1
-    drop(one)
-    for ranges in ({"0": [2, 3]}, {}):  # the text first, so that the column is one of text
-        replay(one, ranges=ranges)
-    with pytest.raises(TableRefused, match="was replaced after it was written for"):
-        effective.commit(plan)
-    assert (one.column("id"), one.column("amount"), kinds(one)) == (
-        [0, 1, 2, 3],
-        ["0", "1", "3", "many"],
-        ["dead", "resolved"],
-    )
 
 
 def with_a_letter(pipeline: MakePipeline) -> Pipeline:

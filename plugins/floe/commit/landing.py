@@ -10,10 +10,11 @@ from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.exceptions import AnnouncementVoid, TableRefused
 from floe.commit.marks import mark_resolved
+from floe.commit.open_letters import refuse_new_letters
 from floe.commit.patience import attempts
 from floe.commit.refusals import REFUSALS
 from floe.commit.routes import Routes
-from floe.commit.table import Landed, land, refuse_unfit
+from floe.commit.table import Landed, is_landed, land
 from floe.config import Connector
 from floe.config.routing import may_name
 from floe.control.announcement import Announcement, TableShare
@@ -52,7 +53,7 @@ class SliceLander:
             return False
         letters = [share for share in announcement.shares if share.table == self._plan.letters]
         shares = [share for share in announcement.shares if share.table != self._plan.letters]
-        if piece.kind is SliceKind.REPLACE and letters and not self._are_fit(announcement, shares):
+        if piece.kind is SliceKind.REPLACE and not self._may_replace(announcement, shares):
             return False
         if not self._land_letters(announcement, letters):
             return False
@@ -117,11 +118,17 @@ class SliceLander:
             log.error("table %s: %s", share.table, error)
             return error
 
-    def _are_fit(self, announcement: Announcement, shares: Sequence[TableShare]) -> bool:
-        """Say whether all tables can still take a replacement: letters of rows that then stay would make two of each."""
+    def _may_replace(self, announcement: Announcement, shares: Sequence[TableShare]) -> bool:
+        """Say whether all tables can take a replacement, before its letters are committed: or there would be both.
+
+        Nor may there be letters that it does not know: their records have rows in it.
+        """
         try:
-            for share in shares:
-                refuse_unfit(self._tables(), self._plan, announcement, share, self._patience)
+            tables = self._tables()
+            waiting = [s for s in shares if not is_landed(tables, self._plan, announcement, s, self._patience)]
+            if waiting and self._plan.letters is not None:
+                branch = self._routes.branch(self._plan.letters)
+                refuse_new_letters(tables, self._plan, announcement, branch, {share.table for share in waiting})
         except FloeError as error:
             log.error("slice %s: %s", announcement.slice_id, error)
             self.errors.append(error)

@@ -21,11 +21,12 @@ from pyiceberg.table import FileScanTask, Table, TableProperties
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.types import PrimitiveType
 
+from floe.commit.ancestry import branch_history
 from floe.commit.append import SpecFile
 from floe.commit.exceptions import TableRefused
 from floe.commit.origin import OriginColumns
 from floe.offsets.ledger import LogId
-from floe.offsets.ledger_property import read_properties
+from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.ranges import OffsetRange
 
 BATCH_BYTES = 64 * 1024 * 1024
@@ -151,27 +152,28 @@ def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequ
     """Raise TableRefused when other rows have the same topic, partition and offset as those of the ranges.
 
     Those are of another connector, or of an earlier topic of the same name: by their columns they cannot be told apart.
-    A branch has the rows of main, too, as far as it was made of it.
     """
-    name, own = ".".join(table.name()), f"{_LEDGERS}{group_id}"
-    for key in table.metadata.properties:
-        whose = next((key.removesuffix(f".{b}") for b in (branch, MAIN_BRANCH) if key.endswith(f".{b}")), None)
-        if whose is None or not key.startswith(_LEDGERS):
-            continue
-        ledger = read_properties(key, table.metadata.properties)
-        for log_id, holding in ledger.holdings.items() if ledger is not None else ():
+    metadata, name = table.metadata, ".".join(table.name())
+    here = {s.snapshot_id for s in branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH)}
+    elsewhere = {s.snapshot_id for s in metadata.snapshots} - here
+    own = {property_name(group_id, one) for one in (branch, *metadata.refs)}
+    for key in metadata.properties:
+        ledger = read_properties(key, metadata.properties) if key.startswith(_LEDGERS) else None
+        if ledger is None or (ledger.anchor is not None and ledger.anchor.snapshot_id in elsewhere):
+            continue  # it speaks of another branch
+        for log_id, holding in ledger.holdings.items():
             for r in ranges:
-                is_own = whose == own and log_id == LogId.of(r)
+                is_own = key in own and log_id == LogId.of(r)
                 met = [s for held in holding.held.values() for s in held if s[0] < r.end and r.start < s[1]]
                 if is_own or (log_id.topic, log_id.partition) != r.tp or not met:
                     continue
-                owner = (
+                whose = (
                     f"an earlier topic {r.topic!r} (id {log_id.topic_id})"
-                    if whose == own
-                    else f"another connector ({whose.removeprefix(_LEDGERS)})"
+                    if key in own
+                    else f"another connector ({key.removeprefix(_LEDGERS).removesuffix('.' + MAIN_BRANCH)})"
                 )
                 msg = (
-                    f"table {name!r} holds offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of {owner} too: "
+                    f"table {name!r} holds offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of {whose} too: "
                     "those rows cannot be told from the ones that are to be replaced. Restrict `ranges` to others, or replay "
                     "into a table of its own"
                 )

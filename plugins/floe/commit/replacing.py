@@ -12,6 +12,7 @@ from floe.commit.table import sent
 from floe.commit.table_ledger import ledger_of
 from floe.config import Connector
 from floe.kafka.cluster import Cluster
+from floe.kafka.exceptions import KafkaMisconfigured
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.plan import Plan
 from floe.offsets.ranges import OffsetRange
@@ -23,7 +24,14 @@ def refuse_compacted(source: Cluster, topic: str) -> None:
 
     Their rows would be taken out, and nothing could bring them back.
     """
-    policy = source.cleanup_policy(topic)
+    try:
+        policy = source.cleanup_policy(topic)
+    except KafkaMisconfigured as error:
+        msg = (
+            f"overlap=replace has to know that topic {topic!r} is not compacted, or rows would go that no record is left of: "
+            f"grant DescribeConfigs on it, or use overlap=skip or append ({error})"
+        )
+        raise PlanRefused(msg) from error
     if "compact" in policy:
         msg = (
             f"topic {topic!r} is compacted (cleanup.policy={policy}): of a key it may have only the newest record, and the "

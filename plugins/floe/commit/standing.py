@@ -33,9 +33,14 @@ def standing_of(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announce
     return ledger.standing((r, share.routes[r.topic], net) for r, net in share.nets)
 
 
-def stale_reason(piece: Slice, announcement: Announcement, share: TableShare) -> str:
+def stale_reason(plan: Plan, piece: Slice, announcement: Announcement, share: TableShare) -> str:
     """Say why a stale slice is not committed, and what to do."""
     match piece.kind:
+        case _ if share.table == plan.letters:
+            what = (
+                "another run committed letters of its range meanwhile. Nothing of it is committed; the next run plans anew, "
+                "a replay is to be triggered again."
+            )
         case SliceKind.REDRIVE:
             what = (
                 "another run wrote the rows of some of its dead letters meanwhile. Nothing of it is committed to the table; "

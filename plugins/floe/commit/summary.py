@@ -48,7 +48,7 @@ def snapshot_properties(
     }
     if announcement.kind == SliceKind.APPEND:
         properties["floe.appended"] = _bounded(ranges_to_json(r for r, _ in share.nets))
-    if announcement.kind == SliceKind.REPLACE:
+    if announcement.kind == SliceKind.REPLACE and share.table != plan.letters:
         properties[REPLACED] = _bounded(ranges_to_json(r for r, _ in share.nets))
     revived = announcement.revived.by_table.get(share.table, {})
     if revived:

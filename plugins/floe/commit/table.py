@@ -53,8 +53,8 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
     remover: Remover | None = None
     for reason in attempts(f"table {share.table!r}", patience):
         try:
-            table, ledger, is_landed = _look(tables, plan, announcement, share)
-            if is_landed:
+            table, ledger, landed = _look(tables, plan, announcement, share)
+            if landed:
                 snapshot = find_slice(table.metadata, share.branch, announcement.slice_id)
                 return Landed(share, snapshot.snapshot_id if snapshot else None, already=True)
             if not checked:
@@ -83,15 +83,23 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
     raise AssertionError  # attempts raises at its end
 
 
-def refuse_unfit(tables: Tables, plan: Plan, announcement: Announcement, share: TableShare, patience: float) -> None:
-    """Raise what :func:`land` would raise at its first look, as long as nothing of the slice is committed anywhere."""
+def is_landed(tables: Tables, plan: Plan, announcement: Announcement, share: TableShare, patience: float) -> bool:
+    """Say whether a replacement is in a table; raise what :func:`land` would raise, as far as that shows before."""
     for reason in attempts(f"table {share.table!r}", patience):
         try:
-            _look(tables, plan, announcement, share)
+            table, _, landed = _look(tables, plan, announcement, share)
+            if not landed:
+                check_files(table, share)
+                with sent(share.table):
+                    remover = Remover(OriginColumns.of(table, tables.connector), [r for r, _ in share.nets])
+                    remover.refuse_unknown(table, share.branch)
+                    remover.most(table, share.branch)
+                    refuse_shared_offsets(table, share.branch, plan.group_id, remover.ranges)
         except CatalogUnreachable as error:
             reason.append(str(error))
         else:
-            return
+            return landed
+    raise AssertionError  # attempts raises at its end
 
 
 def _look(tables: Tables, plan: Plan, announcement: Announcement, share: TableShare) -> tuple[Table, Ledger, bool]:
@@ -102,7 +110,7 @@ def _look(tables: Tables, plan: Plan, announcement: Announcement, share: TableSh
     refuse_other_routes(share.table, ledger, piece.kind, [(r, share.routes[r.topic]) for r, _ in share.nets])
     standing = standing_of(ledger, plan, piece, announcement, share)
     if standing is Standing.STALE:
-        raise SliceStale(stale_reason(piece, announcement, share))
+        raise SliceStale(stale_reason(plan, piece, announcement, share))
     return table, ledger, standing is Standing.LANDED
 
 

@@ -78,6 +78,9 @@ def _assemble(
     if message.headers.get(h.VERSION) != h.FORMAT or complete.commit_id != plan.commit_id:
         msg = f"its format is {message.headers.get(h.VERSION)!r} and its commit id {complete.commit_id}"
         raise ValueError(msg)
+    if message.headers.get(h.KIND) != piece.kind.value:
+        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {piece.kind.value!r}"
+        raise ValueError(msg)
     ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
     if sorted(map(str, ranges)) != sorted(map(str, piece.ranges)) or set(ranges) != set(piece.ranges):
         msg = f"its ranges {[str(r) for r in ranges]} are not those of the plan {[str(r) for r in piece.ranges]}"
@@ -106,7 +109,7 @@ def _assemble(
     return Announcement(
         slice_id=plan.slice_id(piece),
         commit_id=complete.commit_id,
-        kind=message.headers.get(h.KIND, ""),
+        kind=piece.kind.value,
         ranges=piece.ranges,
         shares=shares,
         tables={name: _table_books(counts) for name, counts in tables.items()},
@@ -116,6 +119,7 @@ def _assemble(
         lost=ranges_from_json(h.json_header(message.headers, h.LOST)) if h.LOST in message.headers else (),
         revived=_letters(message, h.REVIVED, piece),
         resolved=_letters(message, h.RESOLVED, piece),
+        known=_letters(message, h.KNOWN, piece),
         control_offset=(message.partition, message.offset + 1),
     )
 

@@ -5,7 +5,8 @@
   ``floe-schema-id``, and of what is replaced ``floe-seen`` (dead letters that the writer knew to be rows)
 * on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``,
   ``floe-lost`` (ranges accepted as lost), ``floe-revived`` (dead letters that became rows, by table),
-  ``floe-resolved`` (letters that are dealt with once the tables have landed)
+  ``floe-resolved`` (letters that are dealt with once the tables have landed), of a replacement ``floe-known`` (letters that
+  were open when it was written)
 * on ``StartCommit``, when somebody decided something: ``floe-decisions``
 """
 
@@ -31,6 +32,7 @@ BOOKS = "floe-books"
 LOST = "floe-lost"
 REVIVED = "floe-revived"
 RESOLVED = "floe-resolved"
+KNOWN = "floe-known"
 DECISIONS = "floe-decisions"
 
 FORMAT = "1"

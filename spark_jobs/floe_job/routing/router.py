@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from floe.config.routing import Routing
@@ -25,6 +26,9 @@ NOWHERE = -1
 
 MOST_UNKNOWN = 20_000
 """Names of tables that one task asks the driver about at most."""
+
+Places = npt.NDArray[np.intp]
+"""Indices of records, rising."""
 
 Destination = tuple[str, ...] | Unusable
 """The tables of a route value, or why it has none."""
@@ -53,10 +57,12 @@ class RouteRules:
 @dataclass
 class Routed:
     """Records by table. ``filtered``: those that go to none, as configured or as they are another slice's business.
-    ``malformed``: no JSON objects; ``unroutable``: without a usable route value.
+    ``malformed``: no JSON objects; ``unroutable``: without a usable route value. ``places``: by table, which records
+    these are, by index; None for all.
     """
 
     tables: dict[str, Records] = field(default_factory=dict)
+    places: dict[str, Places | None] = field(default_factory=dict)
     filtered: int = 0
     malformed: list[Rejected] = field(default_factory=list)
     unroutable: list[Rejected] = field(default_factory=list)
@@ -101,12 +107,22 @@ class Router:
         return routed
 
     def _route(self, records: Records) -> Routed:
+        if self._rules.routing.is_by_value:
+            rejected, values = self._values.of(records)
+            routed = self.spread(records, values, rejected)
+        else:
+            routed = Routed()
+            (destination,) = self._destinations(records.piece.range.topic, [None])
+            self._deliver(routed, len(records), [destination], None, np.zeros(len(records), np.intp))
+        routed.tables = {
+            table: records if places is None else records.select(places.tolist())
+            for table, places in routed.places.items()
+        }
+        return routed
+
+    def spread(self, records: Records, values: pa.Array, rejected: Sequence[Rejected] = ()) -> Routed:
+        """Find the places of records by their route values: of all records but those that were rejected."""
         routed, topic = Routed(), records.piece.range.topic
-        if not self._rules.routing.is_by_value:
-            (destination,) = self._destinations(topic, [None])
-            self._deliver(routed, records, [destination], None, np.zeros(len(records), np.int64))
-            return routed
-        rejected, values = self._values.of(records)
         routed.malformed = [one for one in rejected if one.stage != STAGE]
         unreadable = [one for one in rejected if one.stage == STAGE]
         encoded: pa.DictionaryArray = values.dictionary_encode(null_encoding="encode")
@@ -123,7 +139,7 @@ class Router:
                 codes[[one.index for one in unreadable]] = len(destinations)
                 destinations.append(whole)
         kept = np.flatnonzero(codes != NOWHERE)
-        self._deliver(routed, records, destinations, kept, codes[kept])
+        self._deliver(routed, len(records), destinations, kept, codes[kept])
         routed.unroutable.sort(key=lambda one: one.index)
         if not self._rules.judges:
             routed.filtered += len(routed.malformed) + len(routed.unroutable)
@@ -131,14 +147,9 @@ class Router:
         return routed
 
     def _deliver(
-        self,
-        routed: Routed,
-        records: Records,
-        destinations: Sequence[Destination],
-        kept: np.ndarray | None,
-        codes: np.ndarray,
+        self, routed: Routed, count: int, destinations: Sequence[Destination], kept: Places | None, codes: Places
     ) -> None:
-        """Hand records to their tables: the record ``kept[i]`` has the destination ``codes[i]``; all if None."""
+        """Find the places of each table: the record ``kept[i]`` has the destination ``codes[i]``; all ``count`` if None."""
         codes_of: dict[str, list[int]] = {}
         counts = np.bincount(codes, minlength=len(destinations))
         for code, destination in enumerate(destinations):
@@ -153,14 +164,14 @@ class Router:
                 for table in tables:
                     codes_of.setdefault(table, []).append(code)
         for table, mine in codes_of.items():
-            if len(mine) == len(destinations) and (kept is None or len(kept) == len(records)):
-                routed.tables[table] = records
+            if len(mine) == len(destinations) and (kept is None or len(kept) == count):
+                routed.places[table] = None
                 continue
             wanted = np.zeros(len(destinations), np.bool_)
             wanted[mine] = True
             places = np.flatnonzero(wanted[codes]) if kept is None else kept[wanted[codes]]
             if len(places):
-                routed.tables[table] = records.select(places.tolist())
+                routed.places[table] = places
 
     # -- destinations -------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import TransactionalProducer
 from floe.offsets.books import RangeBooks, TableBooks, balance_range, balance_tables
+from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange
 from floe_job.exceptions import RangeLost
@@ -95,13 +96,14 @@ class Announcer:
             lost=self._lost(),
             revived=settled.revived,
             resolved=settled.resolved,
+            known=self._letters.open if self._slice.kind is SliceKind.REPLACE else LetterOffsets(),
         )
 
     def _settled(self, results: Sequence[TaskResult]) -> Settled:
         """Tell which open letters the slice deals with."""
-        if not self._letters.open:
-            return Settled()
         tables = self._tables.by_name
+        if not self._letters.open and not any(table.replaces and table.revived for table in tables.values()):
+            return Settled()
         fates = {n: [result.tables[n].fates for result in results if n in result.tables] for n in tables}
         revived = {name: table.revived for name, table in tables.items()}
         return settle(self._letters.open, fates, revived, is_whole=self._tables.routes().judges)

@@ -52,7 +52,7 @@ class SliceTable:
         held = {r: held for r, net in self.nets if (held := _whole(r) - net)}
         owed = frozenset(piece.ranges) - {r for r, _ in self.nets}
         rules = column_rules(connector)
-        watched = {r: found for r in piece.ranges if letters and (found := letters.reaching(self.name, r))}
+        watched = {r: found for r in piece.ranges if (found := self._watched(r, letters))}
         if self.table is None:
             return Target(
                 self.name, held=held, owed=owed, rules=rules, transforms=connector.transforms, letters=watched
@@ -63,6 +63,11 @@ class SliceTable:
         )
         properties = {**self.table.metadata.properties, **connector.write_props}
         return Target(self.name, slim, self.table.io, properties, held, owed, rules, connector.transforms, watched)
+
+    def _watched(self, r: OffsetRange, letters: LetterOffsets | None) -> Intervals:
+        """Return the records whose fate counts: with open letters, and those that were such before they are replaced."""
+        waiting = letters.reaching(self.name, r) if letters else Intervals()
+        return waiting | self.revived.get(LogId.of(r), Intervals()) if self.replaces else waiting
 
     def grown(self, tables: Tables, connector: Connector, needs: SchemaNeeds) -> "SliceTable":
         """Create the table, or give it what it lacks in one update."""
