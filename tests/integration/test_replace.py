@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from mishaps import roll_back
 from pipeline import MakePipeline, Pipeline
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
@@ -301,6 +302,40 @@ def test_letters_of_a_replacement_that_a_table_refuses_are_not_kept(
         effective.commit(plan)
     assert (one.column("id"), kinds(one)) == before
     assert kinds(one) == ["dead", "resolved"]
+
+
+def test_a_branch_that_is_set_to_where_it_was_replaced_is_known_to_hold_it(pipeline: MakePipeline) -> None:
+    one = with_a_letter(pipeline)
+    mend(one)
+    replay(one, branch="audit", **REPLACE)
+    audit = one.table().snapshot_by_name("audit")
+    assert audit is not None
+    roll_back(one, audit.snapshot_id, "db.t")
+    assert one.column("id") == [0, 1, 2, 3]
+    one.run(rolled_back={"db.t": "accept"})
+    replay(one, dead_letters=True)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
+    assert replay(one).slices == ()
+
+
+@pytest.mark.parametrize("how", ["replay", "accept"])
+def test_a_rollback_past_one_that_made_letters_is_warned_of_and_another_settles_it(
+    pipeline: MakePipeline, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    one = with_a_letter(pipeline)
+    mend(one)
+    replay(one, dead_letters=True)
+    before = one.table().current_snapshot()
+    assert before is not None
+    spoil_again(one)
+    plan = replay(one, **REPLACE)
+    roll_back(one, before.snapshot_id, "db.t")
+    one.run(rolled_back={"db.t": how})
+    assert f"rolled back past a replacement (slice {plan.plan_id}/0)" in caplog.text
+    mend(one)
+    replay(one, **REPLACE)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "dead", "resolved", "resolved"])
+    assert replay(one, dead_letters=True).slices == ()
 
 
 def spoil_again(one: Pipeline) -> None:

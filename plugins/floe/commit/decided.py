@@ -1,5 +1,6 @@
 """Carrying out what was decided about tables: their ledgers follow, before or after the positions do."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from floe.commit.amend import Unanchored, amend
 from floe.commit.ancestry import GROUP, SLICE, changed_history, find_slice, older_metadata
 from floe.commit.exceptions import Superseded
 from floe.commit.ledgers import Ledgers
-from floe.commit.rollback import rolled_back, with_gained
+from floe.commit.rollback import left_replacement, rolled_back, with_gained
 from floe.commit.routes import Routes
 from floe.commit.table_ledger import origin_of
 from floe.config import Connector
@@ -21,6 +22,8 @@ from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.plan import Plan
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
+
+log = logging.getLogger(__name__)
 
 _ALL = 2**63 - 1
 
@@ -127,6 +130,7 @@ class Decided:
         lost = rolled_back(table, origin, self._plan.group_id, ledger)
         if lost is None:
             return None
+        self._warn_of_letters(table, origin, ledger)
         reopened = with_gained(table, origin, self._plan.group_id, ledger, ledger.without(lost))
         holdings = dict(reopened.holdings)
         for log_id, gone in lost.items():
@@ -137,6 +141,17 @@ class Decided:
             holding = holdings.get(log_id, Holding())
             holdings[log_id] = replace(holding, live_end=None, position=(position.offset, position.metadata))
         return reopened.holding(holdings)
+
+    def _warn_of_letters(self, table: Table, origin: str, ledger: Ledger) -> None:
+        """Say that records may have a row again and an open letter, too: which of them, no ledger tells."""
+        left = left_replacement(table, origin, self._plan.group_id, ledger)
+        if left is not None and self._plan.letters is not None:
+            log.warning(
+                "table %s was rolled back past a replacement (slice %s): rows that it took out are back, and letters that it "
+                "made are open still. Replace its range again before you re-drive them.",
+                ".".join(table.name()),
+                left,
+            )
 
     def _refuse_unowed(self, name: str, position: Position, start: int) -> None:
         """Raise unless the position says that the table owes what is about to leave its ledger."""
@@ -151,6 +166,7 @@ class Decided:
     def _accepted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
         if self._change(table, origin, ledger) is None:
             return None
+        self._warn_of_letters(table, origin, ledger)
         return with_gained(table, origin, self._plan.group_id, ledger, ledger)
 
 

@@ -15,6 +15,7 @@ from floe.commit.ancestry import (
     REPLACED,
     REVIVED,
     ROUTE,
+    SLICE,
     branch_history,
     changed_history,
     older_metadata,
@@ -67,6 +68,18 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
         )
         raise TableRefused(msg)
     return lost
+
+
+def left_replacement(table: Table, branch: str, group_id: str, ledger: Ledger) -> str | None:
+    """Return the slice of a replacement that a rollback left behind, as far as its snapshot is retained."""
+    kept = {s.snapshot_id for s in branch_history(table.metadata, branch)}
+    for snapshot_id in _line(table.metadata, ledger.anchor):
+        snapshot = table.metadata.snapshot_by_id(snapshot_id)
+        if snapshot is None or snapshot_id in kept:
+            return None
+        if snapshot_property(snapshot, GROUP) == group_id and snapshot_property(snapshot, REPLACED) is not None:
+            return snapshot_property(snapshot, SLICE)
+    return None
 
 
 def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Ledger) -> Ledger:

@@ -20,10 +20,10 @@ from floe.exceptions import FloeError
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Ledger, LogId
-from floe.offsets.letters import LetterOffsets
+from floe.offsets.letters import MOST_SPANS, LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.ranges import OffsetRange
-from floe_job.exceptions import SliceFailed
+from floe_job.exceptions import SliceFailed, SliceRefused
 from floe_job.needs import SchemaNeeds
 from floe_job.rules import ColumnRules
 from floe_job.target import Target
@@ -111,6 +111,13 @@ class SliceTable:
         if not by_spec:
             spec_id = metadata.default_spec_id
             by_spec[spec_id] = SpecFiles(spec_id, partition_type_of(metadata.spec(), metadata.schema()), ())
+        seen = self.revived if self.replaces else {}
+        if sum(len(offsets.spans) for offsets in seen.values()) > MOST_SPANS:
+            msg = (
+                f"table {self.name!r} has rows of dead letters in more than {MOST_SPANS} spans of the offsets that are to be "
+                "replaced: an announcement names no more. Nothing was announced; replay with a smaller max_records"
+            )
+            raise SliceRefused(msg)
         return TableShare(
             reference=TableReference(connector.catalog_name, tuple(namespace), name, metadata.table_uuid),
             branch=Routes(connector).branch(self.name),
@@ -119,7 +126,7 @@ class SliceTable:
             routes=routes,
             files=tuple(by_spec.values()),
             books=books,
-            seen=self.revived if self.replaces else {},
+            seen=seen,
         )
 
 

@@ -9,8 +9,10 @@ from pyiceberg.manifest import ManifestFile
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.transforms import BucketTransform
 
-from floe.commit.append import append
+from floe.commit.append import SpecFile, append
 from floe.commit.exceptions import TableRefused
+from floe.commit.table_ledger import ledger_of
+from floe.control.data_files import to_pyiceberg
 from floe.offsets.ledger_property import read_properties, write_properties
 from tests.unit.commit.lake import BY_SAUCE, GROUP, LEDGER, Lake, Written, append_foreign, expected
 
@@ -25,6 +27,24 @@ def newest(lake: Lake) -> Snapshot:
 
 def manifests(lake: Lake) -> list[ManifestFile]:
     return newest(lake).manifests(lake.load().io)
+
+
+@pytest.mark.parametrize("branch", ["main", "audit"])
+def test_the_metadata_that_a_commit_is_made_of_stays_as_it_is(lake: Lake, write: Write, branch: str) -> None:
+    lake.create(properties={"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"})
+    for number, start in enumerate((0, 5)):
+        write((0, start, start + 5), plan_id=f"plan-{number}").land()
+    written = write((0, 10, 15), plan_id="plan-3", branch=branch)
+    table = lake.load()
+    before = table.metadata.model_dump_json()
+    files = [
+        SpecFile(spec.spec_id, to_pyiceberg(file, spec.partition_type))
+        for spec in written.share.files
+        for file in spec.files
+    ]
+    append(table, branch, files, {}, LEDGER, ledger_of(table, branch, written.plan))
+    assert table.metadata.model_dump_json() == before
+    assert lake.rows(branch) == expected((0, 15))
 
 
 def test_files_of_one_spec_go_into_one_manifest(lake: Lake, write: Write) -> None:

@@ -136,6 +136,15 @@ def reasons(caplog: pytest.LogCaptureFixture) -> Callable[..., str]:
     return look
 
 
+def replacement() -> tuple[Plan, Announcement]:
+    """Return a plan of a replacing replay, and an announcement of its slice."""
+    (piece,) = make_plan().slices
+    plan = replace(make_plan(), positions=(), slices=(replace(piece, kind=SliceKind.REPLACE),))
+    seen = {LogId("pizzas", "T1", 0): Intervals(((12, 13), (15, 17)))}
+    known = LetterOffsets({"rpc.pizzas": {LogId("pizzas", "T1", 1): Intervals(((2, 3),))}})
+    return plan, replace(make(replace(make_share(), seen=seen)), kind="replace", known=known)
+
+
 # -- there and back ---------------------------------------------------------------------------------------------------
 
 
@@ -160,6 +169,26 @@ def test_an_announcement_is_found_as_it_was_sent(shares: tuple[TableShare, ...])
     messages = announced(announcement)
     found = find(messages, *announcement.tables)
     assert found == replace(announcement, control_offset=(0, messages[-1].offset + 1))
+
+
+def test_a_replacement_tells_what_its_writer_knew() -> None:
+    plan, announcement = replacement()
+    messages = sent(encode_announcement(plan, announcement))
+    found = find_announcement(plan, plan.slices[0], messages)
+    assert found == replace(announcement, control_offset=(0, messages[-1].offset + 1))
+
+
+@pytest.mark.parametrize("name", [h.SEEN, h.KNOWN])
+@pytest.mark.parametrize("value", ["", "{", "7", "[[1]]", '{"pizzas": 3}', {"pizzas": {"id": "T1", "ranges": [["a"]]}}])
+def test_what_is_no_list_of_offsets_does_not_count(name: str, value: object) -> None:
+    plan, announcement = replacement()
+    messages = [with_header(m, name, value) for m in sent(encode_announcement(plan, announcement))]
+    assert find_announcement(plan, plan.slices[0], messages) is None
+
+
+def test_an_announcement_of_another_kind_does_not_count(reasons: Callable[..., str]) -> None:
+    messages = [with_header(m, h.KIND, "replace") for m in announced(make(make_share()))]
+    assert "its kind is 'replace', that of the plan 'live'" in reasons(messages)
 
 
 def test_an_announcement_without_any_file_counts_and_has_books() -> None:
@@ -206,7 +235,7 @@ def test_a_table_that_is_replaced_has_a_share_without_files_too() -> None:
     share = replace(empty, books=TableBooks())
     plan = make_plan()
     plan = replace(plan, slices=(replace(plan.slices[0], kind=SliceKind.REPLACE),))
-    found = find_announcement(plan, plan.slices[0], announced(make(share)))
+    found = find_announcement(plan, plan.slices[0], announced(replace(make(share), kind="replace")))
     assert found is not None
     assert found.shares == (share,)
     assert find(announced(make(share))) is None
