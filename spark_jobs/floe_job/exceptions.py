@@ -91,7 +91,7 @@ class SchemaConflict(JobError, Terminal):
 
 
 class UnsupportedColumn(JobError, Terminal):
-    """The table has a column of a type that floe cannot write."""
+    """The table has a column that floe cannot write, by its type or its name."""
 
 
 class UnsupportedFileFormat(JobError, Terminal):

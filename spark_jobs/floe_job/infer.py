@@ -1,7 +1,7 @@
 """Types proposed by values without a schema (the sink's rules of inference).
 
-string, boolean → themselves · integer → long · float, also ``1.0`` → double · list → list of its first element's type ·
-object → struct of its non-empty entries · null, ``{}``, ``[]``, list with an empty first element → no proposal.
+string, boolean → themselves · integer → long · float, also ``1.0`` → double · list → list of its first element's type
+that there is · object → struct of its non-empty entries · null, ``{}``, ``[]``, and what holds nothing else → no proposal.
 
 Two proposals for one column merge: structs take the union of their fields in the order seen, long and double become
 double. Otherwise they are in conflict, and ``ColumnRules.on_conflict`` decides at the deepest place where they differ:
@@ -87,14 +87,14 @@ def _infer_struct(entries: dict[str, Any], rules: ColumnRules, path: Path) -> Pr
 
 
 def _infer_list(values: list[Any], rules: ColumnRules, path: Path) -> Proposal | None:
-    element = infer(values[0], rules, path) if values else None
-    if element is None:
-        return None
-    # Later elements add their keys: the sink would drop them from this very record.
-    if element != "string" or rules.on_conflict == "fail":
-        for value in values[1:]:
-            element = merge(element, infer(value, rules, path), rules, path)
-    return ListOf(element)
+    element: Proposal | None = None
+    # Later elements count, and add their keys: the sink would drop them from this very record.
+    for value in values:
+        proposal = infer(value, rules, path)
+        element = proposal if element is None else merge(element, proposal, rules, path)
+        if element == "string" and rules.on_conflict != "fail":
+            break
+    return None if element is None else ListOf(element)
 
 
 def merge(first: Proposal, later: Proposal | None, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal:
@@ -156,9 +156,7 @@ def extend(proposal: None, value: Any, rules: ColumnRules = PLAIN, path: Path = 
 
 
 def extend(proposal: Proposal | None, value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal | None:
-    """Widen a proposal, if there is one, by one more value of its column, looking into lists that begin with an empty
-    element too.
-    """
+    """Widen a proposal, if there is one, by one more value of its column."""
     if proposal is None:
         return infer(value, rules, path)
     if isinstance(proposal, StructOf) and isinstance(value, dict):

@@ -17,7 +17,7 @@ from pyiceberg.types import StringType, StructType
 from floe_job.decode import JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.records import Records
-from floe_job.routing.router import RouteRules
+from floe_job.routing.routes import RouteRules
 from floe_job.target import Target
 
 

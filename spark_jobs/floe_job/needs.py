@@ -20,7 +20,7 @@ from pyiceberg.types import (
     StructType,
 )
 
-from floe_job.conform.caps import MAX_COLUMNS, full_names
+from floe_job.conform.caps import Room, full_names
 from floe_job.conform.schema_tree import columns, is_wider, paths, resolve, widened
 from floe_job.conform.wishes import identifiers, widest
 from floe_job.infer import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, count, iceberg_type, merge
@@ -170,14 +170,12 @@ class SchemaNeeds:
         return assign_fresh_schema_ids(Schema(*fields))
 
     def _admitted(self, schema: Schema) -> Iterator[tuple[Path, Proposal]]:
-        """Yield the columns that the schema can get, one after the other."""
-        total, taken = len(index_by_id(schema)), set(index_by_name(schema))
+        """Yield the columns that the schema can get, one after the other, without what it cannot get inside them."""
+        room = Room(index_by_name(schema), len(index_by_id(schema)))
         for path, proposal in self.columns.items():
-            names = set(full_names(path, proposal))
-            if total + count(proposal) <= MAX_COLUMNS and taken.isdisjoint(names):
-                total += count(proposal)
-                taken |= names
-                yield path, proposal
+            admitted = room.admit(path, proposal)
+            if admitted is not None:
+                yield path, admitted
 
 
 def _promoted(text: str) -> PrimitiveType:

@@ -10,10 +10,12 @@ from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
 from floe.offsets.ranges import OffsetRange
 from floe_job.decode import Decoded, JsonDecoder
+from floe_job.exceptions import Unconvertible
 from floe_job.letters.fates import FateWatch
 from floe_job.letters.letter import Letter
 from floe_job.needs import SchemaNeeds
 from floe_job.parquet.budget import WriteBudget
+from floe_job.parquet.partition_limits import PartitionLimits
 from floe_job.records import UNREADABLE, Records
 from floe_job.row_sink import RowSink
 from floe_job.target import TableResult, Target
@@ -41,6 +43,7 @@ class TargetWriter:
         )
         grows = target.rules.evolve or target.metadata is None
         self._lacking = self._columns.needs() if grows else {}
+        self._limits = PartitionLimits(target.metadata.spec(), schema) if schema and target.metadata else None
         self._files: RowSink = sink or TargetFiles(target, task_index, budget)
         self._assigned = self._held = self._owed = self._dead = self._fast = 0
         self._watch = FateWatch(target.letters)
@@ -87,10 +90,10 @@ class TargetWriter:
         return letters
 
     def is_plain(self, piece_range: OffsetRange) -> bool:
-        """Say whether rows of a range may come decoded: none is held, owed or watched, and none is to be filled in."""
+        """Say whether rows of a range may come decoded: none is held, owed, watched, filled in or without a partition."""
         target = self._target
         special = piece_range in target.owed or target.held.get(piece_range) or target.letters or self._columns.injected
-        return not special and not self._decoder.needs
+        return not special and not self._limits and not self._decoder.needs
 
     def take_rows(self, rows: pa.Table, *, fast: bool) -> None:
         """Take rows of as many records, of a plain range; ``fast``: they took the columnar path. Raises WriteFailed."""
@@ -120,16 +123,32 @@ class TargetWriter:
         if rows is None or len(decoded.rejected) == len(records):
             return []
         letters: list[Letter] = []
-        if self._columns.injected:
+        if self._columns.injected or self._limits:
             records = records.without([r.index for r in decoded.rejected])
+        if self._columns.injected:
             if self._with_headers:
                 rows, records, letters = self._without_unreadable(rows, records)
             facts = records.facts(keys=self._with_keys, headers=self._with_headers)
             rows, refused = self._columns.fill(rows, facts)
             letters += [records.letter(index, self.name, TRANSFORM_STAGE, error, why) for index, error, why in refused]
+            records = records.without([index for index, _, _ in refused])
+        if self._limits and rows.num_rows:
+            rows, placeless = self._without_placeless(rows, records, self._limits)
+            letters += placeless
         if rows.num_rows:
             self._files.write(rows)
         return letters
+
+    def _without_placeless(
+        self, rows: pa.Table, records: Records, limits: PartitionLimits
+    ) -> tuple[pa.Table, list[Letter]]:
+        """Take out the rows that have no partition."""
+        refused = limits.refused(rows)
+        if not refused:
+            return rows, []
+        stage, error = Unconvertible.stage, Unconvertible.__name__
+        letters = [records.letter(index, self.name, stage, error, refused[index]) for index in sorted(refused)]
+        return rows.take(np.delete(np.arange(len(records)), list(refused))), letters
 
     def _without_unreadable(self, rows: pa.Table, records: Records) -> tuple[pa.Table, Records, list[Letter]]:
         """Take out the records whose headers cannot become a column."""

@@ -17,7 +17,8 @@ from floe_job.lookalikes import DecodedTogether, Lookalikes
 from floe_job.parquet.budget import WriteBudget
 from floe_job.read import RangeReader
 from floe_job.records import Records
-from floe_job.routing.router import Routed, Router, RouteRules
+from floe_job.routing.router import Router
+from floe_job.routing.routes import Routed, RouteRules
 from floe_job.shuffle.distribution import is_spread
 from floe_job.shuffle.parcels import Outbox, Parcel, Seal
 from floe_job.shuffle.row_spool import RowSpool

@@ -1,16 +1,46 @@
-"""Regular expressions of a connector: written for Java, read by Python."""
+r"""Regular expressions of a connector: written for Java, read by Python's parser, matched by Python or by RE2.
+
+The three agree on little more than characters, ranges, groups and counts: ``\s``, ``.``, ``$`` and the small letters of
+``(?i)`` are other characters in each. So an expression is written anew, with Java's meaning, in what Python and RE2 read
+alike; what only Python can do (look-around, backreferences, ``(?>…)``, ``a*+``) is written so that RE2 refuses it. What
+Java reads differently and nobody should rely on is refused here.
+"""
 
 import re
+import sys
 import warnings
+from collections.abc import Iterable, Iterator
+from re import _parser  # type: ignore[attr-defined]  # the tree that Python itself compiles
+from typing import Any, NoReturn
 
 _MOST_CHARACTERS = 4000
+
+_ESCAPE = re.compile(r"\\(?:0|[1-7][0-7]{2}|.)", re.DOTALL)
+_PART = re.compile(
+    r"\(\?#[^)]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\\N\{[^}]*\}|\{[0-9]+(?:,[0-9]*)?\}|" + _ESCAPE.pattern + "|.", re.DOTALL
+)
+"""A comment, a class, a character's name, a count, an escape, a character."""
+
+Ranges = list[tuple[int, int]]
+"""Characters, first and last."""
+
+_CATEGORIES: dict[str, Ranges] = {
+    "DIGIT": [(0x30, 0x39)],
+    "SPACE": [(0x09, 0x0D), (0x20, 0x20)],
+    "WORD": [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)],
+}
+_LINE_ENDS: Ranges = [(0x0A, 0x0A), (0x0D, 0x0D), (0x85, 0x85), (0x2028, 0x2029)]
+
+_END = r"(?:(?=(?:\r\n|[\r\x85\u2028\u2029])?\Z)|(?<!\r)(?=\n\Z))"
+"""``$`` of Java: the end, or before the last line end, of which ``\r\n`` is one."""
 
 
 def compile_expression(text: str) -> re.Pattern[str]:
     r"""Compile an expression, to be used with ``fullmatch``.
 
-    ``\d``, ``\w``, ``\s`` and ``(?i)`` know ASCII only, as in Java. What Java reads and Python does not (``\p{…}``,
-    ``\Q…\E``, ``(?<name>…)``), and what they read differently (``[a&&b]``, ``[a[b]]``), is refused.
+    ``\d``, ``\w``, ``\s``, ``\b`` and ``(?i)`` know ASCII only, as in Java. What Java reads and Python does not
+    (``\p{…}``, ``\Q…\E``, ``(?<name>…)``), and what they read differently (``[a&&b]``, ``[a[b]]``, ``a{,2}``), is
+    refused. RE2 reads ``pattern`` of what is returned as Python does, or not at all.
 
     :raises ValueError: with what is wrong, and the expression.
     """
@@ -20,7 +50,156 @@ def compile_expression(text: str) -> re.Pattern[str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # of sets that a later Python, and Java today, read differently
-            return re.compile(text, re.ASCII)
+            tree = _parser.parse(text, re.ASCII)
+            different = next(_differences(text), None)
+            if different is None:
+                return re.compile(_Writer(tree.state.flags).sequence(tree, is_last=True), re.ASCII)
+    except _Different as error:
+        different = str(error)
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
-        msg = f"{text[:200]!r} is no regular expression that floe can use: {error}; write it in Python's syntax"
-        raise ValueError(msg) from None
+        different = f"{error}; write it in Python's syntax"
+    msg = f"{text[:200]!r} is no regular expression that floe can use: {different}"
+    raise ValueError(msg)
+
+
+class _Different(Exception):
+    """What Java reads differently, or not at all."""
+
+
+def _differences(text: str) -> Iterator[str]:
+    """Say what Java reads differently of an expression that Python can read, where the tree does not tell."""
+    for part in _PART.findall(text):
+        if part == "{":
+            yield r"Java takes '{' for a count: write {n}, {n,} or {n,m}, or \{ for the character"
+        if part[0] not in "[\\":
+            continue
+        bare = _ESCAPE.sub(" ", part[1:])
+        if part[0] == "[" and ("[" in bare or "&&" in bare):
+            yield r"Java takes '[' and '&&' in a class for more classes: write \[ or \& for the character"
+        for escape in _ESCAPE.findall(part):
+            if escape[1] in "vz0" or len(escape) > 2:
+                yield rf"{escape!r} means something else in Java: write the character, or \xhh"
+
+
+class _Writer:
+    """Writes a tree anew. ``flags``: those of the place; ``is_last``: nothing can follow before the end of the value."""
+
+    def __init__(self, flags: int) -> None:
+        if flags & (re.MULTILINE | re.VERBOSE):
+            _refuse("(?m) and (?x) mean something else in Java: do without")
+        self._flags = flags
+
+    def sequence(self, items: Iterable[tuple[Any, Any]], *, is_last: bool = False) -> str:
+        parts = list(items)
+        return "".join(self._part(op.name, of, is_last and i == len(parts)) for i, (op, of) in enumerate(parts, 1))
+
+    def _part(self, name: str, of: Any, is_last: bool) -> str:
+        write = getattr(self, f"_{name.lower()}", None)
+        if write is None:
+            _refuse(f"Java has no such construct ({name.lower()})")
+        return str(write(of, is_last))
+
+    # -- characters ---------------------------------------------------------------------------------------------------
+
+    def _literal(self, char: int, _: bool) -> str:
+        return self._one_of([(char, char)])
+
+    def _not_literal(self, char: int, _: bool) -> str:
+        return self._one_of([(char, char)], "^")
+
+    def _any(self, _: None, __: bool) -> str:
+        return "(?s:.)" if self._flags & re.DOTALL else self._one_of(_LINE_ENDS, "^")
+
+    def _in(self, members: list[tuple[Any, Any]], _: bool) -> str:
+        is_negated = members[0][0].name == "NEGATE"
+        return self._one_of([one for member in members for one in _ranges(*member)], "^" if is_negated else "")
+
+    def _one_of(self, ranges: Ranges, negation: str = "") -> str:
+        if self._flags & re.IGNORECASE:
+            ranges = [*ranges, *_other_case(ranges)]
+        if not negation and all(first == last for first, last in ranges):
+            chars = sorted({char for char, _ in ranges})
+            if len(chars) == 1 or (len(chars) == 2 and chars[0] ^ chars[1] == 0x20):
+                # no [Ss]: RE2 takes it for (?i:s), and may remember later that this is U+017F too
+                return f"(?:{'|'.join(map(_text, chars))})" if len(chars) == 2 else _text(chars[0])
+        return f"[{negation}{''.join(f'{_text(first)}-{_text(last)}' for first, last in ranges)}]"
+
+    # -- groups -------------------------------------------------------------------------------------------------------
+
+    def _branch(self, of: tuple[None, list[Any]], is_last: bool) -> str:
+        return f"(?:{'|'.join(self.sequence(branch, is_last=is_last) for branch in of[1])})"
+
+    def _subpattern(self, of: tuple[int | None, int, int, Any], is_last: bool) -> str:
+        group, added, removed, items = of
+        inner = _Writer((self._flags | added) & ~removed).sequence(items, is_last=is_last)
+        return f"({inner})" if group is not None else f"(?:{inner})"
+
+    def _groupref(self, group: int, _: bool) -> str:
+        return rf"(?i:\{group})" if self._flags & re.IGNORECASE else rf"(?:\{group})"
+
+    def _atomic_group(self, items: Any, _: bool) -> str:
+        return f"(?>{self.sequence(items)})"
+
+    def _assert(self, of: tuple[int, Any], _: bool) -> str:
+        return f"(?{'<' if of[0] < 0 else ''}={self.sequence(of[1])})"
+
+    def _assert_not(self, of: tuple[int, Any], _: bool) -> str:
+        return f"(?{'<' if of[0] < 0 else ''}!{self.sequence(of[1])})"
+
+    def _failure(self, _: Any, __: bool) -> str:
+        return "(?!)"
+
+    # -- counts -------------------------------------------------------------------------------------------------------
+
+    def _max_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
+        return self._repeat(of, "", is_last)
+
+    def _min_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
+        return self._repeat(of, "?", is_last)
+
+    def _possessive_repeat(self, of: tuple[int, int, Any], _: bool) -> str:
+        return self._repeat(of, "+", False)
+
+    def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
+        least, most, items = of
+        inner = self.sequence(items, is_last=is_last and most == 1)
+        return f"(?:{inner}){{{least},{'' if most == _parser.MAXREPEAT else most}}}{how}"
+
+    # -- places -------------------------------------------------------------------------------------------------------
+
+    def _at(self, place: Any, is_last: bool) -> str:
+        if place.name in ("AT_END", "AT_END_STRING"):
+            return "" if is_last else _END
+        # Python before 3.14 has no \B in an empty value
+        return {"AT_BOUNDARY": r"\b", "AT_NON_BOUNDARY": r"(?!\b)"}.get(place.name, r"\A")
+
+
+def _ranges(op: Any, of: Any) -> Ranges:
+    """Return the characters of a class's member."""
+    if op.name == "NEGATE":
+        return []
+    if op.name != "CATEGORY":
+        return [of if op.name == "RANGE" else (of, of)]
+    *negation, name = of.name.removeprefix("CATEGORY_").split("_")
+    return _complement(_CATEGORIES[name]) if negation else _CATEGORIES[name]
+
+
+def _complement(ranges: Ranges) -> Ranges:
+    edges = [-1, *(edge for one in ranges for edge in one), sys.maxunicode + 1]
+    return [(last + 1, first - 1) for last, first in zip(edges[::2], edges[1::2], strict=True) if last + 1 < first]
+
+
+def _other_case(ranges: Ranges) -> Ranges:
+    """Return the ASCII letters of some characters in the other case."""
+    letters = [(max(first, a), min(last, a + 25), a) for first, last in ranges for a in (0x41, 0x61)]
+    return [(first ^ 0x20, last ^ 0x20) for first, last, _ in letters if first <= last]
+
+
+def _text(char: int) -> str:
+    if 0xD800 <= char <= 0xDFFF:
+        _refuse(f"\\u{char:x} is a half of a character: write the character itself")
+    return chr(char) if char > 0x7F or chr(char).isalnum() else f"\\x{char:02x}"
+
+
+def _refuse(why: str) -> NoReturn:
+    raise _Different(why)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
+from functools import lru_cache
+
+from pyiceberg.schema import make_compatible_name
 
 from floe_job.exceptions import VALUE_LENGTH, NameTooLong, NestedTooDeep, TooManyColumns, Unnameable, clip
 from floe_job.infer import ELEMENT, ListOf, Path, Proposal, StructOf
@@ -39,13 +42,51 @@ def check_count(count: int, path: Path) -> None:
 
 
 def check_full_names(names: Collection[str], known: Collection[str], path: Path) -> None:
-    """Refuse columns whose dotted names are taken, or the same. Raises Unnameable."""
-    if len(set(names)) < len(names) or not set(names).isdisjoint(known):
+    """Refuse columns whose dotted names are taken, or the same, as they are or in files. Raises Unnameable."""
+    columns = {*names, *known}
+    places = [place for name in names for place in _places(name, columns)]
+    distinct = set(places)
+    if len(distinct) < len(places) or any(not distinct.isdisjoint(_places(name, columns)) for name in known):
         problem = (
-            f"column {clip(path[-1], VALUE_LENGTH)!r}: with it two columns would have one full name, one by a dot in its "
-            f"name; rename the field, {_OR_DROP}"
+            f"column {clip(path[-1], VALUE_LENGTH)!r}: with it two columns would have one full name, by a dot in a name, or "
+            f"one name in files, where 'a.b' is a_x2Eb and '1' is _1; rename the field, {_OR_DROP}"
         )
         raise Unnameable(problem)
+
+
+class Room:
+    """What a table has room for: columns up to the cap, by names that no other has."""
+
+    def __init__(self, full_names: Iterable[str], count: int) -> None:
+        """Begin with the dotted names of the columns that there are, and their number, nested ones included."""
+        self._left = MAX_COLUMNS - count
+        self._names = set(full_names)
+        self._places = {place for name in self._names for place in _places(name, self._names)}
+
+    def admit(self, path: Path, proposal: Proposal) -> Proposal | None:
+        """Take one more column with what is inside it, as far as there is room; None if nothing of it is left."""
+        name = ".".join(path)
+        places = set(_places(name, self._names))
+        if self._left < 1 or not self._places.isdisjoint(places):
+            return None
+        self._left -= 1
+        self._names.add(name)
+        self._places |= places
+        admitted = self._admit_inside(path, proposal)
+        if admitted is None:
+            self._left += 1
+            self._names.remove(name)
+            self._places -= places
+        return admitted
+
+    def _admit_inside(self, path: Path, proposal: Proposal) -> Proposal | None:
+        if isinstance(proposal, str):
+            return proposal
+        found = ((inner[-1], self.admit(inner, nested)) for inner, nested in _inside(path, proposal))
+        kept = [(name, admitted) for name, admitted in found if admitted is not None]
+        if not kept:
+            return None
+        return ListOf(kept[0][1]) if isinstance(proposal, ListOf) else StructOf(tuple(kept))
 
 
 def full_names(path: Path, proposal: Proposal) -> Iterator[str]:
@@ -61,6 +102,24 @@ def _inside(path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
     elif isinstance(proposal, StructOf):
         for name, field in proposal.fields:
             yield (*path, name), field
+
+
+def _places(name: str, columns: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield where the column of a dotted name may stand: what it is in, and its name there as files have it.
+
+    Behind the name of a column a dot may be one in a name, or the step to what is inside: both are minded.
+    """
+    yield "", _in_file(name)
+    dot = name.find(".")
+    while dot >= 0:
+        if name[:dot] in columns:
+            yield name[:dot], _in_file(name[dot + 1 :])
+        dot = name.find(".", dot + 1)
+
+
+@lru_cache(maxsize=4096)
+def _in_file(name: str) -> str:
+    return make_compatible_name(name) if name else name
 
 
 def _check_name(name: str) -> None:

@@ -24,7 +24,7 @@ def _storage_field(field: pa.Field) -> pa.Field:
 
 
 def reshape(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Give an array the target type: fields by name, others dropped, lists large, field ids carried.
+    """Give an array of large lists the target type: fields by name, others dropped, field ids carried.
 
     Only shapes change; primitive values are cast without loss or raise ``pyarrow.ArrowInvalid``.
     """
@@ -33,12 +33,10 @@ def reshape(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_struct(target):
         return _reshape_struct(array, target)
     if pa.types.is_large_list(target):
-        values = reshape(array.values, target.value_type)
-        offsets = array.offsets.cast(pa.int64())
-        return pa.LargeListArray.from_arrays(offsets, values, type=target, mask=nulls(array))
+        return _refilled(array, target, reshape(array.values, target.value_type))
     if pa.types.is_map(target):
         keys, items = reshape(array.keys, target.key_type), reshape(array.items, target.item_type)
-        return pa.MapArray.from_arrays(array.offsets, keys, items, type=target, mask=nulls(array))
+        return _refilled(array, target, _entries(keys, items, target))
     return array if array.type.equals(target) else array.cast(target)
 
 
@@ -62,7 +60,16 @@ def rename(array: pa.Array, target: pa.DataType) -> pa.Array:
         children = [rename(array.field(position), field.type) for position, field in enumerate(fields)]
         return pa.StructArray.from_arrays(children, fields=fields, mask=nulls(array))
     if pa.types.is_large_list(target):
-        values = rename(array.values, target.value_type)
-        return pa.LargeListArray.from_arrays(array.offsets, values, type=target, mask=nulls(array))
+        return _refilled(array, target, rename(array.values, target.value_type))
     keys, items = rename(array.keys, target.key_type), rename(array.items, target.item_type)
-    return pa.MapArray.from_arrays(array.offsets, keys, items, type=target, mask=nulls(array))
+    return _refilled(array, target, _entries(keys, items, target))
+
+
+def _entries(keys: pa.Array, items: pa.Array, target: pa.DataType) -> pa.StructArray:
+    return pa.StructArray.from_arrays([keys, items], fields=[target.key_field, target.item_field])
+
+
+def _refilled(array: pa.Array, target: pa.DataType, values: pa.Array) -> pa.Array:
+    """Put other values, as many, into lists or maps: ``from_arrays`` takes no slice that has nulls."""
+    own = array.buffers()[: target.num_buffers]
+    return pa.Array.from_buffers(target, len(array), own, array.null_count, array.offset, [values])

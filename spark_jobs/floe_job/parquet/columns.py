@@ -26,11 +26,14 @@ class SourceColumn:
         path = _path(schema.as_struct(), field_id)
         return cls(path, schema.find_field(field_id).field_type, transform) if path else None
 
+    def source(self, rows: pa.Table) -> pa.Array:
+        """Return the values of rows as they are; null where a struct around them is."""
+        source = rows.column(self.path[0]).combine_chunks()
+        return pc.struct_field(source, list(self.path[1:])) if len(self.path) > 1 else source
+
     def of(self, rows: pa.Table) -> pa.Array:
         """Return the transformed values of rows as Iceberg holds them in partition records: days, microseconds, bytes."""
-        source = rows.column(self.path[0]).combine_chunks()
-        if len(self.path) > 1:
-            source = pc.struct_field(source, list(self.path[1:]))
+        source = self.source(rows)
         if isinstance(self.transform, TruncateTransform) and pa.types.is_large_binary(source.type):
             # The Rust transform takes only binary with short offsets.
             return pc.binary_slice(source, 0, self.transform.width)

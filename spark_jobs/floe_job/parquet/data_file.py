@@ -14,6 +14,7 @@ from pyiceberg.typedef import Record
 
 from floe_job.parquet.layout import FileLayout
 from floe_job.parquet.row_order import RowOrder
+from floe_job.parquet.upper_bounds import raise_bounds
 
 
 class DataFileWriter:
@@ -63,6 +64,7 @@ class DataFileWriter:
             stats_columns=self._layout.statistics,
             parquet_column_mapping=self._layout.column_ids,
         )
+        raise_bounds(statistics)
         return DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=self._location,

@@ -20,7 +20,8 @@ from pyiceberg.typedef import Properties
 from pyiceberg.utils.properties import property_as_int
 
 from floe_job.decode.arrays import rename
-from floe_job.exceptions import UnsupportedFileFormat
+from floe_job.exceptions import UnsupportedColumn, UnsupportedFileFormat
+from floe_job.parquet.null_structs import may_hide, without_hidden_nulls
 
 # PyIceberg warns of these at each file. The first is honoured here, the others are hints for readers.
 _NOT_FOR_PYICEBERG = (
@@ -36,10 +37,14 @@ _CODECS = {"zstd": True, "gzip": True, "brotli": True, "lz4": True, "snappy": Fa
 
 @dataclass(frozen=True)
 class FileLayout:
-    """What all files of one writer have in common. Sizes in bytes; those of row groups are Arrow's, in memory."""
+    """What all files of one writer have in common. Sizes in bytes; those of row groups are Arrow's, in memory.
+
+    ``hiding``: columns with structs that may be null and require fields.
+    """
 
     table_schema: pa.Schema
     file_schema: pa.Schema
+    hiding: frozenset[str]
     file_size: int
     row_group_bytes: int
     row_group_rows: int
@@ -57,10 +62,18 @@ class FileLayout:
             )
             raise UnsupportedFileFormat(problem)
         # Names as Iceberg's Java writers put them into files; readers go by field id.
-        in_file = sanitize_column_names(schema)
+        try:
+            in_file = sanitize_column_names(schema)
+        except ValueError as error:
+            problem = (
+                f"{error}: two columns of the table have one name in files, where 'a.b' is a_x2Eb; rename one of them"
+            )
+            raise UnsupportedColumn(problem) from error
+        arrow = schema_to_pyarrow(in_file)
         return cls(
             table_schema=schema_to_pyarrow(schema),
-            file_schema=schema_to_pyarrow(in_file),
+            file_schema=arrow,
+            hiding=frozenset(field.name for field in arrow if may_hide(field.type, nullable=field.nullable)),
             file_size=_size(
                 properties,
                 TableProperties.WRITE_TARGET_FILE_SIZE_BYTES,
@@ -80,16 +93,18 @@ class FileLayout:
         )
 
     def in_file(self, rows: pa.Table) -> pa.Table:
-        """Give rows of the table's schema the names they have in files."""
-        if self.file_schema.equals(self.table_schema):
+        """Give rows of the table's schema the names and nulls they have in files."""
+        if self.file_schema.equals(self.table_schema) and not self.hiding:
             return rows
-        return pa.Table.from_arrays(
-            [
-                pa.chunked_array([rename(chunk, field.type) for chunk in column.chunks], field.type)
-                for column, field in zip(rows.columns, self.file_schema, strict=True)
-            ],
-            schema=self.file_schema,
-        )
+        columns = [
+            pa.chunked_array([self._in_file(chunk, field) for chunk in column.chunks], field.type)
+            for column, field in zip(rows.columns, self.file_schema, strict=True)
+        ]
+        return pa.Table.from_arrays(columns, schema=self.file_schema)
+
+    def _in_file(self, chunk: pa.Array, field: pa.Field) -> pa.Array:
+        renamed = rename(chunk, field.type)
+        return without_hidden_nulls(renamed) if field.name in self.hiding else renamed
 
 
 def _writer_options(properties: Properties) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pyiceberg.typedef import Record
 
 from floe_job.exceptions import UnsupportedColumn
 from floe_job.parquet.columns import SourceColumn
+from floe_job.parquet.partition_path import bounded
 
 Values = tuple[Any, ...]
 
@@ -28,6 +29,10 @@ class Partition(PartitionKey):
         """Hold the values of the spec's fields, in Iceberg's representation."""
         super().__init__([], spec, schema)
         self.__dict__["partition"] = Record(*values)
+
+    def to_path(self) -> str:
+        """Return ``name=value/name=value``, quoted; long values are shortened."""
+        return bounded(super().to_path())
 
 
 class Partitioner:

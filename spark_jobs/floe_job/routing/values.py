@@ -65,13 +65,13 @@ class RouteValues:
 def matcher(pattern: str) -> Matches:
     """Compile an expression that has to match a whole value.
 
-    By Arrow's engine, whose time is linear whatever the value; by Python's for what that does not know (look-around).
+    By Arrow's engine, whose time is linear whatever the value; by Python's for what that refuses (look-around, say).
     """
-    whole = rf"\A(?:{pattern})\z"
+    compiled = compile_expression(pattern)
+    whole = rf"\A(?:{compiled.pattern})\z"
     try:
         pc.match_substring_regex(pa.array([""]), whole)
     except pa.ArrowInvalid:
-        compiled = compile_expression(pattern)
         return lambda values: np.array([compiled.fullmatch(value) is not None for value in values], np.bool_)
 
     def matches(values: Sequence[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:

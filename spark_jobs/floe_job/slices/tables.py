@@ -11,7 +11,7 @@ from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe_job.exceptions import BadRecords
 from floe_job.needs import SchemaNeeds
-from floe_job.routing.router import RouteRules
+from floe_job.routing.routes import RouteRules
 from floe_job.slices.table import SliceTable, column_rules, load_table, refuse_if_none_is_left, warn_of_earlier_rows
 from floe_job.target import Target
 

@@ -6,10 +6,21 @@ import json
 import tracemalloc
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
-from pyiceberg.types import DoubleType, LongType, NestedField, StringType, TimestampType
+from pyiceberg.types import (
+    DoubleType,
+    IcebergType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+)
 
 from floe_job.decode import Decoded, JsonDecoder
 from floe_job.rules import ColumnRules
@@ -137,6 +148,43 @@ def test_without_evolution_unknown_fields_are_dropped_even_of_changing_types() -
     assert [row["id"] for row in rows(decoded)] == [1, 2, 3]
     assert decoded.fast
     assert not decoder.needs
+
+
+@pytest.mark.parametrize("field", ["[null,null]", "[[null,null]]", '[{"q":[null,null]},null]', "[[],[null,null]]"])
+@pytest.mark.parametrize("of", [ColumnRules(), ColumnRules(evolve=True), ColumnRules(case_insensitive=True)])
+def test_lists_that_say_nothing_are_taken_and_bring_no_column(field: str, of: ColumnRules) -> None:
+    inner = StructType(NestedField(2, "b", LongType(), required=False))
+    schema = Schema(NestedField(1, "a", inner, required=False))
+    decoder = JsonDecoder(schema, of, create=False)
+    decoded = decoder.decode([b'{"a":{"b":1,"K":%s}}' % field.encode(), b'{"a":{"b":2}}'])
+    assert rows(decoded) == [{"a": {"b": 1}}, {"a": {"b": 2}}]
+    assert (decoded.rejected, bool(decoder.needs)) == ((), False)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_nulls_in_lists_of_maps_are_taken(depth: int) -> None:
+    column: IcebergType = MapType(90, StringType(), 91, LongType(), value_required=False)
+    value: list[Any] = [None, None]
+    for level in range(depth):
+        column = ListType(10 + level, column, element_required=False)
+        value = [value] if level else value
+    schema = Schema(NestedField(1, "a", column, required=False))
+    decoded, _ = decode(json.dumps({"a": value}).encode(), schema=schema)
+    assert rows(decoded) == [{"a": value}]
+
+
+@pytest.mark.parametrize("step", ["columnar.ColumnarReader._carried", "columnar.Alternatives.check", "carriers.nulls"])
+@pytest.mark.parametrize("error", [pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowKeyError])
+def test_what_arrow_refuses_after_parsing_is_read_the_exact_way(
+    monkeypatch: pytest.MonkeyPatch, step: str, error: type[Exception]
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(f"floe_job.decode.{step}", refuse)
+    decoded, _ = decode(b'{"id":1}', b'{"id":2.5}')
+    assert [row["id"] for row in rows(decoded)] == [1]
+    assert [rejected.index for rejected in decoded.rejected] == [1]
 
 
 def test_a_rejected_record_leaves_no_column_behind() -> None:

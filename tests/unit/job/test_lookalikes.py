@@ -13,7 +13,7 @@ from floe.config.routing import Routing
 from floe.config.transforms import KafkaMetadata
 from floe.offsets.letters import LetterOffsets
 from floe_job.lookalikes import Lookalikes
-from floe_job.routing.router import RouteRules
+from floe_job.routing.routes import RouteRules
 from floe_job.rules import ColumnRules
 from floe_job.target import Target
 from tests.unit.job.conftest import TableFactory

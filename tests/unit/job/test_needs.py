@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 
-from pyiceberg.schema import Schema
+import pytest
+from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.types import (
     DecimalType,
@@ -18,8 +19,10 @@ from pyiceberg.types import (
     StructType,
 )
 
-from floe_job.infer import ListOf, StructOf
+from floe_job.conform.caps import MAX_COLUMNS
+from floe_job.infer import ListOf, Proposal, StructOf
 from floe_job.needs import SchemaNeeds
+from floe_job.parquet.layout import FileLayout
 from floe_job.rules import ColumnRules
 from tests.unit.job.conftest import TableFactory
 
@@ -186,6 +189,41 @@ def test_of_a_schema_changed_meanwhile_only_what_is_still_possible_is_asked() ->
         {("s", "i"): "long"},
         [("i",)],
     )
+
+
+@pytest.mark.parametrize(
+    ("columns", "kept"),
+    [
+        ({("1",): "long", ("_1",): "long"}, ["1"]),
+        ({("_1",): "long", ("1",): "long"}, ["_1"]),
+        ({("a.b",): "long", ("a_x2Eb",): "long"}, ["a.b"]),
+        ({("o",): StructOf((("1", "long"), ("_1", "long"), ("b", "long")))}, ["o", "o.1", "o.b"]),
+        ({("o",): StructOf((("x", "long"),)), ("o.x",): "long"}, ["o", "o.x"]),
+        ({("o.x",): "long", ("o",): StructOf((("x", "long"),)), ("b",): "long"}, ["o.x", "b"]),
+        ({("1",): "long", ("o",): StructOf((("_1", "long"),))}, ["1", "o", "o._1"]),
+    ],
+)
+def test_of_names_that_files_cannot_tell_apart_the_first_one_gets_its_column(
+    new_table: TableFactory, columns: dict[tuple[str, ...], Proposal], kept: list[str]
+) -> None:
+    needs = SchemaNeeds(columns)
+    assert sorted(index_by_name(needs.new_schema())) == sorted(kept)
+    FileLayout.of(needs.new_schema(), {})
+    table = new_table(NARROW)
+    with table.update_schema() as update:
+        needs.apply(update)
+    assert index_by_name(table.schema()).keys() - index_by_name(NARROW).keys() == set(kept)
+    FileLayout.of(table.schema(), {})
+
+
+def test_what_a_table_has_no_room_for_inside_a_struct_is_left_out_there() -> None:
+    needs = SchemaNeeds()
+    for task in "ab":
+        fields = tuple((f"{task}{number}", "long") for number in range(600))
+        needs.merge(SchemaNeeds({("s",): StructOf(fields), ("l",): ListOf(StructOf(fields[:1]))}))
+    schema = needs.new_schema()
+    assert len(index_by_id(schema)) == MAX_COLUMNS
+    assert len(schema.find_type("s").fields) == MAX_COLUMNS - 1
 
 
 def test_a_decimal_of_another_scale_is_no_promotion() -> None:

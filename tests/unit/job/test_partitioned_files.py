@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +18,7 @@ from pyiceberg.transforms import (
     VoidTransform,
 )
 from pyiceberg.typedef import Record
-from pyiceberg.types import IcebergType, ListType, NestedField, StringType, StructType, TimestamptzType
+from pyiceberg.types import BinaryType, IcebergType, ListType, NestedField, StringType, StructType, TimestamptzType
 
 from floe_job.exceptions import UnsupportedColumn
 from floe_job.parquet.partitions import Partitioner
@@ -80,6 +81,36 @@ def test_parts_are_copies_that_do_not_keep_the_batch_alive(new_table: TableFacto
     del _, batch
     assert small.num_rows == 1
     assert pa.total_allocated_bytes() - before < 10_000
+
+
+@pytest.mark.parametrize("value", ["x" * 300, "\U0001f600" * 100, "%" * 52, "a/" * 80], ids=lambda value: value[:2])
+def test_a_long_value_has_a_short_path_and_stays_whole(new_table: TableFactory, value: str) -> None:
+    table = new_table(SCHEMA, spec((2, IdentityTransform(), "name")))
+    other = value + "y"
+    files = write(table, rows(table, id=[1, 2], name=[value, other]))
+    folders = [file.file_path.split("/data/")[1].split("/") for file in files]
+    assert all(len(parts) == 2 and len(parts[0]) <= 150 and parts[0].startswith("name=") for parts in folders)
+    assert folders[0][0] != folders[1][0]
+    assert not re.search("%(?![0-9A-F]{2})", folders[0][0])
+    assert [file.partition[0] for file in files] == [value, other]
+    assert sorted(commit(table, files)["name"].to_pylist()) == sorted([value, other])
+
+
+def test_long_binary_values_and_long_names_of_fields_have_short_paths(new_table: TableFactory) -> None:
+    binary = Schema(NestedField(1, "v", BinaryType(), required=False))
+    table = new_table(binary, spec((1, IdentityTransform(), "p" * 200)))
+    (file,) = write(table, rows(table, v=[b"\xff" * 300]))
+    assert max(map(len, file.file_path.split("/"))) <= 150
+    assert file.partition[0] == b"\xff" * 300
+
+
+def test_many_long_values_have_a_short_path_together(new_table: TableFactory) -> None:
+    fields = [NestedField(i, f"v{i}", StringType(), required=False) for i in range(1, 13)]
+    table = new_table(Schema(*fields), spec(*((i, IdentityTransform(), f"v{i}") for i in range(1, 13))))
+    files = write(table, rows(table, **{f"v{i}": ["x" * 140, "x" * 140 + "y" * (i == 12)] for i in range(1, 13)}))
+    assert len({file.file_path.rsplit("/", 1)[0] for file in files}) == 2
+    assert all(len(file.file_path.split("/data/")[1]) < 300 for file in files)
+    assert commit(table, files).num_rows == 2
 
 
 @pytest.mark.parametrize("source", [99, 3])

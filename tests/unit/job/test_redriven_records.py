@@ -9,7 +9,8 @@ from floe.config.table_settings import TableSettings
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LogId
 from floe.offsets.letters import LetterOffsets
-from floe_job.routing.router import Routed, Router, RouteRules
+from floe_job.routing.router import Router
+from floe_job.routing.routes import Routed, RouteRules
 from tests.unit.job.messages import OTHER_PIECE, PIECE, RANGE, records
 
 LOG = LogId.of(RANGE)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from floe.config.routing import Routing
 from floe.config.table_settings import TableSettings
 from floe_job.routing.names import MOST_CHARACTERS, Unusable, table_name
-from floe_job.routing.router import Routed, Router, RouteRules
+from floe_job.routing.router import Router
+from floe_job.routing.routes import Routed, RouteRules
 from tests.unit.job.messages import PIECE, Message, records
 
 FIELD = Routing(by="field", path=("to",))
@@ -107,6 +108,13 @@ def test_a_table_that_asks_for_topics_alone_gets_records_without_a_route_value_t
     routed = route(RouteRules(FIELD, tables), [{"to": "x"}, {}, {"to": {"a": [1]}}, {"to": "y" * 2000}, b"no json"])
     assert offsets(routed) == {"all": [0, 1, 2, 3], "some": [0]}
     assert (routed.unroutable, routed.filtered, len(routed.malformed)) == ([], 0, 1)
+
+
+@pytest.mark.parametrize("value", ["\0", "", "\ufffd", "x" * MOST_CHARACTERS])
+def test_no_value_is_taken_for_one_that_is_too_long(value: str) -> None:
+    routed = route(static(a="(?s).*"), [{"to": value}, {"to": "x" * (MOST_CHARACTERS + 1)}])
+    assert offsets(routed) == {"a": [0]}
+    assert reasons(routed) == [(1, "its route value has more than 1000 characters")]
 
 
 def test_long_route_values_are_not_kept() -> None:

@@ -200,6 +200,18 @@ def test_files_lie_where_the_location_provider_says(
     assert commit(table, files).num_rows == 1
 
 
+@pytest.mark.parametrize("impl", [{}, {"write.py-location-provider.impl": f"{__name__}.Flat"}])
+@pytest.mark.parametrize("hashed", ["false", "true"])
+def test_no_location_provider_gets_a_long_path(
+    new_table: TableFactory, monkeypatch: pytest.MonkeyPatch, impl: dict[str, str], hashed: str
+) -> None:
+    monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(Flat=Flat))
+    properties = {"write.object-storage.enabled": hashed, **impl}
+    table = new_table(SCHEMA, spec((2, IdentityTransform(), "name")), properties)
+    files = write(table, rows(table, id=[1], name=["x" * 300]))
+    assert commit(table, files)["name"].to_pylist() == ["x" * 300]
+
+
 def test_a_location_provider_that_is_not_there_is_refused_by_name(new_table: TableFactory) -> None:
     with pytest.raises(ValueError, match=r"no\.such\.Provider"):
         writer(new_table(SCHEMA, properties={"write.py-location-provider.impl": "no.such.Provider"}))

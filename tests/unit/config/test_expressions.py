@@ -1,0 +1,83 @@
+"""Expressions: Java's meaning, or a refusal that says what to write."""
+
+from __future__ import annotations
+
+import pytest
+
+from floe.config.expressions import compile_expression
+
+VALUES = [
+    *("", "a", "b", "ab", "aa", "a]", "a{", "k", "K", "\u212a", "s", "S", "\u017f", "é", "É", "aé", "\U0001f600"),
+    *("\n", "\x0b", "\r", "\x1c", "\x85", "\u2028", "a\n", "a\r", "a\r\n", "a\x85", "a\nb", " ", "1", "\u0661"),
+]
+
+
+@pytest.mark.parametrize(
+    ("expression", "matched"),
+    [
+        ("(?i)k", "k K"),
+        ("(?i:S)", "s S"),
+        ("(?i)é", "é"),
+        ("(?i)[j-l]", "k K"),
+        ("(?i)[é-\u0180s]", "s S é \u017f"),
+        (r"\d", "1"),
+        (r"a.", "ab aa a] a{ aé"),
+        (r"a(?s:.)", ["ab", "aa", "a]", "a{", "aé", "a\n", "a\r", "a\x85"]),
+        (r"\s", ["\n", "\x0b", "\r", " "]),
+        (r"(?i)[^\S\n]", ["\x0b", "\r", " "]),
+        (r"a$\s*", ["a", "a\n", "a\r", "a\r\n"]),
+        (r"a\Z\n", ["a\n"]),
+        (r"a\r$\n", []),
+        ("^a$|^b$", "a b"),
+        (r"\B", [""]),
+        (r"a\b(?s:.)", ["a]", "a{", "aé", "a\n", "a\r", "a\x85"]),
+        ("(?!a$)a.*", "ab aa a] a{ aé"),
+        (r"(?i)(a)\1", "aa"),
+        (r"[\]\[]|a[]]", "a]"),
+    ],
+)
+def test_an_expression_means_what_it_means_to_java(expression, matched):
+    """Found with java.util.regex.Pattern of Java 25."""
+    compiled = compile_expression(expression)
+    wanted = matched.split() if isinstance(matched, str) else matched
+    assert [value for value in VALUES if compiled.fullmatch(value)] == [value for value in VALUES if value in wanted]
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("a{,2}", r"write {n}, {n,} or {n,m}, or \{ for the character"),
+        ("a{b}", r"write {n}, {n,} or {n,m}, or \{ for the character"),
+        ("[a[b]]", r"write \[ or \& for the character"),
+        ("[^[a]]", r"write \[ or \& for the character"),
+        ("[&&a]", r"write \[ or \& for the character"),
+        (r"\v", r"'\\v' means something else in Java: write the character, or \xhh"),
+        (r"[\v]", r"'\\v' means something else in Java"),
+        (r"\101", r"'\\101' means something else in Java"),
+        (r"\0377", r"'\\0' means something else in Java"),
+        ("(?m)^a$", "(?m) and (?x) mean something else in Java"),
+        ("(?x)[a b]", "(?m) and (?x) mean something else in Java"),
+        ("a(?m:^b)", "(?m) and (?x) mean something else in Java"),
+        (r"\ud83d\ude00", "a half of a character"),
+        ("(a)?(?(1)b|c)", "Java has no such construct (groupref_exists)"),
+        ("(?<=a+)b", "look-behind requires fixed-width pattern; write it in Python's syntax"),
+        ("(?P<a>", "write it in Python's syntax"),
+    ],
+)
+def test_what_java_reads_differently_is_refused_with_what_to_write(expression, why):
+    with pytest.raises(ValueError, match="is no regular expression that floe can use") as caught:
+        compile_expression(expression)
+    assert why in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [r"a\{,2}", "[{]", r"[\[&]", "[a&b]", r"[&\&]", "a{2}", "a{0,2}?", r"\\v", r"\N{BULLET}", "(?#{)"],
+)
+def test_what_only_looks_like_it_is_not(expression):
+    compile_expression(expression)
+
+
+def test_an_expression_that_can_be_read_and_is_too_deep_to_be_written_anew_is_refused_too():
+    with pytest.raises(ValueError, match="is no regular expression that floe can use: maximum recursion depth"):
+        compile_expression("(?:" * 300 + "a" + ")*" * 300)

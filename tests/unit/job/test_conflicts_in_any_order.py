@@ -1,0 +1,125 @@
+"""Types of new columns do not depend on the order of the records, nor on how they are divided among tasks."""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from floe_job.conform.schema_tree import columns
+from floe_job.decode import JsonDecoder
+from floe_job.exceptions import SchemaConflict
+from floe_job.infer import ListOf, Proposal, StructOf, extend, infer, merge
+from floe_job.needs import SchemaNeeds
+from floe_job.rules import ColumnRules, OnConflict
+
+LEAVES: list[Any] = [True, 1, 1.5, "x"]
+scalars = st.sampled_from([None, *LEAVES])
+anything = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("pqr"), inner, max_size=3),
+    max_leaves=6,
+)
+policies = st.sampled_from(["string", "fail"])
+
+
+def unordered(proposal: Proposal | None) -> Any:
+    if isinstance(proposal, StructOf):
+        return {name: unordered(field) for name, field in proposal.fields}
+    return [unordered(proposal.element)] if isinstance(proposal, ListOf) else proposal
+
+
+def inferred(parts: list[list[Any]], rules: ColumnRules) -> Any:
+    """Return what parts say of one column, each on its own and then all of them, or the conflict."""
+    try:
+        said: list[Proposal | None] = [
+            reduce(lambda known, one: extend(known, one, rules), part, None) for part in parts
+        ]
+        known = [proposal for proposal in said if proposal is not None]
+        return unordered(reduce(lambda first, later: merge(first, later, rules), known)) if known else None
+    except SchemaConflict:
+        return SchemaConflict
+
+
+@given(st.data(), st.lists(anything, max_size=5), policies)
+def test_a_type_is_what_all_values_say_of_it_in_any_order(
+    data: st.DataObject, values: list[Any], policy: OnConflict
+) -> None:
+    rules = ColumnRules(on_conflict=policy)
+    shuffled, cut = data.draw(st.permutations(values)), data.draw(st.integers(0, len(values)))
+    assert inferred([values], rules) == inferred([shuffled[:cut], shuffled[cut:]], rules)
+
+
+@given(anything, anything, policies)
+def test_a_known_column_learns_from_a_value_what_it_says_alone(known: Any, value: Any, policy: OnConflict) -> None:
+    rules = ColumnRules(on_conflict=policy)
+    assert inferred([[known, value]], rules) == inferred([[known], [value]], rules)
+
+
+def outcome(parts: list[list[Any]], policy: OnConflict) -> Any:
+    """Return the columns of a table made by several tasks, and the records that it does not take; or the conflict."""
+    rules, needs = ColumnRules(evolve=True, on_conflict=policy), SchemaNeeds()
+    try:
+        for part in parts:
+            decoder = JsonDecoder(None, rules, create=True)
+            decoder.decode([json.dumps(record).encode() for record in part])
+            needs.merge(decoder.needs)
+    except SchemaConflict:
+        return SchemaConflict
+    schema = needs.new_schema()
+    texts = [json.dumps(record).encode() for part in parts for record in part]
+    decoder = JsonDecoder(schema, rules, create=False)
+    rejected = [texts[one.index] for one in decoder.decode(texts).rejected]
+    assert not decoder.needs
+    kinds = {path: type(field.field_type).__name__ for path, field in columns(schema).items()}
+    return kinds, sorted(rejected)
+
+
+@st.composite
+def telling(draw: st.DrawFn, inner: st.SearchStrategy[Any]) -> Any:
+    """Lists and objects with something to say, whatever else is in them."""
+    if draw(st.booleans()):
+        said = draw(st.lists(inner, min_size=1, max_size=2))
+        return draw(st.permutations([*said, *draw(st.lists(st.sampled_from([None, [], {}]), max_size=2))]))
+    return draw(st.dictionaries(st.sampled_from("pq"), st.none() | inner, max_size=1)) | {"r": draw(inner)}
+
+
+tellings = st.recursive(st.sampled_from(LEAVES), telling, max_leaves=4)
+telling_records = st.dictionaries(st.sampled_from("bc"), tellings, min_size=1)
+silent_records = st.sampled_from([{"b": []}, {"b": {}}, {"c": [[]]}, {"c": None}, {"c": {"p": []}}])
+
+
+def stands_alone(record: Any) -> bool:
+    return JsonDecoder(None, ColumnRules(), create=True).decode([json.dumps(record).encode()]).rejected == ()
+
+
+@given(st.data(), st.lists(telling_records | silent_records, max_size=5), policies)
+def test_columns_and_rejected_records_are_the_same_in_any_order_and_division(
+    data: st.DataObject, records: list[Any], policy: OnConflict
+) -> None:
+    assume(all(map(stands_alone, records)))
+    shuffled, cut = data.draw(st.permutations(records)), data.draw(st.integers(0, len(records)))
+    assert outcome([records], policy) == outcome([shuffled[:cut], shuffled[cut:]], policy)
+
+
+@pytest.mark.parametrize("policy", ["dead-letter", "string", "fail"])
+@pytest.mark.parametrize(
+    ("says", "silent"), [({"c": {"p": "s"}}, {"c": []}), ({"c": 1}, {"c": {}}), ({"c": [1]}, {"c": {}})]
+)
+def test_a_value_that_says_nothing_is_no_second_type_and_must_fit(says: Any, silent: Any, policy: OnConflict) -> None:
+    outcomes = [outcome(parts, policy) for parts in ([[says, silent]], [[silent, says]], [[says], [silent]])]
+    kinds, rejected = outcomes[0]
+    assert outcomes == [(kinds, rejected)] * 3
+    assert rejected == [json.dumps(silent).encode()]
+    assert kinds == outcome([[says]], policy)[0]
+
+
+@pytest.mark.parametrize("records", [({"b": [[], [1]]}, {"b": [1]}), ({"b": [1]}, {"b": [[], [1]]})])
+def test_a_list_that_begins_with_an_empty_one_is_in_conflict_all_the_same(records: Any) -> None:
+    assert outcome([list(records)], "string") == ({("b",): "ListType", ("b", "element"): "StringType"}, [])
+    assert outcome([list(records)], "fail") is SchemaConflict
+    assert infer([[], [1]]) == ListOf(ListOf("long"))
