@@ -11,7 +11,7 @@ from floe.offsets.ranges import OffsetRange
 from floe_job.exceptions import RangeLost, RangeStalled, ReadFailed, SliceRefused
 from floe_job.records import timestamp_of
 
-BATCH_RECORDS = 100_000
+BATCH_RECORDS = 50_000
 """Records handed on at once, at most."""
 
 BATCH_BYTES = 32 * 1024 * 1024

@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
+from floe_job.bad_records import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, bad_records
 from floe_job.exceptions import BadRecords, SchemaConflict
+from floe_job.garbage import rare_collection
 from floe_job.letters.letter import Letter
 from floe_job.letters.letterbox import Letterbox, LetterRules
 from floe_job.lookalikes import DecodedTogether, Lookalikes
@@ -28,7 +30,6 @@ from floe_job.task_result import Failure, PieceResult, TaskResult
 
 log = logging.getLogger(__name__)
 
-NAMED_BAD_RECORDS = 5
 MOST_GUESSED = 200
 """Tables that a task infers columns for before the driver has looked them up."""
 Sent = Parcel | Seal | TaskResult
@@ -74,7 +75,8 @@ def send_task(task: Task) -> Iterator[tuple[int, Sent]]:
 
 def _run(task: Task) -> Generator[tuple[int, Parcel], None, TaskResult]:
     try:
-        return (yield from _TaskRun(task).run())
+        with rare_collection():
+            return (yield from _TaskRun(task).run())
     except FloeError as error:
         return TaskResult(task.index, failure=Failure.of(error))
     except Exception as error:  # Spark would bury it in a Java stack trace
@@ -222,7 +224,7 @@ class _TaskRun:
                 return len(malformed) + len(letters), 0
             case _:
                 letters = [records.letter(r.index, None, r.stage, r.error, r.reason) for r in routed.unroutable]
-                raise BadRecords(_bad_records(letters, len(records), "have no table", UNROUTABLE_ADVICE))
+                raise BadRecords(bad_records(letters, len(records), "have no table", UNROUTABLE_ADVICE))
 
     def _bury(self, letters: Sequence[Letter], count: int) -> None:
         """Put letters into the letterbox, or fail where bad records are not tolerated."""
@@ -231,27 +233,8 @@ class _TaskRun:
         if not self._task.letters.policy.tolerate:
             table = letters[0].table
             what = f"cannot become rows of table {table!r}" if table is not None else "are no JSON objects"
-            raise BadRecords(_bad_records(letters, count, what, INTOLERANT_ADVICE))
+            raise BadRecords(bad_records(letters, count, what, INTOLERANT_ADVICE))
         self._letterbox.take(letters)
-
-
-INTOLERANT_ADVICE = (
-    "Mend the table or the producer's next records, or let such records go to the dead letters "
-    "(floe.deadletter.table); how to step over one by hand stands in docs/how-it-works.md."
-)
-UNROUTABLE_ADVICE = (
-    "Mend the producer's next records, or say what becomes of such records: floe.route.on-unroutable = dead-letter "
-    "or drop."
-)
-
-
-def _bad_records(letters: Sequence[Letter], count: int, what: str, advice: str) -> str:
-    named = "; ".join(f"{one.place}: {one.short_reason}" for one in letters[:NAMED_BAD_RECORDS])
-    more = f" (the first {NAMED_BAD_RECORDS} are named)" if len(letters) > NAMED_BAD_RECORDS else ""
-    return (
-        f"{len(letters)} of the {count} records just read {what}{more}: {named}. Nothing was announced and the position "
-        f"stays. {advice}"
-    )
 
 
 def run_tasks(tasks: Iterator[Task]) -> Iterator[TaskResult]:
