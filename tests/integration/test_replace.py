@@ -3,53 +3,27 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from mishaps import roll_back
 from pipeline import MakePipeline, Pipeline
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform, TruncateTransform
 from pyiceberg.types import LongType, StringType
-from replays import drafted, drop, ids, mend, opened, replay, trace
+from replacements import META, NESTED, REPLACE, append_foreign, eaten, kinds, orders
+from replays import drafted, drop, ids, opened, replay, trace
 
 from floe.catalogs.catalog import Tables
-from floe.commit import table as landing
-from floe.commit.exceptions import SliceStale, TableRefused
+from floe.commit.exceptions import TableRefused
 from floe.commit.replaying import draft_replay
 from floe.config.exceptions import ConfigError
-from floe.exceptions import FloeError
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.ledger_property import property_name, read_properties, write_properties
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.routing import SINK_ROUTE
-
-META: dict[str, Any] = {
-    "transforms": "meta",
-    "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform",
-    "transforms.meta.field_name": "kafka",
-}
-NESTED: dict[str, Any] = {**META, "transforms.meta.nested": "true"}
-REPLACE: dict[str, Any] = {"overlap": "replace"}
-
-
-def orders(start: int, end: int, **more: object) -> list[dict[str, object]]:
-    return [{"id": i, "sauce": ["regular", "light", "none"][i % 3], **more} for i in range(start, end)]
-
-
-def eaten(pipeline: MakePipeline, **keys: Any) -> Pipeline:
-    """A connector that has read 100 records of each of two partitions, in two runs."""
-    one = pipeline(2, **{**META, **keys})
-    for start in (0, 50):
-        for partition in range(2):
-            one.produce(orders(partition * 100 + start, partition * 100 + start + 50), partition=partition)
-        one.run()
-    return one
 
 
 def summary(one: Pipeline, table: str = "db.t") -> dict[str, str]:
@@ -224,264 +198,6 @@ def test_open_letters_in_the_range_are_resolved_and_what_dies_anew_gets_a_letter
     replay(one, **REPLACE)
     assert one.column("id") == [0, 1, 3]
     assert kinds(one) == ["dead", "dead", "resolved"]
-
-
-def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> None:
-    one = with_a_letter(pipeline)
-    plan, effective = opened(one, **REPLACE)
-    effective.write(plan)
-    mend(one)
-    replay(one, dead_letters=True)
-    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
-    with pytest.raises(SliceStale, match=r"made rows of dead letters of its range meanwhile.*trigger the replay again"):
-        effective.commit(plan)
-    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
-    for _ in range(2):
-        replay(one, **REPLACE)
-        assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
-
-
-@pytest.mark.parametrize("late", [REPLACE, {"dead_letters": True}], ids=["replace", "re-drive"])
-def test_what_comes_after_a_re_drive_and_another_replacement_is_stale_too(
-    pipeline: MakePipeline, late: dict[str, Any]
-) -> None:
-    one = with_a_letter(pipeline)
-    if "dead_letters" in late:
-        mend(one)
-    plan, effective = opened(one, **late)
-    effective.write(plan)
-    if "dead_letters" not in late:
-        mend(one)
-    replay(one, dead_letters=True)
-    replay(one, **REPLACE)
-    with pytest.raises(SliceStale):
-        effective.commit(plan)
-    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
-
-
-def test_a_replacement_does_not_land_over_one_that_made_letters(pipeline: MakePipeline) -> None:
-    one = with_a_letter(pipeline)
-    mend(one)
-    replay(one, dead_letters=True)
-    plan, effective = opened(one, **REPLACE)
-    effective.write(plan)
-    spoil_again(one)
-    replay(one, **REPLACE)
-    assert (one.column("id"), kinds(one)) == ([0, 1, 3], ["dead", "dead", "resolved"])
-    with pytest.raises(SliceStale, match=r"1 records of slice .* got dead letters since .*trigger the replay again"):
-        effective.commit(plan)
-    assert (one.column("id"), kinds(one)) == ([0, 1, 3], ["dead", "dead", "resolved"])
-
-
-def drop_and_fill(one: Pipeline) -> str:
-    drop(one)
-    for ranges in ({"0": [2, 3]}, {}):  # the text first, so that the column is one of text
-        replay(one, ranges=ranges)
-    return "was replaced after it was written for"
-
-
-def add_a_row_of_nowhere(one: Pipeline) -> str:
-    append_foreign(one, kafka_offset=None)
-    return "rows without topic, partition or offset"
-
-
-@pytest.mark.parametrize("happens", [drop_and_fill, add_a_row_of_nowhere])
-def test_letters_of_a_replacement_that_a_table_refuses_are_not_kept(
-    pipeline: MakePipeline, happens: Callable[[Pipeline], str]
-) -> None:
-    one = with_a_letter(pipeline)
-    mend(one)
-    replay(one, dead_letters=True)
-    spoil_again(one)
-    plan, effective = opened(one, **REPLACE)
-    (written,) = effective.write(plan)
-    assert written.tables["db.t"].dead == 1
-    refusal = happens(one)
-    before = one.column("id"), kinds(one)
-    with pytest.raises(TableRefused, match=refusal):
-        effective.commit(plan)
-    assert (one.column("id"), kinds(one)) == before
-    assert kinds(one) == ["dead", "resolved"]
-
-
-def test_a_branch_that_is_set_to_where_it_was_replaced_is_known_to_hold_it(pipeline: MakePipeline) -> None:
-    one = with_a_letter(pipeline)
-    mend(one)
-    replay(one, branch="audit", **REPLACE)
-    audit = one.table().snapshot_by_name("audit")
-    assert audit is not None
-    roll_back(one, audit.snapshot_id, "db.t")
-    assert one.column("id") == [0, 1, 2, 3]
-    one.run(rolled_back={"db.t": "accept"})
-    replay(one, dead_letters=True)
-    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
-    assert replay(one).slices == ()
-
-
-@pytest.mark.parametrize("how", ["replay", "accept"])
-def test_a_rollback_past_one_that_made_letters_is_warned_of_and_another_settles_it(
-    pipeline: MakePipeline, caplog: pytest.LogCaptureFixture, how: str
-) -> None:
-    one = with_a_letter(pipeline)
-    mend(one)
-    replay(one, dead_letters=True)
-    before = one.table().current_snapshot()
-    assert before is not None
-    spoil_again(one)
-    plan = replay(one, **REPLACE)
-    roll_back(one, before.snapshot_id, "db.t")
-    one.run(rolled_back={"db.t": how})
-    assert f"rolled back past a replacement (slice {plan.plan_id}/0)" in caplog.text
-    mend(one)
-    replay(one, **REPLACE)
-    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "dead", "resolved", "resolved"])
-    assert replay(one, dead_letters=True).slices == ()
-
-
-def spoil_again(one: Pipeline) -> None:
-    """Give the table a column again that does not take everything."""
-    with one.table().update_schema(allow_incompatible_changes=True) as update:
-        update.delete_column("amount")
-    with one.table().update_schema() as update:
-        update.add_column("amount", LongType())
-
-
-def with_a_letter(pipeline: MakePipeline) -> Pipeline:
-    """A connector that has read four records, one of them with a letter."""
-    one = pipeline(**META, **{"floe.deadletter.table": "letters.all"})
-    one.produce([{"id": 0, "amount": 0}])
-    one.run()
-    one.produce([{"id": 1, "amount": 1}, {"id": 2, "amount": "many"}, {"id": 3, "amount": 3}])
-    one.run()
-    assert (one.column("id"), kinds(one)) == ([0, 1, 3], ["dead"])
-    return one
-
-
-def kinds(one: Pipeline) -> list[str]:
-    return sorted(one.table("letters.all").scan("offset = 2").to_arrow()["kind"].to_pylist())
-
-
-# -- once, whatever happens -------------------------------------------------------------------------------------------
-
-
-def test_repeating_each_step_changes_nothing_more(pipeline: MakePipeline) -> None:
-    one = eaten(pipeline)
-    plan, effective = opened(one, ranges={"0": [10, 60]}, max_records=20, **REPLACE)
-    for _ in range(2):
-        effective.write(plan)
-    effective.commit(plan)
-    before = trace(one)[2]
-    for _ in range(2):
-        effective.commit(plan)
-    assert one.column("id") == list(range(200))
-    assert trace(one)[2] == before
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL."""
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_commit_that_dies_beside_the_catalog_is_done_once(
-    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
-    one = eaten(pipeline)
-    plan, effective = opened(one, ranges={"0": [10, 60], "1": [5, 6]}, **REPLACE)
-    effective.write(plan)
-    perform = landing.replace
-
-    def dying(*given: Any) -> int:
-        if moment == "after":
-            perform(*given)
-        raise Killed
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(landing, "replace", dying)
-        effective.commit(plan)
-    effective.commit(plan)
-    assert one.column("id") == list(range(200))
-    assert len(one.table().snapshots()) == 3
-
-
-def test_a_lost_answer_is_looked_at_again(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = eaten(pipeline)
-    plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
-    effective.write(plan)
-    perform = landing.replace
-    answers: list[int] = []
-
-    def lossy(*given: Any) -> int:
-        answers.append(perform(*given))
-        msg = "reset"
-        raise ConnectionError(msg)
-
-    monkeypatch.setattr(landing, "replace", lossy)
-    effective.commit(plan)
-    assert len(answers) == 1
-    assert one.column("id") == list(range(200))
-
-
-def append_foreign(one: Pipeline, **origin: object) -> None:
-    table = one.table()
-    row = {"id": 999, "kafka_topic": "elsewhere", "kafka_partition": 0, "kafka_offset": 15, **origin}
-    table.append(pa.Table.from_pylist([row], schema=schema_to_pyarrow(table.schema())))
-
-
-def test_a_foreign_append_in_between_is_kept(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = eaten(pipeline)
-    plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
-    effective.write(plan)
-    perform = landing.replace
-    calls: list[int] = []
-
-    def late(*given: Any) -> int:
-        calls.append(1)
-        if len(calls) == 1:
-            append_foreign(one)
-        return perform(*given)
-
-    monkeypatch.setattr(landing, "replace", late)
-    effective.commit(plan)
-    assert len(calls) == 2
-    assert one.column("id") == [*range(200), 999]
-
-
-def test_two_replacements_and_a_live_run_at_once_leave_every_record_once(pipeline: MakePipeline) -> None:
-    one = eaten(pipeline)
-    one.produce(orders(200, 250), partition=0)
-    errors: list[Exception] = []
-
-    def work(step: Any) -> None:
-        try:
-            step()
-        except Exception as error:  # noqa: BLE001 - told after the join
-            errors.append(error)
-
-    steps = [
-        lambda: replay(one, ranges={"0": [0, 70]}, **REPLACE),
-        lambda: replay(one, ranges={"0": [40, 100]}, **REPLACE),
-    ]
-    threads = [threading.Thread(target=work, args=(step,)) for step in [*steps, one.run]]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(isinstance(error, FloeError) for error in errors), errors
-    one.run()
-    assert one.column("id") == list(range(250))
-
-
-def test_a_rollback_of_it_brings_back_what_was_there_and_reads_nothing_twice(pipeline: MakePipeline) -> None:
-    one = eaten(pipeline)
-    before = one.table().current_snapshot()
-    assert before is not None
-    replay(one, ranges={"0": [10, 60]}, **REPLACE)
-    with one.table().manage_snapshots() as change:
-        change.rollback_to_snapshot(before.snapshot_id)
-    one.run(rolled_back={"db.t": "replay"})
-    while one.run().slices:
-        pass
-    assert one.column("id") == list(range(200))
 
 
 # -- what is told and refused -----------------------------------------------------------------------------------------

@@ -1,0 +1,128 @@
+"""Replacing, once: repeated, killed, answered with nothing, beside others, rolled back."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from pipeline import MakePipeline
+from replacements import REPLACE, append_foreign, eaten, orders
+from replays import opened, replay, trace
+
+from floe.commit import table as landing
+from floe.exceptions import FloeError
+
+
+def test_repeating_each_step_changes_nothing_more(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60]}, max_records=20, **REPLACE)
+    for _ in range(2):
+        effective.write(plan)
+    effective.commit(plan)
+    before = trace(one)[2]
+    for _ in range(2):
+        effective.commit(plan)
+    assert one.column("id") == list(range(200))
+    assert trace(one)[2] == before
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL."""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_commit_that_dies_beside_the_catalog_is_done_once(
+    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60], "1": [5, 6]}, **REPLACE)
+    effective.write(plan)
+    perform = landing.replace
+
+    def dying(*given: Any) -> int:
+        if moment == "after":
+            perform(*given)
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(landing, "replace", dying)
+        effective.commit(plan)
+    effective.commit(plan)
+    assert one.column("id") == list(range(200))
+    assert len(one.table().snapshots()) == 3
+
+
+def test_a_lost_answer_is_looked_at_again(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
+    effective.write(plan)
+    perform = landing.replace
+    answers: list[int] = []
+
+    def lossy(*given: Any) -> int:
+        answers.append(perform(*given))
+        msg = "reset"
+        raise ConnectionError(msg)
+
+    monkeypatch.setattr(landing, "replace", lossy)
+    effective.commit(plan)
+    assert len(answers) == 1
+    assert one.column("id") == list(range(200))
+
+
+def test_a_foreign_append_in_between_is_kept(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = eaten(pipeline)
+    plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
+    effective.write(plan)
+    perform = landing.replace
+    calls: list[int] = []
+
+    def late(*given: Any) -> int:
+        calls.append(1)
+        if len(calls) == 1:
+            append_foreign(one)
+        return perform(*given)
+
+    monkeypatch.setattr(landing, "replace", late)
+    effective.commit(plan)
+    assert len(calls) == 2
+    assert one.column("id") == [*range(200), 999]
+
+
+def test_two_replacements_and_a_live_run_at_once_leave_every_record_once(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    one.produce(orders(200, 250), partition=0)
+    errors: list[Exception] = []
+
+    def work(step: Any) -> None:
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - told after the join
+            errors.append(error)
+
+    steps = [
+        lambda: replay(one, ranges={"0": [0, 70]}, **REPLACE),
+        lambda: replay(one, ranges={"0": [40, 100]}, **REPLACE),
+    ]
+    threads = [threading.Thread(target=work, args=(step,)) for step in [*steps, one.run]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(isinstance(error, FloeError) for error in errors), errors
+    one.run()
+    assert one.column("id") == list(range(250))
+
+
+def test_a_rollback_of_it_brings_back_what_was_there_and_reads_nothing_twice(pipeline: MakePipeline) -> None:
+    one = eaten(pipeline)
+    before = one.table().current_snapshot()
+    assert before is not None
+    replay(one, ranges={"0": [10, 60]}, **REPLACE)
+    with one.table().manage_snapshots() as change:
+        change.rollback_to_snapshot(before.snapshot_id)
+    one.run(rolled_back={"db.t": "replay"})
+    while one.run().slices:
+        pass
+    assert one.column("id") == list(range(200))
