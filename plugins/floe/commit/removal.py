@@ -26,13 +26,12 @@ from floe.commit.append import SpecFile
 from floe.commit.exceptions import TableRefused
 from floe.commit.origin import OriginColumns
 from floe.offsets.ledger import LogId
-from floe.offsets.ledger_property import property_name, read_properties
+from floe.offsets.ledger_property import ledger_names, owner_of, property_name, read_properties
 from floe.offsets.ranges import OffsetRange
 
 BATCH_BYTES = 64 * 1024 * 1024
 """Of rows that are kept in memory before they are written as a row group."""
 
-_LEDGERS = "floe.ledger."
 _WITHOUT_LEVELS = ("snappy", "uncompressed")
 _NOT_FOR_PYICEBERG = (
     TableProperties.PARQUET_ROW_GROUP_SIZE_BYTES,
@@ -120,6 +119,11 @@ class Remover:
             raise TableRefused(msg) from error
         return [task for task in found if isinstance(task, FileScanTask)]
 
+    def refuse_unfit(self, table: Table, branch: str) -> None:
+        """Raise TableRefused for what :meth:`remove` would refuse, without writing anything."""
+        self.refuse_unknown(table, branch)
+        self._tasks(table, branch, self.columns.condition(self.ranges))
+
     def refuse_unknown(self, table: Table, branch: str) -> None:
         """Raise TableRefused when a row does not tell where it came from."""
         for task in self._tasks(table, branch, self.columns.unknown()):
@@ -157,8 +161,8 @@ def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequ
     here = {s.snapshot_id for s in branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH)}
     elsewhere = {s.snapshot_id for s in metadata.snapshots} - here
     own = {property_name(group_id, one) for one in (branch, *metadata.refs)}
-    for key in metadata.properties:
-        ledger = read_properties(key, metadata.properties) if key.startswith(_LEDGERS) else None
+    for key in ledger_names(metadata.properties):
+        ledger = read_properties(key, metadata.properties)
         if ledger is None or (ledger.anchor is not None and ledger.anchor.snapshot_id in elsewhere):
             continue  # it speaks of another branch
         for log_id, holding in ledger.holdings.items():
@@ -170,7 +174,7 @@ def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequ
                 whose = (
                     f"an earlier topic {r.topic!r} (id {log_id.topic_id})"
                     if key in own
-                    else f"another connector ({key.removeprefix(_LEDGERS).removesuffix('.' + MAIN_BRANCH)})"
+                    else f"another connector ({owner_of(key, metadata.refs)})"
                 )
                 msg = (
                     f"table {name!r} holds offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of {whose} too: "

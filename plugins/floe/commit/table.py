@@ -92,8 +92,7 @@ def is_landed(tables: Tables, plan: Plan, announcement: Announcement, share: Tab
                 check_files(table, share)
                 with sent(share.table):
                     remover = Remover(OriginColumns.of(table, tables.connector), [r for r, _ in share.nets])
-                    remover.refuse_unknown(table, share.branch)
-                    remover.most(table, share.branch)
+                    remover.refuse_unfit(table, share.branch)
                     refuse_shared_offsets(table, share.branch, plan.group_id, remover.ranges)
         except CatalogUnreachable as error:
             reason.append(str(error))

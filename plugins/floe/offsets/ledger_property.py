@@ -3,7 +3,8 @@
 import json
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from floe.offsets.exceptions import LedgerUnreadable
@@ -15,9 +16,25 @@ LONGEST_VALUE = 3_500
 """Characters per property value; Hive takes 4,000."""
 
 
+_PREFIX = "floe.ledger."
+
+
 def property_name(group_id: str, branch: str) -> str:
     """Name the table property that holds the ledger of one connector and branch."""
-    return f"floe.ledger.{group_id}.{branch}"
+    return f"{_PREFIX}{group_id}.{branch}"
+
+
+def ledger_names(properties: Mapping[str, str]) -> list[str]:
+    """Name the properties that are ledgers, of whatever connector and branch, without the pieces of long ones."""
+    names = [name for name in properties if name.startswith(_PREFIX)]
+    pieces = {piece for name in names for piece in _pieces(name, properties)}
+    return [name for name in names if name not in pieces]
+
+
+def owner_of(name: str, branches: Iterable[str]) -> str:
+    """Return whose ledger a property is: its group, as far as ``branches`` tell it from the branch."""
+    owner = name.removeprefix(_PREFIX)
+    return next((owner.removesuffix(f".{branch}") for branch in branches if owner.endswith(f".{branch}")), owner)
 
 
 def write_properties(name: str, ledger: Ledger) -> dict[str, str]:
@@ -33,10 +50,18 @@ def write_properties(name: str, ledger: Ledger) -> dict[str, str]:
 
 def stale_properties(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Return the pieces of an older, longer ledger that ``after`` no longer uses."""
+    return [piece for piece in _pieces(name, before) if piece not in after]
+
+
+def _pieces(name: str, properties: Mapping[str, str]) -> Iterator[str]:
+    """Yield the pieces of a ledger that are there, none of what is no ledger."""
     # counted by the header, not found by the prefix: the ledger of a branch "audit/1" is no piece of that of "audit"
-    header = json.loads(before.get(name, "{}"))
-    pieces = (f"{name}/{i}" for i in range(int(header.get("pieces", 0))))
-    return [piece for piece in pieces if piece in before and piece not in after]
+    try:
+        header = json.loads(properties.get(name, "{}"))
+        count = int(header.get("pieces", 0))
+    except (ValueError, TypeError, AttributeError):
+        return  # a piece itself, or changed by hand, which its reader tells
+    yield from takewhile(properties.__contains__, (f"{name}/{i}" for i in range(count)))
 
 
 def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:

@@ -28,9 +28,12 @@ from floe.commit import removal as module
 from floe.commit.append import _Append
 from floe.commit.exceptions import TableRefused
 from floe.commit.origin import OriginColumns
-from floe.commit.removal import Remover
+from floe.commit.removal import Remover, refuse_shared_offsets
+from floe.offsets.intervals import Intervals
+from floe.offsets.ledger import Anchor, Holding, Ledger, LogId
+from floe.offsets.ledger_property import property_name, write_properties
 from floe.offsets.ranges import OffsetRange
-from tests.unit.commit.lake import TOPIC, TOPIC_ID, Lake
+from tests.unit.commit.lake import GROUP, TOPIC, TOPIC_ID, Lake
 
 ORIGIN = Schema(
     NestedField(1, "id", LongType(), required=False),
@@ -194,3 +197,50 @@ def test_files_are_written_by_the_tables_properties_and_the_connectors_over_them
     (left,) = one.remove(lake.load(), MAIN_BRANCH).rewritten
     found = pq.ParquetFile(left.file.file_path.removeprefix("file://")).metadata.row_group(0).column(0).compression
     assert found == codec.upper()
+
+
+# -- rows of others ---------------------------------------------------------------------------------------------------
+
+
+def ledger(topic_id: str = TOPIC_ID, anchor: Anchor | None = None) -> Ledger:
+    """Return a ledger that holds enough to be kept in pieces, and the offsets 0 to 10."""
+    spans = Intervals.of([(0, 10), *((100 + 7 * i, 103 + 7 * i) for i in range(2_000))])
+    return Ledger("C1", {LogId(TOPIC, topic_id, 0): Holding({"route": spans})}, anchor=anchor)
+
+
+def keep(lake: Lake, group_id: str, one: Ledger, branch: str = MAIN_BRANCH) -> Table:
+    with lake.load().transaction() as change:
+        change.set_properties(write_properties(property_name(group_id, branch), one))
+    return lake.load()
+
+
+def test_a_long_ledger_of_its_own_is_in_nobodys_way(lake: Lake, table: Table) -> None:
+    kept = keep(lake, GROUP, ledger())
+    assert f"{property_name(GROUP, MAIN_BRANCH)}/1" in kept.properties
+    refuse_shared_offsets(kept, MAIN_BRANCH, GROUP, [piece(0, 5)])
+
+
+@pytest.mark.parametrize(
+    ("group_id", "topic_id", "whose"),
+    [("connect-other", TOPIC_ID, r"another connector \(connect-other\)"), (GROUP, "T0", "an earlier topic .* T0")],
+)
+def test_offsets_that_a_long_ledger_of_others_holds_are_refused(
+    lake: Lake, table: Table, group_id: str, topic_id: str, whose: str
+) -> None:
+    kept = keep(lake, group_id, ledger(topic_id))
+    with pytest.raises(TableRefused, match=rf"holds offsets \[0, 10\) of partition 0 of {whose}"):
+        refuse_shared_offsets(kept, MAIN_BRANCH, GROUP, [piece(3, 5)])
+    refuse_shared_offsets(kept, MAIN_BRANCH, GROUP, [piece(10, 100), piece(0, 5, partition=1)])
+
+
+def test_a_ledger_of_a_branch_that_went_elsewhere_says_nothing_of_this_one(lake: Lake, table: Table) -> None:
+    base = lake.load().current_snapshot()
+    assert base is not None
+    lake.load().manage_snapshots().create_branch(base.snapshot_id, "other").commit()
+    lake.load().append(lake.load().scan().to_arrow(), branch="other")
+    head = lake.load().snapshot_by_name("other")
+    assert head is not None
+    kept = keep(lake, "connect-other", ledger(anchor=Anchor(head.snapshot_id, 9)), "other")
+    refuse_shared_offsets(kept, MAIN_BRANCH, GROUP, [piece(3, 5)])
+    with pytest.raises(TableRefused, match="cannot be told"):
+        refuse_shared_offsets(kept, "other", GROUP, [piece(3, 5)])
