@@ -7,6 +7,7 @@ Catalog properties go to PyIceberg as they are; what they leave open is taken fr
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
@@ -21,7 +22,7 @@ from pyiceberg.exceptions import (
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
-from floe.catalogs.creation import NewTable
+from floe.catalogs.creation import SHIPPED, NewTable
 from floe.catalogs.exceptions import (
     CatalogError,
     CatalogMisconfigured,
@@ -32,6 +33,9 @@ from floe.config import Connector
 from floe.config.schema_rules import OnUnsuitable
 from floe.config.secret import without_secrets
 from floe.config.table_settings import TableSettings
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog.sql import SqlCatalog
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Tables:
         """Open the catalog of a connector. Raises CatalogMisconfigured or CatalogUnreachable."""
         with _told(connector, f"open catalog {connector.catalog_name!r}"):
             try:
-                catalog = load_catalog(connector.catalog_name, **connector.catalog_props)
+                catalog = open_catalog(connector)
             except (ValueError, KeyError, TypeError, ImportError) as error:
                 msg = (
                     f"catalog {connector.catalog_name!r} cannot be opened: {error}. Check iceberg.catalog.* in the "
@@ -93,10 +97,7 @@ class Tables:
             namespace = name.split(".")[:-1]
             for depth in range(1, len(namespace) + 1):
                 self._create_namespace(".".join(namespace[:depth]))
-            properties: Mapping[str, str] = {
-                "commit.manifest-merge.enabled": "true",
-                **self.connector.auto_create_props,
-            }
+            properties: Mapping[str, str] = {**SHIPPED, **self.connector.auto_create_props}
             try:
                 return self.catalog.create_table(
                     name, new.schema, partition_spec=new.spec, sort_order=new.sort_order, properties=dict(properties)
@@ -134,6 +135,17 @@ class Tables:
         except (NamespaceAlreadyExistsError, ForbiddenError):
             # somebody else made it, or may not make it: the table's creation tells which
             return
+
+
+def open_catalog(connector: Connector) -> Catalog:
+    """Open a connector's catalog by PyIceberg; a SQL one to be used in floe's quicker way. Raises what PyIceberg raises."""
+    catalog = load_catalog(connector.catalog_name, **connector.catalog_props)
+    if f"{type(catalog).__module__}.{type(catalog).__name__}" != "pyiceberg.catalog.sql.SqlCatalog":
+        return catalog
+    # it takes SQLAlchemy, a second of import that other catalogs do without
+    from floe.catalogs.sql import QuickSqlCatalog
+
+    return QuickSqlCatalog.of(cast("SqlCatalog", catalog))
 
 
 @contextmanager

@@ -6,12 +6,13 @@ in it, is rejected as one that cannot become a row.
 """
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table import TableProperties
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, NullOrder, SortDirection, SortField, SortOrder
 from pyiceberg.transforms import (
     BucketTransform,
@@ -26,12 +27,21 @@ from pyiceberg.transforms import (
 from pyiceberg.types import DoubleType, FloatType, NestedField, StructType
 
 from floe.catalogs.exceptions import TableUnsuitable
+from floe.catalogs.retention import SHIPPED_RETENTION
 from floe.config import PartitionTerm
 from floe.config.schema_rules import OnUnsuitable
 from floe.config.sorting import SortTerm
 from floe.config.table_settings import TableSettings
 
 log = logging.getLogger(__name__)
+
+SHIPPED: Mapping[str, str] = {
+    **SHIPPED_RETENTION,
+    # else each commit leaves a manifest behind that all readers open, and a metadata file that nobody does
+    TableProperties.MANIFEST_MERGE_ENABLED: "true",
+    TableProperties.METADATA_DELETE_AFTER_COMMIT_ENABLED: "true",
+}
+"""Properties of new tables; those of the connector go before them."""
 
 FIRST_PARTITION_FIELD_ID = 1000
 _NAMED_COLUMNS = 20

@@ -1,7 +1,8 @@
 """A branch's history, read against the ledger's anchor: is this still the table that the ledger speaks of?"""
 
+import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
@@ -21,21 +22,56 @@ REVIVED = "floe.revived"
 ROUTE = "floe.route"
 BRANCH = "floe.branch"
 
+LINKS = "floe.history"
+"""Table property: from snapshots whose parents floe expired, to the next ancestors that are left."""
+
 
 def snapshot_property(snapshot: Snapshot, name: str) -> str | None:
     """Read one property of a snapshot's summary."""
-    return snapshot.summary.additional_properties.get(name) if snapshot.summary else None
+    # not by its truth, which is the number of its properties
+    return None if snapshot.summary is None else snapshot.summary.additional_properties.get(name)
 
 
 def branch_history(metadata: TableMetadata, branch: str) -> Iterator[Snapshot]:
-    """Yield the branch's snapshots from its head backwards, as far as they are retained."""
-    by_id = {s.snapshot_id: s for s in metadata.snapshots}
+    """Yield the branch's snapshots from its head backwards, as far as they are retained.
+
+    Over a gap that floe's expiry left, it goes on with the next one that was kept.
+    """
     ref = metadata.refs.get(branch)
-    snapshot = by_id.get(ref.snapshot_id) if ref else None
-    while snapshot is not None:
+    return iter(()) if ref is None else line_of(metadata, ref.snapshot_id)
+
+
+def line_of(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:
+    """Yield a snapshot and its ancestors, as far as they are retained."""
+    return lineage({s.snapshot_id: s for s in metadata.snapshots}, links_of(metadata), snapshot_id)
+
+
+def lineage(by_id: Mapping[int, Snapshot], links: Mapping[int, int], snapshot_id: int) -> Iterator[Snapshot]:
+    """Yield a snapshot and its ancestors among those of ``by_id``; ``links`` lead over gaps."""
+    seen: set[int] = set()
+    snapshot = by_id.get(snapshot_id)
+    while snapshot is not None and snapshot.snapshot_id not in seen:
         yield snapshot
-        parent = snapshot.parent_snapshot_id
-        snapshot = by_id.get(parent) if parent is not None else None
+        seen.add(snapshot.snapshot_id)
+        parent = by_id.get(snapshot.parent_snapshot_id) if snapshot.parent_snapshot_id is not None else None
+        snapshot = parent or by_id.get(links.get(snapshot.snapshot_id, -1))
+
+
+def links_of(metadata: TableMetadata) -> dict[int, int]:
+    """Read the links of a table; none of a property that was changed by hand: then walks end where a parent is gone."""
+    try:
+        return {
+            int(child): int(ancestor) for child, ancestor in json.loads(metadata.properties.get(LINKS, "{}")).items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        log.warning("table property %r cannot be read: %r", LINKS, metadata.properties[LINKS][:200])
+        return {}
+
+
+def links_text(links: Mapping[int, int]) -> str:
+    """Write links as the property has them; nothing for none."""
+    texts = {str(child): str(ancestor) for child, ancestor in sorted(links.items())}
+    return json.dumps(texts, separators=(",", ":")) if links else ""
 
 
 def find_slice(metadata: TableMetadata, branch: str, slice_id: str) -> Snapshot | None:

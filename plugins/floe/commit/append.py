@@ -12,18 +12,21 @@ from typing import Any, NamedTuple
 from pyiceberg.manifest import DataFile, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef
 from pyiceberg.table.snapshots import Operation, SnapshotSummaryCollector, Summary, update_snapshot_summaries
 from pyiceberg.table.update import (
     AssertTableUUID,
     RemovePropertiesUpdate,
     SetPropertiesUpdate,
+    SetSnapshotRefUpdate,
+    TableRequirement,
     TableUpdate,
 )
 from pyiceberg.table.update.snapshot import _MergeAppendFiles, _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.commit.exceptions import TableRefused
+from floe.commit.expiring import expiring, remove_old_metadata
 from floe.offsets.ledger import Anchor, Ledger
 from floe.offsets.ledger_property import stale_properties, write_properties
 
@@ -127,7 +130,7 @@ def append(
     """
     refuse_strange_specs(table, files)
     return send_with_ledger(
-        table, _Append(table, branch, properties, files), ledger_name, ledger, keep_anchor=keep_anchor
+        table, branch, _Append(table, branch, properties, files), ledger_name, ledger, keep_anchor=keep_anchor
     )
 
 
@@ -140,26 +143,55 @@ def refuse_strange_specs(table: Table, files: Sequence[SpecFile]) -> None:
 
 
 def send_with_ledger(
-    table: Table, producer: _SnapshotProducer[Any], ledger_name: str, ledger: Ledger, *, keep_anchor: bool = False
+    table: Table,
+    branch: str,
+    producer: _SnapshotProducer[Any],
+    ledger_name: str,
+    ledger: Ledger,
+    *,
+    keep_anchor: bool = False,
 ) -> int:
-    """Send a snapshot and the ledger that goes with it in one catalog commit; return the snapshot's id."""
-    anchor = Anchor(producer.snapshot_id, table.metadata.next_sequence_number())
-    ledger_properties = write_properties(ledger_name, ledger if keep_anchor else ledger.anchored(anchor))
-    updates, requirements = producer._commit()
-    extra: list[TableUpdate] = [SetPropertiesUpdate(updates=ledger_properties)]
-    stale = stale_properties(ledger_name, table.metadata.properties, ledger_properties)
-    if stale:
-        extra.append(RemovePropertiesUpdate(removals=stale))
-    table.catalog.commit_table(
+    """Send a snapshot, the ledger that goes with it, and what expires, in one catalog commit; return the snapshot's id."""
+    metadata = table.metadata
+    if not keep_anchor:
+        ledger = ledger.anchored(Anchor(producer.snapshot_id, metadata.next_sequence_number()))
+    properties = write_properties(ledger_name, ledger)
+    updates, requirements = committed(producer)
+    changes = expiring(table, branch, updates, ledger_name, ledger)
+    extra: list[TableUpdate] = [SetPropertiesUpdate(updates={**properties, **changes.properties})]
+    removals = [*stale_properties(ledger_name, metadata.properties, properties), *changes.removals]
+    if removals:
+        extra.append(RemovePropertiesUpdate(removals=removals))
+    response = table.catalog.commit_table(
         table,
-        (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements),
-        (*updates, *extra),
+        (AssertTableUUID(uuid=metadata.table_uuid), *requirements, *changes.requirements),
+        (*updates, *extra, *changes.updates),
     )
+    remove_old_metadata(table, response.metadata)
     return producer.snapshot_id
+
+
+def committed(
+    producer: _SnapshotProducer[Any],
+) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
+    """Write a snapshot's manifests and return what is to be sent; the branch keeps its own retention.
+
+    PyIceberg moves a branch without it, and so takes it away.
+    """
+    updates, requirements = producer._commit()
+    refs = producer._transaction.table_metadata.refs
+    return tuple(_keeping_retention(refs, update) for update in updates), requirements
+
+
+def _keeping_retention(refs: Mapping[str, SnapshotRef], update: TableUpdate) -> TableUpdate:
+    ref = refs.get(update.ref_name) if isinstance(update, SetSnapshotRefUpdate) else None
+    if ref is None:
+        return update
+    own = ("max_ref_age_ms", "max_snapshot_age_ms", "min_snapshots_to_keep")
+    return update.model_copy(update={name: getattr(ref, name) for name in own})
 
 
 def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
     """Add an empty snapshot: to a table without any, so that a branch can grow from it, or as a new branch's first."""
-    producer = _Append(table, branch, {}, ())
-    updates, requirements = producer._commit()
-    table.catalog.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), tuple(updates))
+    updates, requirements = committed(_Append(table, branch, {}, ()))
+    table.catalog.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), updates)

@@ -18,7 +18,7 @@ from pyiceberg.io.pyarrow import (
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.schema import Schema, sanitize_column_names
 from pyiceberg.table import FileScanTask, Table, TableProperties
-from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.types import PrimitiveType
 
 from floe.commit.ancestry import branch_history
@@ -159,7 +159,9 @@ def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequ
     """
     metadata, name = table.metadata, ".".join(table.name())
     here = {s.snapshot_id for s in branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH)}
-    elsewhere = {s.snapshot_id for s in metadata.snapshots} - here
+    # not all others: one that this branch led to may have lost what leads there to somebody's expiry
+    branches = [name for name, ref in metadata.refs.items() if ref.snapshot_ref_type == SnapshotRefType.BRANCH]
+    elsewhere = {s.snapshot_id for name in branches for s in branch_history(metadata, name)} - here
     own = {property_name(group_id, one) for one in (branch, *metadata.refs)}
     for key in ledger_names(metadata.properties):
         ledger = read_properties(key, metadata.properties)

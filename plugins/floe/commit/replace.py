@@ -71,4 +71,4 @@ def replace(
     TableRefused for files of a spec that the table does not have.
     """
     refuse_strange_specs(table, files)
-    return send_with_ledger(table, _Replace(table, branch, properties, files, removal), ledger_name, ledger)
+    return send_with_ledger(table, branch, _Replace(table, branch, properties, files, removal), ledger_name, ledger)

@@ -18,6 +18,7 @@ from floe.commit.ancestry import (
     SLICE,
     branch_history,
     changed_history,
+    line_of,
     older_metadata,
     snapshot_property,
 )
@@ -73,9 +74,9 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
 def left_replacement(table: Table, branch: str, group_id: str, ledger: Ledger) -> str | None:
     """Return the slice of a replacement that a rollback left behind, as far as its snapshot is retained."""
     kept = {s.snapshot_id for s in branch_history(table.metadata, branch)}
-    for snapshot_id in _line(table.metadata, ledger.anchor):
-        snapshot = table.metadata.snapshot_by_id(snapshot_id)
-        if snapshot is None or snapshot_id in kept:
+    anchor = ledger.anchor
+    for snapshot in line_of(table.metadata, anchor.snapshot_id) if anchor is not None else ():
+        if snapshot.snapshot_id in kept:
             return None
         if snapshot_property(snapshot, GROUP) == group_id and snapshot_property(snapshot, REPLACED) is not None:
             return snapshot_property(snapshot, SLICE)
@@ -122,10 +123,7 @@ def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Itera
 
 def _line(metadata: TableMetadata, anchor: Anchor | None) -> Iterator[int]:
     """Yield the anchor and its ancestors, as far as they are retained."""
-    at = metadata.snapshot_by_id(anchor.snapshot_id) if anchor is not None else None
-    while at is not None:
-        yield at.snapshot_id
-        at = metadata.snapshot_by_id(at.parent_snapshot_id) if at.parent_snapshot_id is not None else None
+    return iter(()) if anchor is None else (s.snapshot_id for s in line_of(metadata, anchor.snapshot_id))
 
 
 def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:

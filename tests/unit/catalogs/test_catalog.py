@@ -60,6 +60,27 @@ def test_new_tables_merge_manifests_unless_the_connector_says_otherwise(tables: 
     assert (created.properties["commit.manifest-merge.enabled"], created.properties["owner"]) == ("false", "me")
 
 
+def test_new_tables_let_snapshots_and_metadata_files_go_unless_the_connector_says_otherwise(
+    tables: Callable[..., Tables],
+) -> None:
+    shipped = tables().create("rpc.pizzas", SCHEMA).properties
+    assert dict(shipped) == {
+        "commit.manifest-merge.enabled": "true",
+        "floe.expire.max-snapshots": "100",
+        "history.expire.max-snapshot-age-ms": "432000000",
+        "history.expire.min-snapshots-to-keep": "20",
+        "write.metadata.delete-after-commit.enabled": "true",
+    }
+    over = {
+        "iceberg__tables__auto-create-props__floe.expire.max-snapshots": "0",
+        "iceberg__tables__auto-create-props__history.expire.max-snapshot-age-ms": "1000",
+    }
+    created = tables(**over).create("rpc.others", SCHEMA).properties
+    assert created["floe.expire.max-snapshots"] == "0"
+    assert created["history.expire.max-snapshot-age-ms"] == "1000"
+    assert created["history.expire.min-snapshots-to-keep"] == "20"
+
+
 def test_new_tables_are_partitioned_as_the_connector_says(tables: Callable[..., Tables]) -> None:
     over = {"iceberg__tables__default-partition-by": "day(date_ordered),bucket(order_id, 8)"}
     created = tables(**over).create("rpc.pizzas", SCHEMA)

@@ -18,7 +18,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.catalog import Tables, open_catalog
 from floe.commit.table import Landed, land
 from floe.commit.table_ledger import ledger_of
 from floe.config import Connector, parse_connector
@@ -76,10 +76,16 @@ class Lake:
 
     def catalog(self) -> Catalog:
         """Open another client of the catalog."""
+        client = open_catalog(self.connector())
+        self._clients.append(client)
+        return client
+
+    def of_others(self, name: str = TABLE) -> Table:
+        """Load a table as others do, by PyIceberg's own catalog."""
         connector = self.connector()
         client = load_catalog(connector.catalog_name, **connector.catalog_props)
         self._clients.append(client)
-        return client
+        return client.load_table(name)
 
     def tables(self, catalog: Catalog | None = None) -> Tables:
         return Tables(catalog or self.catalog(), self.connector())
@@ -298,7 +304,7 @@ def once(action: Callable[[], object]) -> Callable[[int], None]:
 
 def append_foreign(lake: Lake, *offsets: int, partition: int = 99, branch: str = "main") -> None:
     """Append rows as somebody else would, with PyIceberg's own append."""
-    table = lake.load()
+    table = lake.of_others()
     rows = [{"kafka_partition": partition, "kafka_offset": offset, "sauce": "foreign"} for offset in offsets]
     table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())), branch=branch)
 

@@ -7,8 +7,15 @@ import pytest
 from pyiceberg.catalog import Catalog
 from pyiceberg.io import pyarrow as engine
 from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRef
 from pyiceberg.table.snapshots import SnapshotSummaryCollector, update_snapshot_summaries
-from pyiceberg.table.update import AddSnapshotUpdate, AssertRefSnapshotId, AssertTableUUID, SetSnapshotRefUpdate
+from pyiceberg.table.update import (
+    AddSnapshotUpdate,
+    AssertRefSnapshotId,
+    AssertTableUUID,
+    RemoveSnapshotsUpdate,
+    SetSnapshotRefUpdate,
+)
 from pyiceberg.table.update.snapshot import (
     _FastAppendFiles,
     _MergeAppendFiles,
@@ -93,6 +100,18 @@ def test_a_missing_branch_must_still_be_missing_and_grows_from_mains_head(lake: 
     assert (requirement.ref, requirement.snapshot_id) == ("audit", None)
     assert isinstance(add, AddSnapshotUpdate)
     assert add.snapshot.parent_snapshot_id == table.metadata.current_snapshot_id
+
+
+def test_a_producer_tells_the_metadata_that_it_began_with(lake: Lake) -> None:
+    table = lake.create()
+    assert _Append(table, "main", {}, ())._transaction.table_metadata is table.metadata
+
+
+def test_a_ref_is_moved_with_the_retention_that_the_update_has() -> None:
+    own = {"max_ref_age_ms", "max_snapshot_age_ms", "min_snapshots_to_keep"}
+    assert own <= SetSnapshotRefUpdate.model_fields.keys()
+    assert own <= SnapshotRef.model_fields.keys()
+    assert set(RemoveSnapshotsUpdate.model_fields) == {"action", "snapshot_ids"}
 
 
 def test_requirements_of_two_types_guard_together() -> None:

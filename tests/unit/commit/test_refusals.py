@@ -251,7 +251,7 @@ def test_history_below_the_anchor_may_expire(lake: Lake, write: Write, caplog: p
     lake.create()
     first = write((0, 0, 5)).land()
     write((0, 5, 9), plan_id="plan-2").land()
-    lake.load().maintenance.expire_snapshots().by_id(first.snapshot_id or 0).commit()
+    lake.of_others().maintenance.expire_snapshots().by_id(first.snapshot_id or 0).commit()
     write((0, 9, 12), plan_id="plan-3").land()
     assert lake.rows() == expected((0, 12))
     assert "expired" not in caplog.text
@@ -263,5 +263,5 @@ def test_an_anchor_that_pyiceberg_expired_is_refused_because_it_looks_replaced(l
     ours = write((0, 0, 5)).land()
     append_foreign(lake, 1)
     waiting = write((0, 5, 9), plan_id="plan-2")
-    lake.load().maintenance.expire_snapshots().by_id(ours.snapshot_id or 0).commit()
+    lake.of_others().maintenance.expire_snapshots().by_id(ours.snapshot_id or 0).commit()
     refuses(waiting, rf"{ours.snapshot_id}")

@@ -41,7 +41,7 @@ def set_back(lake: Lake, snapshot_id: int | None) -> None:
 
 def expire(lake: Lake, *snapshot_ids: int | None) -> None:
     for snapshot_id in snapshot_ids:
-        lake.load().maintenance.expire_snapshots().by_id(snapshot_id or 0).commit()
+        lake.of_others().maintenance.expire_snapshots().by_id(snapshot_id or 0).commit()
 
 
 def ledger_in(lake: Lake, branch: str = "main") -> Ledger:
