@@ -77,7 +77,7 @@ class RangeReader:
             if good:
                 position = (good[-1].offset() or 0) + 1
                 gathered += good
-                size += sum(len(m) + len(m.key() or b"") for m in good)
+                size += sum(map(len, good)) + sum(map(len, filter(None, map(ck.Message.key, good))))
             if gathered and (ended or len(gathered) >= BATCH_RECORDS or size >= BATCH_BYTES):
                 batch = _batch(gathered)
                 _refuse_disorder(r, after, batch.offsets)

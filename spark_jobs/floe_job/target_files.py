@@ -1,6 +1,7 @@
 """The data files of one task for one table, opened with the first rows."""
 
 import pyarrow as pa
+from pyiceberg.io.pyarrow import BUFFER_SIZE
 
 from floe.control.announcement import SpecFiles
 from floe.control.data_files import from_pyiceberg, partition_type_of
@@ -9,6 +10,9 @@ from floe_job.exceptions import WriteFailed
 from floe_job.parquet import TableWriter
 from floe_job.parquet.budget import WriteBudget
 from floe_job.target import Target
+
+STREAM_BYTES = 128 * 1024
+"""What an open file gathers before it goes to the store. PyIceberg's own 1 MiB is dear where a hundred files are open."""
 
 
 class TargetFiles:
@@ -66,6 +70,7 @@ class TargetFiles:
         if target.metadata is None or target.io is None:
             msg = f"table {target.name!r} has rows but no metadata"
             raise AssertionError(msg)
+        target.io.properties.setdefault(BUFFER_SIZE, str(STREAM_BYTES))
         return TableWriter(
             metadata=target.metadata,
             io=target.io,

@@ -77,7 +77,7 @@ class KafkaSettings:
     def reader(self) -> Conf:
         """Return the settings of a consumer that is assigned a range and must read it whole or fail."""
         return {
-            "queued.min.messages": 100_000,
+            "queued.min.messages": 50_000,
             "queued.max.messages.kbytes": 65_536,
             "fetch.queue.backoff.ms": 1,
             "fetch.wait.max.ms": FETCH_WAIT,

@@ -7,7 +7,8 @@ from itertools import count
 from typing import Protocol
 
 MAX_OPEN = 128
-BUFFER_BYTES = 64 * 1024 * 1024
+BUFFER_BYTES = 32 * 1024 * 1024
+"""Of rows that wait. A file that is open holds about twice its last row group besides, until the next one or its end."""
 _STALE_ENTRIES = 1024  # kept before they are swept
 
 
