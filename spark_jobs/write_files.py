@@ -1,7 +1,7 @@
 """The Spark job: read the slices of a plan, write their data files, announce them.
 
-``main()`` is for spark-submit and takes the path of an order file; ``write_files(spark, order)`` is for a session in
-hand.
+``main()`` is for spark-submit and takes the path of an order file; ``write_files(spark, order)`` is for a session
+or a context in hand.
 """
 
 import logging
@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from floe.exceptions import FloeError, Terminal
+from floe_job.context import end_context, start_context
 from floe_job.order import Order, Outcome
-from floe_job.slices.writer import SliceWriter
-from floe_job.spark import run_on
 
 log = logging.getLogger("floe")
 
@@ -23,6 +22,10 @@ def write_files(spark: Any, order: Order) -> tuple[str, ...]:
     One that fails does not keep the others from being written, but for a replay, whose slices land in order. Its error
     is raised at the end.
     """
+    # not above: submitted, the driver imports them while Spark starts
+    from floe_job.slices.writer import SliceWriter
+    from floe_job.spark import run_on
+
     announced: list[str] = []
     failures: list[FloeError] = []
     for piece in order.todo:
@@ -40,29 +43,25 @@ def write_files(spark: Any, order: Order) -> tuple[str, ...]:
 
 
 def main(argv: list[str]) -> int:
-    """Carry out an order file in a classic Spark session and leave the outcome beside it."""
+    """Carry out an order file in a Spark context of its own and leave the outcome beside it."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stdout)
     path = Path(argv[1])
     order = Order.load(path)
     path.unlink()  # it holds secrets, and nobody else reads it
-    from pyspark.sql import SparkSession
-
-    spark = SparkSession.builder.getOrCreate()
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    context = start_context(order.connector.tasks_max)
     try:
-        outcome = Outcome(announced=write_files(spark, order))
+        outcome = Outcome(announced=write_files(context, order))
     except FloeError as error:
         outcome = Outcome(error=str(error), retryable=not isinstance(error, Terminal))
     except Exception as error:  # its first line goes where the Airflow task finds it
         log.exception("the job failed")
         text = next(iter(str(error).splitlines()), "")[:300]
         outcome = Outcome(error=f"the Spark job failed: {type(error).__name__}: {text}", retryable=True)
-    finally:
-        spark.stop()
     outcome.save(Outcome.path_of(path))
     if outcome.error is not None:
         log.error("%s", outcome.error)
-    return 0 if outcome.error is None else 1
+    end_context(context, path.parent, outcome.exit_code)
+    return outcome.exit_code
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from stack.settings import AIRFLOW_PORT, LOOPBACK, REPOSITORY, require_free
 USER = "admin"
 SHARED = REPOSITORY / "deploy" / "airflow.env"
 PASSWORDS = "simple_auth_manager_passwords.json.generated"
+CACHE = REPOSITORY / ".floe" / "cache"
 READY_WITHIN = 180.0
 STOPPED_WITHIN = 10.0  # then SIGTERM: a triggerer that was starting may have missed the first one
 _COMPONENTS = 3  # of scheduler, DAG processor, API server and triggerer; seen together, they have all been started
@@ -126,6 +127,8 @@ class Airflow:
             "SPARK_LOCAL_IP": LOOPBACK,
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
+            # Of the repository, not of one stack: what is in it takes seconds to make, and fits the next stack too.
+            "FLOE_CACHE_DIR": kept.get("FLOE_CACHE_DIR", str(CACHE)),
             **self._environment,
         }
 

@@ -1,12 +1,16 @@
 """The daemon that Spark forks Python workers from, with the heavy libraries already imported.
 
 Used as ``spark.python.daemon.module``: Spark ends idle workers after a minute, and a fork of this process is ready at
-once where a fresh worker would import for seconds.
+once where a fresh worker would import for seconds. On a Connect server it lies under a name outside of any package:
+there floe's own modules come with each session, in that session's version.
 """
 
 import confluent_kafka  # noqa: F401
 import pyiceberg.io.pyarrow  # noqa: F401
 from pyspark.daemon import manager
+
+if __spec__ is not None and __spec__.parent:
+    import floe_job.task  # noqa: F401
 
 if __name__ == "__main__":
     manager()

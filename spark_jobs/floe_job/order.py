@@ -64,6 +64,11 @@ class Outcome:
     error: str | None = None
     retryable: bool = False
 
+    @property
+    def exit_code(self) -> int:
+        """What the driver's process ends with."""
+        return 0 if self.error is None else 1
+
     @staticmethod
     def path_of(order: Path) -> Path:
         """Name the outcome's file."""

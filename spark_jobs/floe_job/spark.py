@@ -1,4 +1,4 @@
-"""Running tasks on Spark: by RDD in a classic session, by Arrow in a Spark Connect session.
+"""Running tasks on Spark: by RDD in a classic session or context, by Arrow in a Spark Connect session.
 
 Only where a table's rows are spread by partition does Spark shuffle: then the tasks that read send what they have to
 those that write, their results included.
@@ -25,8 +25,13 @@ def run_on(spark: Any, tasks: Sequence[Task]) -> list[TaskResult]:
         return _spread_connected(spark, tasks, files) if is_connected else _spread(spark, tasks, files)
     if is_connected:
         return _run_connected(spark, tasks)
-    results: list[TaskResult] = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(run_tasks).collect()
+    results: list[TaskResult] = _context(spark).parallelize(tasks, len(tasks)).mapPartitions(run_tasks).collect()
     return results
+
+
+def _context(spark: Any) -> Any:
+    """Return the context of a classic session; a job that was submitted has nothing but that."""
+    return getattr(spark, "sparkContext", spark)
 
 
 def _run_connected(spark: Any, tasks: Sequence[Task]) -> list[TaskResult]:
@@ -47,7 +52,7 @@ def _run_connected(spark: Any, tasks: Sequence[Task]) -> list[TaskResult]:
 
 
 def _spread(spark: Any, tasks: Sequence[Task], files: PartitionFiles) -> list[TaskResult]:
-    read = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(send_tasks)
+    read = _context(spark).parallelize(tasks, len(tasks)).mapPartitions(send_tasks)
     # a key is the number of its partition; PySpark's own hash would be of the seed that each interpreter has
     results: list[TaskResult] = read.partitionBy(files.writers, int).values().mapPartitions(files.run).collect()
     return results

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from rest_catalog import RestCatalog
 from sink_dag import DagRun, Deployment
 
 from faults.catalog_proxy import CatalogProxy
@@ -20,6 +19,7 @@ from faults.sink import Sink
 from faults.zygote import Zygote
 from stack.airflow import Airflow
 from stack.broker import Broker
+from stack.rest_catalog import RestCatalog
 from stack.settings import REPOSITORY, free_port
 
 A_DAY = 86_400_000

@@ -6,12 +6,12 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from rest_catalog import RestCatalog
 
 from faults import catalog_proxy as fault
 from faults.catalog_proxy import CatalogProxy, Fault
 from faults.run import Run
 from faults.sink import MakeSink, Sink
+from stack.rest_catalog import RestCatalog
 
 
 @pytest.fixture(scope="module")

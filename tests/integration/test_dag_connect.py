@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from pyspark.sql.connect.session import SparkSession
 from sink_dag import Deployment, first_run
-from spark_connect import ConnectServer
+
+from floe.operators import library
+from floe.operators.connect import open_session, session_id
+from floe.operators.exceptions import JobFailed
+from stack.settings import free_port
+from stack.spark_connect import ConnectServer
 
 pytestmark = pytest.mark.airflow
 
 
 @pytest.fixture
 def server(deployment: Deployment, tmp_path: Path) -> Iterator[ConnectServer]:
-    one = ConnectServer(tmp_path, deployment.connect_port)
+    one = ConnectServer(tmp_path, deployment.connect_port, warm=True)
     one.start()
     yield one
     one.stop()
@@ -38,3 +47,27 @@ def test_runs_over_spark_connect_use_one_session_and_heal_when_the_server_was_re
     assert healed.state == "success", healed.log("write")
     assert pizzas.column("id") == list(range(1600))
     assert len(pizzas.table().snapshots()) == 3
+
+    end_session(server, generation=0)
+    pizzas.produce({"id": i} for i in range(1600, 1700))
+    healed = deployment.run(pizzas)
+    assert healed.state == "success", healed.log("write")
+    assert "is closed on the server, trying the next" in healed.log("write")
+    assert pizzas.column("id") == list(range(1700))
+
+
+def end_session(server: ConnectServer, generation: int) -> None:
+    """Stop a session as anybody might who knows its id; under that id it stays dead."""
+    with TemporaryDirectory() as folder:
+        name = library.archive(Path(folder)).name
+    url = f"sc://127.0.0.1:{server.port}/;session_id={session_id(name, generation)}"
+    SparkSession.builder.remote(url).create().stop()
+
+
+def test_a_server_that_is_down_is_named_within_half_a_minute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    nowhere = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": free_port()}
+    monkeypatch.setenv("AIRFLOW_CONN_NOWHERE", json.dumps(nowhere))
+    began = time.monotonic()
+    with pytest.warns(UserWarning, match="RETRIES_EXCEEDED"), pytest.raises(JobFailed, match="Is the server up"):
+        open_session("nowhere", library.archive(tmp_path))
+    assert time.monotonic() - began < 30

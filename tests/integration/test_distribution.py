@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from fragile_io import FragileFileIO
 from pipeline import MakePipeline, Pipeline, in_process
-from spark_connect import ConnectServer
 
 from floe.control.announcement import Announcement
 from floe.offsets.books import TableBooks
@@ -21,6 +20,7 @@ from floe_job.spark import run_on
 from floe_job.task import Task
 from floe_job.task_result import TaskResult
 from stack.settings import free_port
+from stack.spark_connect import ConnectServer
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = [str(ROOT / "plugins"), str(ROOT / "spark_jobs"), str(ROOT), str(Path(__file__).parent)]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import requests
 from pipeline import MakePipeline, Pipeline
-from rest_catalog import RestCatalog
 
 from floe.commit.exceptions import TableNotCommitted
+from stack.rest_catalog import RestCatalog
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from kafka_connect import KafkaConnect
 from pipeline import MakePipeline, Pipeline
-from rest_catalog import RestCatalog
 
 from floe.catalogs.catalog import Tables
 from floe.kafka.cluster import Cluster
@@ -20,7 +18,9 @@ from floe.offsets.ledger_property import property_name, read_properties
 from floe.takeover.hand_back import hand_back
 from floe.takeover.left_behind import refuse_running_sink
 from floe.takeover.takeover import take_over
+from stack.kafka_connect import KafkaConnect
 from stack.progress import wait_until
+from stack.rest_catalog import RestCatalog
 
 QUICK = {"iceberg.control.commit.interval-ms": 1_000, "iceberg.control.commit.timeout-ms": 3_000}
 NEVER = {"iceberg_control_commit_timeout__ms": 600_000}

@@ -13,6 +13,9 @@ from floe.operators.exceptions import JobFailed
 log = logging.getLogger(__name__)
 
 MOST_GENERATIONS = 20
+PATIENCE = {"max_retries": 9, "initial_backoff": 50, "backoff_multiplier": 2, "max_backoff": 5000, "jitter": 0}
+"""About twenty seconds for a server that does not answer: Airflow tries again. Spark's own would be ten minutes."""
+
 _SESSIONS = uuid.UUID("3a8c5b52-0b5e-5f4e-8a3d-f10ef10ef10e")
 
 
@@ -32,6 +35,11 @@ class Session:
         self.spark.client.close()
 
 
+def session_id(archive: str, generation: int) -> uuid.UUID:
+    """Name a session by the archive that it has; one that was closed stays closed, and the next generation follows."""
+    return uuid.uuid5(_SESSIONS, f"{archive}/{generation}")
+
+
 def open_session(conn_id: str, archive: Path) -> Session:
     """Open the session that belongs to this version of the library, or take it up again.
 
@@ -39,22 +47,25 @@ def open_session(conn_id: str, archive: Path) -> Session:
     that was closed on the server cannot come back; the next generation has another id. Raises JobFailed.
     """
     from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
+    from grpc import RpcError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
+    from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession
 
     url = SparkConnectHook(conn_id).get_connection_url()
     reason = "no session was tried"
     for generation in range(MOST_GENERATIONS):
-        session_id = uuid.uuid5(_SESSIONS, f"{archive.name}/{generation}")
-        spark = SparkSession.builder.remote(f"{url};session_id={session_id}").create()
+        own = session_id(archive.name, generation)
+        spark = SparkSession.builder.remote(f"{url};session_id={own}").create()
+        spark.client.set_retry_policies([DefaultPolicy(**PATIENCE)])
         try:
             spark.addArtifacts(str(archive), pyfile=True)
-        except PySparkException as error:
-            reason = str(error)
+        except (PySparkException, RpcError) as error:
+            reason = str(error.details()) if isinstance(error, RpcError) else str(error)
             spark.client.close()
             if "SESSION" not in reason.upper():
                 break
-            log.info("session %s is closed on the server, trying the next", session_id)
+            log.info("session %s is closed on the server, trying the next", own)
             continue
         tag = f"floe-{uuid.uuid4().hex}"
         spark.addTag(tag)

@@ -6,10 +6,17 @@ import hashlib
 import importlib.util
 import os
 import sys
+import uuid
 import zipfile
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import ModuleType
+
+from floe.operators.bytecode import bytecode
+from floe.operators.cache import cache_folder
 
 PLUGINS = Path(__file__).resolve().parents[2]
 FOLDER_VARIABLE = "FLOE_SPARK_JOBS_DIR"
@@ -42,21 +49,39 @@ def python_path() -> str:
 
 
 def archive(folder: Path) -> Path:
-    """Pack library and job into ``floe-<hash>.zip`` for workers elsewhere; equal sources give equal bytes and name.
+    """Pack library and job into ``floe-<hash>.zip`` for workers elsewhere, in ``folder`` or, once for all, in floe's cache.
 
-    The name carries the content's hash: a Connect session that was given other bytes under a known name would go on
-    with the old code.
+    Equal sources give equal bytes and name, for one version of Python. The name carries the content's hash: a Connect
+    session that was given other bytes under a known name would go on with the old code.
     """
     files = sorted(
-        (path.relative_to(root).as_posix(), path)
+        (path.relative_to(root).as_posix(), path.read_bytes(), path)
         for root, package in ((PLUGINS, "floe"), (jobs_folder(), "floe_job"))
         for path in (root / package).rglob("*.py")
     )
-    digest = hashlib.sha256()
-    for name, path in files:
-        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    digest = hashlib.sha256(MAGIC_NUMBER)
+    for name, source, _ in files:
+        digest.update(name.encode() + b"\0" + source + b"\0")
+    with suppress(OSError):
+        folder = cache_folder(os.environ) or folder
     target = folder / f"floe-{digest.hexdigest()[:16]}.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, path in files:
-            packed.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), path.read_bytes())
+    if not target.exists():
+        draft = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
+        _pack(files, draft)
+        draft.replace(target)
     return target
+
+
+def _pack(files: Iterable[tuple[str, bytes, Path]], target: Path) -> None:
+    with zipfile.ZipFile(target, "w") as packed:
+        for name, source, path in files:
+            code = bytecode(name, path, source)
+            if code is not None:
+                packed.writestr(_entry(f"{name}c"), code)
+            packed.writestr(_entry(name), source)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
 from floe.config import Connector
-from floe.operators import library, run
+from floe.operators import library, local, run
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
+from floe.operators.spark_conf import conf_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,14 +22,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Connection, Context
 
     from floe.control.announcement import Announcement
-
-LOCAL_CONF = {
-    "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.python.daemon.module": "floe_job.daemon",
-}
-"""With a local master nothing but this machine takes part, and workers can be forked from floe's own daemon."""
 
 
 class WriteFilesOperator(SparkSubmitOperator):
@@ -81,8 +75,6 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     def _submit(self, context: Context, spark: Connection, order: Any, outcomes: Any) -> None:
         """Submit the job with its order in a private folder, and raise the error that the job names."""
-        from airflow.sdk.exceptions import AirflowException
-
         if str(spark.extra_dejson.get("deploy-mode", "client")) == "cluster":
             msg = (
                 f"the Airflow connection {self._conn_id!r} asks for deploy-mode cluster: the order of a job holds secrets "
@@ -93,19 +85,33 @@ class WriteFilesOperator(SparkSubmitOperator):
         try:
             path = folder / "order.json"
             order.save(path)
-            self._prepare(spark, folder, path)
-            try:
-                super().execute(context)
-            except AirflowException as error:
-                outcome = outcomes.load(outcomes.path_of(path))
-                if outcome is not None and outcome.error is not None:
-                    raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
-                msg = "the Spark driver ended without a word of floe's: see its log above"
-                raise JobFailed(msg) from error
+            self._prepare(path, conf_of(spark))
+            if _is_local(spark):
+                with local.settings(folder, self.conf or {}, self.env_vars or {}) as (self.conf, self.env_vars):
+                    self._carry_out(context, outcomes, path)
+            else:
+                # unless told otherwise the workers' Python would be the driver's too
+                self.conf = {"spark.pyspark.driver.python": sys.executable, **(self.conf or {})}
+                self.py_files = str(library.archive(folder))
+                self._carry_out(context, outcomes, path)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _prepare(self, spark: Connection, folder: Path, order: Path) -> None:
+    def _carry_out(self, context: Context, outcomes: Any, order: Path) -> None:
+        from airflow.sdk.exceptions import AirflowException
+
+        try:
+            super().execute(context)
+        except AirflowException as error:
+            outcome = outcomes.load(outcomes.path_of(order))
+            if outcome is None:
+                msg = "the Spark driver ended without a word of floe's: see its log above"
+                raise JobFailed(msg) from error
+            if outcome.error is not None:
+                raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
+            self.log.warning("the job was done, and Spark failed at its end: %s", error)
+
+    def _prepare(self, order: Path, conf: Mapping[str, str]) -> None:
         self.application = str(library.jobs_folder() / "write_files.py")
         self.application_args = [str(order)]
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
@@ -115,11 +121,7 @@ class WriteFilesOperator(SparkSubmitOperator):
             "PATH": _path_with_spark(),
             **(self.env_vars or {}),
         }
-        self.conf = {"spark.log.level": "WARN", **(self.conf or {})}
-        if _is_local(spark):
-            self.conf = {**LOCAL_CONF, **self.conf}
-        else:
-            self.py_files = str(library.archive(folder))
+        self.conf = {"spark.log.level": "WARN", **(self.conf or {}), **conf}
         self._hook = None
 
     # -- Spark Connect ------------------------------------------------------------------------------------------------
@@ -162,8 +164,6 @@ def _is_local(spark: Connection) -> bool:
 
 def _path_with_spark() -> str:
     """Put this interpreter's folder first: pip installs ``spark-submit`` beside it."""
-    import os
-
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rest_catalog import RestCatalog
-
 from faults.catalog_proxy import CatalogProxy
 from faults.kafka_proxy import KafkaProxy, listeners
 from faults.ports import lasting_port
@@ -19,6 +17,7 @@ from faults.sink import Sink
 from faults.zygote import Zygote
 from stack import processes
 from stack.broker import Broker
+from stack.rest_catalog import RestCatalog
 
 TABLES = ("db.a", "db.b")
 PARTITIONS = 3

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stack import jars, processes
+from stack.exceptions import StartFailed
 from stack.java import java
 from stack.progress import wait_until
 from stack.settings import free_port
@@ -40,6 +41,7 @@ class KafkaConnect:
 
     @property
     def log(self) -> Path:
+        """What the worker says."""
         return self.folder / "connect.log"
 
     def start(self, **more: Any) -> None:
@@ -66,12 +68,15 @@ class KafkaConnect:
 
     @property
     def running(self) -> bool:
+        """Whether the worker's process runs."""
         return self._process is not None and processes.alive(self._process)
 
     def wait_for(self, condition: Any, seconds: float = 90) -> None:
-        """Wait for a condition, or fail with the end of the worker's log."""
+        """Wait for a condition. Raises StartFailed with the end of the worker's log if it does not come true."""
         happened = wait_until(lambda: not self.running or condition(), seconds)
-        assert happened and self.running, self._tail()
+        if not (happened and self.running):
+            message = f"the Kafka Connect worker ended, or what was waited for did not come: {self._tail()}"
+            raise StartFailed(message)
 
     def _end(self, signum: signal.Signals) -> None:
         if self._process is not None:

@@ -9,11 +9,13 @@ import urllib.request
 from pathlib import Path
 
 from stack import jars
+from stack.exceptions import StartFailed
 from stack.java import java
 from stack.progress import wait_until
 from stack.settings import free_port
 
 SERVER = "org.apache.iceberg.rest.RESTCatalogServer"
+READY_WITHIN = 60.0
 ICEBERG = "1.11.0"
 # the server and its tests' classes in sets of their own: one set holds one artifact of a module
 PACKAGES = (
@@ -42,14 +44,24 @@ class RestCatalog:
 
     @property
     def uri(self) -> str:
+        """The server's address."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
+    def pid(self) -> int:
+        """The server's process. Raises StartFailed if it was not started."""
+        if self._process is None:
+            message = "the REST catalog was not started"
+            raise StartFailed(message)
+        return self._process.pid
+
+    @property
     def warehouse(self) -> str:
+        """The folder of its tables, as a URI."""
         return f"file://{self._folder}/warehouse"
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers. Raises StartFailed."""
         found = {path for i, one in enumerate(PACKAGES) for path in jars.resolve(one, transitive=i == 0)}
         environment = {
             **os.environ,
@@ -64,7 +76,14 @@ class RestCatalog:
         with log.open("wb") as output:
             command = [java(), "-Xmx256m", "-cp", os.pathsep.join(map(str, sorted(found))), SERVER]
             self._process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-        assert wait_until(self._answers, 60), log.read_text(errors="replace")[-3000:]
+        process = self._process
+        if (
+            not wait_until(lambda: process.poll() is not None or self._answers(), READY_WITHIN)
+            or process.poll() is not None
+        ):
+            self.stop()
+            message = f"the REST catalog ended or does not answer: {log.read_text(errors='replace')[-3000:]}"
+            raise StartFailed(message)
 
     def stop(self) -> None:
         """End it."""
@@ -77,8 +96,6 @@ class RestCatalog:
                 self._process.wait(10)
 
     def _answers(self) -> bool:
-        assert self._process is not None
-        assert self._process.poll() is None, "the REST catalog ended"
         try:
             with urllib.request.urlopen(f"{self.uri}/v1/config", timeout=2) as answer:  # noqa: S310 - http, on loopback
                 return bool(answer.status == 200)

@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from stack.exceptions import StartFailed
 from stack.progress import wait_until
+from stack.settings import REPOSITORY
 
+READY_WITHIN = 90.0
+DAEMON = "floe_warm_daemon"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 class ConnectServer:
-    """Starts and stops the server; ``address`` is ``127.0.0.1:port``."""
+    """Starts and stops a server at ``127.0.0.1:port``.
 
-    def __init__(self, folder: Path, port: int) -> None:
+    ``warm``: its Python workers are forked from floe's daemon, laid down as deploy/spark/Dockerfile does.
+    """
+
+    def __init__(self, folder: Path, port: int, *, warm: bool = False) -> None:
         self.port = port
+        self._warm = warm
         self._log = folder / f"connect-{port}.log"
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def pid(self) -> int:
+        """The server's process, whose children are its Python workers. Raises StartFailed if it was not started."""
+        if self._process is None:
+            message = f"the Spark Connect server at port {self.port} was not started"
+            raise StartFailed(message)
+        return self._process.pid
+
     def start(self) -> None:
-        """Start it and wait until it listens."""
+        """Start it and wait until it listens. Raises StartFailed."""
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
         # the workers must get floe from the session alone, as on a cluster
         environment.pop("PYTHONPATH", None)
+        if self._warm:
+            environment["PYTHONPATH"] = str(self._lay_down_daemon())
         command = [
             str(Path(sys.executable).parent / "spark-submit"),
             *("--master", "local[2]", "--class", SERVER, "--name", "floe-connect"),
@@ -36,13 +55,19 @@ class ConnectServer:
             *("--conf", "spark.ui.enabled=false"),
             *("--conf", "spark.driver.host=127.0.0.1"),
             *("--conf", f"spark.sql.warehouse.dir={self._folder / 'spark-warehouse'}"),
+            *(("--conf", f"spark.python.daemon.module={DAEMON}") if self._warm else ()),
             "spark-internal",
         ]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=self._folder
             )
-        assert wait_until(self._listens, 90), self._log.read_text()[-3000:]
+        if not wait_until(self._listens, READY_WITHIN):
+            self.stop()
+            message = (
+                f"the Spark Connect server did not listen within {READY_WITHIN:.0f} s: {self._log.read_text()[-3000:]}"
+            )
+            raise StartFailed(message)
 
     def stop(self) -> None:
         """End it and its Python workers."""
@@ -55,6 +80,12 @@ class ConnectServer:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(20)
         self._process = None
+
+    def _lay_down_daemon(self) -> Path:
+        folder = self._folder / "daemon"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(REPOSITORY / "spark_jobs" / "floe_job" / "daemon.py", folder / f"{DAEMON}.py")
+        return folder
 
     def _listens(self) -> bool:
         with socket.socket() as probe:

@@ -1,0 +1,51 @@
+"""A listener that has the scheduler import what floe's tasks need, so that the processes forked for them have it already.
+
+With the LocalExecutor each task runs in a fork of a process that the scheduler forks at its start; otherwise each of a
+run's three tasks imports for most of a second. Elsewhere, and where a library is missing, nothing happens.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from importlib import import_module
+
+from airflow.listeners import hookimpl
+
+log = logging.getLogger(__name__)
+
+VARIABLE = "FLOE_PRELOAD"
+"""Set to ``false``, tasks import for themselves."""
+
+MODULES = (
+    "floe.operators.sink",
+    "floe.operators.replay",
+    "floe.commit.planning",
+    "floe.commit.committer",
+    "pyiceberg.catalog.rest",
+    "pyiceberg.catalog.sql",
+    "pyspark.sql.connect.session",
+)
+"""What they import opens no connection, and the threads that it starts (of numpy and of jemalloc) are ready for forks."""
+
+
+@hookimpl
+def on_starting(component: object) -> None:
+    """Import, where the scheduler starts; a task's own start is none."""
+    if type(component).__name__ != "Job" or sys.argv[1:2] != ["scheduler"]:
+        return
+    if os.environ.get(VARIABLE, "true").lower() != "false":
+        preload()
+
+
+def preload() -> None:
+    """Import all that can be; what fails here will be told by the task that needs it."""
+    began = time.monotonic()
+    for name in MODULES:
+        try:
+            import_module(name)
+        except Exception as error:  # noqa: BLE001 - no library may keep the scheduler from starting
+            log.info("%s is not imported ahead: %s", name, error)
+    log.info("imported what floe's tasks need in %.1f s, for all of them", time.monotonic() - began)
