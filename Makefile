@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status demo test test-unit faults soak lint format types imports check clean distclean python connector-named
+.PHONY: screenshot help setup setup-dev up down status demo test test-unit faults soak bench lint format types imports check clean distclean python connector-named
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ faults: setup-dev ## run the whole matrix of faults, each judged by the oracle (
 soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, then the oracle's report
 	@PYTHONPATH=plugins:spark_jobs:.:tests:tests/integration $(VENV)/python -m faults.soak $(or $(MINUTES),10) $(SEED)
 
+bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (an hour; QUICK=1: 8 minutes; SUITES=…)
+	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m bench $(if $(QUICK),--quick) $(if $(PUBLISH),--publish) $(SUITES)
+
 lint: setup-dev ## check style
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
@@ -66,7 +69,7 @@ format: setup-dev ## write the style
 	@$(VENV)/ruff format .
 
 types: setup-dev ## check types
-	@$(VENV)/mypy --strict plugins/floe spark_jobs stack
+	@$(VENV)/mypy --strict plugins/floe spark_jobs stack bench
 
 imports: setup-dev ## check the direction of imports
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/lint-imports

@@ -1,0 +1,1 @@
+"""Benchmarks: floe beside what a user would pick instead, on one machine, in one run."""

@@ -1,0 +1,208 @@
+"""A lake to be measured: real catalogs and files, and runs whose plan and announcement are made by hand.
+
+What lands does so by ``floe.commit.table.land``, from a newly opened catalog each time, as in a task of its own.
+"""
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType
+
+from floe.catalogs.catalog import Tables
+from floe.commit.table import Landed, land
+from floe.commit.table_ledger import ledger_of
+from floe.config import Connector, parse_connector
+from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
+from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.events import DataFile, TableReference
+from floe.offsets.books import RangeBooks, TableBooks
+from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.ranges import OffsetRange
+from floe.offsets.routing import route_hash
+from floe_job.parquet import TableWriter
+
+GROUP, TOPIC, CLUSTER = "connect-growth", "growth", "C1"
+PARTITIONS, ROWS = 6, 50
+SCHEMA = Schema(
+    NestedField(1, "kafka_partition", IntegerType(), required=False),
+    NestedField(2, "kafka_offset", LongType(), required=False),
+    NestedField(3, "text", StringType(), required=False),
+)
+
+
+@dataclass
+class GrowthLake:
+    """A SQLite catalog and a warehouse in ``folder``; every run reads ROWS records of each of PARTITIONS partitions."""
+
+    folder: Path
+    runs: dict[str, int] = field(default_factory=dict)
+    _written: dict[str, DataFile] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        (self.folder / "warehouse").mkdir(parents=True, exist_ok=True)
+
+    def connector(self, *tables: str, props: Mapping[str, str] | None = None) -> Connector:
+        keys: dict[str, object] = {
+            "name": "growth",
+            "topics": TOPIC,
+            "iceberg.tables": ",".join(tables),
+            "iceberg.catalog.type": "sql",
+            "iceberg.catalog.uri": f"sqlite:///{self.folder}/catalog.db",
+            "iceberg.catalog.warehouse": f"file://{self.folder}/warehouse",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+        }
+        created = {f"iceberg.tables.auto-create-props.{name}": value for name, value in (props or {}).items()}
+        return parse_connector({**keys, **created})
+
+    def create(self, name: str, props: Mapping[str, str] | None = None) -> None:
+        """Create a table as floe does; ``props`` go over the properties that it ships."""
+        tables = Tables.of(self.connector(name, props=props))
+        tables.create(name, SCHEMA)
+        tables.catalog.close()
+
+    def write(self, table: Table) -> tuple[DataFile, TableShare, Plan]:
+        """Write the file of a table's next run: a link to one that was written once."""
+        name = ".".join(table.name())
+        run = self.runs[name] = self.runs.get(name, 0) + 1
+        plan = plan_of(run, name)
+        file = self._linked(table, name)
+        ledger = ledger_of(table, "main", plan)
+        routes = {TOPIC: route_hash(TOPIC, "main")}
+        *namespace, simple = table.name()
+        spec = table.spec()
+        share = TableShare(
+            reference=TableReference("iceberg", tuple(namespace), simple, table.metadata.table_uuid),
+            branch="main",
+            schema_id=table.schema().schema_id,
+            nets=tuple((r, ledger.net(r, routes[TOPIC])) for r in plan.slices[0].ranges),
+            routes=routes,
+            files=(SpecFiles(spec.spec_id, partition_type_of(spec, table.schema()), (file,)),),
+            books=TableBooks(assigned=ROWS * PARTITIONS, rows=ROWS * PARTITIONS),
+        )
+        return file, share, plan
+
+    def _linked(self, table: Table, name: str) -> DataFile:
+        if name not in self._written:
+            self._written[name] = _file(table)
+        file = self._written[name]
+        first = Path(file.file_path.removeprefix("file://"))
+        link = first.with_name(f"{uuid.uuid4()}.parquet")
+        os.link(first, link)
+        return replace(file, file_path=f"file://{link}")
+
+    def commit(self, name: str) -> float:
+        """Land the next run in a table and return how long that took, in seconds."""
+        tables = Tables.of(self.connector(name))
+        _, share, plan = self.write(tables.require(name))
+        tables.catalog.close()
+        landing = Tables.of(self.connector(name))
+        landing.load("nobody.knows")  # opens the connection, as the run's first look at anything does
+        begun = time.perf_counter()
+        landed = self.land(landing, plan, announced(plan, share), share)
+        took = time.perf_counter() - begun
+        landing.catalog.close()
+        if landed.already:
+            raise AssertionError(landed)
+        return took
+
+    def land(self, tables: Tables, plan: Plan, announcement: Announcement, share: TableShare) -> Landed:
+        return land(tables, plan, announcement, share, patience=10)
+
+    def age(self, name: str, snapshots: int) -> None:
+        """Give a table this many snapshots, by writing those of its history anew under other ids."""
+        tables = Tables.of(self.connector(name))
+        table = tables.require(name)
+        fields = json.loads(table.metadata.model_dump_json())
+        fields["snapshots"], fields["snapshot-log"] = _grown(fields["snapshots"], snapshots)
+        fields["last-sequence-number"] = fields["snapshots"][-1]["sequence-number"]
+        head = fields["snapshots"][-1]
+        fields["current-snapshot-id"] = fields["refs"]["main"]["snapshot-id"] = head["snapshot-id"]
+        # the ledger stands on the last snapshot
+        location = f"{table.location()}/metadata/{snapshots:05}-{uuid.uuid4()}.metadata.json"
+        Path(location.removeprefix("file://")).write_text(json.dumps(fields, separators=(",", ":")))
+        tables.catalog.drop_table(name)
+        tables.catalog.register_table(name, location)
+        tables.catalog.close()
+
+    def snapshots(self, name: str) -> int:
+        """Return how many snapshots a table retains."""
+        tables = Tables.of(self.connector(name))
+        found = len(tables.require(name).metadata.snapshots)
+        tables.catalog.close()
+        return found
+
+
+def plan_of(run: int, *tables: str) -> Plan:
+    """Make the plan of a run; all of its positions are where its ranges start."""
+    start = (run - 1) * ROWS
+    metadata = PositionMetadata("routing", 0, "T1", CLUSTER).encode()
+    ranges = tuple(OffsetRange(TOPIC, "T1", p, start, start + ROWS) for p in range(PARTITIONS))
+    return Plan(
+        plan_id=uuid.uuid4().hex,
+        connector="growth",
+        group_id=GROUP,
+        cluster_id=CLUSTER,
+        config={},
+        control_topic="control-iceberg",
+        control_ends={0: run * 3},
+        positions=tuple(Position(r.tp, r.start, metadata) for r in ranges),
+        slices=(Slice(0, SliceKind.LIVE, ranges, tables),),
+    )
+
+
+def announced(plan: Plan, *shares: TableShare) -> Announcement:
+    """Make the announcement of a plan's only slice."""
+    (piece,) = plan.slices
+    return Announcement(
+        slice_id=plan.slice_id(piece),
+        commit_id=plan.commit_id,
+        kind=piece.kind.value,
+        ranges=piece.ranges,
+        shares=shares,
+        tables={share.table: share.books for share in shares},
+        books=tuple((r, RangeBooks(routed=len(r))) for r in piece.ranges),
+        assignments=tuple(next_offset(r, 1_704_164_645_123) for r in piece.ranges),
+        control_offset=(0, plan.control_ends[0] + 2),
+    )
+
+
+def _file(table: Table) -> DataFile:
+    rows = [{"kafka_partition": p, "kafka_offset": o, "text": "x" * 40} for p in range(PARTITIONS) for o in range(ROWS)]
+    spec, schema = table.spec(), table.schema()
+    writer = TableWriter(table.metadata, table.io, schema, spec, table.properties, "growth")
+    writer.write(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(schema)))
+    (file,) = writer.close()
+    return from_pyiceberg(file, partition_type_of(spec, schema), spec.spec_id)
+
+
+def _grown(made: list[dict[str, object]], wanted: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """Put snapshots of other ids before those that were made, each the parent of the next."""
+    more = wanted - len(made)
+    first, ids = made[0], [10**18 + i for i in range(more)]
+    moment = int(str(first["timestamp-ms"])) - more * 1000
+    old = [
+        {
+            **first,
+            "snapshot-id": one,
+            "sequence-number": i + 1,
+            "timestamp-ms": moment + i * 1000,
+            **({"parent-snapshot-id": ids[i - 1]} if i else {}),
+        }
+        for i, one in enumerate(ids)
+    ]
+    kept = [{**s, "sequence-number": more + i + 1} for i, s in enumerate(made)]
+    if ids:
+        kept[0]["parent-snapshot-id"] = ids[-1]
+    every = old + kept
+    return every, [{"snapshot-id": s["snapshot-id"], "timestamp-ms": s["timestamp-ms"]} for s in every]

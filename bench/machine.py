@@ -1,0 +1,34 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import psutil
+
+from stack.java import java
+
+
+def facts() -> dict[str, str]:
+    """Return the machine's facts and the versions that took part."""
+    said = subprocess.run([java(), "-version"], capture_output=True, text=True, check=True).stderr
+    packages = ("pyspark", "pyiceberg", "pyarrow", "confluent-kafka", "apache-airflow")
+    return {
+        "processor": _processor(),
+        "cores": str(psutil.cpu_count()),
+        "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "Python": platform.python_version(),
+        "Java": said.splitlines()[0].split('"')[1],
+        **{name: version(name) for name in packages},
+        "Kafka": "4.2.0 (broker and Connect)",
+        "Iceberg (Java)": "1.12.0",
+    }
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

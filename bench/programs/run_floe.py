@@ -1,0 +1,68 @@
+"""One run of a floe connector: its three tasks, called as Airflow calls them, one after the other.
+
+Usage: ``run_floe.py CONNECTOR.json [MAX_RECORDS]``. Prints ``ready`` when its imports are done, starts at a line on its
+standard input, prints one JSON line. What Airflow adds, scheduling and a process for each task, is measured by the
+latency suite.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+os.environ.setdefault("AIRFLOW__CORE__UNIT_TEST_MODE", "False")
+
+from floe.config import parse_connector
+from floe.operators.commit import CommitOperator
+from floe.operators.plan import PlanOperator
+from floe.operators.write import WriteFilesOperator
+
+
+class TaskInstance:
+    """What the tasks ask of Airflow's: each other's results."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, Any] = {}
+
+    def xcom_pull(self, task_ids: str) -> Any:
+        """Return a task's result."""
+        return self.results[task_ids]
+
+    def xcom_push(self, key: str, value: Any) -> None:
+        """Keep a result."""
+        self.results[key] = value
+
+
+class Store(dict[str, Any]):
+    """Airflow's task state store."""
+
+    def set(self, key: str, value: Any, **_: Any) -> None:
+        """Keep a value, as JSON."""
+        self[key] = json.loads(json.dumps(value))
+
+
+def main(argv: list[str]) -> None:
+    """Run plan, write and commit."""
+    with open(argv[1]) as file:  # noqa: PTH123
+        connector = parse_connector(json.load(file))
+    tasks = {
+        "plan": PlanOperator(task_id="plan", connector=connector),
+        "write": WriteFilesOperator(task_id="write", connector=connector),
+        "commit": CommitOperator(task_id="commit", connector=connector),
+    }
+    print("ready", flush=True)
+    sys.stdin.readline()
+    instance = TaskInstance()
+    params = {"max_records": int(argv[2])} if len(argv) > 2 else {}
+    context: Any = {"ti": instance, "params": params, "task_state_store": Store()}
+    began = time.perf_counter()
+    seconds = {}
+    for name, task in tasks.items():
+        instance.results[name] = json.loads(json.dumps(task.execute(context)))
+        seconds[name], began = time.perf_counter() - began, time.perf_counter()
+    print(json.dumps({"seconds": seconds, "tables": instance.results["commit"]["tables"]}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv)

@@ -1,0 +1,98 @@
+"""The results as Markdown: ratios first, then every figure with its spread."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bench import plots, targets
+from bench.measurement import Measurement, Spread
+
+BEGIN, END = "<!-- results: made by make bench -->", "<!-- end of results -->"
+
+
+def write(folder: Path) -> None:
+    """Write ``results.md`` and the plots beside ``results.json``."""
+    results = json.loads((folder / "results.json").read_text())
+    found = [Measurement(**fields) for fields in results["measurements"]]
+    parts = [
+        _machine(results["machine"], quick=results["quick"]),
+        _targets(targets.judge(found)),
+        _side_by_side(found),
+        _parts(found),
+    ]
+    (folder / "results.md").write_text("\n\n".join(part for part in parts if part) + "\n")
+    plots.draw(found, folder)
+
+
+def publish(folder: Path, docs: Path) -> None:
+    """Put the results into ``benchmarks.md``, between its two marks, and the plots beside it."""
+    page = docs / "benchmarks.md"
+    before, _, rest = page.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        msg = f"{page} has no marks {BEGIN!r} and {END!r} to put the results between"
+        raise ValueError(msg)
+    results = (folder / "results.md").read_text()
+    page.write_text(f"{before}{BEGIN}\n\n{results}\n{END}{after}")
+    images = docs / "images" / "bench"
+    images.mkdir(parents=True, exist_ok=True)
+    for plot in folder.glob("*.svg"):
+        (images / plot.name).write_bytes(plot.read_bytes())
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _machine(facts: dict[str, str], *, quick: bool) -> str:
+    text = ", ".join(f"{name} {value}" for name, value in facts.items())
+    return f"{'QUICK run: for a look only. ' if quick else ''}Measured on: {text}."
+
+
+def _targets(judged: Sequence[targets.Judged]) -> str:
+    rows = [[one.what, one.wanted, one.text, "yes" if one.holds else "**no**"] for one in judged]
+    return "## What was asked\n\n" + _table(["what", "at least", "measured", "holds"], rows) if rows else ""
+
+
+def _side_by_side(found: Sequence[Measurement]) -> str:
+    """All systems that did the same, per scenario."""
+    compared = [m for m in found if m.cpu_seconds]
+    blocks = []
+    for scenario in dict.fromkeys(m.scenario for m in compared):
+        here = [m for m in compared if m.scenario == scenario]
+        rows = []
+        for system in dict.fromkeys(m.system for m in here):
+            mine = [m for m in here if m.system == system]
+            seconds, cpu = Spread.of(m.seconds for m in mine), Spread.of(m.cpu_seconds / m.records * 1e6 for m in mine)
+            worker = max(m.worker_mb for m in mine)
+            rows.append(
+                [
+                    system,
+                    seconds.text(),
+                    f"{mine[0].records / seconds.median / 1000:.0f} k/s",
+                    cpu.text(),
+                    f"{max(m.resident_mb for m in mine):.0f}",
+                    f"{worker:.0f}" if worker else "",
+                ]
+            )
+        head = ["system", "seconds", "records", "CPU s per million", "MB, all processes", "MB, a Python worker"]
+        blocks.append(f"### {scenario}: {here[0].records} records, {len(mine)} round(s)\n\n{_table(head, rows)}")
+    return "## Side by side\n\n" + "\n\n".join(blocks) if blocks else ""
+
+
+def _parts(found: Sequence[Measurement]) -> str:
+    """What a figure is made of, where a system told."""
+    rows = []
+    for scenario, system in dict.fromkeys((m.scenario, m.system) for m in found if m.more):
+        mine = [m for m in found if (m.scenario, m.system) == (scenario, system)]
+        names = dict.fromkeys(name for m in mine for name in m.more if name.endswith("_seconds"))
+        told = []
+        for name in names:
+            spread = Spread.of(m.more[name] for m in mine if name in m.more)
+            told.append(f"{name.removesuffix('_seconds').replace('_', ' ')} {spread.median:.2f}")
+        if told:
+            rows.append([scenario, system, Spread.of(m.seconds for m in mine).text(2), ", ".join(told)])
+    return "## What the figures are made of\n\n" + _table(["scenario", "system", "s", "parts, s"], rows) if rows else ""

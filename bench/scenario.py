@@ -1,0 +1,75 @@
+"""What a system is given: a topic with records, and the tables that they go to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.transforms import IdentityTransform
+
+from bench.records import TABLES, Shape
+
+PARTITIONED_BY = "sauce"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """``layout``: ``one`` table, one that is ``partitioned``, or a ``hundred`` that records name."""
+
+    name: str
+    shape: Shape
+    topic: str
+    records: int
+    layout: str = "one"
+
+    def tables(self, namespace: str) -> list[str]:
+        """Return the names of the tables, one namespace for each time that a system does it."""
+        if self.layout == "hundred":
+            # routed by their own words: the namespace stands in the records
+            return [f"bench.t{i:03d}" for i in range(TABLES)]
+        return [f"{namespace}.t"]
+
+    def create(self, catalog: Catalog, namespace: str) -> list[str]:
+        """Create the tables, empty, and return their names; those of another time go."""
+        names = self.tables(namespace)
+        catalog.create_namespace_if_not_exists(names[0].split(".", 1)[0])
+        properties = {"commit.manifest-merge.enabled": "true"}
+        for name in names:
+            if catalog.table_exists(name):
+                catalog.drop_table(name)
+            catalog.create_table(name, self.shape.schema, partition_spec=self._spec(), properties=properties)
+        return names
+
+    def keys(self, namespace: str) -> dict[str, Any]:
+        """Return a connector's keys, the same for floe and for the sink."""
+        routing: dict[str, Any] = {"iceberg.tables": f"{namespace}.t"}
+        if self.layout == "hundred":
+            routing = {"iceberg.tables.dynamic-enabled": "true", "iceberg.tables.route-field": "target"}
+        return {
+            "topics": self.topic,
+            "tasks.max": 2,
+            **routing,
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+            "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+            "iceberg.control.topic": f"control-{namespace}",
+            "consumer.override.auto.offset.reset": "earliest",
+        }
+
+    def _spec(self) -> PartitionSpec:
+        if self.layout != "partitioned":
+            return PartitionSpec()
+        column = self.shape.schema.find_field(PARTITIONED_BY)
+        return PartitionSpec(PartitionField(column.field_id, 1000, IdentityTransform(), PARTITIONED_BY))
+
+
+def rows(catalog: Catalog, names: list[str]) -> int:
+    """Count the rows that a reader of the tables sees now, by their snapshots' summaries."""
+    count = 0
+    for name in names:
+        snapshot = catalog.load_table(name).current_snapshot()
+        if snapshot is not None and snapshot.summary is not None:
+            count += int(snapshot.summary["total-records"] or 0)
+    return count

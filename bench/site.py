@@ -1,0 +1,66 @@
+"""The broker and the catalog that all systems share."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import psutil
+from pyiceberg.catalog import Catalog, load_catalog
+
+from stack.broker import Broker
+from stack.rest_catalog import RestCatalog
+from stack.settings import free_port
+
+CATALOG = "bench"
+
+
+class Site:
+    """One broker, one Iceberg REST catalog server, files below ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._broker = Broker(folder / "kafka", free_port(), heap="2g")
+        self._rest = RestCatalog(folder)
+
+    def __enter__(self) -> Site:
+        self._broker.start()
+        try:
+            self._rest.start()
+        except BaseException:
+            self._broker.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._rest.stop()
+        self._broker.stop()
+
+    @property
+    def bootstrap(self) -> str:
+        """The broker's address."""
+        return self._broker.bootstrap
+
+    @property
+    def catalog_props(self) -> dict[str, str]:
+        """The catalog's properties, as floe and the sink take them."""
+        return {"type": "rest", "uri": self._rest.uri, "warehouse": self._rest.warehouse}
+
+    @property
+    def catalog_process(self) -> psutil.Process:
+        """The catalog server: it works for every system, and is counted for each."""
+        return psutil.Process(self._rest.pid)
+
+    def catalog(self) -> Catalog:
+        """Open the catalog."""
+        return load_catalog(CATALOG, **self.catalog_props)
+
+    def namespace(self) -> str:
+        """Return a name that was not used before."""
+        return f"b{uuid.uuid4().hex[:10]}"
+
+    def work(self, namespace: str) -> Path:
+        """Make a folder for one time that a system does its work."""
+        path = self.folder / "work" / namespace
+        path.mkdir(parents=True)
+        return path

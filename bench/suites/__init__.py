@@ -1,0 +1,1 @@
+"""What is asked of the systems; each suite returns measurements."""

@@ -1,0 +1,40 @@
+"""The same topic and the same tables for every system, one after the other, in alternation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bench.measurement import Measurement
+from bench.records import NESTED, PIZZA, ROUTED, WIDE
+from bench.scenario import Scenario
+from bench.site import Site
+from bench.systems.system import System
+from bench.topics import fill
+from stack.progress import step
+
+BACKLOG = "backlog"
+
+
+def scenarios(quick: bool) -> list[Scenario]:
+    """The backlog that the figures are about, then other records and other layouts of tables."""
+    most, some = (1_000_000, 200_000) if quick else (5_000_000, 1_000_000)
+    return [
+        Scenario(BACKLOG, PIZZA, "pizza", most),
+        Scenario("partitioned", PIZZA, "pizza-some", some, "partitioned"),
+        Scenario("nested", NESTED, "nested", some),
+        Scenario("wide", WIDE, "wide", some),
+        Scenario("hundred tables", ROUTED, "routed", some, "hundred"),
+    ]
+
+
+def compare(site: Site, systems: Sequence[System], scenario: Scenario, rounds: int) -> Iterator[Measurement]:
+    """Measure each system once per round. All are up, one works."""
+    with step(f"{scenario.records} records of shape {scenario.shape.name!r} in topic {scenario.topic!r}"):
+        fill(site.bootstrap, scenario.topic, scenario.shape, scenario.records)
+    for number in range(rounds):
+        for system in systems:
+            if not system.takes(scenario):
+                continue
+            with step(f"{scenario.name}, round {number + 1}: {system.name}"):
+                found = system.measure(scenario, number)
+            yield found

@@ -1,0 +1,31 @@
+"""Does a record cost the same in a run of one million as in a run of eight?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bench.measurement import Measurement
+from bench.records import PIZZA
+from bench.scenario import Scenario
+from bench.site import Site
+from bench.systems.floe import Floe
+from bench.topics import fill
+from stack.progress import step
+
+NAME = "size"
+
+
+def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+    """Run floe warm over 1, 2, 4 and 8 million records of one topic, in alternation."""
+    sizes = [250_000, 500_000, 1_000_000] if quick else [1_000_000, 2_000_000, 4_000_000, 8_000_000]
+    with step(f"{sizes[-1]} records in topic 'sizes'"):
+        fill(site.bootstrap, "sizes", PIZZA, sizes[-1])
+    floe = Floe(site, is_warm=True)
+    with floe.warm():
+        for number in range(rounds):
+            for size in sizes:
+                with step(f"{size} records, round {number + 1}"):
+                    scenario = Scenario(f"{NAME} {size}", PIZZA, "sizes", sizes[-1])
+                    found = floe.measure(scenario, number, size)
+                yield replace(found, records=size)

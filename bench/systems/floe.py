@@ -1,0 +1,130 @@
+"""floe, cold (spark-submit) and warm (Spark Connect)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+
+from bench.measurement import Measurement
+from bench.records import PIZZA
+from bench.scenario import Scenario, rows
+from bench.site import CATALOG, Site
+from bench.topics import create, fill
+from bench.usage import Meter
+from stack.settings import REPOSITORY, free_port
+from stack.spark_connect import ConnectServer
+
+WARM_UP = "warm-up-floe"
+PROGRAM = REPOSITORY / "bench" / "programs" / "run_floe.py"
+
+
+@dataclass
+class Floe:
+    """One run of a connector. Cold, the clock starts with the process; warm, with a process that has its imports, as
+    the Connect server is up.
+    """
+
+    site: Site
+    is_warm: bool
+    server: ConnectServer | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        """The system's name in the report."""
+        return "floe warm" if self.is_warm else "floe cold"
+
+    @contextmanager
+    def warm(self) -> Iterator[None]:
+        """Keep a Connect server up."""
+        if not self.is_warm:
+            with nullcontext():
+                yield
+            return
+        self.server = ConnectServer(self.site.folder, free_port(), warm=True)
+        self.server.start()
+        try:
+            fill(self.site.bootstrap, WARM_UP, PIZZA, 20_000)
+            self.measure(Scenario(WARM_UP, PIZZA, WARM_UP, 20_000), 0)
+            yield
+        finally:
+            self.server.stop()
+
+    def takes(self, scenario: Scenario) -> bool:
+        """All of them."""
+        return True
+
+    def measure(self, scenario: Scenario, number: int, most: int | None = None) -> Measurement:
+        """Run once; ``most``: offsets to read at most."""
+        namespace = self.site.namespace()
+        catalog = self.site.catalog()
+        names = scenario.create(catalog, namespace)
+        create(self.site.bootstrap, f"control-{namespace}", 1)
+        folder = self.site.work(namespace)
+        connector = folder / "connector.json"
+        props = {f"iceberg.catalog.{key}": value for key, value in self.site.catalog_props.items()}
+        keys = {"name": namespace, "iceberg.catalog": CATALOG, **props, **scenario.keys(namespace)}
+        connector.write_text(json.dumps(keys))
+        command = [sys.executable, str(PROGRAM), str(connector), *([str(most)] if most else [])]
+        roots = [self.site.catalog_process, *([psutil.Process(self.server.pid)] if self.server else [])]
+        with (folder / "run.log").open("w") as log, Meter(roots) as meter:
+            began = time.perf_counter()
+            run = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=self._environment(), text=True
+            )
+            assert run.stdin is not None and run.stdout is not None
+            with run:
+                if not self.is_warm:
+                    meter.add(psutil.Process(run.pid))
+                line = _line(run.stdout, "ready", log.name)
+                if self.is_warm:
+                    meter.add(psutil.Process(run.pid))
+                    imports = psutil.Process(run.pid).cpu_times()
+                    began = time.perf_counter()
+                run.stdin.write("go\n")
+                run.stdin.flush()
+                line = _line(run.stdout, "{", log.name)
+                seconds = time.perf_counter() - began
+                usage = meter.usage_now()
+        cpu = usage.cpu_seconds - (imports.user + imports.system if self.is_warm else 0.0)
+        found = rows(catalog, names)
+        expected = min(scenario.records, most or scenario.records)
+        if found != expected:
+            msg = f"{self.name}: {found} of {expected} rows of {scenario.name} are visible: read {folder / 'run.log'}"
+            raise RuntimeError(msg)
+        more = {f"{task}_seconds": took for task, took in json.loads(line)["seconds"].items()} | dict(usage.parts)
+        return Measurement(
+            scenario.name, self.name, number, expected, seconds, cpu, usage.resident_mb, usage.worker_mb, more
+        )
+
+    def _environment(self) -> dict[str, str]:
+        kafka = {"conn_type": "kafka", "extra": {"bootstrap.servers": self.site.bootstrap}}
+        spark: dict[str, Any] = {"conn_type": "spark", "host": "local[2]"}
+        if self.server is not None:
+            spark = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": self.server.port}
+        folders = [str(REPOSITORY / name) for name in ("plugins", "spark_jobs", ".")]
+        return {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(folders),
+            "AIRFLOW_HOME": str(self.site.folder / "airflow-home"),
+            "AIRFLOW_CONN_KAFKA_DEFAULT": json.dumps(kafka),
+            "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+
+
+def _line(output: Any, start: str, log: str) -> str:
+    """Read on to the line that starts so."""
+    for line in output:
+        if line.startswith(start):
+            return str(line)
+    msg = f"the run ended early: read {log}"
+    raise RuntimeError(msg)

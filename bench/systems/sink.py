@@ -1,0 +1,141 @@
+"""The Iceberg Kafka Connect sink 1.12.0 on a standalone Connect 4.2 worker, with settings that favour it.
+
+Two tasks, two partitions, a commit every five seconds: with longer intervals the last row waits for the commit, with
+shorter ones its files become small. Its consumers fetch and poll as much at once as the JVM takes gladly.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+import urllib.error
+import urllib.request
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bench.measurement import Measurement
+from bench.scenario import Scenario, rows
+from bench.site import CATALOG, Site
+from bench.topics import create
+from bench.usage import Meter
+from stack import jars, processes
+from stack.java import java
+from stack.kafka_connect import LOGGER, PACKAGES, SINK, WORKER
+from stack.settings import free_port
+
+COMMIT_INTERVAL_MS = 5_000
+PATIENCE = 900.0
+
+
+@dataclass
+class Sink:
+    """One worker for one connector. Warm, the clock starts when the connector is created on the running worker; the
+    worker's own start is measured beside it.
+    """
+
+    site: Site
+    name: str = "Kafka Connect sink"
+
+    def warm(self) -> AbstractContextManager[None]:
+        """Nothing: a worker is started for each measurement, and its start is told apart."""
+        return nullcontext()
+
+    def takes(self, scenario: Scenario) -> bool:
+        """All of them."""
+        return True
+
+    def measure(self, scenario: Scenario, number: int) -> Measurement:
+        """Start a worker, create the connector, wait for the last row."""
+        namespace = self.site.namespace()
+        catalog = self.site.catalog()
+        names = scenario.create(catalog, namespace)
+        folder = self.site.work(namespace)
+        create(self.site.bootstrap, f"control-{namespace}", 1)
+        address = f"http://127.0.0.1:{free_port()}"
+        with Meter([self.site.catalog_process]) as meter:
+            began = time.perf_counter()
+            worker = self._start(folder, address)
+            try:
+                meter.add(psutil.Process(worker.pid))
+                _answers(address, began)
+                ready, cpu_of_start = time.perf_counter(), meter.usage_now().cpu_seconds
+                _create(address, namespace, self._keys(scenario, namespace))
+                while rows(catalog, names) < scenario.records:
+                    if time.perf_counter() - ready > PATIENCE or not processes.alive(worker):
+                        msg = f"the sink did not finish {scenario.name}: read {folder / 'connect.log'}"
+                        raise RuntimeError(msg)
+                    time.sleep(0.2)
+                done = time.perf_counter()
+                usage = meter.usage_now()
+            finally:
+                processes.stop(worker, signal.SIGTERM, 30)
+        found = rows(catalog, names)
+        if found != scenario.records:
+            msg = f"the sink wrote {found} rows of {scenario.records}"
+            raise RuntimeError(msg)
+        more: dict[str, Any] = {"start_seconds": ready - began, "cold_seconds": done - began}
+        more |= {"cold_cpu_seconds": usage.cpu_seconds}
+        cpu = usage.cpu_seconds - cpu_of_start
+        return Measurement(
+            scenario.name, self.name, number, found, done - ready, cpu, usage.resident_mb, more=more
+        )  # fmt: skip
+
+    def _keys(self, scenario: Scenario, namespace: str) -> dict[str, str]:
+        keys = {
+            "connector.class": SINK,
+            **scenario.keys(namespace),
+            "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+            "iceberg.catalog": CATALOG,
+            **{f"iceberg.catalog.{key}": value for key, value in self.site.catalog_props.items()},
+            "iceberg.control.commit.interval-ms": COMMIT_INTERVAL_MS,
+            "consumer.override.max.poll.records": 10_000,
+            "consumer.override.fetch.min.bytes": 1_000_000,
+            "consumer.override.fetch.max.wait.ms": 200,
+            "consumer.override.max.partition.fetch.bytes": 16_777_216,
+            "consumer.override.auto.offset.reset": "earliest",
+        }
+        return {key: str(value) for key, value in keys.items()}
+
+    def _start(self, folder: Path, address: str) -> processes.Process:
+        worker = folder / "worker.properties"
+        settings = {
+            "bootstrap.servers": self.site.bootstrap,
+            "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "offset.storage.file.filename": str(folder / "offsets"),
+            # else an idle task never answers a commit
+            "offset.flush.interval.ms": "1000",
+            "plugin.discovery": "service_load",
+            "connector.client.config.override.policy": "All",
+            "listeners": address,
+        }
+        worker.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        path = os.pathsep.join(map(str, [*jars.resolve(PACKAGES), *jars.resolve(LOGGER)]))
+        command = [java(), "-Xms2g", "-Xmx2g", "-cp", path, WORKER, str(worker)]
+        return processes.start(command, os.environ, folder / "connect.log", folder)
+
+
+def _answers(address: str, began: float) -> None:
+    while True:
+        try:
+            with urllib.request.urlopen(f"{address}/connectors", timeout=5):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            if time.perf_counter() - began > 120:
+                raise
+            time.sleep(0.05)
+
+
+def _create(address: str, name: str, keys: dict[str, str]) -> None:
+    body = json.dumps(keys).encode()
+    request = urllib.request.Request(
+        f"{address}/connectors/{name}/config", body, {"Content-Type": "application/json"}, method="PUT"
+    )
+    with urllib.request.urlopen(request, timeout=30):
+        return

@@ -1,0 +1,26 @@
+"""What every system does."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from bench.measurement import Measurement
+from bench.scenario import Scenario
+
+
+class System(Protocol):
+    """One way from a topic to tables. As a context it is warm: what stays up between two runs is up."""
+
+    @property
+    def name(self) -> str:
+        """The system's name in the report."""
+
+    def warm(self) -> AbstractContextManager[object]:
+        """Start what a user leaves running."""
+
+    def takes(self, scenario: Scenario) -> bool:
+        """Say whether the system can do it at all."""
+
+    def measure(self, scenario: Scenario, number: int) -> Measurement:
+        """Do the work once, from its start until the last row is visible."""

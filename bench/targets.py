@@ -1,0 +1,99 @@
+"""The figures that floe has to reach, and whether the measurements hold them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bench.measurement import Measurement
+from bench.suites import sizes
+from bench.suites.side_by_side import BACKLOG
+
+SINK, WARM, COLD, FLOOR = "Kafka Connect sink", "floe warm", "floe cold", "floor"
+SPARK = "Spark Kafka source (stream)"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One figure, as it was wanted and as it was measured."""
+
+    what: str
+    wanted: str
+    text: str
+    holds: bool
+
+
+def judge(found: Sequence[Measurement]) -> list[Judged]:
+    """Compare what was measured with what was asked; what was not measured is left out."""
+    return [*_ratios(found), *_latency(found), *_sizes(found), *_told(found), *_memory(found)]
+
+
+def _ratios(found: Sequence[Measurement]) -> Iterator[Judged]:
+    def seconds(system: str) -> list[float]:
+        return [m.seconds for m in found if (m.scenario, m.system) == (BACKLOG, system)]
+
+    sink = [m for m in found if (m.scenario, m.system) == (BACKLOG, SINK)]
+    warm, cold, spark, floor = seconds(WARM), seconds(COLD), seconds(SPARK), seconds(FLOOR)
+    if sink and warm:
+        yield _ratio("last row of the backlog, floe warm vs sink", 5, [m.seconds for m in sink], warm)
+        cpu = [m.cpu_seconds for m in found if (m.scenario, m.system) == (BACKLOG, WARM)]
+        yield _ratio("CPU seconds per row, sink / floe warm", 4, [m.cpu_seconds for m in sink], cpu)
+    if sink and cold:
+        yield _ratio(
+            "last row, floe cold vs sink, JVM starts included", 3, [float(m.more["cold_seconds"]) for m in sink], cold
+        )
+    if spark and warm:
+        yield _ratio("floe warm vs Spark's Kafka source and Iceberg's writer", 2, spark, warm)
+    if floor and warm:
+        share = statistics.median(floor) / statistics.median(warm)
+        yield Judged("floe warm vs the floor", "75 %", f"{share:.0%}", share >= 0.75)
+
+
+def _ratio(what: str, wanted: float, theirs: Sequence[float], ours: Sequence[float]) -> Judged:
+    pairs = sorted(a / b for a, b in zip(theirs, ours, strict=False))
+    ratio = statistics.median(theirs) / statistics.median(ours)
+    return Judged(what, f"{wanted:g} ×", f"{ratio:.1f} × ({pairs[0]:.1f}–{pairs[-1]:.1f})", ratio >= wanted)
+
+
+def _latency(found: Sequence[Measurement]) -> Iterator[Judged]:
+    for scenario, median, most in (
+        ("10 k records, warm", 4.0, 6.0),
+        ("10 k records, cold", 12.0, None),
+        ("nothing new", 1.5, None),
+    ):
+        figures = sorted(m.seconds for m in found if m.scenario == scenario)
+        if not figures:
+            continue
+        p50, p95 = statistics.median(figures), figures[min(len(figures) - 1, round(0.95 * len(figures)))]
+        wanted = f"p50 ≤ {median:g} s" + (f", p95 ≤ {most:g} s" if most else "")
+        holds = p50 <= median and (most is None or p95 <= most)
+        yield Judged(f"Airflow: {scenario}", wanted, f"p50 {p50:.1f} s, p95 {p95:.1f} s", holds)
+
+
+def _sizes(found: Sequence[Measurement]) -> Iterator[Judged]:
+    per_record = {
+        scenario: statistics.median(m.seconds / m.records for m in found if m.scenario == scenario)
+        for scenario in dict.fromkeys(m.scenario for m in found if m.scenario.startswith(sizes.NAME))
+    }
+    if per_record:
+        middle = (max(per_record.values()) + min(per_record.values())) / 2
+        spread = max(per_record.values()) / middle - 1
+        text = ", ".join(f"{1e6 * cost:.2f} µs" for cost in per_record.values())
+        yield Judged("time per record, by size of the run", "± 15 %", f"± {spread:.0%} ({text})", spread <= 0.15)
+
+
+def _told(found: Sequence[Measurement]) -> Iterator[Judged]:
+    """Figures of suites that say themselves what they are to be: ``more`` has ``value``, ``most`` and ``unit``."""
+    for scenario in dict.fromkeys(m.scenario for m in found if "most" in m.more):
+        mine = [m for m in found if m.scenario == scenario]
+        value = statistics.median(float(m.more["value"]) for m in mine)
+        most, unit = float(mine[0].more["most"]), mine[0].more["unit"]
+        yield Judged(scenario, f"≤ {most:g} {unit}", f"{value:.2f} {unit}", value <= most)
+
+
+def _memory(found: Sequence[Measurement]) -> Iterator[Judged]:
+    workers = [m.worker_mb for m in found if m.worker_mb]
+    if workers:
+        most = max(workers)
+        yield Judged("peak memory of a Python worker", "≤ 512 MB", f"{most:.0f} MB", most <= 512)

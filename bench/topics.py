@@ -1,0 +1,59 @@
+"""Topics filled once and read by every system."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+
+from bench.records import Shape
+
+PARTITIONS = 2
+"""One for each core that reads: both systems get two tasks."""
+
+
+def fill(bootstrap: str, topic: str, shape: Shape, count: int, partitions: int = PARTITIONS) -> None:
+    """Create a topic with ``count`` records, spread evenly over its partitions."""
+    create(bootstrap, topic, partitions)
+    append(bootstrap, topic, shape, 0, count, partitions)
+
+
+def create(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> None:
+    """Create an empty topic."""
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+    admin.create_topics([NewTopic(topic, num_partitions=partitions)])[topic].result(30)
+
+
+def append(bootstrap: str, topic: str, shape: Shape, first: int, count: int, partitions: int = PARTITIONS) -> None:
+    """Send records to a topic, a process for each partition."""
+    bounds = [first + count * p // partitions for p in range(partitions + 1)]
+    with ProcessPoolExecutor(partitions) as pool:
+        parts = [
+            pool.submit(_send, bootstrap, topic, p, shape.name, bounds[p], bounds[p + 1] - bounds[p])
+            for p in range(partitions)
+        ]
+        for part in parts:
+            part.result()
+
+
+def _send(bootstrap: str, topic: str, partition: int, shape: str, first: int, count: int) -> None:
+    from confluent_kafka import Producer
+
+    import bench.records
+
+    kind: Shape = getattr(bench.records, shape.upper())
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000, "log_level": 3}
+    )
+    for value in kind.values(first, count):
+        while True:
+            try:
+                producer.produce(topic, value, partition=partition)
+                break
+            except BufferError:
+                producer.poll(0.2)
+    left = producer.flush(120)
+    if left:
+        msg = f"{left} of {count} records did not reach {topic!r}"
+        raise RuntimeError(msg)
