@@ -51,9 +51,12 @@ class Meter:
         self._done.set()
         self._thread.join()
 
-    def add(self, process: psutil.Process) -> None:
-        """Look at one more process, from its start."""
+    def add(self, process: psutil.Process, *, from_now: bool = False) -> None:
+        """Look at one more process, from its start or from now on."""
         self.roots = [*self.roots, process]
+        if from_now:
+            self._sample()
+            self._before[process] = self._known[process]
 
     def usage_now(self) -> Usage:
         """Look once more; what was used since the meter was opened."""
@@ -98,4 +101,4 @@ def _kind(name: str, command: Sequence[str]) -> str:
     if name == "java":
         return "jvm"
     # Spark's daemon, and the workers that it forks
-    return WORKER if command[1:2] == ["-m"] and command[2].endswith(".daemon") else "other"
+    return WORKER if command[1:2] == ["-m"] and "daemon" in command[2] else "other"

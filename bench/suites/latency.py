@@ -28,7 +28,7 @@ APART = 90.0
 
 def measure(site: Site, quick: bool) -> Iterator[Measurement]:
     """Trigger a warm connector every 90 s, a cold one as often as it ends, and one that finds nothing new."""
-    warm, cold, idle = (2, 2, 2) if quick else (10, 6, 6)
+    warm, cold, idle, apart = (2, 1, 2, 15.0) if quick else (10, 6, 6, APART)
     floe = Floe(site, is_warm=True)
     with ExitStack() as stack:
         with step("a Spark Connect server"):
@@ -58,8 +58,8 @@ def measure(site: Site, quick: bool) -> Iterator[Measurement]:
             with step(f"nothing new, trigger {number + 1}"):
                 yield ways["warm"].idle(airflow, number)
         for number in range(warm):
-            with step(f"warm, trigger {number + 1}, after {APART:.0f} s"):
-                time.sleep(APART)
+            with step(f"warm, trigger {number + 1}, after {apart:.0f} s"):
+                time.sleep(apart)
                 yield ways["warm"].run(airflow, number)
 
 

@@ -23,14 +23,14 @@ from bench.usage import Meter
 from stack.settings import REPOSITORY, free_port
 from stack.spark_connect import ConnectServer
 
-WARM_UP = "warm-up-floe"
+WARM_UP = "warm-up"
 PROGRAM = REPOSITORY / "bench" / "programs" / "run_floe.py"
 
 
 @dataclass
 class Floe:
-    """One run of a connector. Cold, the clock starts with the process; warm, with a process that has its imports, as
-    the Connect server is up.
+    """One run of a connector. Cold, the clock starts with the process of its tasks; warm, that one has its imports, as
+    Airflow's has, and the Connect server is up.
     """
 
     site: Site
@@ -52,8 +52,9 @@ class Floe:
         self.server = ConnectServer(self.site.folder, free_port(), warm=True)
         self.server.start()
         try:
-            fill(self.site.bootstrap, WARM_UP, PIZZA, 20_000)
-            self.measure(Scenario(WARM_UP, PIZZA, WARM_UP, 20_000), 0)
+            topic = f"{WARM_UP}-{self.site.namespace()}"
+            fill(self.site.bootstrap, topic, PIZZA, 20_000)
+            self.measure(Scenario(WARM_UP, PIZZA, topic, 20_000), 0)
             yield
         finally:
             self.server.stop()
@@ -73,7 +74,8 @@ class Floe:
         props = {f"iceberg.catalog.{key}": value for key, value in self.site.catalog_props.items()}
         keys = {"name": namespace, "iceberg.catalog": CATALOG, **props, **scenario.keys(namespace)}
         connector.write_text(json.dumps(keys))
-        command = [sys.executable, str(PROGRAM), str(connector), *([str(most)] if most else [])]
+        command = [sys.executable, str(PROGRAM), "warm" if self.is_warm else "cold", str(connector)]
+        command += [str(most)] if most else []
         roots = [self.site.catalog_process, *([psutil.Process(self.server.pid)] if self.server else [])]
         with (folder / "run.log").open("w") as log, Meter(roots) as meter:
             began = time.perf_counter()
@@ -86,15 +88,13 @@ class Floe:
                     meter.add(psutil.Process(run.pid))
                 line = _line(run.stdout, "ready", log.name)
                 if self.is_warm:
-                    meter.add(psutil.Process(run.pid))
-                    imports = psutil.Process(run.pid).cpu_times()
+                    meter.add(psutil.Process(run.pid), from_now=True)
                     began = time.perf_counter()
                 run.stdin.write("go\n")
                 run.stdin.flush()
                 line = _line(run.stdout, "{", log.name)
                 seconds = time.perf_counter() - began
                 usage = meter.usage_now()
-        cpu = usage.cpu_seconds - (imports.user + imports.system if self.is_warm else 0.0)
         found = rows(catalog, names)
         expected = min(scenario.records, most or scenario.records)
         if found != expected:
@@ -102,7 +102,15 @@ class Floe:
             raise RuntimeError(msg)
         more = {f"{task}_seconds": took for task, took in json.loads(line)["seconds"].items()} | dict(usage.parts)
         return Measurement(
-            scenario.name, self.name, number, expected, seconds, cpu, usage.resident_mb, usage.worker_mb, more
+            scenario.name,
+            self.name,
+            number,
+            expected,
+            seconds,
+            usage.cpu_seconds,
+            usage.resident_mb,
+            usage.worker_mb,
+            more,
         )
 
     def _environment(self) -> dict[str, str]:

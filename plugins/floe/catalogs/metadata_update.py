@@ -29,16 +29,21 @@ def concerned(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> TableM
     return metadata.model_copy(update={"snapshots": snapshots, "snapshot_log": [], "metadata_log": []})
 
 
-def completed(updated: TableMetadata, given: TableMetadata, whole: TableMetadata) -> TableMetadata:
+def completed(
+    updated: TableMetadata, given: TableMetadata, whole: TableMetadata, updates: Iterable[TableUpdate]
+) -> TableMetadata:
     """Return what ``updated`` would be, had it been made of ``whole`` and not of ``given``, the part that counts.
 
-    A snapshot keeps the id of a parent that was removed, and the log ends at removed ones, as in Iceberg's Java library.
+    A snapshot keeps the id of a parent that was removed, the log ends at removed ones, and statistics of all kinds go with
+    them, as in Iceberg's Java library.
     """
     known = {s.snapshot_id for s in given.snapshots}
     left = {s.snapshot_id for s in updated.snapshots}
     removed = known - left
     kept = [s for s in whole.snapshots if s.snapshot_id not in removed] if removed else whole.snapshots
-    added = [s for s in updated.snapshots if s.snapshot_id not in known]
+    # as they were sent: PyIceberg takes the parent's id away from one whose parent the same commit removes
+    sent = (update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
+    added = [s for s in sent if s.snapshot_id in left - known]
     log = [*whole.snapshot_log, *updated.snapshot_log]
     most = property_as_int(
         updated.properties,
@@ -48,6 +53,7 @@ def completed(updated: TableMetadata, given: TableMetadata, whole: TableMetadata
     return updated.model_copy(
         update={
             "snapshots": [*kept, *added],
+            "partition_statistics": [p for p in updated.partition_statistics if p.snapshot_id not in removed],
             "snapshot_log": _without_gaps(log, removed) if removed else log,
             "metadata_log": [*whole.metadata_log, *updated.metadata_log][-max(1, most or 1) :],
         }

@@ -5,17 +5,18 @@ every snapshot of it. What is checked and how it is swapped is PyIceberg's. (Its
 ``tests/unit/catalogs``.)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io import FileIO
 from pyiceberg.table import CommitTableResponse, StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.table.update import RemoveSnapshotsUpdate, TableRequirement, TableUpdate
 from pyiceberg.typedef import Identifier
 from pyiceberg.utils.config import Config
 
@@ -101,10 +102,11 @@ class QuickSqlCatalog(SqlCatalog):
         if commit is None or not isinstance(current_table, QuickTable):
             return super()._update_and_stage_table(current_table, table_identifier, requirements, updates)
         commit.base = current_table.version
+        _refuse_new_refs(commit.table.metadata, current_table.metadata, updates)
         given = concerned(current_table.metadata, updates)
         part = Table(table_identifier, given, current_table.metadata_location, current_table.io, self)
         staged = super()._update_and_stage_table(part, table_identifier, requirements, updates)
-        staged.metadata = completed(staged.metadata, given, current_table.metadata)
+        staged.metadata = completed(staged.metadata, given, current_table.metadata, updates)
         return staged
 
     def _write_metadata(self, metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:  # type: ignore[override]
@@ -114,3 +116,14 @@ class QuickSqlCatalog(SqlCatalog):
             super()._write_metadata(metadata, io, metadata_path)
         else:
             write_metadata(io.new_output(metadata_path), metadata, base.snapshots)
+
+
+def _refuse_new_refs(known: TableMetadata, present: TableMetadata, updates: Iterable[TableUpdate]) -> None:
+    """Raise CommitFailedException for a removal of snapshots that does not know of a branch or tag.
+
+    That would go with its snapshot, or be cut off from its history. No requirement can name what is not known.
+    """
+    new = present.refs.keys() - known.refs.keys()
+    if new and any(isinstance(update, RemoveSnapshotsUpdate) for update in updates):
+        msg = f"Requirement failed: branches or tags were created meanwhile: {', '.join(sorted(new))}"
+        raise CommitFailedException(msg)

@@ -49,12 +49,25 @@ def line_of(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:
 def lineage(by_id: Mapping[int, Snapshot], links: Mapping[int, int], snapshot_id: int) -> Iterator[Snapshot]:
     """Yield a snapshot and its ancestors among those of ``by_id``; ``links`` lead over gaps."""
     seen: set[int] = set()
-    snapshot = by_id.get(snapshot_id)
-    while snapshot is not None and snapshot.snapshot_id not in seen:
-        yield snapshot
-        seen.add(snapshot.snapshot_id)
-        parent = by_id.get(snapshot.parent_snapshot_id) if snapshot.parent_snapshot_id is not None else None
-        snapshot = parent or by_id.get(links.get(snapshot.snapshot_id, -1))
+    at = snapshot_id if snapshot_id in by_id else None
+    while at is not None and at not in seen:
+        yield by_id[at]
+        seen.add(at)
+        at = parent_of(by_id, links, at)
+
+
+def parent_of(by_id: Mapping[int, Snapshot], links: Mapping[int, int], snapshot_id: int) -> int | None:
+    """Return the next ancestor of a snapshot among those of ``by_id``; None where its history ends."""
+    parent = by_id[snapshot_id].parent_snapshot_id
+    if parent is not None and parent in by_id:
+        return parent
+    linked = links.get(snapshot_id)
+    return linked if linked is not None and linked in by_id else None
+
+
+def is_before(snapshot: Snapshot, sequence_number: int | None) -> bool:
+    """Say whether a snapshot was made up to a sequence number, or may have been: in tables of format 1 all have 0."""
+    return (snapshot.sequence_number or 0) <= (sequence_number or 0)
 
 
 def links_of(metadata: TableMetadata) -> dict[int, int]:

@@ -5,8 +5,9 @@ that, of each branch: where a ledger stands, the newest snapshot of each connect
 was one), and the newest one with each property of a Kafka Connect sink, which reads them by walking back. Of a branch
 that was rolled back behind a ledger: the way from there to where it is now, which tells what was lost.
 
-Where something in between expires, a link in a table property leads on: it says what is an ancestor of what, which stays
-true for ever. It is about metadata only: files that no snapshot needs any more are left to maintenance.
+Where something in between expires, a link in a table property leads on, from whatever is left: any of it may become the
+head of a branch again. It says what is an ancestor of what, which stays true for ever. It is about metadata only: files
+that no snapshot needs any more are left to maintenance.
 """
 
 import logging
@@ -20,7 +21,7 @@ from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.catalogs.retention import Retention
-from floe.commit.ancestry import GROUP, LINKS, lineage, links_of, links_text
+from floe.commit.ancestry import GROUP, LINKS, is_before, lineage, links_of, links_text, parent_of
 from floe.offsets.exceptions import LedgerUnreadable
 from floe.offsets.ledger import Ledger
 from floe.offsets.ledger_property import LONGEST_VALUE, ledger_names, read_properties
@@ -95,14 +96,13 @@ class Expiry:
         ]
         old.sort(key=lambda s: (s.sequence_number or 0, s.timestamp_ms))
         gone = dict.fromkeys(s.snapshot_id for s in old[:MOST_AT_ONCE])
-        left = {child: to for child, to in links.items() if child not in gone and to not in gone and child in by_id}
-        for line in lines.values():
-            left.update(_links(line, gone, needed))
-        text = links_text(left)
-        if len(text) > LONGEST_VALUE:
-            _warn(self.table, f"{len(left)} links over expired snapshots do not fit into a property")
-            return Expired()
-        return Expired(tuple(gone), tuple(refs), text)
+        left = by_id.keys() - gone.keys()
+        for ends in (left, needed):  # with many tags, only what must be found is led to
+            text = links_text(_links(by_id, links, gone, ends))
+            if len(text) <= LONGEST_VALUE:
+                return Expired(tuple(gone), tuple(refs), text)
+        _warn(self.table, f"links over expired snapshots do not fit into property {LINKS!r}")
+        return Expired()
 
     def _anchors(self) -> dict[str, int]:
         """Return on which snapshot each ledger of the table stands. Raises LedgerUnreadable."""
@@ -161,30 +161,47 @@ def _left_behind(
     by_id: Mapping[int, Snapshot],
     links: Mapping[int, int],
 ) -> Iterable[int]:
-    """Yield the way from each ledger that its branch no longer leads to, down to where it meets that branch."""
+    """Yield the way from each ledger that its branch no longer leads to, down to where it meets that branch.
+
+    And of the way from there up to the branch's head what the ledger's connector may have made: that has lower numbers
+    than where the ledger stands. Of the others the first, which tells that a gap above it is of theirs.
+    """
     for ledger, anchor in anchors.items():
         for branch, line in lines.items():
-            here = {s.snapshot_id for s in line}
-            if not ledger.endswith(f".{branch}") or anchor in here:
+            if anchor not in by_id or not ledger.endswith(f".{branch}"):
                 continue
+            here = {s.snapshot_id: i for i, s in enumerate(line)}
+            if anchor in here:
+                continue
+            fork = len(line)
             for snapshot in lineage(by_id, links, anchor):
                 yield snapshot.snapshot_id
                 if snapshot.snapshot_id in here:
+                    fork = here[snapshot.snapshot_id]
                     break
+            number = by_id[anchor].sequence_number
+            yield from (s.snapshot_id for s in line[:fork] if is_before(s, number))
+            yield from [s.snapshot_id for s in line[:fork] if not is_before(s, number)][-1:]
 
 
-def _links(line: Iterable[Snapshot], gone: Collection[int], needed: Collection[int]) -> dict[int, int]:
-    """Lead from each snapshot that is left before a gap to the next one that is needed."""
+def _links(
+    by_id: Mapping[int, Snapshot], links: Mapping[int, int], gone: Collection[int], ends: Collection[int]
+) -> dict[int, int]:
+    """Lead from each snapshot that is left before a gap to the next of its ancestors that is among ``ends``."""
     found: dict[int, int] = {}
-    last: Snapshot | None = None
-    for snapshot in line:
-        if snapshot.snapshot_id in gone:
+    behind: dict[int, int | None] = {}
+    for child in by_id.keys() - gone:
+        at = parent_of(by_id, links, child)
+        if at is None or (at not in gone and at == by_id[child].parent_snapshot_id):
             continue
-        if last is None or last.parent_snapshot_id == snapshot.snapshot_id:
-            last = snapshot
-        elif snapshot.snapshot_id in needed:
-            found[last.snapshot_id] = snapshot.snapshot_id
-            last = snapshot
+        way: dict[int, None] = {}
+        while at is not None and at not in ends and at not in behind and at not in way:
+            way[at] = None
+            at = parent_of(by_id, links, at)
+        end = at if at in ends else behind.get(at) if at is not None else None
+        behind.update(dict.fromkeys(way, end))
+        if end is not None:
+            found[child] = end
     return found
 
 

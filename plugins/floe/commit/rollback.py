@@ -1,8 +1,8 @@
 """Rollbacks: which offsets a table lost when its owner set its branch back to an older snapshot."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
 
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -18,6 +18,7 @@ from floe.commit.ancestry import (
     SLICE,
     branch_history,
     changed_history,
+    is_before,
     line_of,
     older_metadata,
     snapshot_property,
@@ -49,8 +50,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
             f"at snapshot {ledger.anchor.snapshot_id if ledger.anchor else None}"
         )
         raise TableRefused(msg)
-    kept = {s.snapshot_id for s in branch_history(metadata, branch)}
-    lost = _from_summaries(metadata, kept, group_id, ledger)
+    lost = _from_summaries(metadata, branch, group_id, ledger)
     if lost is None:
         lost = _from_older_metadata(table, branch, group_id, ledger)
     if lost is None:
@@ -87,11 +87,12 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
     """Return ``to`` with what the branch holds of this group beside the history that ``ledger`` speaks of.
 
     That is there when a rollback was taken back, or a branch was set to where another one had gone. Raises TableRefused
-    when a summary does not tell it.
+    when a summary does not tell it, or one has expired that would.
     """
     line = set(_line(table.metadata, ledger.anchor))
-    history = branch_history(table.metadata, branch) if line else iter(())
+    history = list(branch_history(table.metadata, branch)) if line else []
     gained = list(takewhile(lambda s: s.snapshot_id not in line, history))
+    _refuse_gap(table, ledger.anchor, history[: len(gained) + 1])
     for snapshot in reversed(gained):
         if snapshot_property(snapshot, GROUP) != group_id:
             continue
@@ -107,6 +108,22 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
         to = to.with_replaced((r, here[r.topic]) for r in replaced)
         to = to.with_replayed((r, here[r.topic]) for r in net).with_revived(_by_log(revived))
     return to
+
+
+def _refuse_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapshot]) -> None:
+    """Raise TableRefused when snapshots have expired in between that the ledger's connector may have made.
+
+    Each of its commits moves the ledger: what it made has no higher number than the anchor.
+    """
+    for snapshot, ancestor in pairwise(history):
+        is_gap = snapshot.parent_snapshot_id != ancestor.snapshot_id
+        if is_gap and anchor is not None and is_before(ancestor, anchor.sequence_number):
+            msg = (
+                f"table {'.'.join(table.name())!r}: what led from snapshot {ancestor.snapshot_id} to "
+                f"{snapshot.snapshot_id} has expired, and is not in the history that the ledger speaks of: which offsets it "
+                f"added cannot be told. Set the branch to {anchor.snapshot_id} again."
+            )
+            raise TableRefused(msg)
 
 
 def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Iterable[str]) -> dict[str, str]:
@@ -130,10 +147,13 @@ def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
     return ledger.holdings[log_id].held.get(SINK_ROUTE, Intervals()) if log_id in ledger.holdings else Intervals()
 
 
-def _from_summaries(metadata: TableMetadata, kept: set[int], group_id: str, ledger: Ledger) -> Lost | None:
+def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
     """Add up the nets of the snapshots between the anchor and the history that is left; None when one is gone."""
     anchor = ledger.anchor
     by_id = {s.snapshot_id: s for s in metadata.snapshots}
+    history = list(branch_history(metadata, branch))
+    kept = {s.snapshot_id for s in history}
+    first: Snapshot | None = None
     added: list[OffsetRange] = []
     at = anchor.snapshot_id if anchor is not None else None
     while at is not None and at not in kept:
@@ -147,11 +167,18 @@ def _from_summaries(metadata: TableMetadata, kept: set[int], group_id: str, ledg
             added += net
         elif snapshot.summary is not None and any(n.startswith(PREFIX) for n in snapshot.summary.additional_properties):
             return None  # a sink's, which tells no source offsets: older metadata has the ledger of its time
-        at = snapshot.parent_snapshot_id
+        first, at = snapshot, snapshot.parent_snapshot_id
+    if at is None and first is not None and _may_be_behind(history[-1], first):
+        return None
     lost = _by_log(added)
     if at is None and lost != _difference(ledger, Ledger(ledger.cluster_id)):
         return None  # PyIceberg's expiry takes the parent's id away: there may have been more
     return lost
+
+
+def _may_be_behind(oldest: Snapshot, one: Snapshot) -> bool:
+    """Say whether a history whose ``oldest`` snapshot has a parent that is gone may have led to ``one`` by it."""
+    return oldest.parent_snapshot_id is not None and is_before(one, oldest.sequence_number)
 
 
 def _offsets(snapshot: Snapshot, name: str) -> tuple[OffsetRange, ...] | None:
@@ -180,7 +207,8 @@ def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledge
             return _difference(ledger, Ledger(ledger.cluster_id))
         # a table that was rolled back before had a ledger that spoke of more than its branch held
         if then is not None and changed_history("", older, branch, group_id, then) is None:
-            return _difference(ledger, then)
+            # what it held and was taken out of the ledger since, is there again, and no summary may tell
+            return None if _difference(then, ledger) else _difference(ledger, then)
     return None
 
 

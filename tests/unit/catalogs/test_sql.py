@@ -22,6 +22,7 @@ from pyiceberg.table.update import (
     RemovePropertiesUpdate,
     RemoveSnapshotRefUpdate,
     RemoveSnapshotsUpdate,
+    SetPartitionStatisticsUpdate,
     SetPropertiesUpdate,
     SetSnapshotRefUpdate,
     TableUpdate,
@@ -146,7 +147,7 @@ def test_an_update_has_the_outcome_that_pyicebergs_own_has(side: Side, make: Cal
     theirs = update_table_metadata(table.metadata, updates, metadata_location=table.metadata_location)
     given = concerned(table.metadata, updates)
     part = update_table_metadata(given, updates, metadata_location=table.metadata_location)
-    assert plain_fields(completed(part, given, table.metadata)) == plain_fields(theirs)
+    assert plain_fields(completed(part, given, table.metadata, updates)) == plain_fields(theirs)
     response = side.quick.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid),), updates)
     assert plain_fields(response.metadata) == plain_fields(theirs)
     written = side.plain.load_table(NAME)
@@ -161,6 +162,37 @@ def test_a_parent_that_expired_is_still_named_and_the_log_begins_behind_the_gap(
     metadata = side.plain.load_table(NAME).metadata
     assert [s.parent_snapshot_id for s in metadata.snapshots] == [None, ids[0], ids[2], ids[3]]
     assert [entry.snapshot_id for entry in metadata.snapshot_log] == ids[3:]
+
+
+def test_nor_is_the_parent_forgotten_that_expires_as_its_child_is_added(side: Side) -> None:
+    table = side.table()
+    parent = table.metadata.current_snapshot_id
+    side.quick.commit_table(table, (), (*_added(table), *_removal(table, 4)))
+    assert side.plain.load_table(NAME).metadata.snapshots[-1].parent_snapshot_id == parent
+
+
+def test_statistics_of_partitions_go_with_their_snapshot(side: Side) -> None:
+    table = side.table()
+    ids = [s.snapshot_id for s in table.metadata.snapshots]
+    fields = {"statistics-path": "file:///lake/p.parquet", "file-size-in-bytes": 1}
+    given = tuple(
+        SetPartitionStatisticsUpdate.model_validate({"partition-statistics": {**fields, "snapshot-id": one}})
+        for one in ids
+    )
+    side.quick.commit_table(table, (), given)
+    side.quick.commit_table(side.table(), (), tuple(_removal(table, 0, 2)))
+    left = side.plain.load_table(NAME).metadata.partition_statistics
+    assert [one.snapshot_id for one in left] == [ids[1], ids[3], ids[4]]
+
+
+@pytest.mark.parametrize("kind", ["tag", "branch"])
+def test_snapshots_are_not_removed_from_under_a_ref_that_is_created_meanwhile(side: Side, kind: str) -> None:
+    table = side.table()
+    side.plain.commit_table(side.plain.load_table(NAME), (), (_ref(table, "audit", 2, kind),))
+    with pytest.raises(CommitFailedException, match="created meanwhile: audit"):
+        side.quick.commit_table(table, (), tuple(_removal(table, 0)))
+    side.quick.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
+    assert len(side.table().metadata.snapshots) == 5
 
 
 @pytest.mark.parametrize(

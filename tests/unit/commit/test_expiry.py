@@ -13,7 +13,7 @@ from floe.commit.ancestry import LINKS, branch_history, snapshot_property
 from floe.commit.control_offsets import committed_offsets, last_of_sink
 from floe.commit.exceptions import TableRefused
 from floe.commit.removal import refuse_shared_offsets
-from floe.commit.rollback import rolled_back
+from floe.commit.rollback import rolled_back, with_gained
 from floe.offsets.ledger import Ledger
 from floe.offsets.ledger_property import property_name, read_properties, write_properties
 from floe.offsets.ranges import OffsetRange
@@ -282,6 +282,19 @@ def test_a_ref_that_is_set_to_an_old_snapshot_meanwhile_is_not_dropped_with_it(l
     assert second not in kept(lake)
 
 
+def test_a_tag_that_is_created_on_an_old_snapshot_meanwhile_is_not_dropped_either(lake: Lake) -> None:
+    lake.create(properties=AGE)
+    first, second = commit(lake, 0, 1)
+    make_older(lake, 6)
+    written = _written(lake, 2)
+    wire = Wire(lake.catalog(), before=once(lambda: set_ref(lake, "v1", first)))
+    written.land(wire.catalog)
+    assert wire.sent == 2
+    assert lake.load().metadata.refs["v1"].snapshot_id == first
+    assert first in kept(lake)
+    assert second not in kept(lake)
+
+
 # -- what floe needs ----------------------------------------------------------------------------------------------------
 
 
@@ -321,6 +334,64 @@ def test_while_a_rollback_is_not_decided_the_way_back_is_kept(lake: Lake) -> Non
     found = rolled_back(lake.load(), "main", THEIRS, ledger)
     assert found is not None
     assert [list(offsets) for offsets in found.values()] == [[(1, 3)]]
+    reopened = ledger.without(found)
+    assert with_gained(lake.load(), "main", THEIRS, ledger, reopened) == reopened
+
+
+def test_the_rows_of_an_idle_connector_are_not_read_again_when_main_is_set_back_to_a_tag(lake: Lake) -> None:
+    lake.create(properties=AGE)
+    (idle,) = commit(lake, 0, group=THEIRS, partition=7)
+    _, tagged, _ = commit(lake, 0, 1, 2)
+    set_ref(lake, "v1", tagged)
+    make_older(lake, 6)
+    commit(lake, 3)
+    assert len(kept(lake)) == 3
+    roll_back(lake, tagged)
+    assert history(lake) == [tagged, idle]
+    assert rolled_back(lake.load(), "main", THEIRS, _ledger(lake, THEIRS)) is None
+    commit(lake, 1, group=THEIRS, partition=7)
+    assert lake.rows() == sorted([*expected((0, 2)), *expected((0, 2), partition=7)])
+
+
+def test_what_a_branch_may_have_led_to_before_somebody_elses_expiry_is_not_lost(lake: Lake) -> None:
+    lake.create()
+    (theirs, between, _) = [*commit(lake, 0, group=THEIRS, partition=7), *commit(lake, 0, 1)]
+    set_ref(lake, "v1", theirs)
+    expire_as_java_does(lake, between)
+    assert rolled_back(lake.load(), "main", THEIRS, _ledger(lake, THEIRS)) == {}
+
+
+def _set_back_and_forward_again(lake: Lake) -> tuple[int, list[int]]:
+    """Take a rollback back when the first of the snapshots that it left behind has expired; return fork and others."""
+    lake.create(properties={**AGE, "history.expire.min-snapshots-to-keep": "50"})
+    (fork,) = commit(lake, 0)
+    before = _ledger(lake)
+    left = commit(lake, 1, 2, 3)
+    roll_back(lake, fork)
+    set_property(lake, property_name(OURS, "main"), write_properties("x", before)["x"])
+    commit(lake, 1, partition=5)
+    make_older(lake, 6, left[0])
+    commit(lake, 2, partition=5)
+    assert left[0] not in kept(lake)
+    roll_back(lake, left[-1])
+    return fork, left
+
+
+def test_what_was_left_behind_still_leads_to_where_it_began(lake: Lake) -> None:
+    fork, left = _set_back_and_forward_again(lake)
+    assert history(lake) == [*left[:0:-1], fork]
+    found = rolled_back(lake.load(), "main", OURS, _ledger(lake)) or {}
+    assert {log_id.partition: list(offsets) for log_id, offsets in found.items()} == {5: [(1, 3)]}
+
+
+def test_rows_of_an_expired_snapshot_that_are_there_again_are_not_taken_for_missing(lake: Lake) -> None:
+    fork, _ = _set_back_and_forward_again(lake)
+    table, ledger = lake.load(), _ledger(lake)
+    assert ledger.anchor is not None
+    with pytest.raises(
+        TableRefused, match=f"from snapshot {fork} .*Set the branch to {ledger.anchor.snapshot_id} again"
+    ):
+        with_gained(table, "main", OURS, ledger, ledger)
 
 
 def test_a_ledger_that_was_taken_away_is_still_missed(lake: Lake) -> None:
