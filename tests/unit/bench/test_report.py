@@ -1,0 +1,89 @@
+"""The benchmark's report: ratios of medians, each against what was asked of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bench import report
+from bench.measurement import Measurement, Spread
+from bench.targets import FLOOR, SINK, WARM, judge
+from bench.usage import Meter
+
+
+def one(system: str, seconds: float, number: int = 0, scenario: str = "backlog", **more: object) -> Measurement:
+    return Measurement(scenario, system, number, 1_000_000, seconds, 2 * seconds, 1000.0, 300.0, dict(more))
+
+
+def test_a_spread_is_median_least_and_most() -> None:
+    assert Spread.of([3.0, 1.0, 2.0]).text() == "2.0 (1.0–3.0)"
+
+
+def test_ratios_are_those_of_medians_and_judged() -> None:
+    found = [one(SINK, s, i, cold_seconds=s) for i, s in enumerate((50.0, 60.0, 70.0))]
+    found += [one(WARM, s, i) for i, s in enumerate((10.0, 12.0, 20.0))]
+    found += [one(FLOOR, 8.0)]
+    judged = {j.what: j for j in judge(found)}
+    assert judged["last row of the backlog, floe warm vs sink"].text == "5.0 × (3.5–5.0)"
+    assert judged["last row of the backlog, floe warm vs sink"].holds
+    assert judged["floe warm vs the floor"].text == "67%"
+    assert not judged["floe warm vs the floor"].holds
+
+
+def test_what_was_not_measured_is_not_judged() -> None:
+    assert [j.what for j in judge([one(WARM, 10.0)])] == ["peak memory of a Python worker"]
+
+
+@pytest.mark.parametrize(("seconds", "holds"), [((1.0, 2.0), True), ((1.0, 3.0), False)])
+def test_sizes_are_compared_per_record(seconds: tuple[float, float], *, holds: bool) -> None:
+    found = [Measurement(f"size {n}", WARM, 0, n, s, 1.0) for n, s in zip((1_000, 2_000), seconds, strict=True)]
+    (judged,) = (j for j in judge(found) if j.what.startswith("time per record"))
+    assert judged.holds is holds
+
+
+def test_a_suite_may_say_itself_what_its_figure_is_to_be() -> None:
+    (judged,) = judge([Measurement("plan", "floe", 0, 0, 1.0, 0.0, more={"value": 6.0, "most": 5, "unit": "s"})])
+    assert (judged.wanted, judged.text, judged.holds) == ("≤ 5 s", "6.00 s", False)
+
+
+def test_results_become_a_page_between_its_marks(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "benchmarks.md").write_text(f"before\n{report.BEGIN}\nstale\n{report.END}\nafter\n")
+    found = [one(SINK, 60.0, cold_seconds=62.0), one(WARM, 10.0, write_seconds=9.0)]
+    results = {"machine": {"cores": "2"}, "quick": False, "measurements": [m.to_json() for m in found]}
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    report.write(tmp_path)
+    report.publish(tmp_path, docs)
+    page = (docs / "benchmarks.md").read_text()
+    assert page.startswith("before\n") and page.endswith("\nafter\n") and "stale" not in page
+    assert "| last row of the backlog, floe warm vs sink | 5 × | 6.0 × (6.0–6.0) | yes |" in page
+    assert {plot.name for plot in (docs / "images" / "bench").iterdir()} == {"throughput.svg", "cpu.svg"}
+
+
+def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks.md").write_text("by hand")
+    (tmp_path / "results.md").write_text("results")
+    with pytest.raises(ValueError, match="no marks"):
+        report.publish(tmp_path, tmp_path)
+    assert (tmp_path / "benchmarks.md").read_text() == "by hand"
+
+
+def test_a_meter_counts_what_is_used_while_it_is_open() -> None:
+    spin = "end = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
+    burn = f"import time\n{spin}\nprint('done', flush=True)\ninput()"
+    with Meter([]) as meter:
+        command = [sys.executable, "-c", burn]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdin is not None and child.stdout is not None
+            meter.add(psutil.Process(child.pid))
+            child.stdout.readline()
+            usage = meter.usage_now()
+            child.stdin.write("\n")
+    assert 0.35 < usage.cpu_seconds < 3
+    assert usage.resident_mb > 5
