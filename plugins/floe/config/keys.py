@@ -98,7 +98,12 @@ SINK: Final = (
         "name their tables.",
     ),
     supported("iceberg.tables.auto-create-enabled", Kind.BOOLEAN, "false", "Create a table that is missing."),
-    supported("iceberg.tables.auto-create-props.*", Kind.MAP, None, "Properties of a table that floe creates, over [its own](#properties-of-created-tables)."),
+    supported(
+        "iceberg.tables.auto-create-props.*",
+        Kind.MAP,
+        None,
+        "Properties of a table that floe creates, over [its own](#properties-of-created-tables).",
+    ),
     supported("iceberg.tables.evolve-schema-enabled", Kind.BOOLEAN, "false", "Add the columns that records bring."),
     supported("iceberg.tables.write-props.*", Kind.MAP, None, "Writer properties, over those of the table."),
     supported(
