@@ -51,6 +51,7 @@ class Scenario:
             "topics": self.topic,
             "tasks.max": 2,
             **routing,
+            "iceberg.tables.evolve-schema-enabled": "true",
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             "value.converter.schemas.enable": "false",
             "key.converter": "org.apache.kafka.connect.storage.StringConverter",
