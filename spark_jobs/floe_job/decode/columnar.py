@@ -54,9 +54,8 @@ class ColumnarReader:
         self._carrier = self._carriers.top(self._schema)
         self._alternatives = Alternatives(self._carriers.alternatives)
         self._explicit = pa.schema(list(self._carrier.type))
-        # Looking into unknown fields costs, and so does checking for what must not be dropped unseen: only from the first
-        # such field on.
-        self._unexpected = "error"
+        # Dropping unseen is checked for what must not be there unseen, which costs: only from the first such field on.
+        self._unexpected = "infer" if self._evolve else "error"
 
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
@@ -115,7 +114,7 @@ class ColumnarReader:
         except (pa.ArrowException, UnicodeDecodeError):
             raise NotExact from None
         if problem.endswith(_UNEXPECTED):
-            self._unexpected = "infer" if self._evolve or self._choices else "ignore"
+            self._unexpected = "infer" if self._choices else "ignore"
             return self._parse(text, pretty=pretty)
         raise NotExact(_obstacle(problem, text))
 
