@@ -64,13 +64,3 @@ class Scenario:
             return PartitionSpec()
         column = self.shape.schema.find_field(PARTITIONED_BY)
         return PartitionSpec(PartitionField(column.field_id, 1000, IdentityTransform(), PARTITIONED_BY))
-
-
-def rows(catalog: Catalog, names: list[str]) -> int:
-    """Count the rows that a reader of the tables sees now, by their snapshots' summaries."""
-    count = 0
-    for name in names:
-        snapshot = catalog.load_table(name).current_snapshot()
-        if snapshot is not None and snapshot.summary is not None:
-            count += int(snapshot.summary["total-records"] or 0)
-    return count

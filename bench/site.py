@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 from pyiceberg.catalog import Catalog, load_catalog
 
+from bench.visible import Visible
 from stack.broker import Broker
 from stack.rest_catalog import RestCatalog
 from stack.settings import free_port
@@ -45,6 +46,17 @@ class Site:
     def catalog_props(self) -> dict[str, str]:
         """The catalog's properties, as floe and the sink take them."""
         return {"type": "rest", "uri": self._rest.uri, "warehouse": self._rest.warehouse}
+
+    @property
+    def catalog_keys(self) -> dict[str, str]:
+        """The same as keys of a connector."""
+        props = {f"iceberg.catalog.{key}": value for key, value in self.catalog_props.items()}
+        return {"iceberg.catalog": CATALOG, **props}
+
+    @property
+    def visible(self) -> Visible:
+        """What readers see."""
+        return Visible(self._rest.database)
 
     @property
     def catalog_process(self) -> psutil.Process:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,31 @@ SINK = "org.apache.iceberg.connect.IcebergSinkConnector"
 WORKER = "org.apache.kafka.connect.cli.ConnectStandalone"
 
 
+def worker_settings(bootstrap: str, folder: Path, address: str) -> dict[str, str]:
+    """Return what a worker is given in any case; ``address`` is that of its REST API."""
+    return {
+        "bootstrap.servers": bootstrap,
+        "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "offset.storage.file.filename": str(folder / "offsets"),
+        # else an idle task never answers a commit
+        "offset.flush.interval.ms": "1000",
+        "plugin.discovery": "service_load",
+        "listeners": address,
+    }
+
+
+def write_properties(file: Path, settings: Mapping[str, str]) -> None:
+    """Write a Java properties file."""
+    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+
+
+def worker_command(options: Sequence[str], *files: Path) -> list[str]:
+    """Return the command of a worker with Java's options: its properties, then connectors to start with."""
+    path = os.pathsep.join(map(str, [*jars.resolve(PACKAGES), *jars.resolve(LOGGER)]))
+    return [java(), *options, "-cp", path, WORKER, *map(str, files)]
+
+
 @dataclass
 class KafkaConnect:
     """One worker with one connector, its files below ``folder``; ``keys`` are a connector's, floe's own left out."""
@@ -51,11 +76,8 @@ class KafkaConnect:
         connector = self.folder / "connector.json"
         connector.write_text(json.dumps({"name": self.keys["name"], "config": self._connector(over)}))
         worker = self.folder / "worker.properties"
-        worker.write_text("".join(f"{key}={value}\n" for key, value in self._worker().items()))
-        found = [*jars.resolve(PACKAGES), *jars.resolve(LOGGER)]
-        path = os.pathsep.join(map(str, found))
-        command = [java(), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path, WORKER]
-        command += [str(worker), str(connector)]
+        write_properties(worker, self._worker())
+        command = worker_command(["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"], worker, connector)
         self._process = processes.start(command, os.environ, self.log, self.folder)
 
     def stop(self) -> None:
@@ -94,13 +116,7 @@ class KafkaConnect:
 
     def _worker(self) -> dict[str, str]:
         return {
-            "bootstrap.servers": self.bootstrap,
-            "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-            "offset.storage.file.filename": str(self.folder / "offsets"),
-            "offset.flush.interval.ms": "1000",
-            "plugin.discovery": "service_load",
-            "listeners": f"http://127.0.0.1:{free_port()}",
+            **worker_settings(self.bootstrap, self.folder, f"http://127.0.0.1:{free_port()}"),
             # a killed member is forgotten soon, as the tests wait for it
             "consumer.session.timeout.ms": "6000",
             "consumer.heartbeat.interval.ms": "1000",

@@ -56,6 +56,11 @@ class RestCatalog:
         return self._process.pid
 
     @property
+    def database(self) -> Path:
+        """The SQLite file that says which metadata file each table has."""
+        return self._folder / "rest.db"
+
+    @property
     def warehouse(self) -> str:
         """The folder of its tables, as a URI."""
         return f"file://{self._folder}/warehouse"
@@ -67,7 +72,7 @@ class RestCatalog:
             **os.environ,
             "CATALOG_REST_PORT": str(self._port),
             "CATALOG_CATALOG__IMPL": "org.apache.iceberg.jdbc.JdbcCatalog",
-            "CATALOG_URI": f"jdbc:sqlite:file:{self._folder}/rest.db",
+            "CATALOG_URI": f"jdbc:sqlite:file:{self.database}",
             "CATALOG_WAREHOUSE": self.warehouse,
             "CATALOG_JDBC_USER": "user",
             "CATALOG_JDBC_PASSWORD": "password",

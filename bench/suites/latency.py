@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import psutil
 
 from bench.measurement import Measurement
 from bench.records import PIZZA
-from bench.scenario import Scenario, rows
-from bench.site import CATALOG, Site
+from bench.scenario import Scenario
+from bench.site import Site
 from bench.systems.floe import Floe
 from bench.topics import append, create
 from stack.airflow import Airflow
@@ -79,16 +80,15 @@ class _Connector:
         self._way = way
         self._site = site
         self._sent = 0
-        self._catalog = site.catalog()
+        self._visible = site.visible
         scenario = Scenario(self.name, PIZZA, self.name, RECORDS)
-        self._tables = scenario.create(self._catalog, self.name.replace("-", "_"))
+        self._tables = scenario.create(site.catalog(), self.name.replace("-", "_"))
         create(site.bootstrap, self.name)
         create(site.bootstrap, f"control-{self._tables[0].split('.')[0]}", 1)
         keys = {
             "name": self.name,
             **scenario.keys(self._tables[0].split(".")[0]),
-            "iceberg.catalog": CATALOG,
-            **{f"iceberg.catalog.{key}": value for key, value in site.catalog_props.items()},
+            **site.catalog_keys,
             "iceberg.control.commit.interval-ms": 86_400_000,
             "floe.spark.conn-id": way,
         }
@@ -100,7 +100,7 @@ class _Connector:
         self._sent += RECORDS
         began = time.perf_counter()
         run_id = airflow.rest.trigger(self.name)
-        if not wait_until(lambda: rows(self._catalog, self._tables) >= self._sent, 180, pause=0.05):
+        if not wait_until(lambda: self._visible.rows(self._tables) >= self._sent, 180, pause=0.05):
             msg = f"run {run_id} of {self.name} brought no snapshot: see {airflow.folder / 'logs'}"
             raise RuntimeError(msg)
         seconds = time.perf_counter() - began
@@ -139,6 +139,4 @@ def _javas() -> set[int]:
 
 
 def _between(run: dict[str, Any], first: str, last: str) -> float:
-    from datetime import datetime
-
     return (datetime.fromisoformat(run[last]) - datetime.fromisoformat(run[first])).total_seconds()

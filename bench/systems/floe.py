@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,8 @@ import psutil
 
 from bench.measurement import Measurement
 from bench.records import PIZZA
-from bench.scenario import Scenario, rows
-from bench.site import CATALOG, Site
+from bench.scenario import Scenario
+from bench.site import Site
 from bench.topics import create, fill
 from bench.usage import Meter
 from stack.settings import REPOSITORY, free_port
@@ -46,8 +46,7 @@ class Floe:
     def warm(self) -> Iterator[None]:
         """Keep a Connect server up."""
         if not self.is_warm:
-            with nullcontext():
-                yield
+            yield
             return
         self.server = ConnectServer(self.site.folder, free_port(), warm=True)
         self.server.start()
@@ -66,13 +65,11 @@ class Floe:
     def measure(self, scenario: Scenario, number: int, most: int | None = None) -> Measurement:
         """Run once; ``most``: offsets to read at most."""
         namespace = self.site.namespace()
-        catalog = self.site.catalog()
-        names = scenario.create(catalog, namespace)
+        names = scenario.create(self.site.catalog(), namespace)
         create(self.site.bootstrap, f"control-{namespace}", 1)
         folder = self.site.work(namespace)
         connector = folder / "connector.json"
-        props = {f"iceberg.catalog.{key}": value for key, value in self.site.catalog_props.items()}
-        keys = {"name": namespace, "iceberg.catalog": CATALOG, **props, **scenario.keys(namespace)}
+        keys = {"name": namespace, **self.site.catalog_keys, **scenario.keys(namespace)}
         connector.write_text(json.dumps(keys))
         command = [sys.executable, str(PROGRAM), "warm" if self.is_warm else "cold", str(connector)]
         command += [str(most)] if most else []
@@ -95,7 +92,7 @@ class Floe:
                 line = _line(run.stdout, "{", log.name)
                 seconds = time.perf_counter() - began
                 usage = meter.usage_now()
-        found = rows(catalog, names)
+        found = self.site.visible.rows(names)
         expected = min(scenario.records, most or scenario.records)
         if found != expected:
             msg = f"{self.name}: {found} of {expected} rows of {scenario.name} are visible: read {folder / 'run.log'}"

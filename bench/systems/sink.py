@@ -21,13 +21,12 @@ from typing import Any
 import psutil
 
 from bench.measurement import Measurement
-from bench.scenario import Scenario, rows
-from bench.site import CATALOG, Site
+from bench.scenario import Scenario
+from bench.site import Site
 from bench.topics import create
 from bench.usage import Meter
-from stack import jars, processes
-from stack.java import java
-from stack.kafka_connect import LOGGER, PACKAGES, SINK, WORKER
+from stack import processes
+from stack.kafka_connect import SINK, worker_command, worker_settings, write_properties
 from stack.settings import free_port
 
 COMMIT_INTERVAL_MS = 5_000
@@ -65,8 +64,7 @@ class Sink:
     def measure(self, scenario: Scenario, number: int) -> Measurement:
         """Start a worker, create the connector, wait for the last row."""
         namespace = self.site.namespace()
-        catalog = self.site.catalog()
-        names = scenario.create(catalog, namespace)
+        names, visible = scenario.create(self.site.catalog(), namespace), self.site.visible
         folder = self.site.work(namespace)
         create(self.site.bootstrap, f"control-{namespace}", 1)
         address = f"http://127.0.0.1:{free_port()}"
@@ -78,7 +76,7 @@ class Sink:
                 _answers(address, began)
                 ready, cpu_of_start = time.perf_counter(), meter.usage_now().cpu_seconds
                 _create(address, namespace, self._keys(scenario, namespace))
-                while rows(catalog, names) < scenario.records:
+                while visible.rows(names) < scenario.records:
                     if time.perf_counter() - ready > PATIENCE or not processes.alive(worker):
                         msg = f"the sink did not finish {scenario.name}: read {folder / 'connect.log'}"
                         raise RuntimeError(msg)
@@ -87,7 +85,7 @@ class Sink:
                 usage = meter.usage_now()
             finally:
                 processes.stop(worker, signal.SIGTERM, 30)
-        found = rows(catalog, names)
+        found = visible.rows(names)
         if found != scenario.records:
             msg = f"the sink wrote {found} rows of {scenario.records}"
             raise RuntimeError(msg)
@@ -103,8 +101,7 @@ class Sink:
             "connector.class": SINK,
             **scenario.keys(namespace),
             "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-            "iceberg.catalog": CATALOG,
-            **{f"iceberg.catalog.{key}": value for key, value in self.site.catalog_props.items()},
+            **self.site.catalog_keys,
             "iceberg.control.commit.interval-ms": COMMIT_INTERVAL_MS,
             **(TUNED if self.is_tuned else {}),
         }
@@ -112,20 +109,9 @@ class Sink:
 
     def _start(self, folder: Path, address: str) -> processes.Process:
         worker = folder / "worker.properties"
-        settings = {
-            "bootstrap.servers": self.site.bootstrap,
-            "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-            "offset.storage.file.filename": str(folder / "offsets"),
-            # else an idle task never answers a commit
-            "offset.flush.interval.ms": "1000",
-            "plugin.discovery": "service_load",
-            "connector.client.config.override.policy": "All",
-            "listeners": address,
-        }
-        worker.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        path = os.pathsep.join(map(str, [*jars.resolve(PACKAGES), *jars.resolve(LOGGER)]))
-        command = [java(), "-Xms2g", "-Xmx2g", "-cp", path, WORKER, str(worker)]
+        settings = worker_settings(self.site.bootstrap, folder, address)
+        write_properties(worker, settings | {"connector.client.config.override.policy": "All"})
+        command = worker_command(["-Xms2g", "-Xmx2g"], worker)
         return processes.start(command, os.environ, folder / "connect.log", folder)
 
 

@@ -16,7 +16,7 @@ from pyiceberg.types import ListType, NestedField, StructType
 
 from bench.measurement import Measurement
 from bench.records import PIZZA, Shape
-from bench.scenario import Scenario, rows
+from bench.scenario import Scenario
 from bench.site import Site
 from bench.topics import fill
 from bench.usage import Meter
@@ -87,8 +87,7 @@ class SparkSource:
         """Run one query until it has written all there is."""
         assert self._session is not None and self._session.stdin is not None
         namespace = self.site.namespace()
-        catalog = self.site.catalog()
-        names = scenario.create(catalog, namespace)
+        names = scenario.create(self.site.catalog(), namespace)
         job = {
             "bootstrap": self.site.bootstrap,
             "topic": scenario.topic,
@@ -104,7 +103,7 @@ class SparkSource:
             self._expect("{")
             seconds = time.perf_counter() - began
             usage = meter.usage_now()
-        found = rows(catalog, names)
+        found = self.site.visible.rows(names)
         if found != scenario.records:
             msg = f"{self.name} wrote {found} rows of {scenario.records}"
             raise RuntimeError(msg)
