@@ -11,8 +11,9 @@ endif
 VENV := .venv/bin
 ANY_PYTHON = $(if $(wildcard $(VENV)/python),$(VENV)/python,$(PYTHON))
 
-# Tests mostly wait for brokers, catalogs and Airflow: two at a time, each with a broker of its own.
-SIDE_BY_SIDE = -n 2 --dist loadfile
+# Tests mostly wait for brokers, catalogs and Airflow: two at a time, each with a broker of its own; the long ones first, so
+# that no worker is left alone with one at the end.
+SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
 
 # Some machines export it; without bytecode every Spark job starts seconds later.
 unexport PYTHONDONTWRITEBYTECODE

@@ -1,8 +1,8 @@
 """One run of a floe connector: its three tasks, called as Airflow calls them, one after the other.
 
-Usage: ``run_floe.py warm|cold CONNECTOR.json [MAX_RECORDS]``. Prints ``ready``, starts at a line on its standard input,
-prints one JSON line. Warm, it has imported before what Airflow's scheduler imports for floe's tasks. What Airflow adds,
-scheduling and a process for each task, is measured by the latency suite.
+Usage: ``run_floe.py CONNECTOR.json [MAX_RECORDS]``. Prints ``ready`` once it has imported what Airflow's scheduler imports
+for floe's tasks, starts at a line on its standard input, prints one JSON line. What Airflow adds, scheduling and a process
+for each task, is measured by the latency suite.
 """
 
 import json
@@ -45,9 +45,8 @@ class Store(dict[str, Any]):
 
 def main(argv: list[str]) -> None:
     """Run plan, write and commit."""
-    if argv[1] == "warm":
-        preload()
-    with open(argv[2]) as file:  # noqa: PTH123
+    preload()
+    with open(argv[1]) as file:  # noqa: PTH123
         connector = parse_connector(json.load(file))
     tasks = {
         "plan": PlanOperator(task_id="plan", connector=connector),
@@ -57,7 +56,7 @@ def main(argv: list[str]) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     instance = TaskInstance()
-    params = {"max_records": int(argv[3])} if len(argv) > 3 else {}
+    params = {"max_records": int(argv[2])} if len(argv) > 2 else {}
     context: Any = {"ti": instance, "params": params, "task_state_store": Store()}
     began = time.perf_counter()
     seconds = {}

@@ -8,52 +8,58 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
-import confluent_kafka as ck
 import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 import bench.records
+from floe_job.consume.consumer import Consumer
 
 BATCH = 10_000
 CHUNK_BYTES = 1_500_000
 CONSUMER = {
     "group.id": "floor",
     "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
     "isolation.level": "read_committed",
     "enable.partition.eof": True,
     "auto.offset.reset": "earliest",
     "fetch.queue.backoff.ms": 1,
-    "queued.min.messages": 500_000,
-    "queued.max.messages.kbytes": 262_144,
 }
 
 
-def consume(bootstrap: str, topic: str, partition: int) -> Iterator[list[bytes]]:
-    """Yield the values of a partition, in batches."""
-    consumer = ck.Consumer({"bootstrap.servers": bootstrap, **CONSUMER})
-    consumer.assign([ck.TopicPartition(topic, partition, 0)])
+class Text(NamedTuple):
+    """Records as lines of JSON, as many as stay in the processor's cache."""
+
+    records: int
+    lines: bytes | bytearray
+
+
+def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Text]:
+    """Yield the values of a partition, the way that costs least."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, **CONSUMER}, BATCH)
+    consumer.assign(topic, partition, 0)
     ended = False
     while not ended:
-        messages = consumer.consume(BATCH, 0.5)
-        ended = any(m.error() is not None for m in messages[-1:])
-        values = [m.value() or b"" for m in messages if m.error() is None]
-        if values:
-            yield values
+        batch, events = consumer.consume(0.5)
+        ended = bool(events)
+        size = max(1, CHUNK_BYTES * len(batch) // max(1, batch.octets))
+        for i in range(0, len(batch), size):
+            values = batch.values[i : i + size]
+            yield Text(len(values), values.lines() or b"\n".join(values))
+    del batch
     consumer.close()
 
 
-def decode(batches: list[list[bytes]], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield tables of as many values as stay in the processor's cache."""
+def decode(texts: list[Text], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield a table for each text."""
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    for values in batches:
-        size = max(1, CHUNK_BYTES * len(values) // sum(map(len, values)))
-        for i in range(0, len(values), size):
-            data = pa.py_buffer(b"\n".join(values[i : i + size]))
-            read = pj.ReadOptions(use_threads=False, block_size=len(data) + 1)
-            yield pj.read_json(pa.BufferReader(data), read, options)
+    for text in texts:
+        read = pj.ReadOptions(use_threads=False, block_size=len(text.lines) + 1)
+        yield pj.read_json(pa.BufferReader(text.lines), read, options)
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
@@ -68,16 +74,16 @@ def main(argv: list[str]) -> None:
     step, bootstrap, topic, partition, shape, folder = argv[1:]
     columns = schema_to_pyarrow(getattr(bench.records, shape.upper()).schema, include_field_ids=False)
     schema = pa.schema([field.with_type(plain(field.type)) for field in columns])
-    batches = [] if step == "consume" else list(consume(bootstrap, topic, int(partition)))
-    tables = list(decode(batches, schema)) if step == "encode" else []
+    texts = [] if step == "consume" else list(consume(bootstrap, topic, int(partition)))
+    tables = list(decode(texts, schema)) if step == "encode" else []
     print("ready", flush=True)
     sys.stdin.readline()
     began, cpu = time.perf_counter(), time.process_time()
     count = 0
     if step == "consume":
-        count = sum(map(len, consume(bootstrap, topic, int(partition))))
+        count = sum(text.records for text in consume(bootstrap, topic, int(partition)))
     elif step == "decode":
-        count = sum(table.num_rows for table in decode(batches, schema))
+        count = sum(table.num_rows for table in decode(texts, schema))
     else:
         with pq.ParquetWriter(f"{folder}/{partition}.parquet", schema, compression="zstd") as writer:
             for table in tables:

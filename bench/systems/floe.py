@@ -29,8 +29,8 @@ PROGRAM = REPOSITORY / "bench" / "programs" / "run_floe.py"
 
 @dataclass
 class Floe:
-    """One run of a connector. Cold, the clock starts with the process of its tasks; warm, that one has its imports, as
-    Airflow's has, and the Connect server is up.
+    """One run of a connector, by a process that has its imports, as Airflow's task processes have. Warm, a Connect server
+    is up; cold, everything that ``spark-submit`` starts is started within the run.
     """
 
     site: Site
@@ -71,22 +71,18 @@ class Floe:
         connector = folder / "connector.json"
         keys = {"name": namespace, **self.site.catalog_keys, **scenario.keys(namespace)}
         connector.write_text(json.dumps(keys))
-        command = [sys.executable, str(PROGRAM), "warm" if self.is_warm else "cold", str(connector)]
+        command = [sys.executable, str(PROGRAM), str(connector)]
         command += [str(most)] if most else []
         roots = [self.site.catalog_process, *([psutil.Process(self.server.pid)] if self.server else [])]
         with (folder / "run.log").open("w") as log, Meter(roots) as meter:
-            began = time.perf_counter()
             run = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=self._environment(), text=True
             )
             assert run.stdin is not None and run.stdout is not None
             with run:
-                if not self.is_warm:
-                    meter.add(psutil.Process(run.pid))
                 line = _line(run.stdout, "ready", log.name)
-                if self.is_warm:
-                    meter.add(psutil.Process(run.pid), from_now=True)
-                    began = time.perf_counter()
+                meter.add(psutil.Process(run.pid), from_now=True)
+                began = time.perf_counter()
                 run.stdin.write("go\n")
                 run.stdin.flush()
                 line = _line(run.stdout, "{", log.name)

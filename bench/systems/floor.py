@@ -53,7 +53,8 @@ class Floor:
     def _step(self, step: str, scenario: Scenario) -> list[dict[str, Any]]:
         folder = self.site.work(self.site.namespace())
         arguments = [step, self.site.bootstrap, scenario.topic]
-        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        folders = [str(REPOSITORY / name) for name in ("plugins", "spark_jobs", ".")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
         runs = [
             subprocess.Popen(
                 [sys.executable, str(PROGRAM), *arguments, str(p), scenario.shape.name, str(folder)],

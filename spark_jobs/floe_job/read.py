@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from operator import ge
-from typing import Any, NamedTuple
+from typing import Any
 
 import confluent_kafka as ck
+import numpy as np
 
 from floe.offsets.ranges import OffsetRange
+from floe_job.consume.batch import Batch
+from floe_job.consume.consumer import Consumer, Event, SettingRefused
+from floe_job.consume.memory import Words
 from floe_job.exceptions import RangeLost, RangeStalled, ReadFailed, SliceRefused
-from floe_job.records import timestamp_of
 
 BATCH_RECORDS = 50_000
 """Records handed on at once, at most."""
@@ -25,23 +27,14 @@ STALL_SECONDS = 60.0
 """Seconds without a record or an end before a range counts as stalled."""
 
 
-class Batch(NamedTuple):
-    """Records of one partition in offset order; ``values`` are None for tombstones, ``timestamp`` is epoch ms."""
-
-    offsets: list[int]
-    values: list[bytes | None]
-    timestamp: int | None
-    messages: list[ck.Message]
-
-
 class RangeReader:
     """One consumer, assigned one range after the other. It never subscribes and commits nothing."""
 
     def __init__(self, conf: Mapping[str, Any], stall_seconds: float = STALL_SECONDS) -> None:
         try:
-            self._consumer = ck.Consumer(dict(conf))
-        except ck.KafkaException as error:
-            msg = f"the settings of the Kafka connection or of consumer.override.* are refused: {error.args[0].str()}"
+            self._consumer = Consumer(conf, POLL_RECORDS)
+        except SettingRefused as error:
+            msg = f"the settings of the Kafka connection or of consumer.override.* are refused: {error}"
             raise SliceRefused(msg) from error
         self._stall_seconds = stall_seconds
 
@@ -55,73 +48,69 @@ class RangeReader:
 
         Raises RangeLost when the broker no longer has the offsets, RangeStalled when nothing comes, ReadFailed else.
         """
-        self._consumer.assign([ck.TopicPartition(r.topic, r.partition, r.start)])
+        self._consumer.assign(r.topic, r.partition, r.start)
         heard = time.monotonic()
         position, after = r.start, r.start - 1
-        gathered: list[ck.Message] = []
-        size = 0
+        gathered: list[Batch] = []
+        records = octets = 0
         ended = False
         while not ended:
-            messages = self._consumer.consume(POLL_RECORDS, POLL_SECONDS)
-            if not messages and time.monotonic() - heard > self._stall_seconds:
+            some, events = self._consumer.consume(POLL_SECONDS)
+            if not (len(some) or events) and time.monotonic() - heard > self._stall_seconds:
                 raise RangeStalled(_stall_message(r, position, self._stall_seconds))
-            good = [m for m in messages if m.error() is None]
-            if len(good) < len(messages):
-                ends = [_ends(r, m) for m in messages if m.error() is not None]
-                ended = any(ends)
-            if good:
+            ends = [_ends(r, event) for event in events]
+            ended = any(ends)
+            if len(some):
                 heard = time.monotonic()
-                if (good[-1].offset() or 0) >= r.end - 1:
+                if some.offsets[-1] >= r.end - 1:
                     ended = True
-                    good = [m for m in good if (m.offset() or 0) < r.end]
-            if good:
-                position = (good[-1].offset() or 0) + 1
-                gathered += good
-                size += sum(map(len, good)) + sum(map(len, filter(None, map(ck.Message.key, good))))
-            if gathered and (ended or len(gathered) >= BATCH_RECORDS or size >= BATCH_BYTES):
-                batch = _batch(gathered)
+                    some = some.where(some.offsets < r.end)
+            if len(some):
+                position = int(some.offsets[-1]) + 1
+                gathered.append(some)
+                records, octets = records + len(some), octets + some.octets
+            if gathered and (ended or records >= BATCH_RECORDS or octets >= BATCH_BYTES):
+                batch = Batch.joined(gathered)
                 _refuse_disorder(r, after, batch.offsets)
-                after = batch.offsets[-1]
+                after = int(batch.offsets[-1])
+                gathered, records, octets = [], 0, 0
+                del some  # what is read is the caller's alone, who may let go of it
                 yield batch
-                gathered, size = [], 0
+                del batch
                 heard = time.monotonic()  # what was done with the batch is no silence of the broker
 
 
-def _ends(r: OffsetRange, message: ck.Message) -> bool:
+def _ends(r: OffsetRange, event: Event) -> bool:
     """Say whether an event of librdkafka ends the range; raise for one that makes it unreadable."""
-    error = message.error()
-    code = error.code() if error is not None else None
+    error = event.error
+    code = error.code()
     if code == ck.KafkaError._PARTITION_EOF:
         # an end of the range read before, should one still come, says nothing of this one
-        return (message.topic(), message.partition()) == r.tp and (message.offset() or 0) >= r.end
+        return (event.topic, event.partition) == r.tp and event.offset >= r.end
     if code in (ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE):
         msg = (
             f"the broker no longer has all of {r}: retention or a deletion removed offsets since the plan was made. "
             "Nothing was announced; the next plan says what is lost."
         )
         raise RangeLost(msg)
-    if error is not None and (error.retriable() or code in _PASSING):
+    if code in _PASSING:
         return False
-    reason = f"{error.str()} ({error.name()})" if error is not None else "unknown"
-    msg = f"{r} cannot be read: {reason}. Nothing was announced; check the topic and the ACLs, then run again."
+    msg = (
+        f"{r} cannot be read: {error.str()} ({error.name()}). Nothing was announced; check the topic and the ACLs, then "
+        "run again."
+    )
     raise ReadFailed(msg)
 
 
 _PASSING = {ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN, ck.KafkaError._RESOLVE}
 
 
-def _refuse_disorder(r: OffsetRange, after: int, offsets: list[int]) -> None:
+def _refuse_disorder(r: OffsetRange, after: int, offsets: Words) -> None:
     """Raise unless offsets rise strictly: only then are the gaps between them what the books call invisible."""
-    if any(map(ge, [after, *offsets], offsets)):
-        first = next(later for earlier, later in zip([after, *offsets], offsets, strict=False) if earlier >= later)
-        msg = f"offset {first} of {r} came a second time or out of order; nothing was announced, run again"
+    falls = np.flatnonzero(np.diff(offsets, prepend=after) <= 0)
+    if len(falls):
+        msg = f"offset {offsets[falls[0]]} of {r} came a second time or out of order; nothing was announced, run again"
         raise ReadFailed(msg)
-
-
-def _batch(messages: list[ck.Message]) -> Batch:
-    values: list[Any] = [m.value() for m in messages]
-    offsets: list[Any] = [m.offset() for m in messages]
-    return Batch(offsets, values, timestamp_of(messages[-1]), messages)
 
 
 def _stall_message(r: OffsetRange, position: int, seconds: float) -> str:

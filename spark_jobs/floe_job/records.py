@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import confluent_kafka as ck
-
+from floe_job.consume.message import Headers, Message, Messages
+from floe_job.consume.values import Values
 from floe_job.letters.letter import Letter
 from floe_job.target import Piece
 from floe_job.transform.facts import RecordFacts
-
-Headers = list[tuple[str, bytes | None]]
 
 UNREADABLE = "its headers cannot be read: a name in them is not UTF-8"
 
 
 @dataclass(frozen=True)
 class Records:
-    """Some records of one piece, in the order of their offsets: offset, value and message of each.
-
-    ``unreadable``: offsets whose headers were found not to be readable, shared by all parts of a batch.
-    """
+    """Some records of one piece, in the order of their offsets: offset, value and the rest of each."""
 
     piece: Piece
     offsets: Sequence[int]
     values: Sequence[Any]
-    messages: Sequence[ck.Message]
-    unreadable: set[int] = field(default_factory=set, repr=False)
+    messages: Sequence[Message]
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -38,23 +32,13 @@ class Records:
         return Records(
             self.piece,
             [self.offsets[i] for i in indices],
-            [self.values[i] for i in indices],
-            [self.messages[i] for i in indices],
-            self.unreadable,
+            _some(self.values, indices),
+            _some(self.messages, indices),
         )
 
     def headers(self, index: int) -> Headers | None:
-        """Return a record's headers; None if they cannot be read, which is asked of the client only once.
-
-        A name that is not UTF-8 leaves a broken list in it: asked again, it would give that out.
-        """
-        if self.offsets[index] in self.unreadable:
-            return None
-        try:
-            return headers_of(self.messages[index])
-        except (SystemError, UnicodeError):
-            self.unreadable.add(self.offsets[index])
-            return None
+        """Return a record's headers; None if they cannot be read."""
+        return self.messages[index].headers()
 
     def without(self, indices: Collection[int]) -> Records:
         """Return the others."""
@@ -70,8 +54,8 @@ class Records:
             tp.topic,
             tp.partition,
             self.offsets,
-            [timestamp_of(message) for message in self.messages],
-            [key_of(message) for message in self.messages] if keys else None,
+            [message.timestamp() for message in self.messages],
+            [message.key() for message in self.messages] if keys else None,
             [self.headers(index) for index in range(len(self))] if headers else None,
         )
 
@@ -84,8 +68,8 @@ class Records:
             topic_id=self.piece.range.topic_id,
             partition=tp.partition,
             offset=self.offsets[index],
-            timestamp=timestamp_of(message),
-            key=key_of(message),
+            timestamp=message.timestamp(),
+            key=message.key(),
             value=self.values[index],
             headers=tuple(headers or ()),
             table=table,
@@ -95,19 +79,5 @@ class Records:
         )
 
 
-def timestamp_of(message: ck.Message) -> int | None:
-    """Return a record's time in epoch ms; None where the broker has none."""
-    kind, timestamp = message.timestamp()
-    return None if kind == ck.TIMESTAMP_NOT_AVAILABLE else int(timestamp)
-
-
-def key_of(message: ck.Message) -> bytes | None:
-    """Return a record's key as it stands in the log."""
-    key: Any = message.key()
-    return key.encode() if isinstance(key, str) else key
-
-
-def headers_of(message: ck.Message) -> Headers:
-    """Return a record's headers in their order."""
-    pairs: Any = message.headers() or ()
-    return [(name, value.encode() if isinstance(value, str) else value) for name, value in pairs]
+def _some(rows: Sequence[Any], indices: Sequence[int]) -> Sequence[Any]:
+    return rows.select(indices) if isinstance(rows, Messages | Values) else [rows[i] for i in indices]

@@ -125,10 +125,11 @@ class _TaskRun:
         books = RangeBooks()
         before = self._deliveries
         for batch in reader.read(piece.offsets):
-            first = batch.offsets[0] if first is None else first
-            timestamp = batch.timestamp
-            seen += len(batch.offsets)
-            books += self._take(Records(piece, batch.offsets, batch.values, batch.messages))
+            records = Records(piece, batch.offsets.tolist(), batch.values, batch.messages)
+            first = records.offsets[0] if first is None else first
+            timestamp = records.messages[-1].timestamp()
+            seen += len(records)
+            books += self._take(records)
             if self._outbox is not None:
                 yield from self._outbox.take()
         books += RangeBooks(invisible=piece.end - piece.start - seen)

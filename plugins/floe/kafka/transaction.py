@@ -18,6 +18,14 @@ POSITIONS_BYTES = 400_000
 topic's message limit (1,048,588 by default). A transaction takes any number of requests."""
 
 
+TRANSACTIONS = "__transaction_state"
+"""The topic in which brokers keep transactions: a small one to ask about, and any client may."""
+
+UNTIL_CONNECTED = 2
+"""Questions after which a client has a connection that stays. librdkafka lets the first one go once it has met the
+cluster; asking for the coordinator in that moment fails, half of the time, and is repeated only half a second later."""
+
+
 class ControlRecord(NamedTuple):
     """One record for the control topic."""
 
@@ -40,6 +48,8 @@ class TransactionalProducer:
             msg = f"{settings.origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
         with self._told("fence earlier producers"):
+            for _ in range(UNTIL_CONNECTED):
+                self._producer.list_topics(TRANSACTIONS, REQUEST_TIMEOUT)
             # waits for the open transaction of a predecessor to be aborted
             self._producer.init_transactions(TRANSACTION_TIMEOUT)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from operator import itemgetter
 
 import pyarrow as pa
 import pyarrow.json as pj
@@ -24,17 +23,17 @@ from pyiceberg.schema import Schema
 
 from floe_job.conform import Lookup
 from floe_job.decode.carriers import Carriers
+from floe_job.decode.framing import Text, joined, occurrences
 from floe_job.decode.injected import Injected
 from floe_job.decode.obstacles import NotExact, Respelled
 from floe_job.decode.spellings import Alternatives, Spellings
-from floe_job.decode.text import MAX_DEPTH, bare, too_deep
+from floe_job.decode.text import MAX_DEPTH, too_deep
 from floe_job.needs import SchemaNeeds
 
 _ROW = re.compile(r" in row (\d+)$")
 _TOKEN = re.compile(r"couldn't parse:(\S+)$")
 _UNEXPECTED = "unexpected field"
 _NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[,\]}]")
-_FIRST, _LAST = itemgetter(slice(0, 1)), itemgetter(slice(-1, None))
 
 
 class ColumnarReader:
@@ -59,7 +58,8 @@ class ColumnarReader:
 
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
-        text, pretty = _join(values)
+        text = joined(values)
+        pretty = occurrences(b"\n", text) > len(values)
         _check_depth(text, values)
         _check_encoding(text)
         while True:
@@ -68,7 +68,7 @@ class ColumnarReader:
             except Respelled:  # ends, for only so many spellings are learnt
                 self._compile()
 
-    def _read(self, text: bytes, records: int, *, pretty: bool) -> pa.StructArray:
+    def _read(self, text: Text, records: int, *, pretty: bool) -> pa.StructArray:
         self._carriers.dropped = False
         table = self._parse(text, pretty=pretty)
         if table.num_rows != records:
@@ -81,7 +81,7 @@ class ColumnarReader:
             _check_constants(text)
         return rows
 
-    def _unloaded(self, text: bytes, table: pa.Table) -> pa.StructArray:
+    def _unloaded(self, text: Text, table: pa.Table) -> pa.StructArray:
         if table.num_columns > len(self._explicit):
             self._carrier.check_extras(list(table.schema), table.column)
         carried = self._carried(table)
@@ -96,7 +96,7 @@ class ColumnarReader:
         arrays = [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in columns]
         return pa.StructArray.from_arrays(arrays, fields=fields)
 
-    def _parse(self, text: bytes, *, pretty: bool) -> pa.Table:
+    def _parse(self, text: Text, *, pretty: bool) -> pa.Table:
         if self._unexpected == "ignore":
             _check_constants(text)
         try:
@@ -119,32 +119,15 @@ class ColumnarReader:
         raise NotExact(_obstacle(problem, text))
 
 
-def _join(values: Sequence[bytes]) -> tuple[bytes, bool]:
-    """Join records by newlines, making sure that each newline between two stands between two whole objects.
-
-    ``}``, newline, ``{`` is an error inside any object, array or string, so a parser that gets through was at the top
-    level there. Raises NotExact where a value does not begin and end as an object. Also tells whether values hold
-    newlines.
-    """
-    if not (set(map(_FIRST, values)) == {b"{"} and set(map(_LAST, values)) == {b"}"}):
-        values = [bare(value) for value in values]
-        for row, value in enumerate(values):
-            if not (value.startswith(b"{") and value.endswith(b"}")):
-                raise NotExact(row)
-    text = b"\n".join((*values, b""))
-    return text, text.count(b"\n") > len(values)
-
-
-def _check_depth(text: bytes, values: Sequence[bytes]) -> None:
-    arrays = text.count(b"[") if b"[" in text else 0
-    if arrays + text.count(b"{") - len(values) < MAX_DEPTH:
+def _check_depth(text: Text, values: Sequence[bytes]) -> None:
+    if occurrences(b"[", text) + occurrences(b"{", text) - len(values) < MAX_DEPTH:
         return
     for row, value in enumerate(values):
         if len(value) > 2 * MAX_DEPTH and too_deep(value):
             raise NotExact(row)
 
 
-def _check_encoding(text: bytes) -> None:
+def _check_encoding(text: Text) -> None:
     if text.isascii():
         return
     offsets = pa.array([0, len(text)], pa.int64()).buffers()[1]
@@ -158,14 +141,14 @@ def _check_encoding(text: bytes) -> None:
         raise NotExact from None
 
 
-def _check_constants(text: bytes) -> None:
+def _check_constants(text: Text) -> None:
     if b"NaN" in text or b"Inf" in text:
         constant = _NOT_A_NUMBER.search(text)
         if constant:
             raise NotExact(text.count(b"\n", 0, constant.start()))
 
 
-def _obstacle(problem: str, text: bytes) -> int | None:
+def _obstacle(problem: str, text: Text) -> int | None:
     """Guess the record that Arrow's parser could not take, by its message."""
     row = _ROW.search(problem)
     if row:

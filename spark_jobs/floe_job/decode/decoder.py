@@ -14,6 +14,7 @@ from pyiceberg.table.name_mapping import NameMapping
 from floe_job.conform import Lookup
 from floe_job.decode.arrays import reshape, storage_type
 from floe_job.decode.columnar import ColumnarReader
+from floe_job.decode.framing import octets, without
 from floe_job.decode.injected import Injected
 from floe_job.decode.obstacles import NotExact
 from floe_job.decode.results import Decoded, Rejected
@@ -83,12 +84,12 @@ class JsonDecoder:
         (every record needs the exact path) one short attempt in SMALLEST_CHUNK.
         """
         end = batch.end(self._chunk)
-        values = list(batch.values[batch.position : end])
+        values = batch.values[batch.position : end]
         most = MOST_ASIDE if len(values) > 4 * SMALLEST_CHUNK else 0
         aside: set[int] = set()
         while True:
             try:
-                piece = self._columnar.read([v for i, v in enumerate(values) if i not in aside] if aside else values)
+                piece = self._columnar.read(without(values, aside))
             except NotExact as inexact:
                 row = None if inexact.row is None else _place(inexact.row, aside)
                 if row is None or row >= len(values) or len(aside) >= most:
@@ -197,7 +198,7 @@ class _Batch:
 
 def _rows_per_chunk(values: Sequence[bytes]) -> int:
     """Keep a chunk within the processor's cache: a batch parsed at once takes twice the time."""
-    return max(1, CHUNK_BYTES * len(values) // max(1, sum(map(len, values))))
+    return max(1, CHUNK_BYTES * len(values) // max(1, octets(values)))
 
 
 def _place(row: int, aside: Collection[int]) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from floe_job.conform import StructLookup
+from floe_job.decode.framing import Text
 from floe_job.decode.obstacles import NotExact
 from floe_job.infer import Path
 
@@ -55,7 +56,7 @@ class Alternatives:
         self._groups = groups
         self._names = {key: json.dumps(key, ensure_ascii=False) for group in groups for key in group}
 
-    def check(self, text: bytes, carried: pa.StructArray) -> None:
+    def check(self, text: Text, carried: pa.StructArray) -> None:
         """Raise NotExact if some record may have two keys for one column."""
         if not self._groups:
             return

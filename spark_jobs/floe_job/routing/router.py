@@ -211,7 +211,6 @@ def _joined(first: Records, second: Records) -> Records:
         [*first.offsets, *second.offsets],
         [*first.values, *second.values],
         [*first.messages, *second.messages],
-        first.unreadable,
     )
 
 

@@ -15,7 +15,7 @@ from pyiceberg.types import IcebergType, NestedField, StringType, StructType
 from floe.config.expressions import compile_expression
 from floe.config.routing import Routing
 from floe_job.decode import JsonDecoder, Rejected
-from floe_job.records import UNREADABLE, Records, key_of
+from floe_job.records import UNREADABLE, Records
 from floe_job.rules import ColumnRules
 
 STAGE = "route"
@@ -54,7 +54,7 @@ class RouteValues:
             if headers is None:
                 bad.append(Rejected(index, STAGE, UNREADABLE, UNROUTABLE))
                 continue
-            raw = key_of(message) if routing.by == "key" else _last(headers, routing.header)
+            raw = message.key() if routing.by == "key" else _last(headers, routing.header)
             try:
                 texts.append(None if raw is None else raw.decode())
             except UnicodeDecodeError:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import confluent_kafka as ck
-
 from floe.offsets.ranges import OffsetRange
 from floe_job.records import Records
 from floe_job.target import Piece
@@ -26,15 +24,15 @@ class Message:
     def key(self) -> bytes | None:
         return self.given_key
 
-    def headers(self) -> list[tuple[str, bytes | None]]:
+    def headers(self) -> list[tuple[str, bytes | None]] | None:
         return list(self.given_headers)
 
-    def timestamp(self) -> tuple[int, int]:
-        return ck.TIMESTAMP_CREATE_TIME, 7000 + self.offset
+    def timestamp(self) -> int | None:
+        return 7000 + self.offset
 
 
 def records(piece: Piece, values: Sequence[bytes], messages: Sequence[Message] | None = None) -> Records:
     """Return records at the offsets 0, 1, 2…"""
     offsets = range(len(values))
     given = messages if messages is not None else [Message(offset) for offset in offsets]
-    return Records(piece, list(offsets), list(values), list(given))  # type: ignore[arg-type]
+    return Records(piece, list(offsets), list(values), list(given))

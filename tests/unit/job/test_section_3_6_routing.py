@@ -126,11 +126,10 @@ def test_long_route_values_are_not_kept() -> None:
 
 @dataclass(frozen=True)
 class Broken(Message):
-    """A message with a header name that is not UTF-8, as the client gives it out: once."""
+    """A message with a header name that is not UTF-8."""
 
-    def headers(self) -> Any:
-        msg = "returned a result with an exception set"
-        raise SystemError(msg)
+    def headers(self) -> None:
+        return None
 
 
 def test_headers_that_cannot_be_read_make_a_record_unroutable_and_still_a_letter() -> None:

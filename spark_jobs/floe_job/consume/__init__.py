@@ -1,0 +1,1 @@
+"""Consuming: records by the million in librdkafka's own memory, without a Python object for each."""

@@ -1,0 +1,111 @@
+"""A consumer that is assigned one partition at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import create_string_buffer
+from typing import Any, NamedTuple
+
+import confluent_kafka as ck
+import numpy as np
+
+from floe_job.consume import librdkafka
+from floe_job.consume.batch import Batch
+from floe_job.consume.memory import Handle, Loan, columns
+
+_FIRST = ("debug", "plugin.library.paths")
+"""Settings that others may depend on."""
+
+
+class SettingRefused(ValueError):
+    """A setting that librdkafka does not know or does not take."""
+
+
+class Event(NamedTuple):
+    """What librdkafka says between records: an error, or the end of a partition at ``offset``."""
+
+    topic: str
+    partition: int
+    offset: int
+    error: ck.KafkaError
+
+
+class Consumer:
+    """Reads what it was assigned. It never joins its group and commits nothing."""
+
+    def __init__(self, conf: Mapping[str, Any], most: int) -> None:
+        """Take settings in librdkafka's names: texts, numbers, booleans. ``most``: messages at once.
+
+        Raises SettingRefused.
+        """
+        self._handle = Handle(_client(conf))
+        code = librdkafka.poll_set_consumer(self._handle.pointer)
+        if code:
+            self._handle.leave()
+            raise SettingRefused(librdkafka.err2str(code).decode())
+        self._queue = librdkafka.queue_get_consumer(self._handle.pointer)
+        self._pointers = np.zeros(most, np.int64)
+
+    def close(self) -> None:
+        """Close the consumer; its memory goes with the last of its records."""
+        librdkafka.queue_destroy(self._queue)
+        librdkafka.consumer_close(self._handle.pointer)
+        self._handle.leave()
+
+    def assign(self, topic: str, partition: int, offset: int) -> None:
+        """Read one partition from an offset on, and no other. Raises KafkaException."""
+        name = topic.encode()
+        wanted = librdkafka.topic_partition_list_new(1)
+        try:
+            librdkafka.topic_partition_list_add(wanted, name, partition)
+            librdkafka.topic_partition_list_set_offset(wanted, name, partition, offset)
+            code = librdkafka.assign(self._handle.pointer, wanted)
+        finally:
+            librdkafka.topic_partition_list_destroy(wanted)
+        if code:
+            raise _exception(code)
+
+    def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
+        """Return what is there, after at most some seconds: records, and events that came among them.
+
+        Raises KafkaException.
+        """
+        count = librdkafka.consume_batch_queue(
+            self._queue, int(seconds * 1000), self._pointers.ctypes.data, len(self._pointers)
+        )
+        if count < 0:
+            raise _exception(librdkafka.last_error())
+        pointers = self._pointers[:count].copy()
+        loan = Loan(self._handle, pointers)
+        (errors,) = columns(pointers, "err")
+        events = [_event(int(pointer)) for pointer in pointers[errors != 0]]
+        return Batch.of(loan, pointers[errors == 0]), events
+
+
+def _client(conf: Mapping[str, Any]) -> int:
+    settings = librdkafka.conf_new()
+    problem = create_string_buffer(512)
+    for name in sorted(conf, key=lambda name: name not in _FIRST):
+        value = conf[name]
+        if value is None:
+            continue
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if librdkafka.conf_set(settings, name.encode(), text.encode(), problem, len(problem)) != librdkafka.CONF_OK:
+            librdkafka.conf_destroy(settings)
+            raise SettingRefused(problem.value.decode(errors="replace"))
+    client: int | None = librdkafka.new(librdkafka.CONSUMER, settings, problem, len(problem))
+    if client is None:
+        librdkafka.conf_destroy(settings)
+        raise SettingRefused(problem.value.decode(errors="replace"))
+    return client
+
+
+def _exception(code: int) -> ck.KafkaException:
+    return ck.KafkaException(ck.KafkaError(code, librdkafka.err2str(code).decode()))
+
+
+def _event(pointer: int) -> Event:
+    message = librdkafka.Message.from_address(pointer)
+    topic = librdkafka.topic_name(message.rkt).decode() if message.rkt else ""
+    text = (librdkafka.message_errstr(pointer) or b"").decode(errors="replace")
+    return Event(topic, message.partition, message.offset, ck.KafkaError(message.err, text))

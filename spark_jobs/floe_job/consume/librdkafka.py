@@ -1,0 +1,82 @@
+"""Functions of librdkafka, in the library that confluent-kafka brings: those that hand out records as they lie in memory.
+
+Names, types and the layout of a message are those of ``rdkafka.h``, which librdkafka keeps over its versions.
+"""
+
+import ctypes
+from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p
+from typing import Any
+
+import confluent_kafka.cimpl
+
+CONSUMER = 1
+"""``RD_KAFKA_CONSUMER``."""
+
+CONF_OK = 0
+"""``RD_KAFKA_CONF_OK``."""
+
+NO_HEADERS = -156
+"""``RD_KAFKA_RESP_ERR__NOENT``."""
+
+TIMESTAMP_NOT_AVAILABLE = 0
+"""``RD_KAFKA_TIMESTAMP_NOT_AVAILABLE``."""
+
+
+class Message(Structure):
+    """``rd_kafka_message_t``: a record, or an event where ``err`` is not 0."""
+
+    _fields_ = (
+        ("err", c_int),
+        ("rkt", c_void_p),
+        ("partition", c_int32),
+        ("payload", c_void_p),
+        ("len", c_size_t),
+        ("key", c_void_p),
+        ("key_len", c_size_t),
+        ("offset", c_int64),
+        ("_private", c_void_p),
+    )
+
+
+# what a library was linked with is found through it
+_library = ctypes.CDLL(confluent_kafka.cimpl.__file__)
+# calls so short that letting other threads in would take longer
+_short = ctypes.PyDLL(confluent_kafka.cimpl.__file__)
+
+
+def _function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Any:
+    function = library[f"rd_kafka_{name}"]
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+conf_new = _function(_short, "conf_new", c_void_p)
+conf_set = _function(_short, "conf_set", c_int, c_void_p, c_char_p, c_char_p, c_char_p, c_size_t)
+conf_destroy = _function(_short, "conf_destroy", None, c_void_p)
+new = _function(_library, "new", c_void_p, c_int, c_void_p, c_char_p, c_size_t)
+destroy = _function(_library, "destroy", None, c_void_p)
+poll_set_consumer = _function(_library, "poll_set_consumer", c_int, c_void_p)
+consumer_close = _function(_library, "consumer_close", c_int, c_void_p)
+assign = _function(_library, "assign", c_int, c_void_p, c_void_p)
+
+topic_partition_list_new = _function(_short, "topic_partition_list_new", c_void_p, c_int)
+topic_partition_list_add = _function(_short, "topic_partition_list_add", c_void_p, c_void_p, c_char_p, c_int32)
+topic_partition_list_set_offset = _function(
+    _short, "topic_partition_list_set_offset", c_int, c_void_p, c_char_p, c_int32, c_int64
+)
+topic_partition_list_destroy = _function(_short, "topic_partition_list_destroy", None, c_void_p)
+
+queue_get_consumer = _function(_short, "queue_get_consumer", c_void_p, c_void_p)
+queue_destroy = _function(_short, "queue_destroy", None, c_void_p)
+consume_batch_queue = _function(_library, "consume_batch_queue", c_ssize_t, c_void_p, c_int, c_void_p, c_size_t)
+
+message_destroy = _function(_short, "message_destroy", None, c_void_p)
+message_errstr = _function(_short, "message_errstr", c_char_p, c_void_p)
+message_timestamp = _function(_short, "message_timestamp", c_int64, c_void_p, POINTER(c_int))
+message_headers = _function(_short, "message_headers", c_int, c_void_p, POINTER(c_void_p))
+header_get_all = _function(
+    _short, "header_get_all", c_int, c_void_p, c_size_t, POINTER(c_char_p), POINTER(c_void_p), POINTER(c_size_t)
+)
+topic_name = _function(_short, "topic_name", c_char_p, c_void_p)
+last_error = _function(_short, "last_error", c_int)
+err2str = _function(_short, "err2str", c_char_p, c_int)

@@ -1,0 +1,181 @@
+"""Values where librdkafka has them, without librdkafka: laid out in memory as the answer of a broker lays them out."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from floe_job.consume import librdkafka
+from floe_job.consume.consumer import Consumer, SettingRefused
+from floe_job.consume.memory import columns
+from floe_job.consume.values import FEWEST_TOGETHER, WIDEST_GAP, Values
+from floe_job.decode import JsonDecoder
+from floe_job.rules import ColumnRules
+
+
+class Memory:
+    """Values with frames of some bytes between them, in as many buffers as are asked for."""
+
+    def __init__(self, values: Sequence[bytes | None], gaps: Sequence[int], buffers: Sequence[int]) -> None:
+        texts: dict[int, bytearray] = {buffer: bytearray() for buffer in buffers}
+        places = []
+        for value, gap, buffer in zip(values, gaps, buffers, strict=True):
+            text = texts[buffer]
+            text += b'"' * gap  # what would break a text if it stayed
+            places.append((buffer, len(text)))
+            text += value or b""
+        self._held: dict[int, Any] = {
+            buffer: (ctypes.c_char * (len(text) + 1)).from_buffer(text + b'"') for buffer, text in texts.items()
+        }
+        starts = {buffer: ctypes.addressof(held) for buffer, held in self._held.items()}
+        addresses = [
+            starts[buffer] + at if value is not None else 0 for value, (buffer, at) in zip(values, places, strict=True)
+        ]
+        self.values = Values(
+            (), np.array(addresses, np.int64), np.array([len(value or b"") for value in values], np.int64)
+        )
+
+
+def memory(values: Sequence[bytes | None], gap: int = 10) -> Memory:
+    return Memory(values, [gap] * len(values), [0] * len(values))
+
+
+OBJECTS = [b'{"n":%d}' % n for n in range(20)]
+
+
+def test_values_are_a_sequence_like_any_other() -> None:
+    given_values = [b"a", None, b"", b"bcd"]
+    held = memory(given_values)
+    values = held.values
+    assert (list(values), len(values), values.octets) == (given_values, 4, 4)
+    assert [values[i] for i in range(-4, 4)] == given_values * 2
+    assert list(values[1:3]) == [None, b""]
+    assert list(values.select([3, 0])) == [b"bcd", b"a"]
+    assert None in values
+    assert None not in values.select([0, 2])
+    assert b"bcd" in values
+    assert b"x" not in values
+    assert list(values.select([])) == []
+
+
+@pytest.mark.parametrize("gap", [1, 2, 10, WIDEST_GAP])
+def test_objects_behind_each_other_are_copied_together_as_lines(gap: int) -> None:
+    held = memory(OBJECTS, gap)
+    lines = held.values.lines()
+    assert lines is not None
+    assert [line.strip() for line in bytes(lines).splitlines()] == OBJECTS
+    assert lines.endswith(b"}\n")
+    assert lines.count(b"\n") == len(OBJECTS)
+
+
+def test_one_object_is_a_line() -> None:
+    held = memory(OBJECTS[:1])
+    assert held.values.lines() == b'{"n":0}\n'
+
+
+@pytest.mark.parametrize("odd", [b"", b"[]", b' {"n":1}', b'{"n":1} ', b"{", b"}", b'{"n":1', b"1"])
+def test_what_does_not_begin_and_end_as_an_object_makes_no_lines(odd: bytes) -> None:
+    held = memory([*OBJECTS, odd, *OBJECTS])
+    assert held.values.lines() is None
+
+
+def test_nothing_is_copied_together_that_lies_apart() -> None:
+    held = memory(OBJECTS, WIDEST_GAP + 1)
+    assert held.values.lines() is None
+    backwards = memory(OBJECTS)
+    assert backwards.values.select(range(19, -1, -1)).lines() is None
+    overlapping = memory(OBJECTS)
+    assert overlapping.values.select([3] * 20).lines() is None
+
+
+def test_stretches_of_several_buffers_are_put_behind_each_other() -> None:
+    count = 3 * FEWEST_TOGETHER
+    held = Memory(OBJECTS[:count], [10] * count, [i // FEWEST_TOGETHER for i in range(count)])
+    lines = held.values.lines()
+    assert lines is not None
+    assert [line.strip() for line in bytes(lines).splitlines()] == OBJECTS[:count]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.integers(1, 300), st.integers(0, 3)), min_size=1, max_size=60),
+    st.randoms(use_true_random=False),
+)
+def test_lines_hold_every_value_once_wherever_it_lies(
+    layout: list[tuple[int, int, int]], chance: random.Random
+) -> None:
+    values = [b"{" + bytes(chance.choices(b"abc{}[]\\", k=size)) + b"}" for size, _, _ in layout]
+    held = Memory(values, [gap for _, gap, _ in layout], sorted(buffer for _, _, buffer in layout))
+    kept = sorted(chance.sample(range(len(values)), chance.randrange(1, len(values) + 1)))
+    lines = held.values.select(kept).lines()
+    if lines is not None:
+        assert [line.strip() for line in bytes(lines).split(b"\n")] == [*(values[i] for i in kept), b""]
+
+
+SCHEMA = Schema(NestedField(1, "n", LongType(), required=False), NestedField(2, "m", LongType(), required=False))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"n":7\n}',
+        b'\xef\xbb\xbf{"n":7}',
+        b' {"n":7} ',
+        b'{"n":"x"}',
+        b"{} {}",
+        b'{"n":1}{"n":2}',
+        b'{"n":NaN}',
+        b"[" * 100,
+        b'{"n":' + b"[" * 100 + b"}",
+        b'{"n":"\xff"}',
+        b'{"a":"\n"}',
+        b'{"n":2.0}',
+        b"",
+    ],
+)
+def test_records_decode_alike_wherever_they_lie(odd: bytes) -> None:
+    values = [*OBJECTS, odd, *OBJECTS]
+    expected = JsonDecoder(SCHEMA, ColumnRules(), create=False).decode(values)
+    held = memory(values)
+    found = JsonDecoder(SCHEMA, ColumnRules(), create=False).decode(held.values)
+    assert found == expected
+
+
+def test_fields_of_messages_are_read_from_where_they_are() -> None:
+    messages = [librdkafka.Message(err=-n, len=10 + n, offset=2**40 + n, payload=n or None) for n in range(7)]
+    pointers = np.array([ctypes.addressof(message) for message in messages], np.int64)
+    errors, sizes, offsets, payloads = columns(pointers, "err", "len", "offset", "payload")
+    assert errors.tolist() == [0, -1, -2, -3, -4, -5, -6]
+    assert sizes.tolist() == list(range(10, 17))
+    assert offsets.tolist() == [2**40 + n for n in range(7)]
+    assert payloads.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert [column.tolist() for column in columns(pointers[:0], "err", "len")] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("conf", "problem"),
+    [
+        ({"no.such.setting": 1}, 'No such configuration property: "no.such.setting"'),
+        ({"fetch.wait.max.ms": "soon"}, "fetch.wait.max.ms"),
+        ({"security.protocol": "ssl", "ssl.ca.location": "/no/such/file.pem"}, "ssl.ca.location"),
+    ],
+)
+def test_a_setting_that_is_not_taken_is_named(conf: dict[str, Any], problem: str) -> None:
+    with pytest.raises(SettingRefused, match=problem):
+        Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0, **conf}, 10)
+
+
+def test_arrow_takes_lines_without_a_copy() -> None:
+    held = memory(OBJECTS)
+    lines = held.values.lines()
+    assert lines is not None
+    assert pa.py_buffer(lines).address == np.frombuffer(lines, np.uint8).ctypes.data
