@@ -75,7 +75,7 @@ def _growth(found: Sequence[Measurement], file: Path) -> None:
 
     canvas, axes = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
     counts = sorted({m.records for m in found})
-    costs = [[1e6 * m.seconds / m.records for m in found if m.records == count] for count in counts]
+    costs = [[m.seconds for m in found if m.records == count] for count in counts]
     middle = [statistics.median(one) for one in costs]
     below = [m - min(c) for m, c in zip(middle, costs, strict=True)]
     above = [max(c) - m for m, c in zip(middle, costs, strict=True)]
@@ -83,8 +83,9 @@ def _growth(found: Sequence[Measurement], file: Path) -> None:
         [c / 1e6 for c in counts], middle, yerr=[below, above], marker="o", color=_COLOURS["floe warm"], capsize=3
     )
     axes.set_xlabel("million records in one run")
-    axes.set_ylabel("µs per record")
+    axes.set_ylabel("seconds")
     axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
     canvas.savefig(file, metadata={"Date": None})
     pyplot.close(canvas)
 

@@ -70,14 +70,18 @@ class RangeReader:
                 gathered.append(some)
                 records, octets = records + len(some), octets + some.octets
             if gathered and (ended or records >= BATCH_RECORDS or octets >= BATCH_BYTES):
-                batch = Batch.joined(gathered)
-                _refuse_disorder(r, after, batch.offsets)
-                after = int(batch.offsets[-1])
-                gathered, records, octets = [], 0, 0
                 del some  # what is read is the caller's alone, who may let go of it
-                yield batch
-                del batch
+                yield _batch(r, after, gathered)
+                after, records, octets = position - 1, 0, 0
                 heard = time.monotonic()  # what was done with the batch is no silence of the broker
+
+
+def _batch(r: OffsetRange, after: int, gathered: list[Batch]) -> Batch:
+    """Put together what was gathered, and begin to gather anew."""
+    batch = Batch.joined(gathered)
+    gathered.clear()
+    _refuse_disorder(r, after, batch.offsets)
+    return batch
 
 
 def _ends(r: OffsetRange, event: Event) -> bool:

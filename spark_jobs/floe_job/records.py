@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from floe_job.consume.message import Headers, Message, Messages
+from floe_job.consume.message import Headers, Message, Messages, headers_of, keys_of, timestamps_of
 from floe_job.consume.values import Values
 from floe_job.letters.letter import Letter
 from floe_job.target import Piece
 from floe_job.transform.facts import RecordFacts
 
-UNREADABLE = "its headers cannot be read: a name in them is not UTF-8"
+UNREADABLE = "its headers cannot be read: they are broken, or a name in them is not UTF-8"
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,14 @@ class Records:
             _some(self.messages, indices),
         )
 
+    def without_tombstones(self) -> Records:
+        """Return the records that have a value."""
+        if isinstance(self.values, Values):
+            kept = self.values.present()
+        else:
+            kept = [i for i, value in enumerate(self.values) if value is not None]
+        return self if len(kept) == len(self) else self.select(kept)
+
     def headers(self, index: int) -> Headers | None:
         """Return a record's headers; None if they cannot be read."""
         return self.messages[index].headers()
@@ -54,9 +62,9 @@ class Records:
             tp.topic,
             tp.partition,
             self.offsets,
-            [message.timestamp() for message in self.messages],
-            [message.key() for message in self.messages] if keys else None,
-            [self.headers(index) for index in range(len(self))] if headers else None,
+            timestamps_of(self.messages),
+            keys_of(self.messages) if keys else None,
+            headers_of(self.messages) if headers else None,
         )
 
     def letter(self, index: int, table: str | None, stage: str, error: str, reason: str) -> Letter:

@@ -132,16 +132,15 @@ class _TaskRun:
             books += self._take(records)
             if self._outbox is not None:
                 yield from self._outbox.take()
+            del batch, records  # their memory is free before the next batch is gathered
         books += RangeBooks(invisible=piece.end - piece.start - seen)
         return PieceResult(piece, books, first, timestamp, self._deliveries - before)
 
     def _take(self, records: Records) -> RangeBooks:
         """Hand the records that are no tombstones to their tables."""
-        tombstones = 0
-        if None in records.values:
-            kept = [i for i, value in enumerate(records.values) if value is not None]
-            tombstones = len(records) - len(kept)
-            records = records.select(kept)
+        count = len(records)
+        records = records.without_tombstones()
+        tombstones = count - len(records)
         if not len(records):
             return RangeBooks(tombstones=tombstones)
         decoded = self._lookalikes.decode(records) if self._lookalikes is not None else None

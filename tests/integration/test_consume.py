@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import random
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -14,8 +15,10 @@ import confluent_kafka.cimpl
 import pytest
 
 from floe.kafka.settings import KafkaSettings
+from floe.offsets.ranges import OffsetRange
 from floe_job.consume.batch import Batch
 from floe_job.consume.consumer import Consumer, Event, SettingRefused
+from floe_job.read import RangeReader
 from stack.broker import Broker
 
 MOST = 100
@@ -86,6 +89,9 @@ def test_every_part_of_a_record_is_what_the_client_says(
         assert [m.key() for m in batch.messages] == [message.key() for message in expected]
         assert [m.timestamp() for m in batch.messages] == [message.timestamp()[1] for message in expected]
         assert [m.headers() for m in batch.messages] == [message.headers() or [] for message in expected]
+        assert batch.messages.keys() == [message.key() for message in expected]
+        assert batch.messages.timestamps() == [message.timestamp()[1] for message in expected]
+        assert batch.messages.headers() == [message.headers() or [] for message in expected]
         assert batch.octets == sum(len(m) + len(m.key() or b"") for m in expected)
         assert (end.topic, end.partition, end.offset) == (one, 0, len(RECORDS))
         assert end.error.code() == ck.KafkaError._PARTITION_EOF
@@ -115,6 +121,30 @@ def test_what_is_let_go_is_freed(conf: dict[str, Any], topic: Callable[..., str]
             assert handle._users == 1
             consumer.assign(one, 0, 0)
     assert handle._users == 0
+
+
+def test_a_consumer_that_nobody_closes_is_closed(conf: dict[str, Any], topic: Callable[..., str]) -> None:
+    one = topic()
+    produce(conf, one, [{"value": b"v"}])
+    consumer = Consumer(conf, MOST)
+    consumer.assign(one, 0, 0)
+    handle, (batch, _) = consumer._handle, to_end(consumer)
+    del consumer
+    assert handle._users == 1
+    del batch
+    assert handle._users == 0
+
+
+def test_a_reader_holds_nothing_of_what_it_has_handed_out(conf: dict[str, Any], topic: Callable[..., str]) -> None:
+    one = topic()
+    produce(conf, one, [{"value": b"v"} for _ in range(10)])
+    with closing(RangeReader(conf)) as reader:
+        batches = reader.read(OffsetRange(one, "id", 0, 0, 10))
+        batch = next(batches)
+        loan = weakref.ref(batch.lease[0])
+        del batch
+        assert loan() is None
+        assert list(batches) == []
 
 
 def test_records_of_a_random_log_are_lines_as_their_values_are(conf: dict[str, Any], topic: Callable[..., str]) -> None:

@@ -108,6 +108,8 @@ class KafkaSettings:
             "transaction.timeout.ms": int(TRANSACTION_TIMEOUT * 1000),
             "enable.idempotence": True,
             "acks": "all",
+            # asking about a topic makes none
+            "allow.auto.create.topics": False,
         }
 
 

@@ -19,9 +19,9 @@ topic's message limit (1,048,588 by default). A transaction takes any number of 
 
 
 TRANSACTIONS = "__transaction_state"
-"""The topic in which brokers keep transactions: a small one to ask about, and any client may."""
+"""The topic in which brokers keep transactions: a small one to ask about. Who may not see it gets an answer, too."""
 
-UNTIL_CONNECTED = 2
+UNTIL_CONNECTED, CONNECT_SECONDS = 2, 5.0
 """Questions after which a client has a connection that stays. librdkafka lets the first one go once it has met the
 cluster; asking for the coordinator in that moment fails, half of the time, and is repeated only half a second later."""
 
@@ -48,10 +48,15 @@ class TransactionalProducer:
             msg = f"{settings.origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
         with self._told("fence earlier producers"):
-            for _ in range(UNTIL_CONNECTED):
-                self._producer.list_topics(TRANSACTIONS, REQUEST_TIMEOUT)
+            self._connect()
             # waits for the open transaction of a predecessor to be aborted
             self._producer.init_transactions(TRANSACTION_TIMEOUT)
+
+    def _connect(self) -> None:
+        """Have a connection that stays; if there is none to be had, what needs it says so."""
+        with suppress(ck.KafkaException):
+            for _ in range(UNTIL_CONNECTED):
+                self._producer.list_topics(TRANSACTIONS, CONNECT_SECONDS)
 
     def send(
         self,

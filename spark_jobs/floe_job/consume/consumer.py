@@ -13,8 +13,11 @@ from floe_job.consume import librdkafka
 from floe_job.consume.batch import Batch
 from floe_job.consume.memory import Handle, Loan, columns
 
-_FIRST = ("debug", "plugin.library.paths")
+_PLUGINS = "plugin.library.paths"
+_FIRST = ("debug", _PLUGINS)
 """Settings that others may depend on."""
+
+_AUTHENTICATION = "sasl.oauthbearer.metadata.authentication.type"
 
 
 class SettingRefused(ValueError):
@@ -38,19 +41,33 @@ class Consumer:
 
         Raises SettingRefused.
         """
-        self._handle = Handle(_client(conf))
-        code = librdkafka.poll_set_consumer(self._handle.pointer)
+        self._open: Handle | None = None
+        handle = Handle(_client(conf))
+        code = librdkafka.poll_set_consumer(handle.pointer)
         if code:
-            self._handle.leave()
+            handle.leave()
             raise SettingRefused(librdkafka.err2str(code).decode())
-        self._queue = librdkafka.queue_get_consumer(self._handle.pointer)
+        self._queue = librdkafka.queue_get_consumer(handle.pointer)
         self._pointers = np.zeros(most, np.int64)
+        self._open = handle
+
+    @property
+    def _handle(self) -> Handle:
+        if self._open is None:
+            msg = "this consumer is closed"
+            raise RuntimeError(msg)
+        return self._open
 
     def close(self) -> None:
-        """Close the consumer; its memory goes with the last of its records."""
-        librdkafka.queue_destroy(self._queue)
-        librdkafka.consumer_close(self._handle.pointer)
-        self._handle.leave()
+        """Close the consumer, once; its memory goes with the last of its records."""
+        handle, self._open = self._open, None
+        if handle is not None:
+            librdkafka.queue_destroy(self._queue)
+            librdkafka.consumer_close(handle.pointer)
+            handle.leave()
+
+    def __del__(self) -> None:
+        self.close()
 
     def assign(self, topic: str, partition: int, offset: int) -> None:
         """Read one partition from an offset on, and no other. Raises KafkaException."""
@@ -70,19 +87,23 @@ class Consumer:
 
         Raises KafkaException.
         """
+        handle = self._handle
         count = librdkafka.consume_batch_queue(
             self._queue, int(seconds * 1000), self._pointers.ctypes.data, len(self._pointers)
         )
         if count < 0:
             raise _exception(librdkafka.last_error())
         pointers = self._pointers[:count].copy()
-        loan = Loan(self._handle, pointers)
+        loan = Loan(handle, pointers)
         (errors,) = columns(pointers, "err")
         events = [_event(int(pointer)) for pointer in pointers[errors != 0]]
         return Batch.of(loan, pointers[errors == 0]), events
 
 
 def _client(conf: Mapping[str, Any]) -> int:
+    if conf.get(_AUTHENTICATION) == "aws_iam":  # what confluent-kafka does for it, it does in Python
+        msg = f"{_AUTHENTICATION}=aws_iam: floe's readers cannot; use another method of SASL, or TLS"
+        raise SettingRefused(msg)
     settings = librdkafka.conf_new()
     problem = create_string_buffer(512)
     for name in sorted(conf, key=lambda name: name not in _FIRST):
@@ -90,6 +111,7 @@ def _client(conf: Mapping[str, Any]) -> int:
         if value is None:
             continue
         text = str(value).lower() if isinstance(value, bool) else str(value)
+        text = ck._resolve_plugins(text) if name == _PLUGINS else text
         if librdkafka.conf_set(settings, name.encode(), text.encode(), problem, len(problem)) != librdkafka.CONF_OK:
             librdkafka.conf_destroy(settings)
             raise SettingRefused(problem.value.decode(errors="replace"))

@@ -4,7 +4,7 @@ Names, types and the layout of a message are those of ``rdkafka.h``, which librd
 """
 
 import ctypes
-from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p
+from ctypes import Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p
 from typing import Any
 
 import confluent_kafka.cimpl
@@ -72,11 +72,10 @@ consume_batch_queue = _function(_library, "consume_batch_queue", c_ssize_t, c_vo
 
 message_destroy = _function(_short, "message_destroy", None, c_void_p)
 message_errstr = _function(_short, "message_errstr", c_char_p, c_void_p)
-message_timestamp = _function(_short, "message_timestamp", c_int64, c_void_p, POINTER(c_int))
-message_headers = _function(_short, "message_headers", c_int, c_void_p, POINTER(c_void_p))
-header_get_all = _function(
-    _short, "header_get_all", c_int, c_void_p, c_size_t, POINTER(c_char_p), POINTER(c_void_p), POINTER(c_size_t)
-)
+# these take addresses as plain numbers: pointers of ctypes would cost more than the calls
+message_timestamp = _function(_short, "message_timestamp", c_int64, c_void_p, c_void_p)
+message_headers = _function(_short, "message_headers", c_int, c_void_p, c_void_p)
+header_get_all = _function(_short, "header_get_all", c_int, c_void_p, c_size_t, c_void_p, c_void_p, c_void_p)
 topic_name = _function(_short, "topic_name", c_char_p, c_void_p)
 last_error = _function(_short, "last_error", c_int)
 err2str = _function(_short, "err2str", c_char_p, c_int)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, string_at
+from ctypes import addressof, c_char_p, c_size_t, c_void_p, string_at
 from typing import Any, Protocol, overload
 
+import numpy as np
+
 from floe_job.consume import librdkafka
-from floe_job.consume.memory import Lease, Words
+from floe_job.consume.memory import Lease, Words, columns
+from floe_job.consume.values import Values
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -22,50 +25,36 @@ class Message(Protocol):
         """Return the time in epoch ms; None where the broker has none."""
 
     def headers(self) -> Headers | None:
-        """Return the headers in their order; None if they cannot be read: a name in them is not UTF-8."""
+        """Return the headers in their order; None if they cannot be read, as when a name in them is not UTF-8."""
 
 
 class LogMessage:
     """A record that librdkafka holds."""
 
-    def __init__(self, lease: Lease, pointer: int) -> None:
-        self._lease = lease
-        self._pointer = pointer
+    def __init__(self, messages: Messages, index: int) -> None:
+        self._one = messages[index : index + 1]
 
     def key(self) -> bytes | None:
         """See Message."""
-        message = librdkafka.Message.from_address(self._pointer)
-        return string_at(message.key, message.key_len) if message.key else None
+        return self._one.keys()[0]
 
     def timestamp(self) -> int | None:
         """See Message."""
-        kind = c_int()
-        timestamp: int = librdkafka.message_timestamp(self._pointer, byref(kind))
-        return None if kind.value == librdkafka.TIMESTAMP_NOT_AVAILABLE else timestamp
+        return self._one.timestamps()[0]
 
     def headers(self) -> Headers | None:
         """See Message."""
-        found = c_void_p()
-        error = librdkafka.message_headers(self._pointer, byref(found))
-        if error:
-            return [] if error == librdkafka.NO_HEADERS else None
-        headers: Headers = []
-        name, value, size = c_char_p(), c_void_p(), c_size_t()
-        while not librdkafka.header_get_all(found, len(headers), byref(name), byref(value), byref(size)):
-            try:
-                text = (name.value or b"").decode()
-            except UnicodeDecodeError:
-                return None
-            headers.append((text, string_at(value.value, size.value) if value.value else None))
-        return headers
+        return self._one.headers()[0]
 
 
 class Messages(Sequence[Message]):
-    """The records of a batch, or some of them, one by one."""
+    """The records of a batch, or some of them: one by one, or a part of all of them at once, which costs less."""
 
-    def __init__(self, lease: Lease, pointers: Words) -> None:
+    def __init__(self, lease: Lease, pointers: Words, read: dict[int, Headers | None] | None = None) -> None:
+        """``read``: headers that were read before, by pointer."""
         self._lease = lease
         self._pointers = pointers
+        self._read = {} if read is None else read
 
     def __len__(self) -> int:
         return len(self._pointers)
@@ -76,9 +65,65 @@ class Messages(Sequence[Message]):
     def __getitem__(self, index: slice) -> Messages: ...
     def __getitem__(self, index: Any) -> Message | Messages:
         if isinstance(index, slice):
-            return Messages(self._lease, self._pointers[index])
-        return LogMessage(self._lease, int(self._pointers[index]))
+            return Messages(self._lease, self._pointers[index], self._read)
+        return LogMessage(self, range(len(self))[index])
 
     def select(self, indices: Sequence[int]) -> Messages:
         """Return some of them, by index."""
-        return Messages(self._lease, self._pointers[list(indices)])
+        return Messages(self._lease, self._pointers[list(indices)], self._read)
+
+    def keys(self) -> list[bytes | None]:
+        """Return the key of each."""
+        addresses, sizes = columns(self._pointers, "key", "key_len")
+        return list(Values(self._lease, addresses, sizes))
+
+    def timestamps(self) -> list[int | None]:
+        """Return the time of each."""
+        kinds = np.zeros(len(self), np.intc)
+        places = range(kinds.ctypes.data, kinds.ctypes.data + kinds.nbytes, kinds.itemsize)
+        times: list[int | None] = list(map(librdkafka.message_timestamp, self._pointers.tolist(), places))
+        for index in np.flatnonzero(kinds == librdkafka.TIMESTAMP_NOT_AVAILABLE).tolist():
+            times[index] = None
+        return times
+
+    def headers(self) -> list[Headers | None]:
+        """Return the headers of each."""
+        pointers = self._pointers.tolist()
+        for pointer in pointers:
+            if pointer not in self._read:
+                self._read[pointer] = _headers(pointer)
+        return [self._read[pointer] for pointer in pointers]
+
+
+def _headers(pointer: int) -> Headers | None:
+    error = librdkafka.message_headers(pointer, _found_at)
+    if error:
+        return [] if error == librdkafka.NO_HEADERS else None
+    headers: Headers = []
+    while not librdkafka.header_get_all(_found.value, len(headers), _name_at, _value_at, _size_at):
+        try:
+            name = (_name.value or b"").decode()
+        except UnicodeDecodeError:
+            return None
+        headers.append((name, string_at(_value.value, _size.value) if _value.value else None))
+    return headers
+
+
+# where librdkafka puts what it is asked for; nobody else runs between the call and the look at it
+_found, _name, _value, _size = c_void_p(), c_char_p(), c_void_p(), c_size_t()
+_found_at, _name_at, _value_at, _size_at = map(addressof, (_found, _name, _value, _size))
+
+
+def keys_of(messages: Sequence[Message]) -> list[bytes | None]:
+    """Return the key of each."""
+    return messages.keys() if isinstance(messages, Messages) else [message.key() for message in messages]
+
+
+def timestamps_of(messages: Sequence[Message]) -> list[int | None]:
+    """Return the time of each, in epoch ms."""
+    return messages.timestamps() if isinstance(messages, Messages) else [message.timestamp() for message in messages]
+
+
+def headers_of(messages: Sequence[Message]) -> list[Headers | None]:
+    """Return the headers of each, None where they cannot be read."""
+    return messages.headers() if isinstance(messages, Messages) else [message.headers() for message in messages]

@@ -45,10 +45,9 @@ class Values(Sequence[Any]):
         for address, size in zip(self._addresses.tolist(), self._sizes.tolist(), strict=True):
             yield string_at(address, size) if address else None
 
-    def __contains__(self, value: object) -> bool:
-        if value is None:
-            return not self._addresses.all()
-        return super().__contains__(value)
+    def present(self) -> list[int]:
+        """Return the indices of those that are no tombstones."""
+        return np.flatnonzero(self._addresses).tolist()
 
     def select(self, indices: Sequence[int]) -> Values:
         """Return some of the values, by index."""
@@ -61,9 +60,11 @@ class Values(Sequence[Any]):
         Values of one batch of Kafka's lie behind each other, with the frames of records between them: they are copied
         together, and the frames overwritten by a newline and blanks. None where that is not so, or does not pay.
         """
-        starts, ends = self._addresses, self._addresses + self._sizes
+        if not len(self):
+            return bytearray()
         if not self._sizes.all():
             return None
+        starts, ends = self._addresses, self._addresses + self._sizes
         gaps = starts[1:] - ends[:-1]
         breaks = np.flatnonzero((gaps < 1) | (gaps > WIDEST_GAP))
         if (len(breaks) + 1) * FEWEST_TOGETHER > len(self) + FEWEST_TOGETHER:

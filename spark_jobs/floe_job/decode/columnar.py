@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 from pyiceberg.schema import Schema
@@ -60,7 +61,7 @@ class ColumnarReader:
         """Return the rows as one array of structs. Raises NotExact."""
         text = joined(values)
         pretty = occurrences(b"\n", text) > len(values)
-        _check_depth(text, values)
+        _check_depth(text, values, pretty=pretty)
         _check_encoding(text)
         while True:
             try:
@@ -119,11 +120,17 @@ class ColumnarReader:
         raise NotExact(_obstacle(problem, text))
 
 
-def _check_depth(text: Text, values: Sequence[bytes]) -> None:
-    if occurrences(b"[", text) + occurrences(b"{", text) - len(values) < MAX_DEPTH:
+def _check_depth(text: Text, values: Sequence[bytes], *, pretty: bool) -> None:
+    octets = np.frombuffer(text, np.uint8)
+    opening = np.flatnonzero((octets == ord("[")) | (octets == ord("{")))
+    if len(opening) - len(values) < MAX_DEPTH:
         return
+    if not pretty:  # a line is a record
+        opened = np.searchsorted(opening, np.flatnonzero(octets == ord("\n")))
+        if np.diff(opened, prepend=0).max() <= MAX_DEPTH:
+            return
     for row, value in enumerate(values):
-        if len(value) > 2 * MAX_DEPTH and too_deep(value):
+        if too_deep(value):
             raise NotExact(row)
 
 

@@ -66,6 +66,7 @@ def test_values_are_a_sequence_like_any_other() -> None:
     assert b"bcd" in values
     assert b"x" not in values
     assert list(values.select([])) == []
+    assert values.present() == [0, 2, 3]
 
 
 @pytest.mark.parametrize("gap", [1, 2, 10, WIDEST_GAP])
@@ -76,6 +77,21 @@ def test_objects_behind_each_other_are_copied_together_as_lines(gap: int) -> Non
     assert [line.strip() for line in bytes(lines).splitlines()] == OBJECTS
     assert lines.endswith(b"}\n")
     assert lines.count(b"\n") == len(OBJECTS)
+
+
+def test_nothing_is_no_line() -> None:
+    held = memory(OBJECTS)
+    assert held.values.select([]).lines() == b""
+
+
+def test_a_consumer_that_is_closed_says_so() -> None:
+    consumer = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, 10)
+    consumer.close()
+    consumer.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        consumer.consume(0)
+    with pytest.raises(RuntimeError, match="closed"):
+        consumer.assign("t", 0, 0)
 
 
 def test_one_object_is_a_line() -> None:
@@ -136,6 +152,11 @@ SCHEMA = Schema(NestedField(1, "n", LongType(), required=False), NestedField(2, 
         b'{"n":NaN}',
         b"[" * 100,
         b'{"n":' + b"[" * 100 + b"}",
+        b'{"a":"' + b"]" * 100 + b'","b":' + b"[" * 70 + b"]" * 70 + b"}",
+        b'{"a":"' + b"[" * 100 + b'","n":1}',
+        b'{"b":' + b"[" * 70 + b"\n" + b"]" * 70 + b"}",
+        b'{"b":' + b"[" * 63 + b"]" * 63 + b"}",
+        b'{"b":' + b"[" * 64 + b"]" * 64 + b"}",
         b'{"n":"\xff"}',
         b'{"a":"\n"}',
         b'{"n":2.0}',
@@ -166,6 +187,8 @@ def test_fields_of_messages_are_read_from_where_they_are() -> None:
     [
         ({"no.such.setting": 1}, 'No such configuration property: "no.such.setting"'),
         ({"fetch.wait.max.ms": "soon"}, "fetch.wait.max.ms"),
+        ({"plugin.library.paths": "no-such-plugin"}, "no-such-plugin"),
+        ({"sasl.oauthbearer.metadata.authentication.type": "aws_iam"}, "aws_iam: floe's readers cannot"),
         ({"security.protocol": "ssl", "ssl.ca.location": "/no/such/file.pem"}, "ssl.ca.location"),
     ],
 )
