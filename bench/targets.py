@@ -11,7 +11,6 @@ from bench.suites import sizes
 from bench.suites.side_by_side import BACKLOG
 
 SINK, WARM, COLD, FLOOR = "Kafka Connect sink", "floe warm", "floe cold", "floor"
-TUNED = f"{SINK}, tuned"
 SPARK = "Spark Kafka source (stream)"
 
 
@@ -36,14 +35,13 @@ def _ratios(found: Sequence[Measurement]) -> Iterator[Judged]:
 
     warm, cold, spark, floor = seconds(WARM), seconds(COLD), seconds(SPARK), seconds(FLOOR)
     cpu = [m.cpu_seconds for m in found if (m.scenario, m.system) == (BACKLOG, WARM)]
-    for name, which in ((SINK, "sink"), (TUNED, "tuned sink")):
-        sink = [m for m in found if (m.scenario, m.system) == (BACKLOG, name)]
-        if sink and warm:
-            yield _ratio(f"last row of the backlog, floe warm vs {which}", 5, [m.seconds for m in sink], warm)
-            yield _ratio(f"CPU seconds per row, {which} / floe warm", 4, [m.cpu_seconds for m in sink], cpu)
-        if sink and cold:
-            theirs = [float(m.more["cold_seconds"]) for m in sink]
-            yield _ratio(f"last row, floe cold vs {which}, JVM starts included", 3, theirs, cold)
+    sink = [m for m in found if (m.scenario, m.system) == (BACKLOG, SINK)]
+    if sink and warm:
+        yield _ratio("last row of the backlog, floe warm vs sink", 5, [m.seconds for m in sink], warm)
+        yield _ratio("CPU seconds per row, sink / floe warm", 4, [m.cpu_seconds for m in sink], cpu)
+    if sink and cold:
+        theirs = [float(m.more["cold_seconds"]) for m in sink]
+        yield _ratio("last row, floe cold vs sink, JVM starts included", 3, theirs, cold)
     if spark and warm:
         yield _ratio("floe warm vs Spark's Kafka source and Iceberg's writer", 2, spark, warm)
     if floor and warm:

@@ -57,12 +57,17 @@ def read_metadata(file: InputFile) -> MetadataFile:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Make thousands of objects without a search for garbage among them, which takes longer than making them."""
+    """Make thousands of objects without a search for garbage among them, which takes longer than making them.
+
+    Nor afterwards: they count as old, and are looked through when all are.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
+        gc.unfreeze()
         if was_enabled:
             gc.enable()
 
