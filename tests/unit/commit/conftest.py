@@ -1,6 +1,7 @@
 """A lake for each test, and slices written for it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from floe.commit import patience
 from tests.unit.commit.lake import Lake, Written, write_slice
+from tests.unit.commit.old_snapshots import AgingLake
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +26,13 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
     made = Lake(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def aging(lake: Lake) -> Iterator[AgingLake]:
+    """Give the same lake as one that ages."""
+    with closing(AgingLake(lake.folder)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -25,47 +25,43 @@ COUNT = {"floe.expire.max-snapshots": "3"}
 AGE = {"history.expire.max-snapshot-age-ms": str(5 * DAY)}
 
 
-def commit(lake: Lake, *runs: int, branch: str = "main", group: str = OURS, partition: int = 0) -> list[int]:
-    """Land runs of one record each; return the snapshots."""
-    return [written_run(lake, run, branch, group, partition).land().snapshot_id or 0 for run in runs]
+class AgingLake(Lake):
+    """A lake in which snapshots can be made to be older than they are."""
 
+    def commit(self, *runs: int, branch: str = "main", group: str = OURS, partition: int = 0) -> list[int]:
+        """Land runs of one record each; return the snapshots."""
+        return [self.written_run(run, branch, group, partition).land().snapshot_id or 0 for run in runs]
 
-def written_run(lake: Lake, run: int, branch: str = "main", group: str = OURS, partition: int = 0) -> Written:
-    plan = replace(make_plan((partition, run, run + 1), plan_id=f"{group}-{branch}-{run}"), group_id=group)
-    return Written(lake, plan, make_announcement(plan, write_share(lake, plan, branch=branch)))
+    def written_run(self, run: int, branch: str = "main", group: str = OURS, partition: int = 0) -> Written:
+        plan = replace(make_plan((partition, run, run + 1), plan_id=f"{group}-{branch}-{run}"), group_id=group)
+        return Written(self, plan, make_announcement(plan, write_share(self, plan, branch=branch)))
 
+    def kept(self) -> list[int]:
+        return [s.snapshot_id for s in self.load().metadata.snapshots]
 
-def kept(lake: Lake) -> list[int]:
-    return [s.snapshot_id for s in lake.load().metadata.snapshots]
+    def history(self, branch: str = "main") -> list[int]:
+        return [s.snapshot_id for s in branch_history(self.load().metadata, branch)]
 
+    def make_older(self, days: float, *snapshots: int) -> None:
+        """Let snapshots, all if none is named, be older than they are."""
 
-def history(lake: Lake, branch: str = "main") -> list[int]:
-    return [s.snapshot_id for s in branch_history(lake.load().metadata, branch)]
+        def change(fields: dict[str, list[dict[str, int]]]) -> None:
+            for one in fields["snapshots"]:
+                if not snapshots or one["snapshot-id"] in snapshots:
+                    one["timestamp-ms"] -= int(days * DAY)
 
+        rewrite_metadata(self, change)
 
-def make_older(lake: Lake, days: float, *snapshots: int) -> None:
-    """Let snapshots, all if none is named, be older than they are."""
+    def set_ref(self, name: str, snapshot_id: int, kind: str = "tag", **own: int) -> None:
+        fields = {"ref-name": name, "type": kind, "snapshot-id": snapshot_id, **own}
+        table = self.of_others()
+        table.catalog.commit_table(table, (), (SetSnapshotRefUpdate.model_validate(fields),))
 
-    def change(fields: dict[str, list[dict[str, int]]]) -> None:
-        for one in fields["snapshots"]:
-            if not snapshots or one["snapshot-id"] in snapshots:
-                one["timestamp-ms"] -= int(days * DAY)
+    def set_property(self, name: str, value: str | None) -> None:
+        with self.of_others().transaction() as transaction:
+            transaction.remove_properties(name) if value is None else transaction.set_properties({name: value})
 
-    rewrite_metadata(lake, change)
-
-
-def set_ref(lake: Lake, name: str, snapshot_id: int, kind: str = "tag", **own: int) -> None:
-    fields = {"ref-name": name, "type": kind, "snapshot-id": snapshot_id, **own}
-    table = lake.of_others()
-    table.catalog.commit_table(table, (), (SetSnapshotRefUpdate.model_validate(fields),))
-
-
-def set_property(lake: Lake, name: str, value: str | None) -> None:
-    with lake.of_others().transaction() as transaction:
-        transaction.remove_properties(name) if value is None else transaction.set_properties({name: value})
-
-
-def held_by(lake: Lake, group: str = OURS, branch: str = "main") -> Ledger:
-    found = read_properties(property_name(group, branch), lake.load().properties)
-    assert found is not None
-    return found
+    def held_by(self, group: str = OURS, branch: str = "main") -> Ledger:
+        found = read_properties(property_name(group, branch), self.load().properties)
+        assert found is not None
+        return found
