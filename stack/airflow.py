@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stack import processes
-from stack.exceptions import StartFailed, Unsuitable
+from stack.exceptions import PortTaken, StartFailed, Unsuitable
 from stack.progress import wait_until
 from stack.rest import Rest
 from stack.settings import AIRFLOW_PORT, LOOPBACK, REPOSITORY, require_free
@@ -23,6 +23,7 @@ PASSWORDS = "simple_auth_manager_passwords.json.generated"
 CACHE = REPOSITORY / ".floe" / "cache"
 READY_WITHIN = 180.0
 STOPPED_WITHIN = 10.0  # then SIGTERM: a triggerer that was starting may have missed the first one
+_IN_USE = "address already in use"
 _COMPONENTS = 3  # of scheduler, DAG processor, API server and triggerer; seen together, they have all been started
 
 # The log servers of scheduler and triggerer listen on all interfaces, and nobody needs them where the API server
@@ -85,9 +86,10 @@ class Airflow:
         self.folder.chmod(0o700)
         self._write_wrapper()
         command = [str(self._bin / "airflow"), "standalone"]
+        said_before = self.log.stat().st_size if self.log.exists() else 0
         process = processes.start_recorded(command, self.environment(), self.log, self.folder, self.record)
         try:
-            self._wait_until_ready(process)
+            self._wait_until_ready(process, said_before)
         except BaseException:
             self.stop()
             raise
@@ -153,7 +155,8 @@ class Airflow:
         wrapper.write_text(_WRAPPER.format(airflow=shlex.quote(str(real))))
         wrapper.chmod(0o755)
 
-    def _wait_until_ready(self, process: processes.Process) -> None:
+    def _wait_until_ready(self, process: processes.Process, said_before: int) -> None:
+        """Wait; ``said_before``: bytes of the log that tell of earlier starts."""
         most = 1
 
         def settled() -> bool:
@@ -161,11 +164,20 @@ class Airflow:
             nonlocal most
             now = len(processes.family(process))
             most = max(most, now)
-            return now == 0 or (now == 1 and most > _COMPONENTS) or self.rest.answers()
+            return now == 0 or (now == 1 and most > _COMPONENTS) or lost_its_port() or self.rest.answers()
+
+        def lost_its_port() -> bool:
+            """The API server that finds its port in use ends, and the others go on."""
+            with self.log.open(errors="replace") as log:
+                log.seek(said_before)
+                return _IN_USE in log.read()
 
         in_time = wait_until(settled, READY_WITHIN, pause=0.2)
         if in_time and self.rest.answers():
             return
+        if lost_its_port():
+            message = f"port {self.port} was taken while Airflow started: set {AIRFLOW_PORT} to another, or start again"
+            raise PortTaken(message)
         tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
         what = "ended" if in_time else f"did not answer within {READY_WITHIN:.0f} s"
         message = f"Airflow {what}; the end of {self.log}:\n{tail}"

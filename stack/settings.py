@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +24,10 @@ CONTROLLER_PORT = "KAFKA_CONTROLLER_PORT"
 CONTROLLER_PORT_DEFAULT = 9093
 AIRFLOW_PORT = "AIRFLOW_PORT"
 AIRFLOW_PORT_DEFAULT = 8080
+
+_NEVER_GIVEN = range(20_000, 32_000)
+"""Ports below those that systems give to outgoing connections: 32768 and up on Linux, 49152 elsewhere."""
+_TRIES = 100
 
 
 @dataclass(frozen=True)
@@ -68,22 +74,33 @@ class Settings:
 
 def require_free(port: int, variable: str) -> None:
     """Raise PortTaken, naming the variable that changes it, if somebody listens on the port."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError as error:
-            message = (
-                f"port {port} is in use ({error.strerror}): stop what listens there, or set {variable} to a free port"
-            )
-            raise PortTaken(message) from error
+    try:
+        _bind(port)
+    except OSError as error:
+        message = f"port {port} is in use ({error.strerror}): stop what listens there, or set {variable} to a free port"
+        raise PortTaken(message) from error
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
+    """Return a port that nobody listens on now, nor will have been given by the system until it is used.
+
+    Airflow binds its port a quarter of a minute after it was chosen: one that the system hands to outgoing connections may
+    well be such a connection's by then.
+    """
+    for port in random.sample(_NEVER_GIVEN, _TRIES):
+        with suppress(OSError):
+            _bind(port)
+            return port
+    message = (
+        f"{_TRIES} of the ports {_NEVER_GIVEN.start} to {_NEVER_GIVEN.stop - 1} are all in use: stop what has them"
+    )
+    raise PortTaken(message)
+
+
+def _bind(port: int) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((LOOPBACK, port))
 
 
 def _folder(environ: Mapping[str, str], variable: str, default: Path) -> Path:

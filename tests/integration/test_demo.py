@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from stack.airflow import Airflow
+from stack.exceptions import PortTaken
 from stack.jars import CACHE
 from stack.settings import REPOSITORY, free_port
 
@@ -63,6 +66,17 @@ def test_the_demo_moves_its_orders_in_two_runs_and_leaves_no_process_behind(
     assert "rpc.pizzas: 1000 rows" in done.stdout
     assert "rpc.pizzas: 1500 rows" in done.stdout
     assert len(re.findall(r"append\s+added (1000|500) rows", done.stdout)) == 3
+    assert left_over(tmp_path) == []
+
+
+def test_a_port_that_is_taken_while_airflow_starts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stack.airflow.require_free", lambda *_: None)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # as a connection has it: nobody answers there
+        port = taken.getsockname()[1]
+        airflow = Airflow(tmp_path / "state", port, REPOSITORY / "dags", REPOSITORY / "plugins")
+        with pytest.raises(PortTaken, match=f"port {port} was taken while Airflow started: set AIRFLOW_PORT"):
+            airflow.start()
     assert left_over(tmp_path) == []
 
 

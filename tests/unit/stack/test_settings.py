@@ -10,6 +10,8 @@ import pytest
 from stack.exceptions import PortTaken, StackError
 from stack.settings import REPOSITORY, Settings, free_port, require_free
 
+GIVEN = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
 
 def test_without_variables_the_defaults_hold() -> None:
     settings = Settings.read({})
@@ -48,3 +50,9 @@ def test_a_port_in_use_is_named_with_the_variable_that_changes_it() -> None:
 
 def test_a_free_port_passes() -> None:
     require_free(free_port(), "KAFKA_PORT")
+
+
+@pytest.mark.skipif(not GIVEN.exists(), reason="the system does not tell which ports it gives to connections")
+def test_a_free_port_is_none_that_the_system_gives_to_outgoing_connections() -> None:
+    first = int(GIVEN.read_text().split()[0])
+    assert all(free_port() < first for _ in range(50))
