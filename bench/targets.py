@@ -71,19 +71,25 @@ def _latency(found: Sequence[Measurement]) -> Iterator[Judged]:
 
 
 def _sizes(found: Sequence[Measurement]) -> Iterator[Judged]:
-    """Judge what a record takes beyond what every run takes; the smallest run says what that is."""
+    """Judge what a record takes, whatever the size; told beside: beyond what every run takes, as the smallest run says."""
     medians = {
         records: statistics.median(m.seconds for m in found if m.scenario == f"{sizes.NAME} {records}")
         for records in sorted({m.records for m in found if m.scenario.startswith(sizes.NAME)})
     }
     if len(medians) > 1:
         few, least = next(iter(medians.items()))
-        costs = [(seconds - least) / (records - few) for records, seconds in medians.items() if records > few]
-        middle = (max(costs) + min(costs)) / 2
-        spread = max(costs) / middle - 1
-        text = ", ".join(f"{1e6 * cost:.2f}" for cost in costs)
-        what = f"time per record, by size of the run, beyond the {least:.1f} s of any run"
-        yield Judged(what, "± 15 %", f"± {spread:.0%} ({text} µs)", spread <= 0.15)
+        whole, beyond = (
+            [1e6 * (seconds - base) / (records - less) for records, seconds in medians.items() if records > few]
+            for base, less in ((0.0, 0), (least, few))
+        )
+        text = ", ".join(f"{cost:.2f}" for cost in whole)
+        told = f"± {_spread(whole):.0%} ({text} µs); beyond the {least:.1f} s of any run ± {_spread(beyond):.0%}"
+        yield Judged("time per record, by size of the run", "± 15 %", told, _spread(whole) <= 0.15)
+
+
+def _spread(costs: Sequence[float]) -> float:
+    """Return how far the ends are from the middle between them, as a share of it."""
+    return (max(costs) - min(costs)) / (max(costs) + min(costs))
 
 
 def _told(found: Sequence[Measurement]) -> Iterator[Judged]:

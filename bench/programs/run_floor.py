@@ -28,6 +28,7 @@ CONSUMER = {
     "enable.partition.eof": True,
     "auto.offset.reset": "earliest",
     "fetch.queue.backoff.ms": 1,
+    "fetch.wait.max.ms": 5,
 }
 
 
@@ -44,7 +45,7 @@ def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Text]:
     consumer.assign(topic, partition, 0)
     ended = False
     while not ended:
-        batch, events = consumer.consume(0.5)
+        batch, events = consumer.consume(0.02)
         ended = bool(events)
         size = max(1, CHUNK_BYTES * len(batch) // max(1, batch.octets))
         for i in range(0, len(batch), size):

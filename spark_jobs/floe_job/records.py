@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from floe_job.consume.message import Headers, Message, Messages, headers_of, keys_of, timestamps_of
+from floe_job.consume.message import Headers, Messages
 from floe_job.consume.values import Values
 from floe_job.letters.letter import Letter
 from floe_job.target import Piece
@@ -21,8 +20,8 @@ class Records:
 
     piece: Piece
     offsets: Sequence[int]
-    values: Sequence[Any]
-    messages: Sequence[Message]
+    values: Values
+    messages: Messages
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -32,16 +31,13 @@ class Records:
         return Records(
             self.piece,
             [self.offsets[i] for i in indices],
-            _some(self.values, indices),
-            _some(self.messages, indices),
+            self.values.select(indices),
+            self.messages.select(indices),
         )
 
     def without_tombstones(self) -> Records:
         """Return the records that have a value."""
-        if isinstance(self.values, Values):
-            kept = self.values.present()
-        else:
-            kept = [i for i, value in enumerate(self.values) if value is not None]
+        kept = self.values.present()
         return self if len(kept) == len(self) else self.select(kept)
 
     def headers(self, index: int) -> Headers | None:
@@ -62,9 +58,9 @@ class Records:
             tp.topic,
             tp.partition,
             self.offsets,
-            timestamps_of(self.messages),
-            keys_of(self.messages) if keys else None,
-            headers_of(self.messages) if headers else None,
+            self.messages.timestamps(),
+            self.messages.keys() if keys else None,
+            self.messages.headers() if headers else None,
         )
 
     def letter(self, index: int, table: str | None, stage: str, error: str, reason: str) -> Letter:
@@ -85,7 +81,3 @@ class Records:
             error=error,
             reason=reason if headers is not None else f"{reason} (and {UNREADABLE})",
         )
-
-
-def _some(rows: Sequence[Any], indices: Sequence[int]) -> Sequence[Any]:
-    return rows.select(indices) if isinstance(rows, Messages | Values) else [rows[i] for i in indices]

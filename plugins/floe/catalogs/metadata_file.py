@@ -59,15 +59,16 @@ def read_metadata(file: InputFile) -> MetadataFile:
 def _undisturbed() -> Iterator[None]:
     """Make thousands of objects without a search for garbage among them, which takes longer than making them.
 
-    Nor afterwards: they count as old, and are looked through when all are.
+    Nor afterwards: they count as old, and are looked through when all are. What somebody else has frozen stays so.
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        gc.unfreeze()
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
         if was_enabled:
             gc.enable()
 

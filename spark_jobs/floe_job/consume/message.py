@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import addressof, c_char_p, c_size_t, c_void_p, string_at
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,35 +15,22 @@ from floe_job.consume.values import Values
 Headers = list[tuple[str, bytes | None]]
 
 
-class Message(Protocol):
-    """What is asked of one record."""
-
-    def key(self) -> bytes | None:
-        """Return the key as it stands in the log."""
-
-    def timestamp(self) -> int | None:
-        """Return the time in epoch ms; None where the broker has none."""
-
-    def headers(self) -> Headers | None:
-        """Return the headers in their order; None if they cannot be read, as when a name in them is not UTF-8."""
-
-
-class LogMessage:
-    """A record that librdkafka holds."""
+class Message:
+    """One record of some."""
 
     def __init__(self, messages: Messages, index: int) -> None:
         self._one = messages[index : index + 1]
 
     def key(self) -> bytes | None:
-        """See Message."""
+        """Return the key as it stands in the log."""
         return self._one.keys()[0]
 
     def timestamp(self) -> int | None:
-        """See Message."""
+        """Return the time in epoch ms; None where the broker has none."""
         return self._one.timestamps()[0]
 
     def headers(self) -> Headers | None:
-        """See Message."""
+        """Return the headers in their order; None if they cannot be read, as when a name in them is not UTF-8."""
         return self._one.headers()[0]
 
 
@@ -64,21 +51,20 @@ class Messages(Sequence[Message]):
     @overload
     def __getitem__(self, index: slice) -> Messages: ...
     def __getitem__(self, index: Any) -> Message | Messages:
-        if isinstance(index, slice):
-            return Messages(self._lease, self._pointers[index], self._read)
-        return LogMessage(self, range(len(self))[index])
+        return self.select(index) if isinstance(index, slice) else Message(self, range(len(self))[index])
 
-    def select(self, indices: Sequence[int]) -> Messages:
+    def select(self, indices: Sequence[int] | slice) -> Messages:
         """Return some of them, by index."""
-        return Messages(self._lease, self._pointers[list(indices)], self._read)
+        chosen = indices if isinstance(indices, slice) else list(indices)
+        return Messages(self._lease, self._pointers[chosen], self._read)
 
     def keys(self) -> list[bytes | None]:
-        """Return the key of each."""
+        """Return the key of each, as it stands in the log."""
         addresses, sizes = columns(self._pointers, "key", "key_len")
         return list(Values(self._lease, addresses, sizes))
 
     def timestamps(self) -> list[int | None]:
-        """Return the time of each."""
+        """Return the time of each, in epoch ms; None where the broker has none."""
         kinds = np.zeros(len(self), np.intc)
         places = range(kinds.ctypes.data, kinds.ctypes.data + kinds.nbytes, kinds.itemsize)
         times: list[int | None] = list(map(librdkafka.message_timestamp, self._pointers.tolist(), places))
@@ -87,7 +73,7 @@ class Messages(Sequence[Message]):
         return times
 
     def headers(self) -> list[Headers | None]:
-        """Return the headers of each."""
+        """Return the headers of each in their order; None where they cannot be read."""
         pointers = self._pointers.tolist()
         for pointer in pointers:
             if pointer not in self._read:
@@ -112,18 +98,3 @@ def _headers(pointer: int) -> Headers | None:
 # where librdkafka puts what it is asked for; nobody else runs between the call and the look at it
 _found, _name, _value, _size = c_void_p(), c_char_p(), c_void_p(), c_size_t()
 _found_at, _name_at, _value_at, _size_at = map(addressof, (_found, _name, _value, _size))
-
-
-def keys_of(messages: Sequence[Message]) -> list[bytes | None]:
-    """Return the key of each."""
-    return messages.keys() if isinstance(messages, Messages) else [message.key() for message in messages]
-
-
-def timestamps_of(messages: Sequence[Message]) -> list[int | None]:
-    """Return the time of each, in epoch ms."""
-    return messages.timestamps() if isinstance(messages, Messages) else [message.timestamp() for message in messages]
-
-
-def headers_of(messages: Sequence[Message]) -> list[Headers | None]:
-    """Return the headers of each, None where they cannot be read."""
-    return messages.headers() if isinstance(messages, Messages) else [message.headers() for message in messages]

@@ -47,19 +47,20 @@ class Router:
         log_id = LogId.of(records.piece.range)
         anew = _indices(records, letters.at(None, log_id))
         routed = self._route(records.select(anew)) if anew else Routed()
-        reached = {offset for found in routed.tables.values() for offset in found.offsets}
+        places = {
+            table: anew if found is None else [anew[i] for i in found.tolist()]
+            for table, found in routed.places.items()
+        }
         for table in letters.tables:
-            there = set(routed.tables[table].offsets) if table in routed.tables else set()
-            mine = [i for i in _indices(records, letters.at(table, log_id)) if records.offsets[i] not in there]
+            mine = set(_indices(records, letters.at(table, log_id))) - set(places.get(table, ()))
             if not mine or (table not in self._known and self._strange(table) is not None):
                 continue  # its letters stay as they are
-            some = records.select(mine)
-            routed.tables[table] = _joined(routed.tables[table], some) if there else some
-            reached.update(some.offsets)
-        _in_order(routed)
+            places[table] = sorted(mine.union(places.get(table, ())))
+        routed.tables = {table: records.select(found) for table, found in places.items()}
+        reached = {i for found in places.values() for i in found}
         # one that went to a table all the same has a letter of that table's, not one of none
-        routed.malformed = _placed(routed.malformed, anew, records, reached)
-        routed.unroutable = _placed(routed.unroutable, anew, records, reached)
+        routed.malformed = _placed(routed.malformed, anew, reached)
+        routed.unroutable = sorted(_placed(routed.unroutable, anew, reached), key=lambda one: one.index)
         routed.reached = len(reached)
         routed.filtered = len(records) - len(reached) - len(routed.malformed) - len(routed.unroutable)
         return routed
@@ -197,27 +198,7 @@ def _indices(records: Records, offsets: Intervals) -> list[int]:
     return [i for i, offset in enumerate(records.offsets) if near.has(offset)] if near else []
 
 
-def _placed(
-    rejected: Sequence[Rejected], indices: Sequence[int], records: Records, reached: Container[int]
-) -> list[Rejected]:
+def _placed(rejected: Sequence[Rejected], indices: Sequence[int], reached: Container[int]) -> list[Rejected]:
     """Return what was rejected of some records by its index among all, without what reached a table."""
     placed = [replace(one, index=indices[one.index]) for one in rejected]
-    return [one for one in placed if records.offsets[one.index] not in reached]
-
-
-def _joined(first: Records, second: Records) -> Records:
-    return Records(
-        first.piece,
-        [*first.offsets, *second.offsets],
-        [*first.values, *second.values],
-        [*first.messages, *second.messages],
-    )
-
-
-def _in_order(routed: Routed) -> None:
-    """Put the records of each table in the order of their offsets again."""
-    for table, records in routed.tables.items():
-        order = sorted(range(len(records)), key=records.offsets.__getitem__)
-        if order != list(range(len(records))):
-            routed.tables[table] = records.select(order)
-    routed.unroutable.sort(key=lambda one: one.index)
+    return [one for one in placed if one.index not in reached]

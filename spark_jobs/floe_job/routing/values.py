@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -34,7 +34,11 @@ class RouteValues:
 
     def of(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
         """Return the values as text, null where there is none, of those records that are not rejected."""
-        return self._of_messages(records) if self._decoder is None else self._of_field(records, self._decoder)
+        if self._decoder is not None:
+            return self._of_field(records, self._decoder)
+        if self._routing.by == "key":
+            return _texts("key", enumerate(records.messages.keys()), [])
+        return self._of_headers(records)
 
     def _of_field(self, records: Records, decoder: JsonDecoder) -> tuple[Sequence[Rejected], pa.Array]:
         path = self._routing.path
@@ -45,21 +49,15 @@ class RouteValues:
             column = pc.struct_field(column, list(path[1:]))
         return [_renamed(one, path) for one in decoded.rejected], column.cast(pa.large_string())
 
-    def _of_messages(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
-        routing = self._routing
-        what = "key" if routing.by == "key" else f"header {routing.header!r}"
-        texts, bad = [], []
-        for index, message in enumerate(records.messages):
-            headers = records.headers(index) if routing.by == "header" else []
+    def _of_headers(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
+        name = self._routing.header
+        readable, bad = [], []
+        for index, headers in enumerate(records.messages.headers()):
             if headers is None:
                 bad.append(Rejected(index, STAGE, UNREADABLE, UNROUTABLE))
-                continue
-            raw = message.key() if routing.by == "key" else _last(headers, routing.header)
-            try:
-                texts.append(None if raw is None else raw.decode())
-            except UnicodeDecodeError:
-                bad.append(Rejected(index, STAGE, f"the {what} is not UTF-8", UNROUTABLE))
-        return bad, pa.array(texts, pa.large_string())
+            else:
+                readable.append((index, _last(headers, name)))
+        return _texts(f"header {name!r}", readable, bad)
 
 
 def matcher(pattern: str) -> Matches:
@@ -96,6 +94,19 @@ def _renamed(rejected: Rejected, path: Sequence[str]) -> Rejected:
         return rejected
     reason = f"the route field {'.'.join(path)!r} cannot be read: {rejected.reason}"
     return Rejected(rejected.index, STAGE, reason, UNROUTABLE)
+
+
+def _texts(
+    what: str, given: Iterable[tuple[int, bytes | None]], bad: list[Rejected]
+) -> tuple[Sequence[Rejected], pa.Array]:
+    """Return the texts of some records, and ``bad`` with those that have none."""
+    texts = []
+    for index, raw in given:
+        try:
+            texts.append(None if raw is None else raw.decode())
+        except UnicodeDecodeError:
+            bad.append(Rejected(index, STAGE, f"the {what} is not UTF-8", UNROUTABLE))
+    return bad, pa.array(texts, pa.large_string())
 
 
 def _last(headers: Sequence[tuple[str, bytes | None]], name: str) -> bytes | None:

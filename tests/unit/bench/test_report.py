@@ -39,13 +39,21 @@ def test_what_was_not_measured_is_not_judged() -> None:
     assert [j.what for j in judge([one(WARM, 10.0)])] == ["peak memory of a Python worker"]
 
 
-@pytest.mark.parametrize(("seconds", "holds"), [((1.0, 2.0, 3.0), True), ((1.0, 2.0, 5.0), False)])
-def test_sizes_are_compared_per_record_beyond_what_any_run_takes(
-    seconds: tuple[float, float, float], *, holds: bool
-) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "text", "holds"),
+    [
+        ((0.5, 1.0, 2.0), "± 0% (1000.00, 1000.00 µs)", True),
+        ((1.0, 2.0, 3.0), "± 14% (2000.00, 1500.00 µs)", True),
+        ((1.0, 2.0, 5.0), "± 11% (2000.00, 2500.00 µs)", True),
+        ((1.0, 3.0, 4.0), "± 20% (3000.00, 2000.00 µs)", False),
+    ],
+)
+def test_sizes_are_compared_per_record(seconds: tuple[float, float, float], text: str, *, holds: bool) -> None:
     sizes = (0, 1_000, 2_000)
     found = [Measurement(f"size {n}", WARM, 0, n, s, 1.0) for n, s in zip(sizes, seconds, strict=True)]
     (judged,) = (j for j in judge(found) if j.what.startswith("time per record"))
+    assert judged.text.startswith(text)
+    assert "s of any run ±" in judged.text
     assert judged.holds is holds
 
 

@@ -1,38 +1,69 @@
-"""Records as a consumer hands them out, without a broker."""
+"""Records as a consumer hands them out, without a broker: values in memory of their own, the rest by a stand-in."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from floe.offsets.ranges import OffsetRange
+from floe_job.consume.message import Headers, Messages
+from floe_job.consume.values import Values
 from floe_job.records import Records
 from floe_job.target import Piece
 
 RANGE, OTHER = (OffsetRange("pizzas", "T1", p, 0, 1000) for p in range(2))
 PIECE, OTHER_PIECE = Piece(RANGE, 0, 1000), Piece(OTHER, 0, 1000)
+FRAME = b"\x14\x00\x00"
 
 
 @dataclass(frozen=True)
 class Message:
-    """Stands in for a consumer's message: what floe asks of one."""
+    """What a record has beside its value."""
 
     offset: int
-    given_key: bytes | None = b"k"
-    given_headers: tuple[tuple[str, bytes | None], ...] = (("h", b"v"),)
-
-    def key(self) -> bytes | None:
-        return self.given_key
-
-    def headers(self) -> list[tuple[str, bytes | None]] | None:
-        return list(self.given_headers)
-
-    def timestamp(self) -> int | None:
-        return 7000 + self.offset
+    key: bytes | None = b"k"
+    headers: tuple[tuple[str, bytes | None], ...] | None = (("h", b"v"),)
 
 
-def records(piece: Piece, values: Sequence[bytes], messages: Sequence[Message] | None = None) -> Records:
+class GivenMessages(Messages):
+    """Stands in for messages in librdkafka's memory, whose times and headers only librdkafka can read."""
+
+    def __init__(self, given: Sequence[Message]) -> None:
+        self._given = given
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def select(self, indices: Sequence[int] | slice) -> Messages:
+        chosen = range(len(self))[indices] if isinstance(indices, slice) else indices
+        return GivenMessages([self._given[i] for i in chosen])
+
+    def keys(self) -> list[bytes | None]:
+        return [one.key for one in self._given]
+
+    def timestamps(self) -> list[int | None]:
+        return [7000 + one.offset for one in self._given]
+
+    def headers(self) -> list[Headers | None]:
+        return [None if one.headers is None else list(one.headers) for one in self._given]
+
+
+def values_of(given: Sequence[bytes | None]) -> Values:
+    """Lay values behind each other, with a frame before each, as a broker does."""
+    text = b"".join(FRAME + (value or b"") for value in given)
+    held: Any = ctypes.create_string_buffer(text, len(text) + 1)
+    sizes = np.array([len(value or b"") for value in given], np.int64)
+    addresses = ctypes.addressof(held) + np.cumsum(sizes + len(FRAME)) - sizes
+    is_there = np.array([value is not None for value in given], np.bool_)
+    return Values((held,), np.where(is_there, addresses, 0), sizes)
+
+
+def records(piece: Piece, values: Sequence[bytes | None], messages: Sequence[Message] | None = None) -> Records:
     """Return records at the offsets 0, 1, 2…"""
     offsets = range(len(values))
     given = messages if messages is not None else [Message(offset) for offset in offsets]
-    return Records(piece, list(offsets), list(values), list(given))
+    return Records(piece, list(offsets), values_of(values), GivenMessages(given))

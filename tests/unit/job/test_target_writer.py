@@ -146,11 +146,7 @@ def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new
 
 
 def test_a_record_whose_headers_cannot_be_read_is_no_row_where_they_are_a_column(new_table: TableFactory) -> None:
-    class Broken(Message):
-        def headers(self) -> None:
-            return None
-
     writer = TargetWriter(target_of(new_table(SCHEMA), transforms=(KafkaMetadata("m", headers=True),)), 0)
-    (letter,) = writer.take(records(PIECE, values(range(3)), [Message(0), Broken(1), Message(2)]))
+    (letter,) = writer.take(records(PIECE, values(range(3)), [Message(0), Message(1, headers=None), Message(2)]))
     assert (letter.offset, letter.stage, letter.headers) == (1, "transform", ())
     assert writer.close(complete=True).books == TableBooks(assigned=3, rows=2, dead=1)
