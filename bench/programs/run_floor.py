@@ -17,6 +17,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 import bench.records
 from floe_job.consume.consumer import Consumer
+from floe_job.housekeeping import rare_housekeeping
 
 BATCH = 10_000
 CHUNK_BYTES = 1_500_000
@@ -99,4 +100,5 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv)
+    with rare_housekeeping():
+        main(sys.argv)

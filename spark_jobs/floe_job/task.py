@@ -12,7 +12,7 @@ from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
 from floe_job.bad_records import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, bad_records
 from floe_job.exceptions import BadRecords, SchemaConflict
-from floe_job.garbage import rare_collection
+from floe_job.housekeeping import rare_housekeeping
 from floe_job.letters.letter import Letter
 from floe_job.letters.letterbox import Letterbox, LetterRules
 from floe_job.lookalikes import DecodedTogether, Lookalikes
@@ -75,7 +75,7 @@ def send_task(task: Task) -> Iterator[tuple[int, Sent]]:
 
 def _run(task: Task) -> Generator[tuple[int, Parcel], None, TaskResult]:
     try:
-        with rare_collection():
+        with rare_housekeeping():
             return (yield from _TaskRun(task).run())
     except FloeError as error:
         return TaskResult(task.index, failure=Failure.of(error))

@@ -16,7 +16,7 @@ WIDEST_GAP = 128
 FEWEST_TOGETHER = 4
 """Values that have to lie together, on average, for copying them so to be worth it."""
 
-OPENING, CLOSING, NEWLINE, BLANK = b"{}\n "
+OPENING, CLOSING = b"{}"
 
 
 class Values(Sequence[Any]):
@@ -82,8 +82,9 @@ class Values(Sequence[Any]):
         starts, ends = starts + shift, ends + shift
         if (octets[starts] != OPENING).any() or (octets[ends - 1] != CLOSING).any():
             return None
-        octets[ends] = NEWLINE
         gaps[breaks] = 1
-        for place in range(1, int(gaps.max(initial=1))):
-            octets[ends[:-1][gaps > place] + place] = BLANK
+        text[-1:] = b"\n"
+        for gap in np.flatnonzero(np.bincount(gaps)).tolist():
+            frames = np.ndarray(len(octets) - gap + 1, f"V{gap}", text, 0, (1,))
+            frames[ends[:-1][gaps == gap]] = np.void(b"\n".ljust(gap))
         return text

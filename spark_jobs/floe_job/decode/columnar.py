@@ -34,6 +34,9 @@ from floe_job.needs import SchemaNeeds
 _ROW = re.compile(r" in row (\d+)$")
 _TOKEN = re.compile(r"couldn't parse:(\S+)$")
 _UNEXPECTED = "unexpected field"
+_BRACE_OR_BRACKET = ord("{") - ord("[")
+"""The one bit in which the two differ, opening or closing."""
+
 _NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[,\]}]")
 
 
@@ -121,11 +124,11 @@ class ColumnarReader:
 
 
 def _check_depth(text: Text, values: Sequence[bytes], *, pretty: bool) -> None:
-    octets = np.frombuffer(text, np.uint8)
-    opening = np.flatnonzero((octets == ord("[")) | (octets == ord("{")))
-    if len(opening) - len(values) < MAX_DEPTH:
+    if occurrences(b"{", text, _BRACE_OR_BRACKET) - len(values) < MAX_DEPTH:
         return
     if not pretty:  # a line is a record
+        octets = np.frombuffer(text, np.uint8)
+        opening = np.flatnonzero((octets | _BRACE_OR_BRACKET) == ord("{"))
         opened = np.searchsorted(opening, np.flatnonzero(octets == ord("\n")))
         if np.diff(opened, prepend=0).max() <= MAX_DEPTH:
             return

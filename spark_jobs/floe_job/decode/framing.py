@@ -13,6 +13,9 @@ from floe_job.decode.text import bare
 
 Text = bytes | bytearray
 
+BLOCK_BYTES = 128 * 1024
+"""Bytes that are compared at once: there is room for them, and for what was found, in a processor's cache."""
+
 _FIRST, _LAST = itemgetter(slice(0, 1)), itemgetter(slice(-1, None))
 
 
@@ -36,9 +39,14 @@ def joined(values: Sequence[bytes]) -> Text:
     return b"\n".join((*values, b""))
 
 
-def occurrences(character: bytes, text: Text) -> int:
-    """Count a character. Python's own count takes ten times as long where there are many."""
-    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord(character)))
+def occurrences(character: bytes, text: Text, ignoring: int = 0) -> int:
+    """Count a character; ``ignoring``: bits that do not count, all of them set in it.
+
+    Python's own count takes ten times as long where there are many.
+    """
+    octets = np.frombuffer(text, np.uint8)
+    blocks = (octets[start : start + BLOCK_BYTES] for start in range(0, len(octets), BLOCK_BYTES))
+    return sum(int(np.count_nonzero((block | ignoring if ignoring else block) == ord(character))) for block in blocks)
 
 
 def octets(values: Sequence[bytes]) -> int:
