@@ -8,7 +8,6 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.json as pj
@@ -17,6 +16,9 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 import bench.records
 from floe_job.consume.consumer import Consumer
+from floe_job.consume.values import Lines
+from floe_job.decode.alike import Alike
+from floe_job.decode.framing import Text, joined
 from floe_job.housekeeping import rare_housekeeping
 
 BATCH = 10_000
@@ -33,15 +35,8 @@ CONSUMER = {
 }
 
 
-class Text(NamedTuple):
-    """Records as lines of JSON, as many as stay in the processor's cache."""
-
-    records: int
-    lines: bytes | bytearray
-
-
-def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Text]:
-    """Yield the values of a partition, the way that costs least."""
+def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
+    """Yield the values of a partition, as many as stay in the processor's cache, the way that costs least."""
     consumer = Consumer({"bootstrap.servers": bootstrap, **CONSUMER}, BATCH)
     consumer.assign(topic, partition, 0)
     ended = False
@@ -50,18 +45,23 @@ def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Text]:
         ended = bool(events)
         size = max(1, CHUNK_BYTES * len(batch) // max(1, batch.octets))
         for i in range(0, len(batch), size):
-            values = batch.values[i : i + size]
-            yield Text(len(values), values.lines() or b"\n".join(values))
+            yield joined(batch.values[i : i + size])
     del batch
     consumer.close()
 
 
-def decode(texts: list[Text], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield a table for each text."""
+def decode(texts: list[Lines], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield a table for each text, the way that costs least."""
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    for text in texts:
-        read = pj.ReadOptions(use_threads=False, block_size=len(text.lines) + 1)
-        yield pj.read_json(pa.BufferReader(text.lines), read, options)
+
+    def parse(text: Text) -> pa.Table:
+        read = pj.ReadOptions(use_threads=False, block_size=len(text) + 1)
+        return pj.read_json(pa.BufferReader(text), read, options)
+
+    alike = Alike(schema)
+    for lines in texts:
+        table = alike.read(lines, parse)
+        yield parse(lines.text) if table is None else table
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
@@ -83,7 +83,7 @@ def main(argv: list[str]) -> None:
     began, cpu = time.perf_counter(), time.process_time()
     count = 0
     if step == "consume":
-        count = sum(text.records for text in consume(bootstrap, topic, int(partition)))
+        count = sum(len(lines.starts) for lines in consume(bootstrap, topic, int(partition)))
     elif step == "decode":
         count = sum(table.num_rows for table in decode(texts, schema))
     else:

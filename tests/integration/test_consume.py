@@ -164,7 +164,7 @@ def test_records_of_a_random_log_are_lines_as_their_values_are(conf: dict[str, A
             lines = values.lines()
             if lines is not None:
                 together += 1
-                assert [line.strip() for line in bytes(lines).splitlines()] == list(values)
+                assert [line.strip() for line in lines.text.splitlines()] == list(values)
         assert together
 
 

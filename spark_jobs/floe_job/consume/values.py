@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from ctypes import memmove, string_at
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,18 @@ FEWEST_TOGETHER = 4
 """Values that have to lie together, on average, for copying them so to be worth it."""
 
 OPENING, CLOSING = b"{}"
+
+
+class Lines(NamedTuple):
+    """Records in one text, and where each begins and ends there. Behind each is a newline, between them may be blanks."""
+
+    text: bytes | bytearray
+    starts: Words
+    ends: Words
+
+    def record(self, index: int) -> bytes:
+        """Return one of them."""
+        return bytes(self.text[self.starts[index] : self.ends[index]])
 
 
 class Values(Sequence[Any]):
@@ -54,14 +66,14 @@ class Values(Sequence[Any]):
         chosen = list(indices)
         return Values(self._lease, self._addresses[chosen], self._sizes[chosen])
 
-    def lines(self) -> bytearray | None:
+    def lines(self) -> Lines | None:
         """Return all values in one text, a newline after each, if each begins and ends as a JSON object.
 
         Values of one batch of Kafka's lie behind each other, with the frames of records between them: they are copied
         together, and the frames overwritten by a newline and blanks. None where that is not so, or does not pay.
         """
         if not len(self):
-            return bytearray()
+            return Lines(b"", self._addresses, self._addresses)
         if not self._sizes.all():
             return None
         starts, ends = self._addresses, self._addresses + self._sizes
@@ -87,4 +99,4 @@ class Values(Sequence[Any]):
         for gap in np.flatnonzero(np.bincount(gaps)).tolist():
             frames = np.ndarray(len(octets) - gap + 1, f"V{gap}", text, 0, (1,))
             frames[ends[:-1][gaps == gap]] = np.void(b"\n".ljust(gap))
-        return text
+        return Lines(text, starts, ends)

@@ -23,6 +23,8 @@ import pyarrow.json as pj
 from pyiceberg.schema import Schema
 
 from floe_job.conform import Lookup
+from floe_job.consume.values import Lines
+from floe_job.decode.alike import Alike
 from floe_job.decode.carriers import Carriers
 from floe_job.decode.framing import Text, joined, occurrences
 from floe_job.decode.injected import Injected
@@ -57,25 +59,29 @@ class ColumnarReader:
         self._carrier = self._carriers.top(self._schema)
         self._alternatives = Alternatives(self._carriers.alternatives)
         self._explicit = pa.schema(list(self._carrier.type))
+        self._alike = Alike(self._explicit)
         # Dropping unseen is checked for what must not be there unseen, which costs: only from the first such field on.
         self._unexpected = "infer" if self._evolve else "error"
 
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
-        text = joined(values)
-        pretty = occurrences(b"\n", text) > len(values)
-        _check_depth(text, values, pretty=pretty)
-        _check_encoding(text)
+        lines = joined(values)
+        pretty = occurrences(b"\n", lines.text) > len(values)
+        _check_depth(lines.text, values, pretty=pretty)
+        _check_encoding(lines.text)
         while True:
             try:
-                return self._read(text, len(values), pretty=pretty)
+                return self._read(lines, pretty=pretty)
             except Respelled:  # ends, for only so many spellings are learnt
                 self._compile()
 
-    def _read(self, text: Text, records: int, *, pretty: bool) -> pa.StructArray:
+    def _read(self, lines: Lines, *, pretty: bool) -> pa.StructArray:
         self._carriers.dropped = False
-        table = self._parse(text, pretty=pretty)
-        if table.num_rows != records:
+        table = None if pretty else self._alike.read(lines, self._parse_known)
+        text = lines.text
+        if table is None:
+            table = self._parse(text, pretty=pretty)
+        if table.num_rows != len(lines.starts):
             raise NotExact
         try:
             rows = self._unloaded(text, table)
@@ -100,19 +106,23 @@ class ColumnarReader:
         arrays = [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in columns]
         return pa.StructArray.from_arrays(arrays, fields=fields)
 
+    def _parse_known(self, text: Text) -> pa.Table:
+        return self._table(text, "error")
+
+    def _table(self, text: Text, unexpected: str, *, pretty: bool = False) -> pa.Table:
+        return pj.read_json(
+            pa.BufferReader(text),
+            read_options=pj.ReadOptions(use_threads=False, block_size=max(len(text), 64)),
+            parse_options=pj.ParseOptions(
+                explicit_schema=self._explicit, newlines_in_values=pretty, unexpected_field_behavior=unexpected
+            ),
+        )
+
     def _parse(self, text: Text, *, pretty: bool) -> pa.Table:
         if self._unexpected == "ignore":
             _check_constants(text)
         try:
-            return pj.read_json(
-                pa.BufferReader(text),
-                read_options=pj.ReadOptions(use_threads=False, block_size=max(len(text), 64)),
-                parse_options=pj.ParseOptions(
-                    explicit_schema=self._explicit,
-                    newlines_in_values=pretty,
-                    unexpected_field_behavior=self._unexpected,
-                ),
-            )
+            return self._table(text, self._unexpected, pretty=pretty)
         except pa.ArrowInvalid as error:
             problem = str(error)
         except (pa.ArrowException, UnicodeDecodeError):

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from floe_job.consume.values import Values
+from floe_job.consume.values import Lines, Values
 from floe_job.decode.obstacles import NotExact
 from floe_job.decode.text import bare
 
@@ -19,7 +19,7 @@ BLOCK_BYTES = 128 * 1024
 _FIRST, _LAST = itemgetter(slice(0, 1)), itemgetter(slice(-1, None))
 
 
-def joined(values: Sequence[bytes]) -> Text:
+def joined(values: Sequence[bytes]) -> Lines:
     """Join records by newlines, making sure that each newline between two stands between two whole objects.
 
     ``}``, newline, ``{`` is an error inside any object, array or string, so a parser that gets through was at the top
@@ -36,7 +36,9 @@ def joined(values: Sequence[bytes]) -> Text:
         for row, value in enumerate(values):
             if not (value.startswith(b"{") and value.endswith(b"}")):
                 raise NotExact(row)
-    return b"\n".join((*values, b""))
+    sizes = np.fromiter(map(len, values), np.int64, len(values))
+    ends = np.cumsum(sizes + 1) - 1
+    return Lines(b"\n".join((*values, b"")), ends - sizes, ends)
 
 
 def occurrences(character: bytes, text: Text, ignoring: int = 0) -> int:

@@ -73,14 +73,17 @@ def test_objects_behind_each_other_are_copied_together_as_lines(gap: int) -> Non
     held = memory(OBJECTS, gap)
     lines = held.values.lines()
     assert lines is not None
-    assert [line.strip() for line in bytes(lines).splitlines()] == OBJECTS
-    assert lines.endswith(b"}\n")
-    assert lines.count(b"\n") == len(OBJECTS)
+    assert [line.strip() for line in lines.text.splitlines()] == OBJECTS
+    assert lines.text.endswith(b"}\n")
+    assert lines.text.count(b"\n") == len(OBJECTS)
+    assert [lines.record(i) for i in range(len(OBJECTS))] == OBJECTS
 
 
 def test_nothing_is_no_line() -> None:
     held = memory(OBJECTS)
-    assert held.values.select([]).lines() == b""
+    lines = held.values.select([]).lines()
+    assert lines is not None
+    assert (lines.text, len(lines.starts), len(lines.ends)) == (b"", 0, 0)
 
 
 def test_a_consumer_that_is_closed_says_so() -> None:
@@ -95,7 +98,9 @@ def test_a_consumer_that_is_closed_says_so() -> None:
 
 def test_one_object_is_a_line() -> None:
     held = memory(OBJECTS[:1])
-    assert held.values.lines() == b'{"n":0}\n'
+    lines = held.values.lines()
+    assert lines is not None
+    assert lines.text == b'{"n":0}\n'
 
 
 @pytest.mark.parametrize("odd", [b"", b"[]", b' {"n":1}', b'{"n":1} ', b"{", b"}", b'{"n":1', b"1"])
@@ -118,7 +123,8 @@ def test_stretches_of_several_buffers_are_put_behind_each_other() -> None:
     held = Memory(OBJECTS[:count], [10] * count, [i // FEWEST_TOGETHER for i in range(count)])
     lines = held.values.lines()
     assert lines is not None
-    assert [line.strip() for line in bytes(lines).splitlines()] == OBJECTS[:count]
+    assert [line.strip() for line in lines.text.splitlines()] == OBJECTS[:count]
+    assert [lines.record(i) for i in range(count)] == OBJECTS[:count]
 
 
 GAPS = [1, 2, *[10] * 6, 11, 12, 60, *[WIDEST_GAP] * 3, WIDEST_GAP + 1, 300]
@@ -138,7 +144,9 @@ def test_lines_hold_every_value_once_wherever_it_lies(
     breaks = ends + lost + sum(gap > WIDEST_GAP for _, gap in layout)
     assert lines is not None or breaks * FEWEST_TOGETHER > len(kept)
     if lines is not None:
-        assert [line.strip() for line in bytes(lines).split(b"\n")] == [*(values[i] for i in kept), b""]
+        expected = [values[i] for i in kept]
+        assert [line.strip() for line in lines.text.split(b"\n")] == [*expected, b""]
+        assert [lines.record(i) for i in range(len(kept))] == expected
 
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False), NestedField(2, "m", LongType(), required=False))

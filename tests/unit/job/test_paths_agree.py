@@ -40,11 +40,20 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe_job.decode import Decoded, JsonDecoder
+from floe_job.decode import Decoded, JsonDecoder, alike
 from floe_job.decode.obstacles import NotExact
 from floe_job.exceptions import SchemaConflict
 from floe_job.parquet.layout import FileLayout
 from floe_job.rules import ColumnRules
+
+
+@pytest.fixture(autouse=True, scope="module", params=[0, alike.FEWEST_BYTES], ids=["by skeletons", "parsed"])
+def fewest_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Read also small chunks of like records as large ones are read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alike, "FEWEST_BYTES", request.param)
+        yield
+
 
 NAMES = ["a", "b", "c", "q.b", "Ä", "element", "a b"]
 

@@ -1,0 +1,303 @@
+"""Chunks of records that are alike: what is read by their skeletons is what Arrow's parser reads, or nothing is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.json as pj
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from floe_job.decode import alike
+from floe_job.decode.alike import Alike
+from floe_job.decode.framing import joined
+
+SCHEMA = pa.schema(
+    [
+        ("long", pa.int64()),
+        ("text", pa.large_string()),
+        ("int", pa.int32()),
+        ("double", pa.float64()),
+        ("flag", pa.bool_()),
+        ("in", pa.struct([("a", pa.large_string()), ("b", pa.int64()), ("c", pa.struct([("d", pa.bool_())]))])),
+        ("list", pa.list_(pa.int64())),
+        ("decimal", pa.decimal128(9, 2)),
+    ]
+)
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let chunks of a few records be worth it."""
+    monkeypatch.setattr(alike, "FEWEST_BYTES", 0)
+    return
+
+
+def parse(text: bytes | bytearray) -> pa.Table:
+    return pj.read_json(
+        pa.BufferReader(text),
+        pj.ReadOptions(use_threads=False, block_size=max(64, len(text))),
+        pj.ParseOptions(explicit_schema=SCHEMA, unexpected_field_behavior="error"),
+    )
+
+
+def read(values: Sequence[bytes]) -> pa.Table | None:
+    """Read them by skeletons; what is found must be what the parser finds."""
+    lines = joined(values)
+    found = Alike(SCHEMA).read(lines, parse)
+    if found is not None:
+        assert found.equals(parse(lines.text).select(SCHEMA.names).cast(SCHEMA))
+    return found
+
+
+def record(long: str = "1", text: str = '"x"', double: str = "1.5", flag: str = "true") -> bytes:
+    return f'{{"long":{long},"text":{text},"double":{double},"flag":{flag}}}'.encode()
+
+
+# -- what is read -------------------------------------------------------------------------------------------------------
+
+
+def test_records_that_differ_in_their_values_alone_are_read() -> None:
+    values = [record(str(n - 5), f'"é{n}"', f"{n}.25e-3", "true" if n % 2 else "false") for n in range(20)]
+    found = read(values)
+    assert found is not None
+    assert found.column("long").to_pylist() == list(range(-5, 15))
+    assert found.column("text").to_pylist() == [f"é{n}" for n in range(20)]
+    assert found.column("list").null_count == 20
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", " : ")])
+def test_blanks_between_are_part_of_what_is_shared(separators: tuple[str, str]) -> None:
+    row = {"in": {"a": "x", "b": 7, "c": {"d": True}}, "text": "", "long": 0, "int": -7}
+    found = read([json.dumps({**row, "long": n, "text": "y" * n}, separators=separators).encode() for n in range(30)])
+    assert found is not None
+    assert found.column("in").to_pylist() == [{"a": "x", "b": 7, "c": {"d": True}}] * 30
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        record(text="null"),
+        record(text='"a\\"b"'),
+        record(text='"\\u00e9"'),
+        b'{"text":"other order","long":7}',
+        b'{"long":7,"list":[1,2]}',
+        b'{"long":7,"decimal":"1.25"}',
+        b'{"long":7,"in":null}',
+        b'{"in":{},"long":7}',
+        b"{}",
+    ],
+)
+@pytest.mark.parametrize("place", [1, 12, 23])
+def test_a_few_others_are_left_to_the_parser_and_stay_where_they_were(other: bytes, place: int) -> None:
+    values = [record(str(n)) for n in range(24)]
+    found = read([*values[:place], other, *values[place:]])
+    assert found is not None
+    assert found.column("long").to_pylist()[:place] == list(range(place))
+    assert found.num_rows == 25
+
+
+def test_several_kinds_of_records_have_a_skeleton_each() -> None:
+    kinds = [record(text="null"), record(), b'{"long":3,"in":{"a":"b"}}', b'{"long":3,"in":null}']
+    asked: list[bytes | bytearray] = []
+    lines = joined([kinds[n * n % 4 if n % 3 else n % 4] for n in range(40)])
+    found = Alike(SCHEMA).read(lines, lambda text: asked.append(text) or parse(text))  # type: ignore[func-returns-value]
+    assert found is not None
+    assert found.equals(parse(lines.text))
+    assert asked == []
+
+
+@pytest.mark.parametrize("token", ["null", "9223372036854775807", "-9223372036854775808", "10", "100", "-1", "0"])
+def test_integers_at_their_ends_and_nulls_among_them(token: str) -> None:
+    found = read([record("1"), record(token), record("-12")])
+    assert found is not None
+    assert found.column("long").to_pylist() == [1, json.loads(token), -12]
+
+
+# -- what is not --------------------------------------------------------------------------------------------------------
+
+NOT_BARE = [
+    "-0", "01", "-01", "1.0", "1e3", "+1", "0x10", "0x9184E72A00", "-", "--1", "1-2", "9223372036854775808", "true", "nan",
+    "NaN", "Infinity", "1_0", "1 2", "1,2", "", " ", "1}", "[1]", "{}", '"1"', "nul", "nullnull", "\u0661",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("token", NOT_BARE)
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_no_integer_is_for_the_parser(token: str, place: int) -> None:
+    values = [record("1")] * 3
+    values[place] = record(token)
+    assert read(values) is None
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "1.",
+        ".5",
+        "01.5",
+        "+1.5",
+        "1e",
+        "1e+",
+        "inf",
+        "NaN",
+        "-Infinity",
+        "0x1p3",
+        "1.5.5",
+        "1,5",
+        "true",
+        "",
+        "1.5 ",
+        '"1"',
+    ],
+)
+def test_what_is_no_number_is_for_the_parser(token: str) -> None:
+    assert read([record(), record(double=token), record()]) is None
+
+
+@pytest.mark.parametrize("token", ["True", "truefalse", "tru", "1", "0", '"true"', "", "true,false"])
+def test_what_is_no_boolean_is_for_the_parser(token: str) -> None:
+    assert read([record(), record(flag=token), record()]) is None
+
+
+@pytest.mark.parametrize("text", ['"a\tb"', '"a\x00b"', '"a\x1fb"', '"a"b"', '"a" "b"', "'a'", "a", '"a'])
+def test_what_is_no_text_is_for_the_parser(text: str) -> None:
+    assert read([record(), record(text=text), record()]) is None
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b'{"unknown":1}',
+        b'{"long":1,"long":2}',
+        b'{"in":{"a":"x"},"in":{"b":1}}',
+        b'{"list":[1]}',
+        b'{"decimal":1.25}',
+        b'{"in":{"unknown":1}}',
+        b'{"in":1}',
+        b'{"text":{"a":1}}',
+        b'{"long":"1"}',
+        b'{"text":1}',
+        b'{"long" 1}',
+        b'{"long":1,}',
+        b'{"long":1}}',
+        b'{,"long":1}',
+        b'{"long":1 "text":"x"}',
+        b'{"te\\u0078t":"x"}',
+        b'{"long":tru}',
+        b'{"":{"":1}}',
+        b"{}",
+    ],
+)
+def test_records_that_have_no_skeleton_or_no_columns_are_for_the_parser(first: bytes) -> None:
+    assert read([first] * 5) is None
+
+
+WHOLES = [b'{"long":1, "in":{"a":"xy","b":-2},"text":"","int":30}', b'{"flag": true ,"in":{"a":"x"}}']
+ODD = [b"", *(bytes([octet]) for octet in b'"\\{}[]:, \t0-xn')]
+
+
+@pytest.mark.parametrize(
+    ("whole", "place"), [(whole, place) for whole in WHOLES for place in range(1, len(whole))], ids=str
+)
+@pytest.mark.parametrize("kept", [0, 1])
+def test_one_octet_more_or_less_or_another_is_noticed(whole: bytes, place: int, kept: int) -> None:
+    """An octet is replaced, or another, or none, stands in front of it: ``kept`` is how many of it stay."""
+    for odd in ODD if kept or place < len(whole) - 1 else ():
+        changed = whole[:place] + odd + whole[place + 1 - kept :]
+        for row in (0, 4, 8):
+            values = [whole] * 8
+            values.insert(row, changed)
+            try:
+                expected = parse(joined(values).text)
+            except pa.ArrowInvalid:
+                assert Alike(SCHEMA).read(joined(values), parse) is None
+            else:
+                found = Alike(SCHEMA).read(joined(values), parse)
+                assert found is None or found.equals(expected.select(SCHEMA.names))
+
+
+def test_fields_that_changed_places_are_another_kind() -> None:
+    swapped = [
+        b'{"long":1,"in":{"b":2}}',
+        b'{"in":{"b":2},"long":1}',
+        b'{"long":1,"in":{"c":2}}',
+        b'{"lonG":1,"in":{"b":2}}',
+    ]
+    for other in swapped[1:]:
+        values = [swapped[0]] * 8 + [other]
+        lines = joined(values)
+        found = Alike(SCHEMA).read(lines, parse)
+        assert found is None or found.equals(parse(lines.text).select(SCHEMA.names))
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd"),
+    [
+        (b'{"text":"x","long":' + b" " * 60 + b"5}", b'{"text":"x","long":5}'),  # its value would begin behind the text
+        (b'{"long": 1 ,"text":"x"}', b'{"long": ,"text":"x"}'),  # one blank in front of the value and behind it
+        (b'{"text":"x"}', b'{"text":"x"}}'),
+    ],
+)
+def test_shorter_and_longer_records_are_noticed(usual: bytes, odd: bytes) -> None:
+    found = Alike(SCHEMA).read(joined([*[usual] * 8, odd]), parse)
+    if b": ," in odd or odd.endswith(b"}}"):
+        assert found is None
+    else:
+        assert found is not None
+        assert found.column("long").to_pylist() == [5] * 9
+
+
+def test_where_nothing_comes_of_it_it_is_tried_ever_more_rarely() -> None:
+    tried = []
+    reader = Alike(SCHEMA)
+    for number in range(300):
+        waiting = reader._waiting
+        assert reader.read(joined([b"{}"]), parse) is None
+        if not waiting:
+            tried.append(number)
+    assert tried == [0, 2, 6, 14, 30, 62, 126, 191, 256]
+    reader._waiting = 0
+    assert reader.read(joined([record()]), parse) is not None
+    assert (reader._waiting, reader._pause) == (0, 0)
+
+
+def test_many_values_in_few_bytes_are_for_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike, "FEWEST_BYTES", 100)
+    lines = joined([record()] * 9)
+    assert len(lines.text) > 400
+    assert Alike(SCHEMA).read(lines, parse) is not None
+    assert Alike(SCHEMA).read(joined([record()] * 7), parse) is None
+
+
+# -- whatever comes ------------------------------------------------------------------------------------------------------
+
+TOKENS = st.one_of(
+    st.integers(-(10**6), 10**6).map(str),
+    st.integers().map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.sampled_from([*NOT_BARE, "null", "true", "false", "1.5", "-0.0", "1e400", '"a,b:{}"', '"\\n"', '" "', '"null"']),
+    st.text(max_size=5).map(lambda text: json.dumps(text, ensure_ascii=False)),
+)
+FORMS = [
+    '{%s"long":%s,"text":%s}',
+    '{%s"text": %s, "double": %s}',
+    '{%s"in":{"a":%s,"b":%s}}',
+    '{%s"flag":%s ,"long":%s}',
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(FORMS), min_size=1, max_size=2),
+    st.lists(
+        st.tuples(st.integers(0, 1), st.tuples(st.sampled_from(["", " "]), TOKENS, TOKENS)), min_size=1, max_size=12
+    ),
+)
+def test_whatever_comes_the_parser_says_the_same(
+    forms: list[str], rows: list[tuple[int, tuple[str, str, str]]]
+) -> None:
+    read([(forms[form % len(forms)] % fill).encode() for form, fill in rows])
