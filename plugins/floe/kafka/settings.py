@@ -15,6 +15,10 @@ REQUEST_TIMEOUT = 15.0
 QUIET = 4
 """librdkafka's log level: warnings; what goes wrong comes as an error anyway."""
 
+FIRST_BACKOFF = 1
+"""Milliseconds before the second connection, and twice as many before each one after that. Every client of librdkafka needs
+a second one: it lets the first go once it has met the cluster, and would wait 50 to 150 ms."""
+
 TRANSACTION_TIMEOUT = 60.0
 """Seconds after which the broker aborts a transaction that its producer left open."""
 
@@ -64,7 +68,7 @@ class KafkaSettings:
         Raises KafkaMisconfigured when there are no brokers or a key only Java clients understand is given.
         """
         origin = f"the Airflow connection {connector.kafka_conn_id!r}"
-        base = {"log_level": QUIET, **_translated(extra, origin)}
+        base = {"log_level": QUIET, "reconnect.backoff.ms": FIRST_BACKOFF, **_translated(extra, origin)}
         overrides = {k: v for k, v in connector.consumer_overrides.items() if k != "auto.offset.reset"}
         source = base | _translated(overrides, "consumer.override.*")
         control = base | _translated(connector.control_kafka, "iceberg.kafka.*")
