@@ -66,22 +66,21 @@ class ColumnarReader:
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
         lines = joined(values)
-        pretty = occurrences(b"\n", lines.text) > len(values)
-        _check_depth(lines.text, values, pretty=pretty)
+        _check_depth(lines.text, values)
         _check_encoding(lines.text)
         while True:
             try:
-                return self._read(lines, pretty=pretty)
+                return self._read(lines)
             except Respelled:  # ends, for only so many spellings are learnt
                 self._compile()
 
-    def _read(self, lines: Lines, *, pretty: bool) -> pa.StructArray:
+    def _read(self, lines: Lines) -> pa.StructArray:
         self._carriers.dropped = False
-        table = None if pretty else self._alike.read(lines, self._parse_known)
-        text = lines.text
+        text, records = lines.text, len(lines.starts)
+        table = self._alike.read(lines, self._parse_known)
         if table is None:
-            table = self._parse(text, pretty=pretty)
-        if table.num_rows != len(lines.starts):
+            table = self._parse(text, pretty=_is_pretty(text, records))
+        if table.num_rows != records:
             raise NotExact
         try:
             rows = self._unloaded(text, table)
@@ -133,10 +132,15 @@ class ColumnarReader:
         raise NotExact(_obstacle(problem, text))
 
 
-def _check_depth(text: Text, values: Sequence[bytes], *, pretty: bool) -> None:
+def _is_pretty(text: Text, records: int) -> bool:
+    """Say whether some record is more than a line."""
+    return occurrences(b"\n", text) > records
+
+
+def _check_depth(text: Text, values: Sequence[bytes]) -> None:
     if occurrences(b"{", text, _BRACE_OR_BRACKET) - len(values) < MAX_DEPTH:
         return
-    if not pretty:  # a line is a record
+    if not _is_pretty(text, len(values)):
         octets = np.frombuffer(text, np.uint8)
         opening = np.flatnonzero((octets | _BRACE_OR_BRACKET) == ord("{"))
         opened = np.searchsorted(opening, np.flatnonzero(octets == ord("\n")))

@@ -158,8 +158,8 @@ def _stands(literal: bytes, octets: Octets, begins: Words, ends: Words, among: M
     """Say which of some stretches are a literal."""
     found: Mask = among & (ends - begins == len(literal))
     width = next(width for width in _WIDTHS if width <= len(literal))
-    words = np.ndarray((len(octets) - width + 1,), f"<u{width}", octets, 0, (1,))
     places = begins if found.all() else np.where(found, begins, 0)
     for offset in {*range(0, len(literal) - width, width), len(literal) - width}:
-        found &= words[places + offset] == int.from_bytes(literal[offset : offset + width], "little")
+        words = np.ndarray((len(octets) - offset - width + 1,), f"<u{width}", octets, offset, (1,))
+        found &= words[places] == int.from_bytes(literal[offset : offset + width], "little")
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,11 +35,17 @@ def column(kind: pa.DataType, text: Text, span: Span) -> pa.Array:
 
 def _slices(text: Text, span: Span) -> pa.Array:
     """Copy stretches of a text, by way of an array that has what is between them, too."""
-    places = np.column_stack(span).ravel()
+    places = np.empty(2 * len(span.begins), np.int64)
+    places[::2], places[1::2] = span
     if (places[1:] < places[:-1]).any() or (places[-1:] > len(text)).any():  # Arrow would read what is not ours
         raise Unlike
     stretches = pa.LargeStringArray.from_buffers(len(places) - 1, pa.py_buffer(places), pa.py_buffer(text))
-    return stretches.take(pa.array(np.arange(0, len(places) - 1, 2)))
+    return stretches.take(_every_second(len(stretches)))
+
+
+@lru_cache(maxsize=4)
+def _every_second(length: int) -> pa.Array:
+    return pa.array(np.arange(0, length, 2))
 
 
 def _booleans(tokens: pa.Array) -> pa.Array:

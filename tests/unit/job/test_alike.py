@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import sys
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -249,6 +251,19 @@ def test_shorter_and_longer_records_are_noticed(usual: bytes, odd: bytes) -> Non
     else:
         assert found is not None
         assert found.column("long").to_pylist() == [5] * 9
+
+
+def test_what_a_chunk_took_is_free_at_once() -> None:
+    """Python's search for cycles is rare in a task: whatever holds itself holds megabytes."""
+    lines = joined([record(str(n)) for n in range(50)] + [record(text='"\\n"'), record(text="null")] * 5)
+    reader = Alike(SCHEMA)
+    gc.disable()
+    try:
+        before = sys.getrefcount(lines.text), sys.getrefcount(lines.starts)
+        assert reader.read(lines, parse) is not None
+        assert (sys.getrefcount(lines.text), sys.getrefcount(lines.starts)) == before
+    finally:
+        gc.enable()
 
 
 def test_where_nothing_comes_of_it_it_is_tried_ever_more_rarely() -> None:
