@@ -65,9 +65,10 @@ class SparkCluster:
         return next((one for one in self._children(worker) if any(EXECUTOR in part for part in _command(one))), None)
 
     def pythons(self, worker: int) -> list[list[str]]:
-        """Return the command lines of the Python processes that run tasks below a worker."""
+        """Return the command lines of the Python processes that run tasks below a worker; one that just ended has none."""
         daemons = [one for one in self._children(worker) if "pyspark.daemon" in _command(one)]
-        return [_command(one) for one in daemons if _parent(one) in {daemon.pid for daemon in daemons}]
+        workers = (one for one in daemons if _parent(one) in {daemon.pid for daemon in daemons})
+        return [command for one in workers if (command := _command(one))]
 
     def _children(self, worker: int) -> list[psutil.Process]:
         try:

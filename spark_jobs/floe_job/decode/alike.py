@@ -78,6 +78,8 @@ class Alike:
         if len(others):
             rows.append(others)
             table = parse(b"".join(lines.record(row) + b"\n" for row in others.tolist()))
+            if table.num_rows != len(others):  # one of them is two objects
+                raise Unlike
             tables.append(table.select(self._schema.names).cast(self._schema))
         return _ordered(rows, tables)
 

@@ -29,6 +29,9 @@ _CLOSING = re.compile(rb" *([,}]) *")
 
 _WIDTHS = (8, 4, 2, 1)
 
+MOST_SHARED = 4096
+"""Bytes between values, and so of keys, that are looked at: each eight of them are an operation on all records."""
+
 
 class Kind(Enum):
     """What a field holds. A null is no value: it has but one form."""
@@ -78,7 +81,13 @@ class Skeleton:
     @classmethod
     def of(cls, record: bytes) -> Skeleton:
         """Take a record apart. Raises Unlike for one that is no JSON, or that has arrays, escapes, or a key twice."""
-        members = list(_members(record))
+        members = []
+        values = 0
+        for member in _members(record):
+            if member.begin - values > MOST_SHARED:
+                raise Unlike
+            members.append(member)
+            values += member.end - member.begin
         places = [quote.start() for quote in re.finditer(b'"', record)]
         slots = []
         done = 0
@@ -89,7 +98,7 @@ class Skeleton:
                 slots.append(Slot(path, kind, record[done:begin], quotes, begin - places[quotes - 1], following - end))
                 done = end
         fields = {member.path: member.kind for member in members}
-        if len(fields) < len(members):
+        if len(fields) < len(members) or len(record) - values > MOST_SHARED:
             raise Unlike
         return cls(fields, tuple(slots), record[done:], len(places))
 
@@ -139,7 +148,8 @@ def _object(record: bytes, place: int, above: Path) -> Generator[_Member, None, 
             if value is None:
                 value = _match(_BARE, record, place)
                 kind = Kind.NULL if value[1] else Kind.BARE
-            yield _Member(path, kind, *value.span(1 if kind is Kind.TEXT else 0))
+            begin, end = value.span(1 if kind is Kind.TEXT else 0)
+            yield _Member(path, kind, begin, begin if kind is Kind.NULL else end)
             place = value.end()
         closing = _match(_CLOSING, record, place)
         place = closing.end()
@@ -157,9 +167,12 @@ def _match(pattern: re.Pattern[bytes], record: bytes, place: int) -> re.Match[by
 def _stands(literal: bytes, octets: Octets, begins: Words, ends: Words, among: Mask) -> Mask:
     """Say which of some stretches are a literal."""
     found: Mask = among & (ends - begins == len(literal))
+    rows = np.flatnonzero(found)
+    places = begins if len(rows) == len(begins) else begins[rows]
+    same = np.ones(len(rows), np.bool_)
     width = next(width for width in _WIDTHS if width <= len(literal))
-    places = begins if found.all() else np.where(found, begins, 0)
     for offset in {*range(0, len(literal) - width, width), len(literal) - width}:
         words = np.ndarray((len(octets) - offset - width + 1,), f"<u{width}", octets, offset, (1,))
-        found &= words[places] == int.from_bytes(literal[offset : offset + width], "little")
+        same &= words[places] == int.from_bytes(literal[offset : offset + width], "little")
+    found[rows] = same
     return found

@@ -15,7 +15,8 @@ from floe_job.decode.skeleton import Kind, Span
 TYPES = {pa.large_string(): Kind.TEXT} | dict.fromkeys((pa.int32(), pa.int64(), pa.float64(), pa.bool_()), Kind.BARE)
 """The types of such columns, and what their fields hold."""
 
-_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$"
+_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?$"
+"""Of JSON's numbers those that the parser takes: it finds some larger exponents too large."""
 _NULL, _TRUE, _FALSE = (pa.scalar(token, pa.large_string()) for token in ("null", "true", "false"))
 _POWERS = np.array([10**digits for digits in range(1, 20)], np.uint64)
 

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from floe_job.decode import alike
 from floe_job.decode.alike import Alike
 from floe_job.decode.framing import joined
+from floe_job.decode.obstacles import Unlike
+from floe_job.decode.skeleton import Skeleton
 
 SCHEMA = pa.schema(
     [
@@ -251,6 +253,30 @@ def test_shorter_and_longer_records_are_noticed(usual: bytes, odd: bytes) -> Non
     else:
         assert found is not None
         assert found.column("long").to_pylist() == [5] * 9
+
+
+def test_one_of_the_others_that_is_two_objects_shifts_nobody() -> None:
+    values = [record(str(n)) for n in range(40)]
+    values[5] = b'{"long":100}{"long":200}'
+    values[7] = b'{"long" :300}'
+    values[8] = b'{"long" :301}'
+    assert Alike(SCHEMA).read(joined(values), parse) is None
+
+
+@pytest.mark.parametrize(
+    "odd", [b'{"long":' + b" " * 5000 + b"1}", b'{"' + b"k" * 5000 + b'":1}', b'{"long":1' + b" " * 5000 + b"}"]
+)
+def test_only_so_much_is_compared(odd: bytes) -> None:
+    with pytest.raises(Unlike):
+        Skeleton.of(odd)
+    with pytest.raises(Unlike):
+        Skeleton.of(b"{" + b",".join(b'"k%d":null' % n for n in range(1000)) + b"}")
+    assert Skeleton.of(b'{"text":"' + b"x" * 10_000 + b'","long":1}').quotes == 6
+
+
+@pytest.mark.parametrize("token", ["0e309", "1e309", "1e-400"])
+def test_exponents_that_the_parser_may_find_too_large_are_for_it(token: str) -> None:
+    assert Alike(SCHEMA).read(joined([record(double=token)] * 5), parse) is None
 
 
 def test_what_a_chunk_took_is_free_at_once() -> None:
