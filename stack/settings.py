@@ -25,8 +25,10 @@ CONTROLLER_PORT_DEFAULT = 9093
 AIRFLOW_PORT = "AIRFLOW_PORT"
 AIRFLOW_PORT_DEFAULT = 8080
 
-_NEVER_GIVEN = range(20_000, 32_000)
-"""Ports below those that systems give to outgoing connections: 32768 and up on Linux, 49152 elsewhere."""
+GIVEN = Path("/proc/sys/net/ipv4/ip_local_port_range")
+"""The first and the last of the ports that the system gives to outgoing connections."""
+
+_PORTS = range(10_000, 65_536)
 _TRIES = 100
 
 
@@ -82,18 +84,17 @@ def require_free(port: int, variable: str) -> None:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now, nor will have been given by the system until it is used.
+    """Return a port that nobody listens on now, and that the system gives to no outgoing connection, if there are such.
 
-    Airflow binds its port a quarter of a minute after it was chosen: one that the system hands to outgoing connections may
-    well be such a connection's by then.
+    Airflow binds its port a quarter of a minute after it was chosen, and it may well be a connection's by then.
     """
-    for port in random.sample(_NEVER_GIVEN, _TRIES):
+    first, last = map(int, GIVEN.read_text().split())
+    never_given = [port for port in _PORTS if not first <= port <= last]
+    for port in random.sample(never_given or _PORTS, min(_TRIES, len(never_given) or _TRIES)):
         with suppress(OSError):
             _bind(port)
             return port
-    message = (
-        f"{_TRIES} of the ports {_NEVER_GIVEN.start} to {_NEVER_GIVEN.stop - 1} are all in use: stop what has them"
-    )
+    message = f"{_TRIES} ports from {_PORTS.start} up were tried and are in use: stop what listens there"
     raise PortTaken(message)
 
 

@@ -15,33 +15,24 @@ import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 import bench.records
+from floe.kafka.settings import KafkaSettings
 from floe_job.consume.consumer import Consumer
 from floe_job.consume.values import Lines
 from floe_job.decode.alike import Alike
+from floe_job.decode.decoder import CHUNK_BYTES
 from floe_job.decode.framing import Text, joined
 from floe_job.housekeeping import rare_housekeeping
-
-BATCH = 10_000
-CHUNK_BYTES = 1_500_000
-CONSUMER = {
-    "group.id": "floor",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "isolation.level": "read_committed",
-    "enable.partition.eof": True,
-    "auto.offset.reset": "earliest",
-    "fetch.queue.backoff.ms": 1,
-    "fetch.wait.max.ms": 5,
-}
+from floe_job.read import POLL_RECORDS, POLL_SECONDS
 
 
 def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
     """Yield the values of a partition, as many as stay in the processor's cache, the way that costs least."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, **CONSUMER}, BATCH)
+    settings = KafkaSettings({"bootstrap.servers": bootstrap}, {}, "the floor")
+    consumer = Consumer(settings.reader(), POLL_RECORDS)
     consumer.assign(topic, partition, 0)
     ended = False
     while not ended:
-        batch, events = consumer.consume(0.02)
+        batch, events = consumer.consume(POLL_SECONDS)
         ended = bool(events)
         size = max(1, CHUNK_BYTES * len(batch) // max(1, batch.octets))
         for i in range(0, len(batch), size):

@@ -52,7 +52,7 @@ class Router:
             for table, found in routed.places.items()
         }
         for table in letters.tables:
-            mine = set(_indices(records, letters.at(table, log_id))) - set(places.get(table, ()))
+            mine = set(_indices(records, letters.at(table, log_id)))
             if not mine or (table not in self._known and self._strange(table) is not None):
                 continue  # its letters stay as they are
             places[table] = sorted(mine.union(places.get(table, ())))

@@ -1,6 +1,7 @@
 """Metadata files, read and written: the same as PyIceberg's, whatever the snapshots are like."""
 
 import copy
+import gc
 import gzip
 import json
 import pickle
@@ -185,3 +186,17 @@ def test_a_file_is_never_written_over(tmp_path: Path) -> None:
     metadata, snapshots = read_metadata(IO.new_input(location))
     with pytest.raises(FileExistsError):
         write_metadata(IO.new_output(location), metadata, snapshots)
+
+
+def test_what_somebody_else_has_frozen_stays_frozen(tmp_path: Path) -> None:
+    location = with_all(json.dumps(METADATA).encode(), tmp_path)
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        read_metadata(IO.new_input(location))
+        assert gc.get_freeze_count() > before / 2  # some may be gone
+    finally:
+        gc.unfreeze()
+    read_metadata(IO.new_input(location))
+    assert gc.isenabled()
+    assert not gc.get_freeze_count()

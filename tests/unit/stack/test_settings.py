@@ -10,8 +10,6 @@ import pytest
 from stack.exceptions import PortTaken, StackError
 from stack.settings import REPOSITORY, Settings, free_port, require_free
 
-GIVEN = Path("/proc/sys/net/ipv4/ip_local_port_range")
-
 
 def test_without_variables_the_defaults_hold() -> None:
     settings = Settings.read({})
@@ -52,7 +50,20 @@ def test_a_free_port_passes() -> None:
     require_free(free_port(), "KAFKA_PORT")
 
 
-@pytest.mark.skipif(not GIVEN.exists(), reason="the system does not tell which ports it gives to connections")
-def test_a_free_port_is_none_that_the_system_gives_to_outgoing_connections() -> None:
-    first = int(GIVEN.read_text().split()[0])
-    assert all(free_port() < first for _ in range(50))
+@pytest.mark.parametrize(("first", "last"), [(32_768, 60_999), (15_000, 61_000), (1_024, 65_000)])
+def test_a_free_port_is_none_that_the_system_gives_to_outgoing_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int, last: int
+) -> None:
+    given = tmp_path / "range"
+    given.write_text(f"{first}\t{last}\n")
+    monkeypatch.setattr("stack.settings.GIVEN", given)
+    assert not any(first <= free_port() <= last for _ in range(30))
+
+
+def test_where_the_system_gives_all_ports_there_is_a_free_one_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = tmp_path / "range"
+    given.write_text("1024\t65535\n")
+    monkeypatch.setattr("stack.settings.GIVEN", given)
+    require_free(free_port(), "KAFKA_PORT")

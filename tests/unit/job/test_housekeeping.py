@@ -1,0 +1,22 @@
+"""What a task changes of a process that goes on after it."""
+
+import gc
+
+import pytest
+
+from floe_job import housekeeping
+from floe_job.housekeeping import RARELY, rare_housekeeping
+
+
+def test_a_task_that_fails_leaves_the_search_for_cycles_as_it_was() -> None:
+    before = gc.get_threshold()
+    with pytest.raises(ZeroDivisionError), rare_housekeeping():
+        assert gc.get_threshold() == RARELY
+        _ = 1 / 0
+    assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+
+
+def test_c_libraries_without_glibcs_functions_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping.ctypes, "CDLL", lambda _: object())
+    with rare_housekeeping():
+        pass
