@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.json as pj
 import pyarrow.parquet as pq
-from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.io.pyarrow import parquet_path_to_id_mapping, schema_to_pyarrow
 
 import bench.records
 from floe.kafka.settings import KafkaSettings
@@ -22,7 +22,11 @@ from floe_job.decode.alike import Alike
 from floe_job.decode.decoder import CHUNK_BYTES
 from floe_job.decode.framing import Text, joined
 from floe_job.housekeeping import rare_housekeeping
+from floe_job.parquet.dictionaries import with_dictionary
 from floe_job.read import POLL_RECORDS, POLL_SECONDS
+
+FIRST_TABLES = 20
+"""Tables from which it is seen which columns get dictionaries."""
 
 
 def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
@@ -78,7 +82,10 @@ def main(argv: list[str]) -> None:
     elif step == "decode":
         count = sum(table.num_rows for table in decode(texts, schema))
     else:
-        with pq.ParquetWriter(f"{folder}/{partition}.parquet", schema, compression="zstd") as writer:
+        paths = parquet_path_to_id_mapping(getattr(bench.records, shape.upper()).schema)
+        dictionaries = with_dictionary(schema, pa.concat_tables(tables[:FIRST_TABLES]), paths)
+        path = f"{folder}/{partition}.parquet"
+        with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=dictionaries) as writer:
             for table in tables:
                 writer.write_table(table)
                 count += table.num_rows

@@ -27,10 +27,8 @@ _TEXT = re.compile(rb'"([^"\\]*)"')
 _BARE = re.compile(rb"-?\d[-+.0-9eE]*|true|false|(null)")
 _CLOSING = re.compile(rb" *([,}]) *")
 
-_WIDTHS = (8, 4, 2, 1)
-
 MOST_SHARED = 4096
-"""Bytes between values, and so of keys, that are looked at: each eight of them are an operation on all records."""
+"""Bytes between values, and so of keys, that are looked at: all records' are copied for it."""
 
 
 class Kind(Enum):
@@ -167,12 +165,9 @@ def _match(pattern: re.Pattern[bytes], record: bytes, place: int) -> re.Match[by
 def _stands(literal: bytes, octets: Octets, begins: Words, ends: Words, among: Mask) -> Mask:
     """Say which of some stretches are a literal."""
     found: Mask = among & (ends - begins == len(literal))
-    rows = np.flatnonzero(found)
-    places = begins if len(rows) == len(begins) else begins[rows]
-    same = np.ones(len(rows), np.bool_)
-    width = next(width for width in _WIDTHS if width <= len(literal))
-    for offset in {*range(0, len(literal) - width, width), len(literal) - width}:
-        words = np.ndarray((len(octets) - offset - width + 1,), f"<u{width}", octets, offset, (1,))
-        same &= words[places] == int.from_bytes(literal[offset : offset + width], "little")
-    found[rows] = same
+    rows = slice(None) if found.all() else np.flatnonzero(found)
+    stretches = np.ndarray((len(octets) - len(literal) + 1,), f"V{len(literal)}", octets, 0, (1,))
+    taken = stretches[begins[rows]]
+    if taken.tobytes() != literal * len(taken):  # one look at all of them, where one after the other takes longest
+        found[rows] = taken == np.void(literal)
     return found

@@ -12,6 +12,7 @@ from pyiceberg.io.pyarrow import data_file_statistics_from_parquet_metadata
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
+from floe_job.parquet.dictionaries import with_dictionary
 from floe_job.parquet.layout import FileLayout
 from floe_job.parquet.row_order import RowOrder
 from floe_job.parquet.upper_bounds import raise_bounds
@@ -24,9 +25,15 @@ class DataFileWriter:
     """
 
     def __init__(
-        self, io: FileIO, location: str, layout: FileLayout, partition: Record, order: RowOrder | None = None
+        self,
+        io: FileIO,
+        location: str,
+        layout: FileLayout,
+        partition: Record,
+        first: pa.Table,
+        order: RowOrder | None = None,
     ) -> None:
-        """Create the file at ``location``, a name that nobody else has."""
+        """Create the file at ``location``, a name that nobody else has. ``first``: the rows that will come first."""
         self._layout = layout
         self._order = order
         self._writes = 0
@@ -37,7 +44,11 @@ class DataFileWriter:
         self._stream: Any = self._file.create(overwrite=True)
         try:
             self._writer = pq.ParquetWriter(
-                self._stream, schema=layout.file_schema, store_decimal_as_integer=True, **layout.writer_options
+                self._stream,
+                schema=layout.file_schema,
+                store_decimal_as_integer=True,
+                use_dictionary=with_dictionary(layout.file_schema, first, layout.column_ids),
+                **layout.writer_options,
             )
         except BaseException:
             self._stream.close()

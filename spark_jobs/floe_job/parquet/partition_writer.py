@@ -22,10 +22,10 @@ class PartitionWriter:
         self,
         layout: FileLayout,
         budget: WriteBudget,
-        new_file: Callable[[], DataFileWriter],
+        new_file: Callable[[pa.Table], DataFileWriter],
         done: Callable[[DataFile], None],
     ) -> None:
-        """Write to files from ``new_file``; each that is finished is handed to ``done``."""
+        """Write to files from ``new_file``, which is given their first rows; each that is finished is handed to ``done``."""
         self.waiting_bytes = 0
         self._layout = layout
         self._budget = budget
@@ -51,7 +51,7 @@ class PartitionWriter:
         rows = pa.concat_tables(self._let_go())
         if self._file is None:
             self._budget.make_room()
-            self._file = self._new_file()
+            self._file = self._new_file(rows)
         self._budget.wrote(self)
         self._file.write(rows)
         if self._file.is_full:
@@ -69,7 +69,7 @@ class PartitionWriter:
         if self._parts:
             rows = pa.concat_tables(self._let_go())
             if self._file is None:
-                self._file = self._new_file()
+                self._file = self._new_file(rows)
             self._file.write(rows)
         self.finish()
 

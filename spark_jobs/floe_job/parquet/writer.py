@@ -88,11 +88,13 @@ class TableWriter:
     def _partition(self, values: Values) -> PartitionWriter:
         partition = self._partitions.get(values)
         if partition is None:
-            partition = PartitionWriter(self._layout, self._budget, lambda: self._new_file(values), self._done.append)
+            partition = PartitionWriter(
+                self._layout, self._budget, lambda first: self._new_file(values, first), self._done.append
+            )
             self._partitions[values] = partition
         return partition
 
-    def _new_file(self, values: Values) -> DataFileWriter:
+    def _new_file(self, values: Values, first: pa.Table) -> DataFileWriter:
         name = f"{self._stem}-{next(self._numbers):05d}.parquet"
         location = self._locations.new_data_location(name, self._partitioner.partition(values))
-        return DataFileWriter(self._io, location, self._layout, Record(*values), self._order)
+        return DataFileWriter(self._io, location, self._layout, Record(*values), first, self._order)

@@ -1,0 +1,83 @@
+"""Columns of names that never come again get no dictionary; the rows are the same."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import ListType, LongType, NestedField, StringType, StructType
+
+from floe_job.parquet.dictionaries import FEWEST_ROWS
+from tests.unit.job.conftest import TableFactory
+from tests.unit.job.parquet_tables import SCHEMA, commit, local, rows, write
+
+
+def dictionaries(path: str) -> dict[str, bool]:
+    """Say of each column whether it has one."""
+    group = pq.ParquetFile(local(path)).metadata.row_group(0)
+    columns = (group.column(i) for i in range(group.num_columns))
+    return {column.path_in_schema: column.has_dictionary_page for column in columns}
+
+
+@pytest.mark.parametrize(
+    ("count", "kinds", "is_kept"),
+    [
+        (FEWEST_ROWS, FEWEST_ROWS, False),
+        (FEWEST_ROWS, 20, True),
+        (FEWEST_ROWS, 5_000, True),  # the first thousand are all different
+        (FEWEST_ROWS - 1, FEWEST_ROWS, True),
+    ],
+)
+def test_what_never_comes_again_has_no_dictionary(
+    new_table: TableFactory, count: int, kinds: int, is_kept: bool
+) -> None:
+    table = new_table(SCHEMA)
+    names = [f"order {i % kinds}" for i in range(count)]
+    (file,) = write(table, rows(table, id=list(range(count)), name=names))
+    assert dictionaries(file.file_path) == {"id": True, "name": is_kept}
+    assert commit(table, [file]).column("name").to_pylist() == names
+
+
+def test_nulls_come_again(new_table: TableFactory) -> None:
+    table = new_table(SCHEMA)
+    names = [f"order {i}" if i % 10 else None for i in range(FEWEST_ROWS)]
+    (file,) = write(table, rows(table, id=[1] * FEWEST_ROWS, name=names))
+    assert dictionaries(file.file_path)["name"]
+
+
+def test_columns_inside_of_others_and_of_odd_names_keep_theirs(new_table: TableFactory) -> None:
+    inner = StructType(NestedField(4, "name", StringType(), required=False))
+    table = new_table(
+        Schema(
+            NestedField(1, "a.name", StringType(), required=False),
+            NestedField(2, "name", inner, required=False),
+            NestedField(3, "names", ListType(5, StringType(), element_required=False), required=False),
+            NestedField(6, "id", LongType(), required=False),
+        )
+    )
+    names = [f"order {i}" for i in range(FEWEST_ROWS)]
+    found = rows(
+        table,
+        a=names,
+        b=[{"name": name} for name in names],
+        c=[[name] for name in names],
+        d=[7] * FEWEST_ROWS,
+    )
+    (file,) = write(table, found)
+    assert dictionaries(file.file_path) == {
+        "a_x2Ename": False,
+        "name.name": True,
+        "names.list.element": True,
+        "id": True,
+    }
+    assert commit(table, [file]).select(["a.name", "name", "names"]).to_pylist() == [
+        {"a.name": name, "name": {"name": name}, "names": [name]} for name in names
+    ]
+
+
+def test_a_file_of_such_columns_alone_is_written(new_table: TableFactory) -> None:
+    table = new_table(Schema(NestedField(1, "name", StringType(), required=False)))
+    names = [f"order {i}" for i in range(FEWEST_ROWS)]
+    (file,) = write(table, rows(table, name=names))
+    assert dictionaries(file.file_path) == {"name": False}
+    assert commit(table, [file]).num_rows == FEWEST_ROWS
