@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from floe_job.forked_daemon import NAME
+
 SAMPLE_SECONDS = 0.1
 WORKER = "worker"
 
@@ -100,5 +102,7 @@ class Meter:
 def _kind(name: str, command: Sequence[str]) -> str:
     if name == "java":
         return "jvm"
+    if name == NAME:
+        return WORKER
     # Spark's daemon, and the workers that it forks
     return WORKER if command[1:2] == ["-m"] and "daemon" in command[2] else "other"

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from floe.exceptions import FloeError, Terminal
-from floe_job.context import end_context, start_context
+from floe_job.context import end_context, prefer_installed, start_context
+from floe_job.forked_daemon import fork_daemon
 from floe_job.order import Order, Outcome
 
 log = logging.getLogger("floe")
@@ -44,6 +45,8 @@ def write_files(spark: Any, order: Order) -> tuple[str, ...]:
 
 def main(argv: list[str]) -> int:
     """Carry out an order file in a Spark context of its own and leave the outcome beside it."""
+    prefer_installed()
+    fork_daemon()  # before there is a log, a thread or a connection that it would share
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stdout)
     path = Path(argv[1])
     order = Order.load(path)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 LIBRARIES = "floe_job.slices.writer"
-"""What the driver needs once there is a context: a second of imports, while the JVM starts its services."""
+"""What the driver needs once there is a context: a second of imports."""
 
 HALT = "spark.floe.halt"
 """Ask for the quick end. The operator sets it where nothing of Spark's outlives the job but files in the job's own folder."""
@@ -20,12 +21,24 @@ LISTENERS = ("spark.extraListeners", "spark.plugins")
 """Whoever is told here of the context's end has to be."""
 
 
+def prefer_installed() -> None:
+    """Import PySpark from where pip installed it, with its bytecode.
+
+    Spark's launcher puts archives of the same in front of it, whose modules are compiled again by each process.
+    """
+    home = Path(os.environ.get("SPARK_HOME", "/"))
+    if (home / "__init__.py").is_file() and str(home.parent) in sys.path:
+        archives = home / "python" / "lib"
+        sys.path[:] = [entry for entry in sys.path if Path(entry).parent != archives]
+
+
 def start_context(most_workers: int) -> Any:
     """Start the context, and on a local master the Python workers, ``most_workers`` of them."""
     from pyspark import SparkContext
 
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    # only now: two threads that import the same packages could meet them half done
+    # while the JVM starts its services, where it was not imported before; only now, as two threads that import the same
+    # packages could meet them half done
     Thread(target=import_module, args=(LIBRARIES,), daemon=True).start()
     context = SparkContext.getOrCreate()
     if str(context.master).startswith("local"):
@@ -57,7 +70,7 @@ def _may_halt(context: Any, folder: Path) -> bool:
 
 
 def _start_workers(context: Any, most: int) -> None:
-    """Have the workers' daemon import its libraries while the driver looks at tables; workers are used again."""
+    """Have the workers started while the driver looks at tables; they are used again."""
     count = min(context.defaultParallelism, most)
     try:
         context.parallelize(range(count), count).mapPartitions(_nothing).count()

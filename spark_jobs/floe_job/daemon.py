@@ -5,6 +5,8 @@ once where a fresh worker would import for seconds. On a Connect server it lies 
 there floe's own modules come with each session, in that session's version.
 """
 
+import gc
+
 import confluent_kafka  # noqa: F401
 import pyiceberg.io.pyarrow  # noqa: F401
 from pyspark.daemon import manager
@@ -12,5 +14,12 @@ from pyspark.daemon import manager
 if __spec__ is not None and __spec__.parent:
     import floe_job.task  # noqa: F401
 
-if __name__ == "__main__":
+
+def run() -> None:
+    """Be the daemon."""
+    gc.freeze()  # workers look for garbage after each task, and would copy all of this to do so
     manager()
+
+
+if __name__ == "__main__":
+    run()

@@ -22,7 +22,9 @@ def rare_housekeeping() -> Iterator[None]:
     batch would get its memory, page by page, from the system anew.
     """
     before = gc.get_threshold()
-    gc.freeze()
+    is_frozen = gc.get_freeze_count() > 0  # by the daemon, for good
+    if not is_frozen:
+        gc.freeze()
     gc.set_threshold(*RARELY)
     _call("mallopt", _TRIM_THRESHOLD, KEPT_BYTES)
     _call("mallopt", _MMAP_THRESHOLD, LARGEST_BYTES)
@@ -30,7 +32,8 @@ def rare_housekeeping() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not is_frozen:
+            gc.unfreeze()
         _call("malloc_trim", 0)
 
 

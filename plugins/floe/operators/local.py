@@ -13,16 +13,17 @@ CONF = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.python.daemon.module": "floe_job.daemon",
+    "spark.python.daemon.module": "floe_job.forked_daemon",
     "spark.floe.halt": "true",
 }
-"""Nothing but this machine takes part, workers can be forked from floe's own daemon, and the end needs no good-byes."""
+"""Nothing but this machine takes part, workers are forked from the driver, and the end needs no good-byes."""
 
 JAVA_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
 """The JVM of such a job carries messages: it lives too briefly for the code of its second compiler to pay."""
 
 COLLECTOR = "-XX:+UseSerialGC"
 OPTIONS, LAUNCHER_OPTIONS, DRIVER_OPTIONS = "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "spark.driver.extraJavaOptions"
+DAEMON_SOCKET = "FLOE_DAEMON_SOCKET"
 TEMPORARY, TEMPORARY_CONF = "SPARK_LOCAL_DIRS", "spark.local.dir"
 
 Settings = tuple[dict[str, str], dict[str, str]]
@@ -44,6 +45,7 @@ def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> I
             conf["spark.floe.halt"] = "false"  # a JVM archives its classes when it ends in order
         java = [options, f'"-Djava.io.tmpdir={folder}"', archive.option if archive else "", environ.get(OPTIONS, "")]
         env = {LAUNCHER_OPTIONS: environ.get(LAUNCHER_OPTIONS, options), **env, OPTIONS: " ".join(filter(None, java))}
+        env[DAEMON_SOCKET] = str(folder / "daemon.sock")
         if TEMPORARY not in environ and TEMPORARY_CONF not in conf:
             env[TEMPORARY] = str(folder)
         yield conf, env

@@ -10,6 +10,8 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 
 from airflow.listeners import hookimpl
@@ -30,6 +32,9 @@ MODULES = (
 )
 """What they import opens no connection, and the threads that it starts (of numpy and of jemalloc) are ready for forks."""
 
+JOB_MODULES = ("floe_job.slices.writer", "floe_job.spark")
+"""What the driver of a Connect job needs, which runs in the task's process."""
+
 
 @hookimpl
 def on_starting(component: object) -> None:
@@ -44,8 +49,21 @@ def preload() -> None:
     """Import all that can be; what fails here will be told by the task that needs it."""
     began = time.monotonic()
     for name in MODULES:
-        try:
-            import_module(name)
-        except Exception as error:  # noqa: BLE001 - no library may keep the scheduler from starting
-            log.info("%s is not imported ahead: %s", name, error)
+        _try(name, partial(import_module, name))
+    _try("the Spark job", _import_job)
     log.info("imported what floe's tasks need in %.1f s, for all of them", time.monotonic() - began)
+
+
+def _import_job() -> None:
+    from floe.operators.library import write_job
+
+    write_job()  # the folder of the job is on the path from now on
+    for name in JOB_MODULES:
+        import_module(name)
+
+
+def _try(name: str, load: Callable[[], object]) -> None:
+    try:
+        load()
+    except Exception as error:  # noqa: BLE001 - no library may keep the scheduler from starting
+        log.info("%s is not imported ahead: %s", name, error)

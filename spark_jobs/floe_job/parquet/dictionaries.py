@@ -42,4 +42,5 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_new(values: pa.ChunkedArray) -> bool:
-    return bool(pc.count_distinct(values, mode="all").as_py() >= NEW * len(values))
+    distinct: int = pc.count_distinct(values, mode="all").as_py()
+    return distinct >= NEW * len(values)
