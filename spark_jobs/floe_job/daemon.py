@@ -6,6 +6,8 @@ there floe's own modules come with each session, in that session's version.
 """
 
 import gc
+import sys
+from zipimport import zipimporter
 
 import confluent_kafka  # noqa: F401
 import pyiceberg.io.pyarrow  # noqa: F401
@@ -15,8 +17,18 @@ if __spec__ is not None and __spec__.parent:
     import floe_job.task  # noqa: F401
 
 
+class SparksArchive(zipimporter):
+    """An archive of Spark's that stays as it is: workers would read its table of contents anew before each task."""
+
+    def invalidate_caches(self) -> None:
+        """Know it all."""
+
+
 def run() -> None:
     """Be the daemon."""
+    for path, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimporter):
+            sys.path_importer_cache[path] = SparksArchive(path)
     gc.freeze()  # workers look for garbage after each task, and would copy all of this to do so
     manager()
 

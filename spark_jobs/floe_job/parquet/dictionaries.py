@@ -43,4 +43,5 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _is_new(values: pa.ChunkedArray) -> bool:
     distinct: int = pc.count_distinct(values, mode="all").as_py()
-    return distinct >= NEW * len(values)
+    is_new: bool = distinct >= NEW * len(values)
+    return is_new
