@@ -38,10 +38,8 @@ def with_dictionary(schema: pa.Schema, first: pa.Table, paths: Iterable[str]) ->
 
 def _is_text(kind: pa.DataType) -> bool:
     """Numbers and dates are short: a dictionary holds so many of them that most come again."""
-    return pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
 
 
 def _is_new(values: pa.ChunkedArray) -> bool:
-    distinct: int = pc.count_distinct(values, mode="all").as_py()
-    is_new: bool = distinct >= NEW * len(values)
-    return is_new
+    return bool(pc.count_distinct(values, mode="all").as_py() >= NEW * len(values))
