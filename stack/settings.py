@@ -88,7 +88,7 @@ def free_port() -> int:
 
     Airflow binds its port a quarter of a minute after it was chosen, and it may well be a connection's by then.
     """
-    first, last = map(int, GIVEN.read_text().split())
+    first, last = map(int, GIVEN.read_text().split()) if GIVEN.exists() else (32_768, 65_535)
     never_given = [port for port in _PORTS if not first <= port <= last]
     for port in random.sample(never_given or _PORTS, min(_TRIES, len(never_given) or _TRIES)):
         with suppress(OSError):

@@ -25,8 +25,8 @@ from floe_job.housekeeping import rare_housekeeping
 from floe_job.parquet.dictionaries import with_dictionary
 from floe_job.read import POLL_RECORDS, POLL_SECONDS
 
-FIRST_TABLES = 20
-"""Tables from which it is seen which columns get dictionaries."""
+FIRST_TABLES, DICTIONARY_BYTES = 20, 2 * 1024 * 1024
+"""Tables from which it is seen which columns get dictionaries, and what those may hold, as floe has it."""
 
 
 def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
@@ -83,7 +83,7 @@ def main(argv: list[str]) -> None:
         count = sum(table.num_rows for table in decode(texts, schema))
     else:
         paths = parquet_path_to_id_mapping(getattr(bench.records, shape.upper()).schema)
-        dictionaries = with_dictionary(schema, pa.concat_tables(tables[:FIRST_TABLES]), paths)
+        dictionaries = with_dictionary(schema, pa.concat_tables(tables[:FIRST_TABLES]), paths, DICTIONARY_BYTES)
         path = f"{folder}/{partition}.parquet"
         with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=dictionaries) as writer:
             for table in tables:

@@ -1,8 +1,8 @@
 """The daemon that Spark forks the Python workers of a local job from: itself a fork of the driver, with its imports.
 
 Spark starts a daemon by a command. This one finds a process waiting in the job's folder, which the driver forked from
-itself before it had any thread or connection, and gives it all that a daemon is known by: streams, environment, arguments.
-Where nobody waits it becomes the daemon itself, and imports for a second what the driver has imported already.
+itself before it had a thread of Python's or a connection, and gives it what Spark gave this one: streams, environment,
+arguments. Where nobody waits it becomes the daemon itself, and imports for a second what the driver has imported already.
 """
 
 import json
@@ -11,9 +11,11 @@ import os
 import select
 import socket
 import sys
+import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 from floe_job.context import LIBRARIES
 
@@ -38,22 +40,24 @@ def fork_daemon() -> None:
     place = os.environ.get(VARIABLE)
     if place is None:
         return
-    listener = socket.socket(socket.AF_UNIX)
-    try:
-        for name in (LIBRARIES, "floe_job.daemon"):
-            import_module(name)
-        listener.bind(place)
-    except (ImportError, OSError) as error:  # a path that is too long, say
-        log.warning("Spark's workers have to import for themselves: %s", error)
-        listener.close()
-        return
-    listener.listen(1)
     driver, held = os.pipe()  # it reads as ended once the driver has
-    sys.stdout.flush()
-    if os.fork():
-        listener.close()
-        os.close(driver)
-        return
+    with socket.socket(socket.AF_UNIX) as listener:
+        try:
+            for name in (LIBRARIES, "floe_job.daemon"):
+                import_module(name)
+            listener.bind(place)  # which may be too long
+            listener.listen(1)
+            sys.stdout.flush()
+            is_driver = os.fork() != 0
+        except Exception as error:  # noqa: BLE001 - a job can do without
+            log.warning("Spark's workers have to import for themselves: %s", error)
+            is_driver = True
+        if not is_driver:
+            _end_as_daemon(listener, driver, held)
+    os.close(driver)
+
+
+def _end_as_daemon(listener: socket.socket, driver: int, held: int) -> NoReturn:
     try:
         os.close(held)
         _wait(listener, driver)
@@ -83,6 +87,8 @@ def _wait(listener: socket.socket, driver: int) -> None:
         os.close(stream)
     os.environ.clear()
     os.environ.update(environment)
+    time.tzset()
+    os.register_at_fork(after_in_child=caller.close)  # it tells the end of the daemon, not of a worker
     sys.argv[:] = argv
     with suppress(OSError):
         Path("/proc/self/comm").write_text(NAME)

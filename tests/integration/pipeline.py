@@ -23,6 +23,7 @@ from floe.exceptions import FloeError
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.decisions import Decisions
 from floe.offsets.plan import Plan
+from floe.offsets.ranges import TopicPartition
 from floe_job.shuffle.partition_files import PartitionFiles
 from floe_job.slices.writer import RunTasks, SliceWriter
 from floe_job.task import Sent, Task, run_task, send_tasks
@@ -154,7 +155,11 @@ class Pipeline:
         """Return the group's stable positions by partition."""
         from floe.kafka.cluster import Cluster
 
-        found = Cluster.of_control(self.settings).positions(self.connector.group_id)
+        cluster, group_id = Cluster.of_control(self.settings), self.connector.group_id
+        topics = cluster.topics(self.connector.topics).items()
+        # the listing of all leaves out what is in its first transaction still
+        known = [TopicPartition(name, partition) for name, facts in topics for partition in facts.partitions]
+        found = cluster.positions(group_id) | (cluster.positions(group_id, known) if known else {})
         return {tp.partition: p.offset for tp, p in found.items()}
 
     def table(self, name: str = "db.t") -> Table:

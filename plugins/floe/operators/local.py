@@ -9,11 +9,13 @@ from pathlib import Path
 
 from floe.operators.class_archive import class_archive
 
+DAEMON, DAEMON_SOCKET = "spark.python.daemon.module", "FLOE_DAEMON_SOCKET"
+
 CONF = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.python.daemon.module": "floe_job.forked_daemon",
+    DAEMON: "floe_job.forked_daemon",
     "spark.floe.halt": "true",
 }
 """Nothing but this machine takes part, workers are forked from the driver, and the end needs no good-byes."""
@@ -23,7 +25,6 @@ JAVA_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:-Us
 
 COLLECTOR = "-XX:+UseSerialGC"
 OPTIONS, LAUNCHER_OPTIONS, DRIVER_OPTIONS = "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "spark.driver.extraJavaOptions"
-DAEMON_SOCKET = "FLOE_DAEMON_SOCKET"
 TEMPORARY, TEMPORARY_CONF = "SPARK_LOCAL_DIRS", "spark.local.dir"
 
 Settings = tuple[dict[str, str], dict[str, str]]
@@ -45,7 +46,14 @@ def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> I
             conf["spark.floe.halt"] = "false"  # a JVM archives its classes when it ends in order
         java = [options, f'"-Djava.io.tmpdir={folder}"', archive.option if archive else "", environ.get(OPTIONS, "")]
         env = {LAUNCHER_OPTIONS: environ.get(LAUNCHER_OPTIONS, options), **env, OPTIONS: " ".join(filter(None, java))}
-        env[DAEMON_SOCKET] = str(folder / "daemon.sock")
+        if _takes_fork(conf):
+            env[DAEMON_SOCKET] = str(folder / "daemon.sock")
         if TEMPORARY not in environ and TEMPORARY_CONF not in conf:
             env[TEMPORARY] = str(folder)
         yield conf, env
+
+
+def _takes_fork(conf: Mapping[str, str]) -> bool:
+    """Say whether the driver's fork can be the workers' daemon: it began with the driver's environment."""
+    is_ours = conf[DAEMON] == CONF[DAEMON] and conf.get("spark.python.use.daemon", "true") == "true"
+    return is_ours and not any(key.startswith("spark.executorEnv.") for key in conf)

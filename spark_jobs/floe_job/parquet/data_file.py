@@ -47,7 +47,9 @@ class DataFileWriter:
                 self._stream,
                 schema=layout.file_schema,
                 store_decimal_as_integer=True,
-                use_dictionary=with_dictionary(layout.file_schema, first, layout.column_ids),
+                use_dictionary=with_dictionary(
+                    layout.file_schema, first, layout.column_ids, layout.writer_options["dictionary_pagesize_limit"]
+                ),
                 **layout.writer_options,
             )
         except BaseException:

@@ -11,35 +11,36 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-LOOKS = (1_000, 10_000)
-"""Rows that are looked at: more only of what is different in the first."""
+FIRST, NEW = 1_000, 0.95
+"""Values that are looked at first, and the share of different ones among them with which it is worth to look at more."""
 
-FEWEST_ROWS = 20_000
-"""In smaller files it is not worth a look."""
+ENOUGH = 1.25
+"""How many bytes of values are looked at, as a multiple of what a dictionary may hold: Arrow's offsets are among them."""
 
-NEW = 0.95
-"""Share of different values from which on they are taken for new ones all the way."""
+LENGTH_BYTES = 4
+"""What a value in a dictionary takes beside itself."""
 
 
-def with_dictionary(schema: pa.Schema, first: pa.Table, paths: Iterable[str]) -> bool | list[str]:
+def with_dictionary(schema: pa.Schema, first: pa.Table, paths: Iterable[str], limit: int) -> bool | list[str]:
     """Return those of a file's columns, by Parquet's paths, that get a dictionary; True for all of them.
 
-    ``schema`` is the file's; ``first`` are its first rows, with the columns at the same places.
+    ``schema`` is the file's; ``first`` are its first rows, with the columns at the same places. Columns of texts go without
+    whose dictionary would be larger than ``limit`` bytes before these rows are written.
     """
-    if first.num_rows < FEWEST_ROWS:
-        return True
     without = {
         field.name
         for field, column in zip(schema, first.columns, strict=True)
-        if _is_text(field.type) and all(_is_new(column.slice(0, count)) for count in LOOKS)
+        if _is_text(field.type) and _would_be_given_up(column, limit)
     }
     return [path for path in paths if path not in without] if without else True
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    """Numbers and dates are short: a dictionary holds so many of them that most come again."""
     return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
 
 
-def _is_new(values: pa.ChunkedArray) -> bool:
-    return bool(pc.count_distinct(values, mode="all").as_py() >= NEW * len(values))
+def _would_be_given_up(column: pa.ChunkedArray, limit: int) -> bool:
+    if column.nbytes < limit or pc.count_distinct(column.slice(0, FIRST)).as_py() < NEW * FIRST:
+        return False
+    values = pc.unique(column.slice(0, int(ENOUGH * limit * len(column) / column.nbytes)))
+    return bool(pc.sum(pc.binary_length(values)).as_py() + LENGTH_BYTES * len(values) > limit)

@@ -36,6 +36,7 @@ def test_an_archive_is_not_listed_anew_and_still_imported_from(tmp_path: Path, m
         patch.setattr(zipimport, "_read_directory", lambda path: listed.append(path) or {})
         importlib.invalidate_caches()  # what a worker does before each task
     assert str(archive) not in listed
+    assert isinstance(sys.path_importer_cache[str(archive)], daemon.SparksArchive)
     importlib.import_module("floe_test_second")
     for name in ("floe_test_first", "floe_test_second"):
         sys.modules.pop(name, None)

@@ -1,4 +1,4 @@
-"""Columns of names that never come again get no dictionary; the rows are the same."""
+"""Columns of names that fill a dictionary get none; the rows are the same."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, NestedField, StringType, StructType
 
-from floe_job.parquet.dictionaries import FEWEST_ROWS
 from tests.unit.job.conftest import TableFactory
 from tests.unit.job.parquet_tables import SCHEMA, commit, local, rows, write
+
+LIMIT = {"write.parquet.dict-size-bytes": "50000"}
 
 
 def dictionaries(path: str) -> dict[str, bool]:
@@ -22,26 +23,27 @@ def dictionaries(path: str) -> dict[str, bool]:
 @pytest.mark.parametrize(
     ("count", "kinds", "is_kept"),
     [
-        (FEWEST_ROWS, FEWEST_ROWS, False),
-        (FEWEST_ROWS, 20, True),
-        (FEWEST_ROWS, 5_000, True),  # the first thousand are all different
-        (FEWEST_ROWS - 1, FEWEST_ROWS, True),
+        (5_000, 5_000, False),
+        (5_000, 20, True),
+        (5_000, 1_100, True),  # the first thousand are all different, and all kinds have their place
+        (1_100, 1_100, True),  # so do so few
+        (5_000, 2_500, False),
     ],
 )
-def test_what_never_comes_again_has_no_dictionary(
+def test_a_dictionary_that_would_be_given_up_is_not_made(
     new_table: TableFactory, count: int, kinds: int, is_kept: bool
 ) -> None:
-    table = new_table(SCHEMA)
-    names = [f"order {i % kinds}" for i in range(count)]
+    table = new_table(SCHEMA, properties=LIMIT)
+    names = [f"order {i % kinds:014}" for i in range(count)]
     (file,) = write(table, rows(table, id=list(range(count)), name=names))
     assert dictionaries(file.file_path) == {"id": True, "name": is_kept}
     assert commit(table, [file]).column("name").to_pylist() == names
 
 
 def test_nulls_come_again(new_table: TableFactory) -> None:
-    table = new_table(SCHEMA)
-    names = [f"order {i}" if i % 10 else None for i in range(FEWEST_ROWS)]
-    (file,) = write(table, rows(table, id=[1] * FEWEST_ROWS, name=names))
+    table = new_table(SCHEMA, properties=LIMIT)
+    names = [f"order {i:014}" if i % 10 == 0 else None for i in range(5_000)]
+    (file,) = write(table, rows(table, id=[1] * 5_000, name=names))
     assert dictionaries(file.file_path)["name"]
 
 
@@ -53,15 +55,16 @@ def test_columns_inside_of_others_and_of_odd_names_keep_theirs(new_table: TableF
             NestedField(2, "name", inner, required=False),
             NestedField(3, "names", ListType(5, StringType(), element_required=False), required=False),
             NestedField(6, "id", LongType(), required=False),
-        )
+        ),
+        properties=LIMIT,
     )
-    names = [f"order {i}" for i in range(FEWEST_ROWS)]
+    names = [f"order {i:014}" for i in range(5_000)]
     found = rows(
         table,
         a=names,
         b=[{"name": name} for name in names],
         c=[[name] for name in names],
-        d=[7] * FEWEST_ROWS,
+        d=[7] * 5_000,
     )
     (file,) = write(table, found)
     assert dictionaries(file.file_path) == {
@@ -76,8 +79,8 @@ def test_columns_inside_of_others_and_of_odd_names_keep_theirs(new_table: TableF
 
 
 def test_a_file_of_such_columns_alone_is_written(new_table: TableFactory) -> None:
-    table = new_table(Schema(NestedField(1, "name", StringType(), required=False)))
-    names = [f"order {i}" for i in range(FEWEST_ROWS)]
+    table = new_table(Schema(NestedField(1, "name", StringType(), required=False)), properties=LIMIT)
+    names = [f"order {i:014}" for i in range(5_000)]
     (file,) = write(table, rows(table, name=names))
     assert dictionaries(file.file_path) == {"name": False}
-    assert commit(table, [file]).num_rows == FEWEST_ROWS
+    assert commit(table, [file]).num_rows == 5_000

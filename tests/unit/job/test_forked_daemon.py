@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from floe.operators.library import python_path
 from floe_job import forked_daemon
 from floe_job.context import prefer_installed
 from floe_job.forked_daemon import NAME, VARIABLE, fork_daemon
@@ -27,6 +28,7 @@ fork_daemon()
 print("ready", flush=True)
 sys.stdin.read()
 """
+SECRET = "s3cret"
 COMMAND = ("-m", "floe_job.forked_daemon", "pyspark.worker")
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -42,7 +44,8 @@ def start(place: Path) -> Iterator[Start]:
     started: list[Any] = []
 
     def run(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-        env = {**os.environ, VARIABLE: str(place), "PYTHON_WORKER_FACTORY_SECRET": "s", **environment}
+        env = {**os.environ, "PYTHONPATH": python_path(), VARIABLE: str(place), **environment}
+        env["PYTHON_WORKER_FACTORY_SECRET"] = SECRET
         process = subprocess.Popen([sys.executable, *arguments], stdin=-1, stdout=-1, stderr=-1, env=env)
         started.append(process)
         return process
@@ -70,6 +73,8 @@ def new_worker(daemon: subprocess.Popen[bytes]) -> tuple[psutil.Process, socket.
     (port,) = struct.unpack("!i", daemon.stdout.read(4))
     connection = socket.create_connection(("127.0.0.1", port))
     (pid,) = struct.unpack("!i", connection.recv(4))
+    connection.sendall(struct.pack("!i", len(SECRET)) + SECRET.encode())
+    assert connection.recv(6, socket.MSG_WAITALL) == struct.pack("!i", 2) + b"ok"  # from now on it heeds signals
     return psutil.Process(pid), connection
 
 
@@ -118,7 +123,7 @@ def test_a_second_daemon_is_one_by_itself(start: Start) -> None:
     workers = [new_worker(daemon) for daemon in (first, second)]
     for _, connection in workers:
         connection.close()
-    assert {first.pid, second.pid} & {worker.ppid() for worker, _ in workers}
+    assert len({first.pid, second.pid} & {worker.ppid() for worker, _ in workers}) == 1
 
 
 def test_another_python_is_not_replaced(start: Start, place: Path) -> None:
@@ -136,6 +141,20 @@ def test_a_folder_that_is_too_deep_has_no_fork(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(forked_daemon.os, "fork", lambda: pytest.fail("it forked"))
     fork_daemon()
     assert "have to import for themselves" in caplog.text
+
+
+@pytest.mark.parametrize("error", [BlockingIOError("too many processes"), ValueError("numpy.dtype size changed")])
+def test_a_job_does_without_a_fork_that_fails(
+    place: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setenv(VARIABLE, str(place))
+    broken = (forked_daemon.os, "fork") if isinstance(error, OSError) else (forked_daemon, "import_module")
+    monkeypatch.setattr(*broken, fail)
+    fork_daemon()
+    assert str(error) in caplog.text
 
 
 def test_who_is_not_asked_does_not_fork(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,3 +20,13 @@ def test_c_libraries_without_glibcs_functions_do_without(monkeypatch: pytest.Mon
     monkeypatch.setattr(housekeeping.ctypes, "CDLL", lambda _: object())
     with rare_housekeeping():
         pass
+
+
+def test_what_a_daemon_has_frozen_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        with rare_housekeeping():
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()

@@ -34,3 +34,17 @@ def test_what_the_user_has_set_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert local.COLLECTOR not in options  # a JVM with two collectors does not start
     with local.settings(tmp_path, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}, {}) as (_, env):
         assert local.COLLECTOR not in env["SPARK_SUBMIT_OPTS"]
+
+
+@pytest.mark.parametrize(
+    ("conf", "is_named"),
+    [
+        ({}, True),
+        ({"spark.python.daemon.module": "pyspark.daemon"}, False),
+        ({"spark.python.use.daemon": "false"}, False),
+        ({"spark.executorEnv.TZ": "UTC"}, False),
+    ],
+)
+def test_a_fork_is_asked_for_where_it_can_be_the_daemon(tmp_path: Path, conf: dict[str, str], is_named: bool) -> None:
+    with local.settings(tmp_path, conf, {}) as (_, env):
+        assert ("FLOE_DAEMON_SOCKET" in env) is is_named

@@ -60,6 +60,13 @@ def test_a_free_port_is_none_that_the_system_gives_to_outgoing_connections(
     assert not any(first <= free_port() <= last for _ in range(30))
 
 
+def test_where_the_system_does_not_tell_the_usual_range_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stack.settings.GIVEN", tmp_path / "none")
+    assert all(free_port() < 32_768 for _ in range(30))
+
+
 def test_where_the_system_gives_all_ports_there_is_a_free_one_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
