@@ -4,10 +4,12 @@ Names, types and the layout of a message are those of ``rdkafka.h``, which librd
 """
 
 import ctypes
-from ctypes import Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p
+from collections import deque
+from ctypes import Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p, memmove
 from typing import Any
 
 import confluent_kafka.cimpl
+import numpy as np
 
 CONSUMER = 1
 """``RD_KAFKA_CONSUMER``."""
@@ -17,6 +19,9 @@ CONF_OK = 0
 
 NO_HEADERS = -156
 """``RD_KAFKA_RESP_ERR__NOENT``."""
+
+KNOWN_VERSION = 0x021000FF
+"""The librdkafka of which it is known how a batch lies in memory: 2.16.0."""
 
 TIMESTAMP_NOT_AVAILABLE = 0
 """``RD_KAFKA_TIMESTAMP_NOT_AVAILABLE``."""
@@ -71,6 +76,14 @@ queue_destroy = _function(_short, "queue_destroy", None, c_void_p)
 consume_batch_queue = _function(_library, "consume_batch_queue", c_ssize_t, c_void_p, c_int, c_void_p, c_size_t)
 
 message_destroy = _function(_short, "message_destroy", None, c_void_p)
+_allocate = ctypes.PyDLL(None).malloc
+_allocate.restype, _allocate.argtypes = c_void_p, (c_size_t,)
+# a batch as it is known to lie in memory: how many, then their addresses; elsewhere it may be something else
+_messages_destroy = (
+    _function(_library, "messages_destroy", None, c_void_p)
+    if _function(_short, "version", c_int)() == KNOWN_VERSION
+    else None
+)
 message_errstr = _function(_short, "message_errstr", c_char_p, c_void_p)
 # these take addresses as plain numbers: pointers of ctypes would cost more than the calls
 message_timestamp = _function(_short, "message_timestamp", c_int64, c_void_p, c_void_p)
@@ -79,3 +92,21 @@ header_get_all = _function(_short, "header_get_all", c_int, c_void_p, c_size_t, 
 topic_name = _function(_short, "topic_name", c_char_p, c_void_p)
 last_error = _function(_short, "last_error", c_int)
 err2str = _function(_short, "err2str", c_char_p, c_int)
+
+
+def give_back(pointers: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+    """Give messages back, in one call where that can be: a call for each takes Python longer than what it does."""
+    if _messages_destroy is None:
+        deque(map(message_destroy, pointers.tolist()), maxlen=0)
+    else:
+        _messages_destroy(batch_of(pointers))
+
+
+def batch_of(pointers: np.ndarray[Any, np.dtype[np.int64]]) -> int:
+    """Return the address of a ``rd_kafka_messages_t``, which is the one's who has it."""
+    words = np.append(np.int64(len(pointers)), pointers)
+    batch: int | None = _allocate(words.nbytes)
+    if batch is None:
+        raise MemoryError
+    memmove(batch, words.ctypes.data, words.nbytes)
+    return batch

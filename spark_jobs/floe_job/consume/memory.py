@@ -6,7 +6,6 @@ is copied here; it stays as long as somebody holds the lease.
 
 from __future__ import annotations
 
-from collections import deque
 from ctypes import sizeof
 from typing import Any
 
@@ -49,7 +48,7 @@ class Loan:
         self.pointers = pointers
 
     def __del__(self) -> None:
-        deque(map(librdkafka.message_destroy, self.pointers.tolist()), maxlen=0)
+        librdkafka.give_back(self.pointers)
         self._handle.leave()
 
 

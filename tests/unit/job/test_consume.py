@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import confluent_kafka.cimpl
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from pyiceberg.types import LongType, NestedField
 
 from floe_job.consume import librdkafka
 from floe_job.consume.consumer import Consumer, SettingRefused
-from floe_job.consume.memory import columns
+from floe_job.consume.memory import Handle, Loan, columns
 from floe_job.consume.values import FEWEST_TOGETHER, WIDEST_GAP, Values
 from floe_job.decode import JsonDecoder
 from floe_job.rules import ColumnRules
@@ -207,3 +208,31 @@ def test_fields_of_messages_are_read_from_where_they_are() -> None:
 def test_a_setting_that_is_not_taken_is_named(conf: dict[str, Any], problem: str) -> None:
     with pytest.raises(SettingRefused, match=problem):
         Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0, **conf}, 10)
+
+
+def test_a_batch_lies_in_memory_as_librdkafka_has_it() -> None:
+    library = ctypes.CDLL(confluent_kafka.cimpl.__file__)
+    library.rd_kafka_messages_count.restype, library.rd_kafka_messages_count.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
+    library.rd_kafka_messages_get.restype = ctypes.c_void_p
+    library.rd_kafka_messages_get.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    assert confluent_kafka.libversion()[1] == librdkafka.KNOWN_VERSION  # of another one, look how it has them
+    pointers = np.array([1 << 40, 7, 0x7FFF_FFFF_FFFF], np.int64)
+    batch = librdkafka.batch_of(pointers)
+    assert library.rd_kafka_messages_count(batch) == len(pointers)
+    assert [library.rd_kafka_messages_get(batch, i) for i in range(3)] == pointers.tolist()
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_every_message_is_given_back_once(monkeypatch: pytest.MonkeyPatch, is_known: bool) -> None:
+    one_by_one: list[int] = []
+    batches: list[list[int]] = []
+
+    def take(batch: int) -> None:
+        count = ctypes.c_int64.from_address(batch).value
+        batches.append(list((ctypes.c_int64 * count).from_address(batch + 8)))
+
+    monkeypatch.setattr(librdkafka, "message_destroy", one_by_one.append)
+    monkeypatch.setattr(librdkafka, "_messages_destroy", take if is_known else None)
+    for pointers in ([], [11], [11, 22, 33]):
+        Loan(Handle(0), np.array(pointers, np.int64))
+    assert (batches, one_by_one) == (([[], [11], [11, 22, 33]], []) if is_known else ([], [11, 11, 22, 33]))
