@@ -212,7 +212,8 @@ def test_a_setting_that_is_not_taken_is_named(conf: dict[str, Any], problem: str
 
 def test_a_batch_lies_in_memory_as_librdkafka_has_it() -> None:
     library = ctypes.CDLL(confluent_kafka.cimpl.__file__)
-    library.rd_kafka_messages_count.restype, library.rd_kafka_messages_count.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
+    library.rd_kafka_messages_count.restype = ctypes.c_size_t
+    library.rd_kafka_messages_count.argtypes = [ctypes.c_void_p]
     library.rd_kafka_messages_get.restype = ctypes.c_void_p
     library.rd_kafka_messages_get.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     assert confluent_kafka.libversion()[1] == librdkafka.KNOWN_VERSION  # of another one, look how it has them
