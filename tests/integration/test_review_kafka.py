@@ -10,6 +10,7 @@ from collections.abc import Callable
 import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient
+from open_transactions import wait_for_markers
 from pipeline import MakePipeline
 
 from floe.kafka.cluster import Cluster
@@ -67,7 +68,7 @@ def test_a_record_of_several_megabytes_of_names_is_taken(topic: Callable[..., st
     control = topic()
     text = ",".join(f"a-rather-long-topic-name-of-some-department-{i}" for i in range(50_000)).encode()
     TransactionalProducer(settings, f"test-{control}").send(control, "k", [ControlRecord(text, [("h", text)])])
-    assert Cluster.of_control(settings).logs([control])[0].stable_end == 2
+    assert wait_for_markers(Cluster.of_control(settings), control) == {0: 2}
 
 
 def test_a_refused_transaction_is_aborted_at_once(topic: Callable[..., str], settings: KafkaSettings) -> None:
@@ -77,11 +78,8 @@ def test_a_refused_transaction_is_aborted_at_once(topic: Callable[..., str], set
     with pytest.raises(Exception, match="Message size too large"):
         producer.send(control, "k", [ControlRecord(b"small", []), ControlRecord(incompressible, [])])
     TransactionalProducer(settings, f"test-{control}-2").send(control, "k", [ControlRecord(b"next", [])])
-    cluster = Cluster.of_control(settings)
-    deadline = time.monotonic() + 10  # far below the transaction's time-out
-    while cluster.logs([control])[0].stable_end < 4 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert cluster.logs([control])[0].stable_end >= 4
+    (end,) = wait_for_markers(Cluster.of_control(settings), control).values()
+    assert end >= 4
 
 
 def test_a_consumer_setting_that_only_consumers_check_is_refused_by_name(pipeline: MakePipeline) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient
+from open_transactions import wait_for_markers
 from pipeline import MakePipeline, Pipeline
 from sink_double import SinkDouble
 
@@ -71,8 +72,7 @@ class Stage:
         return take_over(self.connector, self.settings)
 
     def control_ends(self) -> dict[int, int]:
-        cluster = Cluster.of_control(self.settings)
-        return {log.tp.partition: log.stable_end for log in cluster.logs([self.connector.control_topic])}
+        return wait_for_markers(Cluster.of_control(self.settings), self.connector.control_topic)
 
     def rows(self, name: str, branch: str | None = None) -> list[int]:
         table = self.sink.load(name)
