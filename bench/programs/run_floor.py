@@ -85,7 +85,13 @@ def main(argv: list[str]) -> None:
         paths = parquet_path_to_id_mapping(getattr(bench.records, shape.upper()).schema)
         dictionaries = with_dictionary(schema, pa.concat_tables(tables[:FIRST_TABLES]), paths, DICTIONARY_BYTES)
         path = f"{folder}/{partition}.parquet"
-        with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=dictionaries) as writer:
+        with pq.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            use_dictionary=dictionaries,
+            dictionary_pagesize_limit=DICTIONARY_BYTES,
+        ) as writer:
             for table in tables:
                 writer.write_table(table)
                 count += table.num_rows

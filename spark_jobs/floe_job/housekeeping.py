@@ -5,6 +5,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
+
 RARELY = (100_000, 50, 1_000)
 """New objects after which the youngest are searched, and how often that is done before older ones are."""
 
@@ -34,6 +36,7 @@ def rare_housekeeping() -> Iterator[None]:
         gc.set_threshold(*before)
         if not is_frozen:
             gc.unfreeze()
+        pa.default_memory_pool().release_unused()
         _call("malloc_trim", 0)
 
 

@@ -2,6 +2,9 @@
 
 import gc
 
+import psutil
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from floe_job import housekeeping
@@ -30,3 +33,14 @@ def test_what_a_daemon_has_frozen_stays_frozen() -> None:
         assert gc.get_freeze_count()
     finally:
         gc.unfreeze()
+
+
+def test_what_a_task_needed_of_arrows_memory_is_given_back_at_its_end() -> None:
+    process = psutil.Process()
+    numbers = pa.array(range(100_000))
+    before = process.memory_info().rss
+    with rare_housekeeping():
+        batches = [pc.add(numbers, i) for i in range(250)]
+        assert process.memory_info().rss - before > 150_000_000
+        del batches
+    assert process.memory_info().rss - before < 20_000_000
