@@ -16,14 +16,13 @@ from stack.settings import REPOSITORY
 
 READY_WITHIN = 90.0
 DAEMON = "floe_warm_daemon"
-HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "MIMALLOC_ALLOW_LARGE_OS_PAGES": "1"}
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 class ConnectServer:
     """Starts and stops a server at ``127.0.0.1:port``.
 
-    ``warm``: its Python workers are forked from floe's daemon, with the environment that deploy/spark/Dockerfile gives them.
+    ``warm``: its Python workers are forked from floe's daemon, laid down as deploy/spark/Dockerfile does.
     """
 
     def __init__(self, folder: Path, port: int, *, warm: bool = False) -> None:
@@ -47,7 +46,7 @@ class ConnectServer:
         # the workers must get floe from the session alone, as on a cluster
         environment.pop("PYTHONPATH", None)
         if self._warm:
-            environment |= {"PYTHONPATH": str(self._lay_down_daemon()), **HUGE_PAGES}
+            environment["PYTHONPATH"] = str(self._lay_down_daemon())
         command = [
             str(Path(sys.executable).parent / "spark-submit"),
             *("--master", "local[2]", "--class", SERVER, "--name", "floe-connect"),

@@ -15,7 +15,6 @@ from bench.scenario import Scenario
 from bench.site import Site
 from bench.topics import PARTITIONS
 from stack.settings import REPOSITORY
-from stack.spark_connect import HUGE_PAGES
 
 PROGRAM = REPOSITORY / "bench" / "programs" / "run_floor.py"
 STEPS = ("consume", "decode", "encode")
@@ -55,7 +54,7 @@ class Floor:
         folder = self.site.work(self.site.namespace())
         arguments = [step, self.site.bootstrap, scenario.topic]
         folders = [str(REPOSITORY / name) for name in ("plugins", "spark_jobs", ".")]
-        environment = {**os.environ, **HUGE_PAGES, "PYTHONPATH": os.pathsep.join(folders)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
         runs = [
             subprocess.Popen(
                 [sys.executable, str(PROGRAM), *arguments, str(p), scenario.shape.name, str(folder)],

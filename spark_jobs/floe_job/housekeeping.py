@@ -13,21 +13,23 @@ RARELY = (100_000, 50, 1_000)
 KEPT_BYTES, LARGEST_BYTES = 256 * 1024 * 1024, 32 * 1024 * 1024
 """Freed memory that is kept for what comes next, and the largest piece for which it serves: more glibc does not allow."""
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of malloc.h
 
 
 @contextmanager
 def rare_housekeeping() -> Iterator[None]:
-    """Search for reference cycles rarely, and give memory back at the end only.
+    """Search for reference cycles rarely, and give memory back at the end only, but then all of it.
 
     With Python's own settings a third of a task's time went into cycles, of which there are none in records. And each
-    batch would get its memory, page by page, from the system anew.
+    batch would get its memory, page by page, from the system anew. All threads share one heap: what librdkafka's have
+    taken cannot be given back from heaps of their own, and each task of a worker's would leave more of it.
     """
     before = gc.get_threshold()
     is_frozen = gc.get_freeze_count() > 0  # by the daemon, for good
     if not is_frozen:
         gc.freeze()
     gc.set_threshold(*RARELY)
+    _call("mallopt", _ARENA_MAX, 1)
     _call("mallopt", _TRIM_THRESHOLD, KEPT_BYTES)
     _call("mallopt", _MMAP_THRESHOLD, LARGEST_BYTES)
     try:

@@ -25,9 +25,6 @@ JAVA_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:-Us
 
 COLLECTOR = "-XX:+UseSerialGC"
 OPTIONS, LAUNCHER_OPTIONS, DRIVER_OPTIONS = "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "spark.driver.extraJavaOptions"
-HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "MIMALLOC_ALLOW_LARGE_OS_PAGES": "1"}
-"""Has the C library and Arrow ask the system for pages of 2 MB: batches come and go by the hundred megabytes."""
-
 TEMPORARY, TEMPORARY_CONF = "SPARK_LOCAL_DIRS", "spark.local.dir"
 
 Settings = tuple[dict[str, str], dict[str, str]]
@@ -48,9 +45,7 @@ def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> I
         if archive is not None and archive.is_draft:
             conf["spark.floe.halt"] = "false"  # a JVM archives its classes when it ends in order
         java = [options, f'"-Djava.io.tmpdir={folder}"', archive.option if archive else "", environ.get(OPTIONS, "")]
-        pages = {name: value for name, value in HUGE_PAGES.items() if name not in environ}
-        launcher = {LAUNCHER_OPTIONS: environ.get(LAUNCHER_OPTIONS, options)}
-        env = {**pages, **launcher, **env, OPTIONS: " ".join(filter(None, java))}
+        env = {LAUNCHER_OPTIONS: environ.get(LAUNCHER_OPTIONS, options), **env, OPTIONS: " ".join(filter(None, java))}
         if _takes_fork(conf):
             env[DAEMON_SOCKET] = str(folder / "daemon.sock")
         if TEMPORARY not in environ and TEMPORARY_CONF not in conf:

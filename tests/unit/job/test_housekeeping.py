@@ -1,6 +1,9 @@
 """What a task changes of a process that goes on after it."""
 
 import gc
+import os
+import subprocess
+import sys
 
 import psutil
 import pyarrow as pa
@@ -44,3 +47,29 @@ def test_what_a_task_needed_of_arrows_memory_is_given_back_at_its_end() -> None:
         assert process.memory_info().rss - before > 150_000_000
         del batches
     assert process.memory_info().rss - before < 20_000_000
+
+
+def test_threads_take_their_memory_from_the_heaps_that_are_there() -> None:
+    code = """
+import ctypes, threading
+from floe_job.housekeeping import rare_housekeeping
+libc = ctypes.CDLL(None)
+libc.fdopen.restype, libc.malloc_info.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
+together = threading.Barrier(17)
+def take():
+    together.wait()
+    libc.malloc(100_000)
+    together.wait()
+libc.malloc_info(0, libc.fdopen(1, b"w"))
+with rare_housekeeping():
+    for _ in range(16):
+        threading.Thread(target=take).start()
+    together.wait()
+    together.wait()
+libc.malloc_info(0, libc.fdopen(1, b"w"))
+libc.fflush(None)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    before, after = (text.count("<heap nr=") for text in told.stdout.split("</malloc>")[:2])
+    assert before == after

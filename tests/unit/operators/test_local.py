@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from floe.operators import local
-from stack import spark_connect
-from stack.settings import REPOSITORY
 
 
 @pytest.fixture(autouse=True)
 def no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOE_CACHE_DIR", "")
-    for name in (local.OPTIONS, local.TEMPORARY, local.LAUNCHER_OPTIONS, *local.HUGE_PAGES):
+    for name in (local.OPTIONS, local.TEMPORARY, local.LAUNCHER_OPTIONS):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -36,21 +34,6 @@ def test_what_the_user_has_set_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert local.COLLECTOR not in options  # a JVM with two collectors does not start
     with local.settings(tmp_path, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}, {}) as (_, env):
         assert local.COLLECTOR not in env["SPARK_SUBMIT_OPTS"]
-
-
-def test_large_pages_are_asked_for_unless_the_user_has_set_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MIMALLOC_ALLOW_LARGE_OS_PAGES", "0")
-    with local.settings(tmp_path, {}, {}) as (_, env):
-        assert env["GLIBC_TUNABLES"] == "glibc.malloc.hugetlb=1"
-        assert "MIMALLOC_ALLOW_LARGE_OS_PAGES" not in env
-    with local.settings(tmp_path, {}, {"GLIBC_TUNABLES": "glibc.malloc.check=1"}) as (_, env):
-        assert env["GLIBC_TUNABLES"] == "glibc.malloc.check=1"
-
-
-def test_a_connect_server_is_given_the_same_pages() -> None:
-    image = (REPOSITORY / "deploy" / "spark" / "Dockerfile").read_text()
-    assert all(f"{name}={value}" in image for name, value in local.HUGE_PAGES.items())
-    assert spark_connect.HUGE_PAGES == local.HUGE_PAGES
 
 
 @pytest.mark.parametrize(
