@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 from floe.kafka.cluster import Cluster
+from stack.progress import wait_until
 
 SECONDS = 10
 """Far below the time-out of a transaction that somebody has left open."""
@@ -13,8 +12,6 @@ SECONDS = 10
 def wait_for_markers(cluster: Cluster, topic: str) -> dict[int, int]:
     """Return the end of each partition once no transaction is open there."""
     tps = [log.tp for log in cluster.logs([topic])]
-    deadline = time.monotonic() + SECONDS
-    while (stable := cluster.stable_ends(tps)) != (ends := cluster.log_ends(tps)):
-        assert time.monotonic() < deadline, f"{topic!r} is stable up to {stable} only, and has records up to {ends}"
-        time.sleep(0.02)
-    return {tp.partition: end for tp, end in ends.items()}
+    ended = wait_until(lambda: cluster.stable_ends(tps) == cluster.log_ends(tps), SECONDS, pause=0.02)
+    assert ended, f"a transaction in {topic!r} is open: stable up to {cluster.stable_ends(tps)}"
+    return {tp.partition: end for tp, end in cluster.stable_ends(tps).items()}

@@ -10,6 +10,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from floe.exceptions import FloeError
 from floe.offsets.books import TableBooks
+from floe_job.housekeeping import rare_housekeeping
 from floe_job.parquet import WriteBudget
 from floe_job.shuffle.parcel_store import ParcelStore
 from floe_job.shuffle.parcels import Parcel, Seal
@@ -43,7 +44,7 @@ class PartitionFiles:
         seals: dict[int, bool] = {}
         failure: Failure | None = None
         writer = 0
-        with ParcelStore() as store:
+        with rare_housekeeping(), ParcelStore() as store:
             for item in sent:
                 match item:
                     case TaskResult():

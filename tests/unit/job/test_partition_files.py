@@ -5,11 +5,13 @@ from __future__ import annotations
 import pickle
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyiceberg.io import load_file_io
 from pyiceberg.partitioning import PartitionSpec
@@ -186,6 +188,22 @@ def test_a_full_local_disk_comes_back_as_a_failure(new_table: TableFactory, monk
 
 
 # -- where rows go ----------------------------------------------------------------------------------------------------
+
+
+def test_memory_of_what_was_sent_is_given_back(new_table: TableFactory) -> None:
+    target = target_of(new_table(SCHEMA, SPECS[0]), **HASH)
+    numbers = pa.array(range(100_000))
+    process = psutil.Process()
+    before = process.memory_info().rss
+
+    def sent() -> Iterator[Sent]:
+        received = [pc.add(numbers, i) for i in range(250)]
+        assert process.memory_info().rss - before > 150_000_000
+        del received
+        yield Seal(0, 0, True)
+
+    assert [result.failure for result in PartitionFiles((target,), frozenset({0}), 1).run(sent())] == [None]
+    assert process.memory_info().rss - before < 20_000_000
 
 
 def test_a_partition_goes_to_the_same_task_whichever_interpreter_asks() -> None:
