@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 import requests
 from pipeline import MakePipeline, Pipeline
+from pyiceberg.table import Table
 
+from floe.catalogs.catalog import Tables
+from floe.commit.ancestry import LINKS
 from floe.commit.exceptions import TableNotCommitted
 from stack.rest_catalog import RestCatalog
 
@@ -34,11 +37,12 @@ def pizzas(pipeline: MakePipeline, catalog: RestCatalog, tmp_path: Path) -> Pipe
     return pipeline(partitions=2, **keys)
 
 
-def ids(pipeline: Pipeline) -> list[int]:
-    from floe.catalogs.catalog import Tables
+def table_of(pipeline: Pipeline) -> Table:
+    return Tables.of(pipeline.connector).require(pipeline.connector.tables[0])
 
-    table = Tables.of(pipeline.connector).require(pipeline.connector.tables[0])
-    return sorted(table.scan().to_arrow().column("id").to_pylist())
+
+def ids(pipeline: Pipeline) -> list[int]:
+    return sorted(table_of(pipeline).scan().to_arrow().column("id").to_pylist())
 
 
 def test_runs_land_once_on_a_rest_catalog(pizzas: Pipeline) -> None:
@@ -94,3 +98,33 @@ def test_a_catalog_that_is_away_for_long_fails_the_commit_and_the_next_try_lands
     assert sum(pizzas.position().values()) == 0
     pizzas.commit(plan)
     assert ids(pizzas) == list(range(100))
+
+
+def test_snapshots_expire_with_commits_but_for_tagged_ones_and_no_row_is_lost(pizzas: Pipeline) -> None:
+    created = "iceberg.tables.auto-create-props."
+    count = {f"{created}floe.expire.max-snapshots": 3, f"{created}history.expire.min-snapshots-to-keep": 1}
+    pizzas = pizzas.changed(**count)
+
+    def run(*numbers: int) -> None:
+        for number in numbers:
+            pizzas.produce([{"id": number}])
+            pizzas.run()
+
+    run(0)
+    first = table_of(pizzas)
+    tagged = first.metadata.current_snapshot_id
+    assert tagged is not None
+    first.manage_snapshots().create_tag(tagged, "monday").commit()
+    run(1, 2, 3, 4)
+    table = table_of(pizzas)
+    kept = [one.snapshot_id for one in table.metadata.snapshots]
+    assert len(kept) == 4
+    assert tagged in kept
+    assert LINKS in table.properties
+    table.manage_snapshots().remove_tag("monday").commit()
+    run(5)
+    table = table_of(pizzas)
+    assert len(table.metadata.snapshots) == 3
+    assert tagged not in [one.snapshot_id for one in table.metadata.snapshots]
+    assert LINKS not in table.properties
+    assert ids(pizzas) == list(range(6))
