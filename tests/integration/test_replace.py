@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pipeline import MakePipeline, Pipeline
+from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform, TruncateTransform
 from pyiceberg.types import LongType, StringType
@@ -145,6 +146,43 @@ def test_partitions_of_several_specs_and_the_order_in_files_are_kept(pipeline: M
         assert rows["id"].to_pylist() == sorted(rows["id"].to_pylist())
         assert len(rows) == task.file.record_count
     assert {task.file.spec_id for task in one.table().scan().plan_files()} == {0, 1, 2}
+
+
+def rows_in_files(one: Pipeline) -> dict[int, dict[str, object]]:
+    """Read rows from the files themselves, without PyIceberg, which loses nulls."""
+    paths = [path.removeprefix("file://") for path in files(one.table())]
+    return {row["id"]: row for path in paths for row in pq.ParquetFile(path).read().to_pylist()}
+
+
+def test_rows_beside_the_range_keep_their_nulls(pipeline: MakePipeline) -> None:
+    one = pipeline(1, **META)
+    one.produce(
+        [
+            {"id": 0},
+            {"id": 1, "list": [{"x": 1}], "struct": {"list": [{"x": 1}], "k": 1}, "lists": [[{"x": 1}]]},
+            {"id": 2, "list": None, "struct": {"list": None, "k": 2}, "lists": [None, [], [None]]},
+            {"id": 3, "list": [], "struct": None, "lists": None},
+            {"id": 4, "list": [None, {"x": None}], "struct": {"list": []}, "lists": []},
+        ]
+    )
+    one.run()
+    before = rows_in_files(one)
+    assert (before[2]["list"], before[3]["list"]) == (None, [])
+    replay(one, ranges={"0": [0, 1]}, **REPLACE)
+    assert rows_in_files(one) == before
+
+
+def test_partitions_of_doubles_keep_all_their_digits(pipeline: MakePipeline) -> None:
+    merged = {"iceberg.tables.auto-create-props.commit.manifest.min-count-to-merge": 2}
+    one = pipeline(1, **META, **merged, **{"iceberg.tables.default-partition-by": "price"})
+    for price in (12.34, 1e300, 12.34):
+        one.produce([{"id": i, "price": price} for i in range(2)])
+        one.run()
+    replay(one, ranges={"0": [0, 1]}, **REPLACE)
+    table = one.table()
+    assert table.scan(EqualTo("price", 12.34)).to_arrow().num_rows == 4
+    assert table.scan(EqualTo("price", 1e300)).to_arrow().num_rows == 2
+    assert {task.file.partition[0] for task in table.scan().plan_files()} == {12.34, 1e300}
 
 
 def test_a_schema_that_changed_is_the_one_of_the_files_written_anew(pipeline: MakePipeline) -> None:

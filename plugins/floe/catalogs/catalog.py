@@ -22,6 +22,7 @@ from pyiceberg.exceptions import (
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
+from floe.catalogs.avro_doubles import read_doubles_whole
 from floe.catalogs.creation import SHIPPED, NewTable
 from floe.catalogs.exceptions import (
     CatalogError,
@@ -36,6 +37,8 @@ from floe.config.table_settings import TableSettings
 
 if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
+
+read_doubles_whole()
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,12 @@ from floe.commit.ancestry import branch_history
 from floe.commit.append import SpecFile
 from floe.commit.exceptions import TableRefused
 from floe.commit.origin import OriginColumns
+from floe.commit.projection import keep_nulls
 from floe.offsets.ledger import LogId
 from floe.offsets.ledger_property import ledger_names, owner_of, property_name, read_properties
 from floe.offsets.ranges import OffsetRange
+
+keep_nulls()
 
 BATCH_BYTES = 64 * 1024 * 1024
 """Of rows that are kept in memory before they are written as a row group."""
