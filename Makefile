@@ -1,7 +1,8 @@
 # floe: Kafka topics into Iceberg tables, exactly once, on Airflow and Spark. `make` lists what can be made.
 #
 # Variables: PYTHON (3.11 or newer), KAFKA_PORT, KAFKA_CONTROLLER_PORT, AIRFLOW_PORT, FLOE_STATE (folder of the local
-# stack), FLOE_DAGS_FOLDER; as in `make up AIRFLOW_PORT=8081`.
+# stack), FLOE_DAGS_FOLDER, FLOE_PLUGINS_FOLDER, FLOE_CONNECTORS_DIR (what the local Airflow is given), FLOE_JARS
+# (folder of the broker's and Spark's jars); as in `make up AIRFLOW_PORT=8081`.
 
 # The first Python here that is new enough; `python3` if none is, so that the message names it.
 ifndef PYTHON

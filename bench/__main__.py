@@ -1,6 +1,6 @@
 """``make bench``: measure everything, write ``results.json`` and the tables and plots of ``docs/benchmarks.md``.
 
-``QUICK=1`` measures less of everything, for a look; what it writes goes beside the full results, not over them.
+``QUICK=1`` measures less of everything, for a look.
 """
 
 from __future__ import annotations

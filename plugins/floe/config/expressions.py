@@ -29,6 +29,18 @@ _CATEGORIES: dict[str, Ranges] = {
     "SPACE": [(0x09, 0x0D), (0x20, 0x20)],
     "WORD": [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)],
 }
+_INSTEAD = (
+    (re.compile(r"\\[pP]"), "name the characters, as in [A-Za-z]"),
+    (re.compile(r"\\[QE]"), r"write \ before each character that means something"),
+    (re.compile(r"\(\?<[A-Za-z]"), "write (…): names of groups are not used"),
+    (re.compile(r"\\z"), "leave it out, an expression has to match as a whole"),
+    (
+        re.compile(r"&&|\[[^\]]*\["),
+        r"write \[ or \& for the character, and the characters themselves for a class of two",
+    ),
+)
+"""What to write for what Java has and Python does not."""
+
 _LINE_ENDS: Ranges = [(0x0A, 0x0A), (0x0D, 0x0D), (0x85, 0x85), (0x2028, 0x2029)]
 
 _END = r"(?:(?=(?:\r\n|[\r\x85\u2028\u2029])?\Z)|(?<!\r)(?=\n\Z))"
@@ -57,7 +69,8 @@ def compile_expression(text: str) -> re.Pattern[str]:
     except _Different as error:
         different = str(error)
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
-        different = f"{error}; write it in Python's syntax"
+        instead = next((advice for of_java, advice in _INSTEAD if of_java.search(text)), "write it in Python's syntax")
+        different = f"{error}; {instead}"
     msg = f"{text[:200]!r} is no regular expression that floe can use: {different}"
     raise ValueError(msg)
 

@@ -202,7 +202,11 @@ FLOE: Final = (
     supported("floe.kafka.conn-id", Kind.STRING, "kafka_default", "Airflow connection with the brokers."),
     supported("floe.spark.conn-id", Kind.STRING, "spark_default", "Airflow connection with Spark."),
     supported(
-        "floe.max-records-per-run", Kind.LONG, "50000000", "Most records of one run; -1 for no limit.", minimum=-1
+        "floe.max-records-per-run",
+        Kind.LONG,
+        "50000000",
+        "Most offsets of one run, of what is new and again of what each table owes; -1 for no limit.",
+        minimum=-1,
     ),
     refused("floe.max-bytes-per-run", Kind.LONG, "-1", "Offsets tell no bytes. Set floe.max-records-per-run.", "-1"),
     supported(

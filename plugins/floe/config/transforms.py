@@ -98,7 +98,7 @@ def _read_transform(settings: Settings, prefix: str, keys: Properties) -> KafkaM
     for key in keys:
         if key in _CONDITIONS:
             settings.problems.append(
-                f"{prefix}{key} is not supported yet: predicates come with the transforms issue. Remove it"
+                f"{prefix}{key} is not supported yet: predicates come with the other transforms. Remove it"
             )
         elif key not in _METADATA_KEYS:
             settings.problems.append(
@@ -123,7 +123,7 @@ def _type_problem(name: str) -> str | None:
         if bare == _METADATA:
             return None
         if bare in _LATER:
-            return "is not supported yet: it comes with the transforms issue. Remove it, or transform upstream"
+            return "is not supported yet. Remove it, or transform upstream"
     return f"is no transform that floe knows: it has {_PACKAGES[0]}{_METADATA}. Remove it, or transform upstream"
 
 

@@ -1,4 +1,4 @@
-"""The control topic: the events in it and their bytes (DESIGN §4)."""
+"""The control topic: the events in it and their bytes."""
 
 from floe.control.events import (
     CommitComplete,

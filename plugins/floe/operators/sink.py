@@ -52,7 +52,8 @@ def params() -> dict[str, Param]:
             type=["null", "integer"],
             minimum=1,
             title="Records at most",
-            description="Offsets that this run reads at most, over all partitions. Empty: the connector's own limit.",
+            description="Offsets read at most, over all partitions, of what is new and again of what each table owes. "
+            "Empty: the connector's own limit.",
         ),
         "dry_run": Param(
             False,
@@ -111,7 +112,7 @@ def params() -> dict[str, Param]:
             type="object",
             title="Connector keys for this run",
             description='Overrides any key of the connector for this run, e.g. {"tasks.max": 4}. Validated like the '
-            "file. Secrets do not go here.",
+            "file. Secrets, addresses and the name do not go here.",
         ),
     }
 

@@ -62,6 +62,12 @@ def test_an_expression_means_what_it_means_to_java(expression, matched):
         ("(a)?(?(1)b|c)", "Java has no such construct (groupref_exists)"),
         ("(?<=a+)b", "look-behind requires fixed-width pattern; write it in Python's syntax"),
         ("(?P<a>", "write it in Python's syntax"),
+        (r"\p{L}+", "name the characters, as in [A-Za-z]"),
+        (r"[\P{Lu}]", "name the characters, as in [A-Za-z]"),
+        (r"\Qa.b\E", r"write \ before each character that means something"),
+        ("(?<shop>a)", "write (…): names of groups are not used"),
+        (r"a\z", "leave it out, an expression has to match as a whole"),
+        ("[a-z&&[^b]]", r"write \[ or \& for the character"),
     ],
 )
 def test_what_java_reads_differently_is_refused_with_what_to_write(expression, why):

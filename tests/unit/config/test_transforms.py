@@ -125,9 +125,7 @@ def test_a_boolean_that_is_none_is_refused_in_kafkas_words(problems, key):
 )
 def test_the_sinks_other_transforms_are_refused_by_name(problems, package, name):
     (problem,) = problems(type=package + name)
-    assert (
-        f"transforms.meta.type {package + name!r} is not supported yet: it comes with the transforms issue" in problem
-    )
+    assert f"transforms.meta.type {package + name!r} is not supported yet. Remove it" in problem
 
 
 @pytest.mark.parametrize("name", ["org.apache.kafka.connect.transforms.InsertField$Value", "KafkaMetadata", ""])
