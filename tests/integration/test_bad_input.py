@@ -172,8 +172,16 @@ def test_a_connection_without_brokers_or_with_unknown_settings_is_refused(pipeli
     with pytest.raises(KafkaMisconfigured, match=r"names no brokers.*bootstrap\.servers"):
         KafkaSettings.of(connector, {})
     settings = KafkaSettings.of(connector, {"bootstrap.servers": "localhost:1", "no.such.key": "x"})
-    with pytest.raises(KafkaMisconfigured, match=r"no\.such\.key"):
+    with pytest.raises(KafkaMisconfigured, match=r"^the Airflow connection 'kafka_default' is not.*no\.such\.key"):
         Cluster.of_source(settings)
+
+
+def test_a_client_setting_of_the_connector_is_not_laid_to_the_connection_alone(pipeline: MakePipeline) -> None:
+    one = pipeline(**{"consumer.override.fetch.min.bytes": "abc"})
+    with pytest.raises(
+        KafkaMisconfigured, match=r"with the connector's consumer\.override\.\* is not.*fetch\.min\.bytes"
+    ):
+        Cluster.of_source(one.settings)
 
 
 def test_a_group_with_members_is_refused(pipeline: MakePipeline) -> None:

@@ -88,8 +88,9 @@ class Ledgers:
 
     def _load(self, name: str) -> Known | FloeError | None:
         if name not in self._loaded:
+            tables = self.tables  # a catalog that cannot be opened is no table's fault
             try:
-                table = self.tables.load(name)
+                table = tables.load(name)
                 self._loaded[name] = None if table is None else self._known(name, table)
             except REFUSALS as error:
                 log.warning("table %s: %s", name, error)

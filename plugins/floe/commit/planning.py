@@ -63,6 +63,7 @@ def draft_plan(
         offset_reset=connector.offset_reset,
         routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
         held_ids=lambda topic: ledgers.held_ids(topic, group_is_known=bool(of_group)),
+        unreadable=lambda: ledgers.refused,
         copies=ledgers.newest_position,
         routes={
             (table, topic): ledgers.routes.route(topic, table)

@@ -22,6 +22,7 @@ from floe.commit.replace import replace
 from floe.commit.standing import ledger_after, stale_reason, standing_of
 from floe.commit.summary import snapshot_properties
 from floe.commit.table_ledger import ledger_of, refuse_other_routes
+from floe.config.table_properties import unusable_for_commits
 from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
 from floe.crash import CrashPoint, reach
@@ -126,6 +127,12 @@ def _load(tables: Tables, share: TableShare) -> Table:
             f"table {share.table!r} was replaced after it was written for (its UUID is {table.metadata.table_uuid}, the "
             f"files are for {share.reference.table_uuid}). The next run reads the range anew; earlier rows come back by "
             "the replay DAG."
+        )
+        raise TableRefused(msg)
+    if problems := unusable_for_commits(table.properties):
+        msg = (
+            f"table {share.table!r} has properties that no commit can be made with: {'; '.join(problems)}. Set or unset "
+            "them (ALTER TABLE … SET TBLPROPERTIES): its rows wait until then."
         )
         raise TableRefused(msg)
     return table

@@ -14,6 +14,7 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _DAG_ID = re.compile(r"[\w.-]+")
 _PATH_CHARACTERS = re.compile(r"[/\\]|%[0-9A-Fa-f]{2}")
 _PART_BYTES = 255
+_PLAIN_CHARACTERS = 1000
 
 
 def connector_name_problem(name: str) -> str | None:
@@ -62,6 +63,8 @@ def plain_problem(text: str) -> str | None:
         return "must not be empty: give a name or remove the key"
     if text != text.strip() or has_control_characters(text):
         return f"has blanks around it or control characters: {text[:300]!r}; write the bare name"
+    if len(text) > _PLAIN_CHARACTERS:
+        return f"has {len(text)} characters, from {text[:40]!r} on: write at most {_PLAIN_CHARACTERS}"
     return None
 
 

@@ -14,6 +14,7 @@ from floe.config.properties import Properties, flatten
 from floe.config.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
 from floe.config.schema_rules import read_schema_rules
 from floe.config.settings import Settings
+from floe.config.table_properties import unusable_for_commits, unusable_for_files
 from floe.config.tables import read_tables
 from floe.config.topics import read_topics
 from floe.config.transforms import read_transforms
@@ -142,6 +143,9 @@ def _read_table_props(settings: Settings, *prefixes: str) -> Properties:
         settings.problems.append(
             f"{prefixes[-1]}{_FORMAT} {taken[_FORMAT][:100]!r}: floe writes parquet only, set that"
         )
+    settings.problems += [
+        f"{prefixes[-1]}{problem}" for problem in (*unusable_for_files(taken), *unusable_for_commits(taken))
+    ]
     mode = taken.get(_DISTRIBUTION, "none").strip().lower()
     if mode == "range":
         settings.warnings.append(

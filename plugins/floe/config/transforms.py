@@ -66,7 +66,12 @@ def read_transforms(settings: Settings) -> tuple[KafkaMetadata, ...]:
     )
     if "" in names:
         settings.problems.append("transforms has an empty name: write names with commas between")
-    unique = tuple(name for name in dict.fromkeys(names) if name)
+    settings.problems.extend(
+        f"transforms names {name[:40]!r}…, which has {len(name)} characters: write at most {_SHOWN_CHARACTERS}"
+        for name in dict.fromkeys(names)
+        if len(name) > _SHOWN_CHARACTERS
+    )
+    unique = tuple(name for name in dict.fromkeys(names) if 0 < len(name) <= _SHOWN_CHARACTERS)
     owned = _owned(settings, unique)
     transforms = [_read_transform(settings, f"{_NAMES}.{name}.", owned[name]) for name in unique]
     read = tuple(transform for transform in transforms if transform is not None)

@@ -38,6 +38,8 @@ _JAVA_ONLY = {
 }
 
 
+_SOURCE_KEYS, _CONTROL_KEYS = "consumer.override.*", "iceberg.kafka.*"
+
 _ASSIGNED: Mapping[str, Any] = {
     "group.id": "floe-unused",
     "enable.auto.commit": False,
@@ -70,8 +72,11 @@ class KafkaSettings:
         origin = f"the Airflow connection {connector.kafka_conn_id!r}"
         base = {"log_level": QUIET, "reconnect.backoff.ms": FIRST_BACKOFF, **_translated(extra, origin)}
         overrides = {k: v for k, v in connector.consumer_overrides.items() if k != "auto.offset.reset"}
-        source = base | _translated(overrides, "consumer.override.*")
-        control = base | _translated(connector.control_kafka, "iceberg.kafka.*")
+        source = base | _translated(overrides, _SOURCE_KEYS)
+        control = base | _translated(connector.control_kafka, _CONTROL_KEYS)
+        also = [keys for keys, given in ((_SOURCE_KEYS, overrides), (_CONTROL_KEYS, connector.control_kafka)) if given]
+        if also:
+            origin += f" with the connector's {' and '.join(also)}"
         for conf in (source, control):
             if not conf.get("bootstrap.servers"):
                 msg = f'{origin} names no brokers: put {{"bootstrap.servers": "host:9092"}} into its extra field'

@@ -1,6 +1,6 @@
 """Settling positions: each partition's place to read on from, checked, or a refusal that names the way out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
@@ -19,6 +19,7 @@ class Beginnings:
 
     ``routing``: routing hash by topic. ``held_ids``: the ids of a topic's incarnations that the connector's tables hold
     offsets of, None where the topic is new to them; asked once for each topic of which no partition has a position.
+    ``unreadable``: tables of which nobody knows what they hold, which is why ``held_ids`` may name none and not be None.
     ``copies``: the newest copy of a partition's position in the tables' ledgers, asked only to recover. ``routes``: route
     hash by (table, topic); a debt under another one cannot be caught up. ``reopened``: per partition and table, the
     first offset that was rolled back and is to be read again.
@@ -28,6 +29,7 @@ class Beginnings:
     offset_reset: Literal["earliest", "latest"]
     routing: Mapping[str, str]
     held_ids: Callable[[str], frozenset[str] | None]
+    unreadable: Callable[[], Collection[str]] = frozenset
     copies: Callable[[PartitionLog], Position | None] = lambda _: None
     routes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     reopened: Mapping[TopicPartition, Mapping[str, int]] = field(default_factory=dict)
@@ -126,6 +128,13 @@ class _Settler:
             return log.log_start
         if held is not None:
             if not self._decisions.recover:
+                if not held and (tables := sorted(self._beginnings.unreadable())):
+                    msg = (
+                        f"no partition of topic {log.tp.topic!r} has a position, and what the tables {tables} hold of it is "
+                        "not known, as they cannot be read (the log above says why). Mend that and clear the run; or "
+                        "trigger the DAG with `recover`, which reads from the log start what no other table holds."
+                    )
+                    raise PlanRefused(msg)
                 msg = (
                     f"no partition of topic {log.tp.topic!r} has a position, but a table of this connector already holds "
                     "offsets of its group: the positions were lost. Nothing is read before they are put back: trigger "

@@ -39,7 +39,8 @@ def number_text(value: Any) -> str:
 
 def _shortest(value: float) -> tuple[str, str, int]:
     """Split the shortest exact text of a finite double into sign, digits and the exponent of its first digit."""
-    mantissa, _, power = float.__repr__(value).partition("e")
+    # of the least double there is, Java writes two digits
+    mantissa, _, power = float.__repr__(value).replace("5e-324", "4.9e-324").partition("e")
     sign = "-" if mantissa.startswith("-") else ""
     whole, _, fraction = mantissa.removeprefix("-").partition(".")
     digits = (whole + fraction).lstrip("0")

@@ -125,7 +125,9 @@ def _writer_options(properties: Properties) -> dict[str, Any]:
     options: dict[str, Any] = _get_parquet_writer_kwargs(taken)
     # PyIceberg takes the limit of rows for the size of Arrow's steps. The sizes of pages and dictionaries are looked at
     # only between steps, so that wide rows would make pages of any size.
-    page_rows = options["write_batch_size"]
+    page_rows = _size(
+        properties, TableProperties.PARQUET_PAGE_ROW_LIMIT, TableProperties.PARQUET_PAGE_ROW_LIMIT_DEFAULT
+    )
     return {**options, "max_rows_per_page": page_rows, "write_batch_size": min(page_rows, _STEP_ROWS)}
 
 

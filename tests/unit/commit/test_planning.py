@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from floe.catalogs.catalog import Tables
+from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.commit import ledgers
 from floe.commit.exceptions import Superseded, TableRefused
 from floe.commit.planning import draft_plan, open_plan
 from floe.control.events import StartCommit
@@ -21,6 +24,7 @@ from floe.offsets.routing import route_hash, routing_hash
 from tests.unit.commit.broker import Broker
 from tests.unit.commit.lake import (
     CLUSTER,
+    LEDGER,
     OTHER_TABLE,
     ROUTE,
     TABLE,
@@ -123,6 +127,25 @@ def test_lost_positions_are_recovered_from_the_tables(
     plan = draft(recover=True)
     assert ranges(plan) == [("live", [f"{TOPIC}-0[60, 100)"])]
     assert plan.decisions == {"recover": True, "notes": [f"{TOPIC}-0: recovered at 60, as the tables tell"]}
+
+
+def test_a_catalog_that_cannot_be_opened_is_said_and_not_taken_for_lost_positions(
+    draft: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledgers, "Tables", Tables)
+    with pytest.raises(CatalogMisconfigured, match=r"cannot be opened: Invalid truth value: 'x'"):
+        draft({"iceberg.catalog.pool_pre_ping": "x"})
+
+
+def test_a_table_that_cannot_be_read_is_said_and_not_taken_for_lost_positions(
+    lake: Lake, write: Write, draft: Callable[..., Plan]
+) -> None:
+    lake.create()
+    write((0, 0, 60)).land()
+    with lake.of_others().transaction() as transaction:
+        transaction.set_properties({LEDGER: "not ours"})
+    with pytest.raises(PlanRefused, match=rf"\['{TABLE}'\] hold of it is not known.*cannot be read.*`recover`"):
+        draft()
 
 
 def test_a_loss_is_accepted_by_a_decision_or_for_good_by_the_connector(

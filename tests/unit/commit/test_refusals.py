@@ -97,6 +97,24 @@ def test_an_announcement_for_a_table_without_uuid_is_refused(lake: Lake, write: 
     refuses(written.with_share(reference=other), "replaced")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "needed"),
+    [
+        ("commit.manifest.min-count-to-merge", "x", "a whole number is needed"),
+        ("commit.manifest.target-size-bytes", "8MB", "a whole number is needed"),
+        ("write.metadata.previous-versions-max", "x", "a whole number is needed"),
+        ("write.summary.partition-limit", "x", "a whole number is needed"),
+        ("commit.manifest-merge.enabled", "maybe", "true or false is needed"),
+        ("write.metadata.delete-after-commit.enabled", "maybe", "true or false is needed"),
+    ],
+)
+def test_properties_that_no_commit_can_be_made_with_are_refused_by_name(
+    lake: Lake, write: Write, name: str, value: str, needed: str
+) -> None:
+    lake.create(properties={name: value})
+    refuses(write((0, 0, 5)), rf"{name} '{value}': {needed}\. Set or unset")
+
+
 def test_a_ledger_of_another_cluster_is_refused(lake: Lake, write: Write) -> None:
     lake.create(properties=write_properties(LEDGER, Ledger("C0")))
     lake.load()

@@ -254,6 +254,12 @@ def test_names_of_groups_prefixes_and_connections_are_taken(connector):
     assert (made.kafka_conn_id, made.spark_conn_id) == ("k", "s")
 
 
+@pytest.mark.parametrize("key", ["iceberg.connect.group-id", "iceberg.coordinator.transactional.prefix"])
+def test_a_name_that_no_broker_takes_is_refused_without_its_end(problems, key):
+    (problem,) = problems({key: "g" * 40_000})
+    assert problem == f"{key} has 40000 characters, from {'g' * 40!r} on: write at most 1000"
+
+
 @pytest.mark.parametrize("key", ["iceberg.connect.group-id", "floe.kafka.conn-id", "iceberg.catalog"])
 @pytest.mark.parametrize("value", ["", "a\nb", "a\x00"])
 def test_a_name_that_is_empty_or_has_control_characters_is_refused(problems, key, value):

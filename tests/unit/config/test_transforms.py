@@ -156,6 +156,11 @@ def test_a_transform_named_twice_is_refused(problems):
     assert "'meta' twice: Duplicate alias provided." in problem
 
 
+def test_a_long_name_is_refused_without_its_end(problems):
+    (problem,) = problems({"transforms": "meta," + "m" * 100_000})
+    assert problem == f"transforms names {'m' * 40!r}…, which has 100000 characters: write at most 100"
+
+
 def test_an_empty_name_is_refused(problems):
     (problem,) = problems({"transforms": "meta,,"})
     assert problem.startswith("transforms has an empty name")

@@ -91,7 +91,10 @@ def test_a_dictionary_has_its_bytes(new_table: TableFactory) -> None:
     assert dictionaries[1] < dictionaries[0] * 0.6
 
 
-@pytest.mark.parametrize("name", ["target-file-size-bytes", "parquet.row-group-size-bytes", "parquet.row-group-limit"])
+@pytest.mark.parametrize(
+    "name",
+    ["target-file-size-bytes", "parquet.row-group-size-bytes", "parquet.row-group-limit", "parquet.page-row-limit"],
+)
 def test_a_size_below_one_is_refused_by_name(new_table: TableFactory, name: str) -> None:
     with pytest.raises(ValueError, match=rf"write\.{name}=0: a number of at least 1"):
         written(new_table, **{name: "0"})
