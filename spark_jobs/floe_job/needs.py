@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyiceberg.schema import Schema, assign_fresh_schema_ids, index_by_id, index_by_name
@@ -20,7 +20,7 @@ from pyiceberg.types import (
     StructType,
 )
 
-from floe_job.conform.caps import Room, full_names
+from floe_job.conform.caps import Room, full_names, reserved_names
 from floe_job.conform.schema_tree import columns, is_wider, paths, resolve, widened
 from floe_job.conform.wishes import identifiers, widest
 from floe_job.infer import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, count, iceberg_type, merge
@@ -157,7 +157,8 @@ class SchemaNeeds:
             update.update_column(path, _promoted(text))
         for path in lacking.optional:
             update.make_column_optional(path)
-        for path, proposal in lacking._admitted(update._schema):
+        reserved = reserved_names(update._transaction.table_metadata.partition_specs, update._schema)
+        for path, proposal in lacking._admitted(update._schema, reserved):
             update.add_column(path, iceberg_type(proposal), required=False)
 
     def new_schema(self) -> Schema:
@@ -169,9 +170,9 @@ class SchemaNeeds:
         )
         return assign_fresh_schema_ids(Schema(*fields))
 
-    def _admitted(self, schema: Schema) -> Iterator[tuple[Path, Proposal]]:
+    def _admitted(self, schema: Schema, reserved: Collection[str] = frozenset()) -> Iterator[tuple[Path, Proposal]]:
         """Yield the columns that the schema can get, one after the other, without what it cannot get inside them."""
-        room = Room(index_by_name(schema), len(index_by_id(schema)))
+        room = Room({*index_by_name(schema), *reserved}, len(index_by_id(schema)))
         for path, proposal in self.columns.items():
             admitted = room.admit(path, proposal)
             if admitted is not None:

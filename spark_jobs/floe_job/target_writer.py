@@ -9,6 +9,7 @@ import pyarrow as pa
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
 from floe.offsets.ranges import OffsetRange
+from floe_job.conform.caps import reserved_names
 from floe_job.decode import Decoded, JsonDecoder
 from floe_job.exceptions import Unconvertible
 from floe_job.letters.fates import FateWatch
@@ -35,9 +36,12 @@ class TargetWriter:
         self._target = target
         schema = target.metadata.schema() if target.metadata is not None else None
         self._columns = MetadataColumns(schema, target.transforms, fold=target.rules.case_insensitive)
+        rules = replace(target.rules, injected=self._columns.injected, taken=self._columns.full_names)
+        if target.metadata is not None:
+            rules = replace(rules, reserved=reserved_names(target.metadata.partition_specs, target.metadata.schema()))
         self._decoder = JsonDecoder(
             self._columns.record_schema,
-            replace(target.rules, injected=self._columns.injected, taken=self._columns.full_names),
+            rules,
             create=target.metadata is None,
             name_mapping=target.metadata.name_mapping() if target.metadata is not None else None,
         )

@@ -118,8 +118,9 @@ def changed_history(
 ) -> str | None:
     """Say how the branch no longer leads back to the ledger's anchor, and what to do; None when it does.
 
-    Walked are only retained snapshots. When the anchor has expired (floe's own expiry keeps it), ``older`` metadata must
-    show that what is left descends from it: a branch that was rolled back before looks the same.
+    Walked are only retained snapshots. When the anchor has expired (floe's own expiry keeps it), or what leads to it while a
+    tag keeps it, ``older`` metadata must show that what is left descends from it: a branch that was rolled back before looks
+    the same.
     """
     anchor = ledger.anchor
     if anchor is None:
@@ -139,7 +140,7 @@ def changed_history(
     if (
         oldest is None
         or oldest.parent_snapshot_id is None
-        or not _may_have_expired(metadata, anchor, oldest)
+        or anchor.sequence_number > (oldest.sequence_number or 0)  # the branch never led to it
         or not any(_descends(one, branch, oldest, anchor) for one in older)
     ):
         return (
@@ -147,7 +148,8 @@ def changed_history(
             f"{anchor.snapshot_id}, which its ledger speaks of, is no ancestor of its head "
             f"({metadata.refs[branch].snapshot_id if branch in metadata.refs else None}). {_ways_out(table, anchor)}"
         )
-    log.warning("table %s: snapshot %s of the ledger has expired; going on", table, anchor.snapshot_id)
+    what = "snapshot" if metadata.snapshot_by_id(anchor.snapshot_id) is None else "what led to snapshot"
+    log.warning("table %s: %s %s of the ledger has expired; going on", table, what, anchor.snapshot_id)
     return None
 
 
@@ -157,12 +159,6 @@ def _ways_out(table: str, anchor: Anchor) -> str:
         f'rolled_back={{"{table}": "replay"}} to have the lost rows read again, or with "accept" to leave them out. '
         "Nothing is written meanwhile."
     )
-
-
-def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot) -> bool:
-    """Say whether the anchor is gone and older than all that is retained: else the branch never led to it."""
-    is_gone = metadata.snapshot_by_id(anchor.snapshot_id) is None
-    return is_gone and anchor.sequence_number <= (oldest.sequence_number or 0)
 
 
 def _descends(older: TableMetadata, branch: str, snapshot: Snapshot, anchor: Anchor) -> bool:

@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Collection, Container, Iterable, Iterator
 from functools import lru_cache
 
-from pyiceberg.schema import make_compatible_name
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema, index_by_name, make_compatible_name
 
 from floe_job.exceptions import VALUE_LENGTH, NameTooLong, NestedTooDeep, TooManyColumns, Unnameable, clip
 from floe_job.infer import ELEMENT, ListOf, Path, Proposal, StructOf
@@ -39,6 +40,22 @@ def check_count(count: int, path: Path) -> None:
             f"cap; drop columns, {_OR_DROP}"
         )
         raise TooManyColumns(problem)
+
+
+def reserved_names(specs: Iterable[PartitionSpec], schema: Schema) -> frozenset[str]:
+    """Return the names of partition fields, of old specs too, that no new column may get; PyIceberg would refuse it."""
+    return frozenset(field.name for spec in specs for field in spec.fields) - index_by_name(schema).keys()
+
+
+def check_reserved(names: Iterable[str], reserved: Collection[str]) -> None:
+    """Refuse columns by the name of a partition field. Raises Unnameable."""
+    name = next((name for name in names if name in reserved), None) if reserved else None
+    if name is not None:
+        problem = (
+            f"column {clip(name, VALUE_LENGTH)!r}: a partition field of the table has this name, now or in an older spec, "
+            f"and then no other column may; rename the field of the record, {_OR_DROP}"
+        )
+        raise Unnameable(problem)
 
 
 def check_full_names(names: Collection[str], known: Collection[str], path: Path) -> None:

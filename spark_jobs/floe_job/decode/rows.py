@@ -8,7 +8,7 @@ from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.types import DecimalType
 
 from floe_job.conform import Lookup, Wishes, field_converter
-from floe_job.conform.caps import check_column, check_count, check_full_names
+from floe_job.conform.caps import check_column, check_count, check_full_names, check_reserved
 from floe_job.conform.schema_tree import paths
 from floe_job.decode.injected import Injected
 from floe_job.decode.text import parse
@@ -82,7 +82,9 @@ class RowReader:
         if lacking:
             path = next(iter(lacking))
             check_count(self._known_count + grown.count(), path)
-            check_full_names(list(grown.full_names()), self._known_names, path)
+            names = list(grown.full_names())
+            check_reserved(names, self._needs.rules.reserved)
+            check_full_names(names, self._known_names, path)
         grown.merge(
             SchemaNeeds(
                 promotions={self._paths[field_id]: str(wider) for field_id, wider in wishes.promoted.items()},

@@ -249,6 +249,38 @@ def test_an_anchor_that_expired_is_said_and_passed_over(
     assert f"snapshot {ours.snapshot_id} of the ledger has expired" in caplog.text
 
 
+def test_an_anchor_that_a_tag_keeps_while_what_leads_to_it_expired_is_passed_over(
+    lake: Lake, write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    lake.create()
+    ours = write((0, 0, 5)).land()
+    lake.of_others().manage_snapshots().create_tag(ours.snapshot_id or 0, "monday").commit()
+    append_foreign(lake, 1)
+    first_foreign = head(lake)
+    append_foreign(lake, 2)
+    expire_as_java_does(lake, first_foreign)
+    write((0, 3, 9), plan_id="plan-2").land()
+    assert lake.rows() == [*expected((0, 9)), (99, 1), (99, 2)]
+    assert f"what led to snapshot {ours.snapshot_id} of the ledger has expired" in caplog.text
+
+
+def test_a_rollback_past_an_anchor_that_a_tag_keeps_is_refused_though_what_was_between_expired(
+    lake: Lake, write: Write
+) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    before = head(lake)
+    append_foreign(lake, 2)
+    at = head(lake)
+    ours = write((0, 0, 5)).land()
+    waiting = write((0, 5, 9), plan_id="plan-2")
+    lake.of_others().manage_snapshots().create_tag(ours.snapshot_id or 0, "monday").commit()
+    roll_back(lake, at)
+    append_foreign(lake, 3)
+    expire_as_java_does(lake, before, at)
+    refuses(waiting, rf"{ours.snapshot_id}.*{WAYS_OUT}")
+
+
 def test_an_anchor_that_expired_is_not_passed_over_when_no_older_metadata_shows_that_the_head_descends_from_it(
     lake: Lake, write: Write
 ) -> None:
