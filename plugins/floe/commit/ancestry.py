@@ -140,7 +140,7 @@ def changed_history(
     if (
         oldest is None
         or oldest.parent_snapshot_id is None
-        or anchor.sequence_number > (oldest.sequence_number or 0)  # the branch never led to it
+        or not _may_have_expired(metadata, anchor, oldest)
         or not any(_descends(one, branch, oldest, anchor) for one in older)
     ):
         return (
@@ -159,6 +159,15 @@ def _ways_out(table: str, anchor: Anchor) -> str:
         f'rolled_back={{"{table}": "replay"}} to have the lost rows read again, or with "accept" to leave them out. '
         "Nothing is written meanwhile."
     )
+
+
+def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot) -> bool:
+    """Say whether the anchor, or what led to it, may be gone: it is older than all that the branch has, or it never led to
+    it; and where it is still there, the gap is nobody's who changed floe's links.
+    """
+    is_gone = metadata.snapshot_by_id(anchor.snapshot_id) is None
+    has_lost_links = LINKS in metadata.properties and not links_of(metadata)
+    return anchor.sequence_number <= (oldest.sequence_number or 0) and (is_gone or not has_lost_links)
 
 
 def _descends(older: TableMetadata, branch: str, snapshot: Snapshot, anchor: Anchor) -> bool:

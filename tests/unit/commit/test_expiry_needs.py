@@ -1,6 +1,8 @@
 """Expiry with a commit: what floe still needs stays, and history is told across the gaps."""
 
 import logging
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -83,12 +85,25 @@ def test_the_rows_of_an_idle_connector_are_not_read_again_when_main_is_set_back_
     assert aging.rows() == sorted([*expected((0, 2)), *expected((0, 2), partition=7)])
 
 
-def test_what_a_branch_may_have_led_to_before_somebody_elses_expiry_is_not_lost(aging: AgingLake) -> None:
+def test_what_a_branch_led_to_before_somebody_elses_expiry_is_not_lost(aging: AgingLake) -> None:
     aging.create()
     (theirs, between, _) = [*aging.commit(0, group=THEIRS, partition=7), *aging.commit(0, 1)]
     aging.set_ref("v1", theirs)
     expire_as_java_does(aging, between)
-    assert rolled_back(aging.load(), "main", THEIRS, aging.held_by(THEIRS)) == {}
+    assert rolled_back(aging.load(), "main", THEIRS, aging.held_by(THEIRS)) is None
+    aging.commit(1, group=THEIRS, partition=7)
+    assert aging.rows() == sorted([*expected((0, 2)), *expected((0, 2), partition=7)])
+
+
+def test_what_a_branch_may_have_led_to_is_asked_for_when_no_older_metadata_tells(aging: AgingLake) -> None:
+    aging.create()
+    (theirs, between, _) = [*aging.commit(0, group=THEIRS, partition=7), *aging.commit(0, 1)]
+    aging.set_ref("v1", theirs)
+    expire_as_java_does(aging, between)
+    for entry in aging.load().metadata.metadata_log:
+        Path(urlsplit(entry.metadata_file).path).unlink()
+    with pytest.raises(TableRefused, match="cannot be told any more"):
+        rolled_back(aging.load(), "main", THEIRS, aging.held_by(THEIRS))
 
 
 def _set_back_and_forward_again(aging: AgingLake) -> tuple[int, list[int]]:
