@@ -227,8 +227,9 @@ def test_a_broken_connector_becomes_a_red_dag_and_leaves_the_others_alone(
 def test_cancelling_the_write_ends_its_driver_and_nothing_is_announced_after(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:
-    pizzas = deployment.add(topic(1), tmp_path)
-    pizzas.produce({"id": i, "text": "x" * 500} for i in range(150_000))
+    # one record a batch, one batch a fetch: a quarter of a minute, while a task hears after some seconds that it is cancelled
+    pizzas = deployment.add(topic(1), tmp_path, **{"consumer.override.max.partition.fetch.bytes": "1000"})
+    pizzas.produce(({"id": i, "text": "x" * 500} for i in range(50_000)), **{"batch.size": 1000})
     rest, name = deployment.airflow.rest, pizzas.connector.name
     deployment.dag(name)
     run_id = rest.wait_for_scheduled_run(name)
@@ -250,7 +251,7 @@ def test_cancelling_the_write_ends_its_driver_and_nothing_is_announced_after(
     assert not [headers for headers in kinds if "floe-ranges" in headers]
     assert sum(pizzas.position().values()) == 0
     assert deployment.run(pizzas).state == "success"
-    assert pizzas.table().scan().count() == 150_000
+    assert pizzas.table().scan().count() == 50_000
 
 
 def driver_of(name: str) -> psutil.Process | None:
