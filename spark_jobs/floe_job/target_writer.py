@@ -36,9 +36,13 @@ class TargetWriter:
         self._target = target
         schema = target.metadata.schema() if target.metadata is not None else None
         self._columns = MetadataColumns(schema, target.transforms, fold=target.rules.case_insensitive)
-        rules = replace(target.rules, injected=self._columns.injected, taken=self._columns.full_names)
-        if target.metadata is not None:
-            rules = replace(rules, reserved=reserved_names(target.metadata.partition_specs, target.metadata.schema()))
+        specs = () if target.metadata is None else target.metadata.partition_specs
+        rules = replace(
+            target.rules,
+            injected=self._columns.injected,
+            taken=self._columns.full_names,
+            reserved=frozenset() if schema is None else reserved_names(specs, schema),
+        )
         self._decoder = JsonDecoder(
             self._columns.record_schema,
             rules,

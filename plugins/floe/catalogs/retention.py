@@ -8,6 +8,8 @@ from functools import cache
 from pyiceberg.table import TableProperties
 from pyiceberg.table.refs import SnapshotRef
 
+from floe.config.table_properties import IN_EXPIRY, whole_number
+
 log = logging.getLogger(__name__)
 
 MAX_AGE, MIN_SNAPSHOTS = TableProperties.MAX_SNAPSHOT_AGE_MS, TableProperties.MIN_SNAPSHOTS_TO_KEEP
@@ -18,8 +20,6 @@ GC_ENABLED = "gc.enabled"
 
 SHIPPED_RETENTION: Mapping[str, str] = {MAX_AGE: "432000000", MIN_SNAPSHOTS: "20", MAX_SNAPSHOTS: "100"}
 """Of the tables that floe creates: Iceberg's own five days, the last 20 in any case, and no more than 100."""
-
-_LOWEST = {MAX_AGE: 0, MIN_SNAPSHOTS: 1, MAX_REF_AGE: 1, MAX_SNAPSHOTS: 0}
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Retention:
         if properties.get(GC_ENABLED, "true").strip().lower() != "true":
             return None
         values: dict[str, int | None] = {}
-        for name, lowest in _LOWEST.items():
+        for name, lowest in IN_EXPIRY.items():
             text = properties.get(name)
-            values[name] = None if text is None else _number(text, lowest)
+            values[name] = None if text is None else whole_number(text, lowest)
             if text is not None and values[name] is None:
                 _warn(table, name, text, lowest)
                 return None
@@ -77,16 +77,8 @@ class Retention:
         return is_young and (self.max_snapshots is None or kept < self.max_snapshots)
 
 
-def _number(text: str, lowest: int) -> int | None:
-    try:
-        value = int(text)
-    except ValueError:
-        return None
-    return value if value >= lowest else None
-
-
 @cache
-def _warn(table: str, name: str, text: str, lowest: int) -> None:
+def _warn(table: str, name: str, text: str, lowest: int | None) -> None:
     log.warning(
         "table %s: no snapshot expires, as its property %r is %r and not a whole number from %s on: mend it",
         table,

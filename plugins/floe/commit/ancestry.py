@@ -162,8 +162,9 @@ def _ways_out(table: str, anchor: Anchor) -> str:
 
 
 def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot) -> bool:
-    """Say whether the anchor, or what led to it, may be gone: it is older than all that the branch has, or it never led to
-    it; and where it is still there, the gap is nobody's who changed floe's links.
+    """Say whether expiry can be why the branch does not lead to the anchor, which is older than all that is left of it.
+
+    Where the anchor itself is still there, and floe's links were changed by hand, they may be why.
     """
     is_gone = metadata.snapshot_by_id(anchor.snapshot_id) is None
     has_lost_links = LINKS in metadata.properties and not links_of(metadata)

@@ -55,12 +55,18 @@ def unusable_for_commits(properties: Mapping[str, str]) -> list[str]:
     return [*_numbers(properties, IN_COMMITS), *_flags(properties, FLAGS_IN_COMMITS)]
 
 
+def whole_number(text: str, least: int | None = None) -> int | None:
+    """Read a whole number as Java writes one; None for anything else, and for one below ``least``."""
+    value = int(text) if _WHOLE.fullmatch(text) else None
+    return None if value is None or (least is not None and value < least) else value
+
+
 def _numbers(properties: Mapping[str, str], names: Mapping[str, int | None]) -> Iterator[str]:
     for name, least in names.items():
         text = properties.get(name, "")
         if not text:
             continue  # which is as if it were not set
-        if _WHOLE.fullmatch(text) is None or (least is not None and int(text) < least):
+        if whole_number(text, least) is None:
             wanted = "a whole number" if least is None else f"a whole number of at least {least}"
             yield _told(properties, name, f"{wanted} is needed")
 

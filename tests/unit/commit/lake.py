@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import pyarrow as pa
@@ -343,6 +344,12 @@ def expire_as_java_does(lake: Lake, *snapshot_ids: int) -> None:
         metadata["snapshot-log"] = [e for e in metadata["snapshot-log"] if e["snapshot-id"] not in snapshot_ids]
 
     rewrite_metadata(lake, change)
+
+
+def remove_older_metadata(lake: Lake) -> None:
+    """Remove the metadata files of the table's log."""
+    for entry in lake.load().metadata.metadata_log:
+        Path(urlsplit(entry.metadata_file).path).unlink()
 
 
 def head(lake: Lake, branch: str = "main") -> int:

@@ -1,8 +1,6 @@
 """Expiry with a commit: what floe still needs stays, and history is told across the gaps."""
 
 import logging
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -25,6 +23,7 @@ from tests.unit.commit.lake import (
     Wire,
     expected,
     expire_as_java_does,
+    remove_older_metadata,
     roll_back,
 )
 from tests.unit.commit.old_snapshots import AGE, COUNT, THEIRS, AgingLake
@@ -85,23 +84,24 @@ def test_the_rows_of_an_idle_connector_are_not_read_again_when_main_is_set_back_
     assert aging.rows() == sorted([*expected((0, 2)), *expected((0, 2), partition=7)])
 
 
-def test_what_a_branch_led_to_before_somebody_elses_expiry_is_not_lost(aging: AgingLake) -> None:
+def _cut_off_a_tagged_anchor(aging: AgingLake, partition: int) -> None:
+    """Let others expire what leads from the head to the anchor of THEIRS, which a tag keeps."""
     aging.create()
-    (theirs, between, _) = [*aging.commit(0, group=THEIRS, partition=7), *aging.commit(0, 1)]
+    (theirs, between, _) = [*aging.commit(0, group=THEIRS, partition=partition), *aging.commit(1, 2)]
     aging.set_ref("v1", theirs)
     expire_as_java_does(aging, between)
+
+
+def test_what_a_branch_led_to_before_somebody_elses_expiry_is_not_lost(aging: AgingLake) -> None:
+    _cut_off_a_tagged_anchor(aging, 7)
     assert rolled_back(aging.load(), "main", THEIRS, aging.held_by(THEIRS)) is None
     aging.commit(1, group=THEIRS, partition=7)
-    assert aging.rows() == sorted([*expected((0, 2)), *expected((0, 2), partition=7)])
+    assert aging.rows() == sorted([*expected((1, 3)), *expected((0, 2), partition=7)])
 
 
 def test_what_a_branch_may_have_led_to_is_asked_for_when_no_older_metadata_tells(aging: AgingLake) -> None:
-    aging.create()
-    (theirs, between, _) = [*aging.commit(0, group=THEIRS, partition=7), *aging.commit(0, 1)]
-    aging.set_ref("v1", theirs)
-    expire_as_java_does(aging, between)
-    for entry in aging.load().metadata.metadata_log:
-        Path(urlsplit(entry.metadata_file).path).unlink()
+    _cut_off_a_tagged_anchor(aging, 7)
+    remove_older_metadata(aging)
     with pytest.raises(TableRefused, match="cannot be told any more"):
         rolled_back(aging.load(), "main", THEIRS, aging.held_by(THEIRS))
 
@@ -188,10 +188,7 @@ def test_rows_of_an_idle_connector_are_not_replaced_behind_its_back(aging: Aging
 
 
 def test_nor_where_somebody_elses_expiry_left_a_gap(aging: AgingLake) -> None:
-    aging.create()
-    (theirs, between, _) = [*aging.commit(0, group=THEIRS), *aging.commit(1, 2)]
-    aging.set_ref("v1", theirs)
-    expire_as_java_does(aging, between)
+    _cut_off_a_tagged_anchor(aging, 0)
     with pytest.raises(TableRefused, match="another connector"):
         refuse_shared_offsets(aging.load(), "main", OURS, [OffsetRange(TOPIC, TOPIC_ID, 0, 0, 5)])
 

@@ -1,9 +1,7 @@
 """Tables that are not the ones that were written for, and histories that do not lead to the ledger."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -25,6 +23,7 @@ from tests.unit.commit.lake import (
     expire_as_java_does,
     head,
     once,
+    remove_older_metadata,
     rewrite_metadata,
     roll_back,
 )
@@ -292,8 +291,7 @@ def test_an_anchor_that_expired_is_not_passed_over_when_no_older_metadata_shows_
     first_foreign = head(lake)
     append_foreign(lake, 2)
     expire_as_java_does(lake, ours.snapshot_id or 0, first_foreign)
-    for entry in lake.load().metadata.metadata_log:
-        Path(urlsplit(entry.metadata_file).path).unlink()
+    remove_older_metadata(lake)
     refuses(waiting, rf"{ours.snapshot_id}.*{WAYS_OUT}")
 
 

@@ -1,9 +1,7 @@
 """Rollbacks: which offsets a table lost, by its snapshots' summaries or by its older metadata."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -27,6 +25,7 @@ from tests.unit.commit.lake import (
     append_foreign,
     expected,
     head,
+    remove_older_metadata,
     rewrite_metadata,
     roll_back,
 )
@@ -164,8 +163,7 @@ def test_when_neither_tells_it_is_refused_with_what_is_left_to_do(lake: Lake, wr
     second = write((0, 5, 9), plan_id="plan-2").land()
     set_back(lake, first.snapshot_id)
     expire(lake, second.snapshot_id)
-    for entry in lake.load().metadata.metadata_log:
-        Path(urlsplit(entry.metadata_file).path).unlink()
+    remove_older_metadata(lake)
     with pytest.raises(TableRefused, match=r"cannot be told any more.*Set the branch forward.*\"accept\".*replay"):
         lost(lake)
 
