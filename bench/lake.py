@@ -29,7 +29,7 @@ from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange
 from floe.offsets.routing import route_hash
-from floe_job.parquet import TableWriter
+from floe.parquet import TableWriter
 
 GROUP, TOPIC, CLUSTER = "connect-growth", "growth", "C1"
 PARTITIONS, ROWS = 6, 50

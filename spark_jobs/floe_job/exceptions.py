@@ -10,8 +10,6 @@
     │       ├── NestedTooDeep   its levels
     │       └── TooManyColumns  its table
     ├── SchemaConflict          Terminal: two types for one new column, and the policy is to fail
-        ├── UnsupportedColumn       Terminal: the table has a column that floe cannot write
-        ├── UnsupportedFileFormat   Terminal: the table asks for files that floe cannot write
         ├── RangeLost               Terminal: the broker no longer has the offsets
         ├── RangeStalled            Retryable: nothing came for too long
         └── ReadFailed              Retryable: the broker refused or failed otherwise
@@ -88,14 +86,6 @@ class TooManyColumns(Unnameable):
 
 class SchemaConflict(JobError, Terminal):
     """Records bring one new column with two types, and ``floe.schema.on-conflict`` is ``fail``."""
-
-
-class UnsupportedColumn(JobError, Terminal):
-    """The table has a column that floe cannot write, by its type or its name."""
-
-
-class UnsupportedFileFormat(JobError, Terminal):
-    """``write.format.default`` names a format other than Parquet."""
 
 
 class RangeLost(JobError, Terminal):

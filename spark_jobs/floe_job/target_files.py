@@ -6,9 +6,9 @@ from pyiceberg.io.pyarrow import BUFFER_SIZE
 from floe.control.announcement import SpecFiles
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.crash import CrashPoint, reach
+from floe.parquet import TableWriter
+from floe.parquet.budget import WriteBudget
 from floe_job.exceptions import WriteFailed
-from floe_job.parquet import TableWriter
-from floe_job.parquet.budget import WriteBudget
 from floe_job.target import Target
 
 STREAM_BYTES = 128 * 1024

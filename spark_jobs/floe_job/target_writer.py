@@ -9,19 +9,19 @@ import pyarrow as pa
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
 from floe.offsets.ranges import OffsetRange
+from floe.parquet.budget import WriteBudget
 from floe_job.conform.caps import reserved_names
 from floe_job.decode import Decoded, JsonDecoder
 from floe_job.exceptions import Unconvertible
 from floe_job.letters.fates import FateWatch
 from floe_job.letters.letter import Letter
 from floe_job.needs import SchemaNeeds
-from floe_job.parquet.budget import WriteBudget
-from floe_job.parquet.partition_limits import PartitionLimits
 from floe_job.records import UNREADABLE, Records
 from floe_job.row_sink import RowSink
 from floe_job.target import TableResult, Target
 from floe_job.target_files import TargetFiles
 from floe_job.transform import MetadataColumns
+from floe_job.write.partition_limits import PartitionLimits
 
 TRANSFORM_STAGE = "transform"
 

@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
+from floe.parquet.budget import WriteBudget
 from floe_job.bad_records import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, bad_records
 from floe_job.exceptions import BadRecords, SchemaConflict
 from floe_job.housekeeping import rare_housekeeping
 from floe_job.letters.letter import Letter
 from floe_job.letters.letterbox import Letterbox, LetterRules
 from floe_job.lookalikes import DecodedTogether, Lookalikes
-from floe_job.parquet.budget import WriteBudget
 from floe_job.read import RangeReader
 from floe_job.records import Records
 from floe_job.routing.router import Router

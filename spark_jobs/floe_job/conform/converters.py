@@ -29,13 +29,13 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from floe.parquet.exceptions import UnsupportedColumn
 from floe_job.conform.clocks import date_column, time_column, timestamp_column, timestamptz_column
 from floe_job.conform.lookup import EXACT, Lookup
 from floe_job.conform.quantities import decimal_column, double_column, float_column, int_column, long_column
 from floe_job.conform.texts import binary_column, boolean_column, fixed_column, string_column, uuid_column
 from floe_job.conform.trees import Converter, Trees
 from floe_job.conform.wishes import Wishes
-from floe_job.exceptions import UnsupportedColumn
 
 _PRIMITIVES: dict[type[IcebergType], Converter] = {
     IntegerType: int_column,

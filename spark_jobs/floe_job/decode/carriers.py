@@ -11,8 +11,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
+from floe.parquet.arrow_shapes import nulls
 from floe_job.conform import Lookup, StructLookup
-from floe_job.decode.arrays import nulls
 from floe_job.decode.injected import Injected
 from floe_job.decode.leaves import Carrier, leaf_carrier, map_carrier
 from floe_job.decode.obstacles import NotExact, Respelled

@@ -11,8 +11,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
+from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.conform import Lookup
-from floe_job.decode.arrays import reshape, storage_type
 from floe_job.decode.columnar import ColumnarReader
 from floe_job.decode.framing import octets, without
 from floe_job.decode.injected import Injected

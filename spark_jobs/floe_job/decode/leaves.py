@@ -26,9 +26,9 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.conform import Converter, converter
 from floe_job.conform.moments import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO
-from floe_job.decode.arrays import reshape, storage_type
 from floe_job.decode.obstacles import NotExact
 from floe_job.exceptions import Unconvertible
 

@@ -9,12 +9,12 @@ from floe.control.announcement import SpecFiles
 from floe.offsets.books import TableBooks
 from floe.offsets.ledger import LogId
 from floe.offsets.letters import LetterOffsets
+from floe.parquet.budget import WriteBudget
 from floe_job.letters.letter import Letter
 from floe_job.letters.log import LetterLog
 from floe_job.letters.ratio import NAMED_LETTERS
 from floe_job.letters.rows import letters_to_arrow
 from floe_job.letters.topic import LetterTopic
-from floe_job.parquet.budget import WriteBudget
 from floe_job.target import Target
 from floe_job.target_files import TargetFiles
 

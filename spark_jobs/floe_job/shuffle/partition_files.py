@@ -10,8 +10,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from floe.exceptions import FloeError
 from floe.offsets.books import TableBooks
+from floe.parquet import WriteBudget
 from floe_job.housekeeping import rare_housekeeping
-from floe_job.parquet import WriteBudget
 from floe_job.shuffle.parcel_store import ParcelStore
 from floe_job.shuffle.parcels import Parcel, Seal
 from floe_job.target import TableResult, Target

@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from floe.control.announcement import SpecFiles
-from floe_job.parquet.budget import WriteBudget
-from floe_job.parquet.partitions import Partitioner
+from floe.parquet.budget import WriteBudget
+from floe.parquet.partitions import Partitioner
 from floe_job.shuffle.parcels import Outbox, Part
 from floe_job.target import Target
 

@@ -25,8 +25,8 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.conform import Converter, converter
-from floe_job.decode.arrays import reshape, storage_type
 from floe_job.exceptions import Unconvertible
 
 LONG_DIGITS = 19

@@ -33,7 +33,7 @@ from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange
 from floe.offsets.routing import route_hash
-from floe_job.parquet import TableWriter
+from floe.parquet import TableWriter
 
 GROUP = "connect-pizzas"
 TOPIC, TOPIC_ID, CLUSTER = "completed-pizzas", "T1", "C1"

@@ -18,6 +18,7 @@ from pyiceberg.types import (
     TimestampType,
 )
 
+from floe.parquet import TableWriter
 from floe_job.letters import (
     LETTERS_SCHEMA,
     Letter,
@@ -25,8 +26,7 @@ from floe_job.letters import (
     letters_to_arrow,
     refuse_unsuitable,
 )
-from floe_job.parquet import TableWriter
-from tests.unit.job.conftest import TableFactory
+from tests.support.parquet_tables import TableFactory
 
 LETTER = Letter(
     topic="pizzas",

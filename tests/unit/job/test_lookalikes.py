@@ -16,7 +16,7 @@ from floe_job.lookalikes import Lookalikes
 from floe_job.routing.routes import RouteRules
 from floe_job.rules import ColumnRules
 from floe_job.target import Target
-from tests.unit.job.conftest import TableFactory
+from tests.support.parquet_tables import TableFactory
 from tests.unit.job.messages import PIECE, records
 
 TO = StructType(NestedField(4, "kind", StringType(), required=False), NestedField(5, "n", LongType(), required=False))

@@ -19,12 +19,12 @@ from pyiceberg.types import (
     StructType,
 )
 
+from floe.parquet.layout import FileLayout
 from floe_job.conform.caps import MAX_COLUMNS
 from floe_job.infer import ListOf, Proposal, StructOf
 from floe_job.needs import SchemaNeeds
-from floe_job.parquet.layout import FileLayout
 from floe_job.rules import ColumnRules
-from tests.unit.job.conftest import TableFactory
+from tests.support.parquet_tables import TableFactory
 
 POINT = StructType(NestedField(10, "x", LongType(), required=False))
 SCHEMA = Schema(

@@ -20,7 +20,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform, VoidTransform
 from pyiceberg.types import DateType, DoubleType, LongType, NestedField, StringType
 
-from floe_job.parquet.budget import WriteBudget
+from floe.parquet.budget import WriteBudget
 from floe_job.shuffle.distribution import is_spread, writing_tasks
 from floe_job.shuffle.parcel_store import ParcelStore
 from floe_job.shuffle.parcels import HELD_BYTES, Outbox, Parcel, Part, Seal, parcel_bytes
@@ -30,8 +30,7 @@ from floe_job.target import Target
 from floe_job.target_files import TargetFiles
 from floe_job.task import Sent
 from floe_job.task_result import TaskResult
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import rows, spec
+from tests.support.parquet_tables import TableFactory, rows, spec
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=False),

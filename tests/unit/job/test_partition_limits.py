@@ -14,12 +14,11 @@ from pyiceberg.types import DecimalType, LongType, NestedField, StructType
 
 from floe.config.transforms import KafkaMetadata
 from floe.offsets.books import TableBooks
-from floe_job.parquet.partition_limits import PartitionLimits
 from floe_job.target import Target
 from floe_job.target_writer import TargetWriter
-from tests.unit.job.conftest import TableFactory
+from floe_job.write.partition_limits import PartitionLimits
+from tests.support.parquet_tables import TableFactory, spec
 from tests.unit.job.messages import PIECE, RANGE, records
-from tests.unit.job.parquet_tables import spec
 
 NARROW = Schema(NestedField(1, "d", DecimalType(9, 2), required=False))
 TRUNCATED = spec((1, TruncateTransform(1000), "d_trunc"))

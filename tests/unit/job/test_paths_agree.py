@@ -40,10 +40,10 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from floe.parquet.layout import FileLayout
 from floe_job.decode import Decoded, JsonDecoder, alike
 from floe_job.decode.obstacles import NotExact
 from floe_job.exceptions import SchemaConflict
-from floe_job.parquet.layout import FileLayout
 from floe_job.rules import ColumnRules
 
 

@@ -33,10 +33,11 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from floe.parquet.exceptions import UnsupportedColumn
 from floe_job.conform import converter
 from floe_job.conform.numbers import HugeInteger, Literal
 from floe_job.decode import JsonDecoder
-from floe_job.exceptions import REASON_LENGTH, Unconvertible, UnsupportedColumn
+from floe_job.exceptions import REASON_LENGTH, Unconvertible
 from floe_job.rules import PLAIN
 
 DAY = 86_400_000_000

@@ -28,7 +28,7 @@ from floe_job.exceptions import SchemaConflict
 from floe_job.infer import ListOf
 from floe_job.needs import SchemaNeeds
 from floe_job.rules import ColumnRules, OnConflict
-from tests.unit.job.conftest import TableFactory
+from tests.support.parquet_tables import TableFactory
 
 EVOLVE = ColumnRules(evolve=True)
 

@@ -13,7 +13,7 @@ from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedFiel
 from floe_job.decode import Decoded, JsonDecoder
 from floe_job.needs import SchemaNeeds
 from floe_job.rules import ColumnRules
-from tests.unit.job.conftest import TableFactory
+from tests.support.parquet_tables import TableFactory
 
 INNER = StructType(NestedField(11, "Inner", LongType(), required=False))
 SCHEMA = Schema(

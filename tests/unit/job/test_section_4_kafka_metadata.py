@@ -38,10 +38,11 @@ from pyiceberg.types import (
 )
 
 from floe.config.transforms import KafkaMetadata
+from floe.parquet.arrow_shapes import reshape, storage_type
+from floe.parquet.exceptions import UnsupportedColumn
 from floe_job.conform import converter
 from floe_job.decode import JsonDecoder
-from floe_job.decode.arrays import reshape, storage_type
-from floe_job.exceptions import Unconvertible, UnsupportedColumn
+from floe_job.exceptions import Unconvertible
 from floe_job.infer import ListOf, StructOf
 from floe_job.rules import ColumnRules
 from floe_job.transform import MetadataColumns, RecordFacts

@@ -7,11 +7,10 @@ import pytest
 from pyiceberg.io import load_file_io
 from pyiceberg.transforms import IdentityTransform
 
-from floe_job.parquet.budget import WriteBudget
+from floe.parquet.budget import WriteBudget
 from floe_job.target import Target
 from floe_job.target_files import STREAM_BYTES, TargetFiles
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import SCHEMA, rows, spec
+from tests.support.parquet_tables import SCHEMA, TableFactory, rows, spec
 
 
 @pytest.mark.parametrize(("given", "at_most"), [({}, 100 * STREAM_BYTES), ({"buffer-size": "4096"}, 100 * 8192)])

@@ -14,7 +14,7 @@ from floe.offsets.intervals import Intervals
 from floe_job.rules import ColumnRules
 from floe_job.target import Target
 from floe_job.target_writer import TargetWriter
-from tests.unit.job.conftest import TableFactory
+from tests.support.parquet_tables import TableFactory
 from tests.unit.job.messages import OTHER_PIECE, PIECE, RANGE, Message, records
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))

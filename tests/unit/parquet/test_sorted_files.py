@@ -27,10 +27,9 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe_job.parquet import WriteBudget
-from floe_job.parquet.row_order import RowOrder
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import SCHEMA, TRANSFORMED, commit, local, rows, spec, write
+from floe.parquet import WriteBudget
+from floe.parquet.sort_order import RowOrder
+from tests.support.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, spec, write
 
 ASC, DESC = SortDirection.ASC, SortDirection.DESC
 FIRST, LAST = NullOrder.NULLS_FIRST, NullOrder.NULLS_LAST

@@ -27,12 +27,11 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from floe.parquet.layout import FileLayout
+from floe.parquet.null_structs import without_hidden_nulls
 from floe_job.decode import JsonDecoder
-from floe_job.parquet.layout import FileLayout
-from floe_job.parquet.null_structs import without_hidden_nulls
 from floe_job.rules import ColumnRules
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import commit, local, write
+from tests.support.parquet_tables import TableFactory, commit, local, write
 
 
 def struct(of: IcebergType, *, required: bool = True) -> StructType:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.types import IcebergType, ListType, LongType, MapType, NestedField, StringType, StructType
 
+from floe.parquet.arrow_shapes import rename, reshape, storage_type
+from floe.parquet.layout import FileLayout
 from floe_job.decode import JsonDecoder
-from floe_job.decode.arrays import rename, reshape, storage_type
-from floe_job.parquet.layout import FileLayout
 from floe_job.rules import ColumnRules
 
 

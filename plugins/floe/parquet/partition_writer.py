@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pyarrow as pa
 from pyiceberg.manifest import DataFile
 
-from floe_job.parquet.budget import WriteBudget
-from floe_job.parquet.data_file import DataFileWriter
-from floe_job.parquet.layout import FileLayout
+from floe.parquet.budget import WriteBudget
+from floe.parquet.data_file import DataFileWriter
+from floe.parquet.layout import FileLayout
 
 
 class PartitionWriter:

@@ -12,10 +12,10 @@ from pyiceberg.io.pyarrow import data_file_statistics_from_parquet_metadata
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
-from floe_job.parquet.dictionaries import with_dictionary
-from floe_job.parquet.layout import FileLayout
-from floe_job.parquet.row_order import RowOrder
-from floe_job.parquet.upper_bounds import raise_bounds
+from floe.parquet.bounds import raise_bounds
+from floe.parquet.dictionaries import with_dictionary
+from floe.parquet.layout import FileLayout
+from floe.parquet.sort_order import RowOrder
 
 
 class DataFileWriter:

@@ -18,10 +18,9 @@ from pyiceberg.table.locations import LocationProvider
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StructType
 
-from floe_job.exceptions import UnsupportedFileFormat
-from floe_job.parquet import WriteBudget
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import SCHEMA, commit, local, rows, spec, write, writer
+from floe.parquet import WriteBudget
+from floe.parquet.exceptions import UnsupportedFileFormat
+from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 
 
 def written(new_table: TableFactory, **properties: str) -> tuple[DataFile, pq.FileMetaData]:

@@ -20,10 +20,9 @@ from pyiceberg.transforms import (
 from pyiceberg.typedef import Record
 from pyiceberg.types import BinaryType, IcebergType, ListType, NestedField, StringType, StructType, TimestamptzType
 
-from floe_job.exceptions import UnsupportedColumn
-from floe_job.parquet.partitions import Partitioner
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import SCHEMA, TRANSFORMED, commit, rows, spec, write
+from floe.parquet.exceptions import UnsupportedColumn
+from floe.parquet.partitions import Partitioner
+from tests.support.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, rows, spec, write
 
 
 def test_rows_are_split_by_partition_in_their_order(new_table: TableFactory) -> None:

@@ -19,9 +19,9 @@ from pyiceberg.table import TableProperties
 from pyiceberg.typedef import Properties
 from pyiceberg.utils.properties import property_as_int
 
-from floe_job.decode.arrays import rename
-from floe_job.exceptions import UnsupportedColumn, UnsupportedFileFormat
-from floe_job.parquet.null_structs import may_hide, without_hidden_nulls
+from floe.parquet.arrow_shapes import rename
+from floe.parquet.exceptions import UnsupportedColumn, UnsupportedFileFormat
+from floe.parquet.null_structs import may_hide, without_hidden_nulls
 
 # PyIceberg warns of these at each file. The first is honoured here, the others are hints for readers.
 _NOT_FOR_PYICEBERG = (

@@ -15,10 +15,10 @@ from pyiceberg.table import Table
 from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType
 
+from floe.parquet.exceptions import UnsupportedColumn
+from floe.parquet.layout import FileLayout
 from floe_job.decode import Decoded, JsonDecoder
-from floe_job.exceptions import UnsupportedColumn
 from floe_job.needs import SchemaNeeds
-from floe_job.parquet.layout import FileLayout
 from floe_job.rules import ColumnRules
 
 EVOLVE = ColumnRules(evolve=True)

@@ -1,17 +1,21 @@
-"""Rows for tables, their writers, and what became of both."""
+"""Tables in a SQL catalog, rows for them, their writers, and what became of both."""
 
 from __future__ import annotations
 
+import itertools
 import uuid
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import DataFile
-from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import (
@@ -42,13 +46,31 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe_job.decode.arrays import storage_type
-from floe_job.parquet import TableWriter
+from floe.parquet import TableWriter
+from floe.parquet.arrow_shapes import storage_type
+
+TableFactory = Callable[..., Table]
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=False),
     NestedField(2, "name", StringType(), required=False),
 )
+
+
+@pytest.fixture
+def new_table(tmp_path: Path) -> Iterator[TableFactory]:
+    """Return a factory of tables with names of their own."""
+    catalog = SqlCatalog("test", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=tmp_path.as_uri())
+    catalog.create_namespace("ns")
+    numbers = itertools.count()
+
+    def create(
+        schema: Schema, spec: PartitionSpec = UNPARTITIONED_PARTITION_SPEC, properties: dict[str, str] | None = None
+    ) -> Table:
+        return catalog.create_table(f"ns.t{next(numbers)}", schema, partition_spec=spec, properties=properties or {})
+
+    yield create
+    catalog.engine.dispose()
 
 
 def writer(table: Table, **options: Any) -> TableWriter:

@@ -7,8 +7,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, NestedField, StringType, StructType
 
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import SCHEMA, commit, local, rows, write
+from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, write
 
 LIMIT = {"write.parquet.dict-size-bytes": "50000"}
 

@@ -8,9 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.transforms import IdentityTransform
 
-from floe_job.parquet import TableWriter, WriteBudget
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import SCHEMA, commit, local, rows, spec, write, writer
+from floe.parquet import TableWriter, WriteBudget
+from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 
 BY_ID = spec((1, IdentityTransform(), "id"))
 

@@ -15,12 +15,12 @@ from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Properties, Record
 
-from floe_job.parquet.budget import WriteBudget
-from floe_job.parquet.data_file import DataFileWriter
-from floe_job.parquet.layout import FileLayout
-from floe_job.parquet.partition_writer import PartitionWriter
-from floe_job.parquet.partitions import Partitioner, Values
-from floe_job.parquet.row_order import RowOrder
+from floe.parquet.budget import WriteBudget
+from floe.parquet.data_file import DataFileWriter
+from floe.parquet.layout import FileLayout
+from floe.parquet.partition_writer import PartitionWriter
+from floe.parquet.partitions import Partitioner, Values
+from floe.parquet.sort_order import RowOrder
 
 
 class TableWriter:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from hashlib import blake2b
 from itertools import accumulate
 from typing import Any
 
@@ -12,11 +14,16 @@ from pyiceberg.partitioning import PartitionField, PartitionKey, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
 
-from floe_job.exceptions import UnsupportedColumn
-from floe_job.parquet.columns import SourceColumn
-from floe_job.parquet.partition_path import bounded
+from floe.parquet.exceptions import UnsupportedColumn
+from floe.parquet.source_column import SourceColumn
 
 Values = tuple[Any, ...]
+
+LONGEST_PART = 150
+"""Bytes of a part of a path. File systems take names of 255, and some location providers put the file's own name (70)
+behind it."""
+LONGEST_PATH = 500
+"""Bytes. S3 takes keys of 1024, the table's location among them."""
 
 
 class Partition(PartitionKey):
@@ -86,3 +93,18 @@ def _group(columns: list[pa.Array]) -> pa.Array:
             codes = pc.add(pc.multiply(numbers, len(codes) + 1), codes).dictionary_encode().indices.cast(pa.int64())
         numbers = codes
     return numbers
+
+
+def bounded(path: str) -> str:
+    """Shorten ``name=value/name=value``, quoted, to what every store takes; different paths stay different."""
+    parts = "/".join(_cut(part) for part in path.split("/"))
+    return parts if len(parts) <= LONGEST_PATH else _cut(path.replace("/", "-"))
+
+
+def _cut(part: str) -> str:
+    """End a long part with its hash."""
+    if len(part) <= LONGEST_PART:
+        return part
+    digest = blake2b(part.encode(), digest_size=8).hexdigest()
+    start = part[: LONGEST_PART - len(digest) - 1]
+    return f"{re.sub('%[0-9A-F]?$', '', start)}-{digest}"

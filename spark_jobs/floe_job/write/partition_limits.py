@@ -17,8 +17,8 @@ from pyiceberg.transforms import TruncateTransform, VoidTransform
 from pyiceberg.types import DecimalType, StructType
 from pyiceberg.utils.decimal import unscaled_to_decimal
 
+from floe.parquet.source_column import SourceColumn
 from floe_job.exceptions import Unconvertible
-from floe_job.parquet.columns import SourceColumn
 
 
 @dataclass(frozen=True)

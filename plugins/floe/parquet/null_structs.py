@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from floe_job.decode.arrays import nulls
+from floe.parquet.arrow_shapes import nulls
 
 
 def may_hide(of: pa.DataType, *, nullable: bool) -> bool:

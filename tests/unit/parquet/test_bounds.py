@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.manifest import DataFile
 
-from floe_job.parquet.upper_bounds import raised
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import SCHEMA, commit, rows, write
+from floe.parquet.bounds import raised
+from tests.support.parquet_tables import SCHEMA, TableFactory, commit, rows, write
 
 LAST = "\U0010ffff"
 

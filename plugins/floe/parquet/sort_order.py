@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyiceberg.schema import Schema
 from pyiceberg.table.sorting import NullOrder, SortDirection, SortOrder
 
-from floe_job.parquet.columns import SourceColumn
+from floe.parquet.source_column import SourceColumn
 
 log = logging.getLogger(__name__)
 

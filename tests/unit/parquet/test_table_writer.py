@@ -18,10 +18,9 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, ListType, LongType, MapType, NestedField, StringType, StructType, TimestampType
 
-from floe_job.exceptions import UnsupportedFileFormat
-from floe_job.parquet import TableWriter, WriteBudget
-from tests.unit.job.conftest import TableFactory
-from tests.unit.job.parquet_tables import SCHEMA, commit, local, rows, spec, write, writer
+from floe.parquet import TableWriter, WriteBudget
+from floe.parquet.exceptions import UnsupportedFileFormat
+from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 
 
 def test_a_file_carries_field_ids_metrics_and_a_name_of_its_own(new_table: TableFactory) -> None:
