@@ -13,16 +13,14 @@ class ColumnRules:
     """The connector's rules for columns.
 
     ``evolve``: add columns, promote types, make columns optional. ``case_insensitive``: look columns up without regard to
-    case; ignored where the table has a name mapping. ``force_optional``: every new column is optional, as all are that
-    values without a schema propose. ``on_conflict``: what two types for one new column become. ``injected``: top-level
-    names that a transform fills in beside the record; fields of these names in a record are ignored. ``taken``: full
-    names of all columns of such a transform: they count, and no column of a record may get one of them. ``reserved``: full
-    names that partition fields of the table have, and so no new column may.
+    case; ignored where the table has a name mapping. ``on_conflict``: what two types for one new column become.
+    ``injected``: top-level names that a transform fills in beside the record; fields of these names in a record are
+    ignored. ``taken``: full names of all columns of such a transform: they count, and no column of a record may get one of
+    them. ``reserved``: full names that partition fields of the table have, and so no new column may.
     """
 
     evolve: bool = False
     case_insensitive: bool = False
-    force_optional: bool = False
     on_conflict: OnConflict = "dead-letter"
     injected: frozenset[str] = frozenset()
     taken: frozenset[str] = frozenset()

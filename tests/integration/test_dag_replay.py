@@ -152,7 +152,7 @@ def test_two_replays_of_one_range_at_once_beside_a_live_run_leave_every_record_o
         ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times from 2999-01-01"),
         ({"from_time": "2026-01-01T00:00:00"}, "has no time zone"),
         ({"tables": ["db.other"]}, "'db.other' is none of the connector's"),
-        ({"config": {"topics": "somebody-elses"}}, "is none of the connector's"),
+        ({"config": {"topics": "somebody-elses"}}, "is not among the connector's topics"),
     ],
     ids=["reversed", "negative", "past-the-end", "no-partition", "future", "zoneless", "no-table", "other-topic"],
 )

@@ -13,7 +13,8 @@ from floe.commit.redriving import LetterForecast, find_letters, letter_ledgers
 from floe.commit.replacing import RemovalForecast, forecast_removals, refuse_compacted
 from floe.commit.routes import EVERY_TABLE, Routes
 from floe.commit.table_ledger import ledger_of, refuse_unseeded
-from floe.config import Connector, override
+from floe.config import Connector
+from floe.config.overrides import replace_keys
 from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
 from floe.control.headers import header_list
@@ -85,7 +86,7 @@ def draft_replay(
         connector.max_records_per_run,
         is_open=connector.routing.is_dynamic,
     )
-    target = override(connector, _on_branch(connector, params["branch"])) if params.get("branch") else connector
+    target = replace_keys(connector, _on_branch(connector, params["branch"])) if params.get("branch") else connector
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
     control.refuse_members(connector.group_id)
     logs = source.logs([request.topic])

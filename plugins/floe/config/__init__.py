@@ -6,7 +6,8 @@ Standard library only: this runs whenever Airflow parses the DAGs.
 from floe.config.connector import Connector
 from floe.config.exceptions import ConfigError, MalformedFile, OverrideRefused, ThawError
 from floe.config.files import ConnectorFile, connectors_folder, load_connector, load_connectors
-from floe.config.overrides import override
+from floe.config.key_class import KeyClass
+from floe.config.overrides import foreign_changes, override
 from floe.config.parser import parse_connector
 from floe.config.partition import PartitionTerm
 from floe.config.properties import Properties
@@ -17,12 +18,14 @@ __all__ = [
     "ConfigError",
     "Connector",
     "ConnectorFile",
+    "KeyClass",
     "MalformedFile",
     "OverrideRefused",
     "PartitionTerm",
     "Properties",
     "ThawError",
     "connectors_folder",
+    "foreign_changes",
     "is_secret",
     "load_connector",
     "load_connectors",

@@ -4,7 +4,6 @@ from floe.config.settings import Settings
 
 VALUE = "value.converter"
 SCHEMAS_ENABLE = "value.converter.schemas.enable"
-KEY = "key.converter"
 
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _JSON_NAMES = (_JSON, "JsonConverter", "Json")
@@ -31,15 +30,7 @@ _KNOWN_NAMES = {
 
 
 def check_converters(settings: Settings) -> None:
-    """Note what of the converters is not supported."""
-    _check_value_converter(settings)
-    for key in (KEY, "header.converter"):
-        name = settings.text(key)
-        if settings.given(key) and name not in _KNOWN_NAMES:
-            settings.warnings.append(f"{key} {name[:100]!r} is no converter that floe knows; it is not used either way")
-
-
-def _check_value_converter(settings: Settings) -> None:
+    """Note what of the value converter is not supported; those of keys and headers have no effect."""
     name = settings.text(VALUE)
     if not name:
         settings.problems.append(

@@ -37,11 +37,6 @@ _IN_LIBRDKAFKA = {
     "fetch.max.wait.ms": "set fetch.wait.max.ms",
     "max.poll.records": "remove it: ranges are read to their end",
 }
-# settings that lead elsewhere, weaken what protects the way, or read a file: never from a run's params
-_NOT_FROM_PARAMS = re.compile(
-    r"(sasl|ssl|https|plugin)\..*|.*\.location|bootstrap\.servers|metadata\.broker\.list|security\.protocol"
-    r"|enable\.(ssl\.certificate\.verification|sasl\.oauthbearer\..*)"
-)
 
 
 def read_control_client(settings: Settings) -> Properties:
@@ -67,13 +62,6 @@ def read_consumer_overrides(settings: Settings) -> Properties:
                 f"{CONSUMER_PREFIX}{key} is not supported: brokers come from the Airflow connection floe.kafka.conn-id"
             )
     return _read_client(settings, CONSUMER_PREFIX, client)
-
-
-def param_problem(key: str) -> str | None:
-    """Say why a run's params may not set the client setting ``key`` (without prefix); None if they may."""
-    if _NOT_FROM_PARAMS.fullmatch(key):
-        return "it decides where credentials go, how they are protected or which files are read"
-    return None
 
 
 def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Properties:

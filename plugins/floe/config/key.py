@@ -3,7 +3,10 @@
 import enum
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
+
+from floe.config.key_class import KeyClass
 
 
 class Kind(enum.Enum):
@@ -33,7 +36,8 @@ class Key:
     """One row of the table of keys.
 
     ``name`` is the key itself or a pattern: ``<table>`` stands for a table's full name, a trailing ``*`` for any rest.
-    ``alias_of`` names the pattern whose meaning this spelling has.
+    ``alias_of`` names the pattern whose meaning this spelling has. ``key_class`` says which runs may set it; of a pattern
+    with ``members`` (globs of its rest) it holds for those alone, and all others are of class ``file``.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Key:
     harmless: tuple[str, ...] = ()
     minimum: int | None = None
     alias_of: str | None = None
+    key_class: KeyClass = KeyClass.FILE
+    members: tuple[str, ...] = ()
 
     @property
     def is_pattern(self) -> bool:
@@ -63,6 +69,13 @@ class Key:
         """The text before the placeholder; the whole name when there is none."""
         return re.split(r"[<*]", self.name, maxsplit=1)[0]
 
+    def class_of(self, key: str) -> KeyClass:
+        """Return the class of ``key``, which this row is about."""
+        rest = key.removeprefix(self.prefix)
+        if self.members and not any(fnmatchcase(rest, member) for member in self.members):
+            return KeyClass.FILE
+        return self.key_class
+
     @property
     def suffix(self) -> str:
         """The text behind ``<table>``; empty for a trailing ``*``."""
@@ -77,9 +90,11 @@ def supported(
     *,
     minimum: int | None = None,
     alias_of: str | None = None,
+    key_class: KeyClass = KeyClass.FILE,
+    members: tuple[str, ...] = (),
 ) -> Key:
     """Make the row of a key that means what it says."""
-    return Key(name, kind, default, doc, minimum=minimum, alias_of=alias_of)
+    return Key(name, kind, default, doc, minimum=minimum, alias_of=alias_of, key_class=key_class, members=members)
 
 
 def no_effect(name: str, kind: Kind, default: str | None, doc: str, *, minimum: int | None = None) -> Key:

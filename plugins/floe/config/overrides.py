@@ -1,55 +1,92 @@
-"""The DAG param ``config``: any connector key for one run, validated like the file, secrets excepted.
+"""The DAG param ``config``: connector keys for one run, by class, validated like the file.
 
-Whoever may trigger a run is not therefore trusted with the credentials: params are stored in plain text, and a setting
-that leads elsewhere would send the file's secrets there.
+Whoever may trigger a run is not therefore trusted with the credentials or with other connectors: a setting that leads
+elsewhere would send the file's secrets there, one that names code would run it with all of them.
 """
 
-import re
 from collections.abc import Mapping
 
-from floe.config.catalog import PREFIX as CATALOG_PREFIX
 from floe.config.connector import Connector
 from floe.config.exceptions import ConfigError, OverrideRefused
-from floe.config.kafka_client import CONSUMER_PREFIX, CONTROL_PREFIX, param_problem
+from floe.config.key_class import KeyClass
+from floe.config.narrowing import narrowed_topics, widened_branches, widened_tables, widened_topics
 from floe.config.parser import parse_connector
 from floe.config.properties import flatten
+from floe.config.run_keys import class_of, is_lifted, key_problems, names_code
 from floe.config.scalars import parse_list
-from floe.config.secret import is_secret
+from floe.config.secret import shown
 from floe.config.tables import STATIC, table_of
+from floe.config.thawing import thaw
 from floe.config.topics import REGEX, TOPICS
 from floe.config.vocabulary import canonical
 
-_CATALOG_ELSEWHERE = re.compile(r".*(uri|url|endpoint|-impl)|.*(proxy|ssl|signer).*", re.IGNORECASE | re.DOTALL)
-
 _SOURCE = "param config"
+_SHOWN_CHARACTERS = 200
 
 
-def override(connector: Connector, mapping: Mapping[str, object]) -> Connector:
-    """Parse the connector anew with the keys of ``mapping`` over its own; its secrets stay.
+def override(connector: Connector, mapping: Mapping[str, object], allowed: KeyClass = KeyClass.LIVE) -> Connector:
+    """Parse the connector again with the keys of ``mapping`` over its own; its secrets stay.
 
-    A list of topics goes over an expression, and the other way round; other tables go over the settings of those that
-    they leave out.
+    ``allowed``: the class of keys that the run may set. A list of topics goes over an expression; an expression takes
+    from the file's list what it matches. Other tables go over the settings of those that they leave out.
 
-    :raises OverrideRefused: a key that params may not set.
+    :raises OverrideRefused: a key that the run may not set, or topics, tables or branches beyond the file's.
     :raises ConfigError: the result is not a valid connector.
     """
     if not isinstance(mapping, Mapping):
         msg = f"config must be an object of connector keys, not a {type(mapping).__name__}"
         raise OverrideRefused(msg).located(_SOURCE)
     flat, problems = flatten(mapping)
-    problems += [problem for key, value in flat.items() if (problem := _refusal(key, value))]
+    problems += key_problems(flat.items(), allowed)
     if problems:
         raise OverrideRefused(*problems).located(_SOURCE)
+    try:
+        made = replace_keys(connector, _topics_by_name(connector, flat))
+    except ConfigError as error:
+        raise error.located(_SOURCE) from None
+    widened = [*widened_topics(made, connector), *widened_tables(made, connector), *widened_branches(made, connector)]
+    if widened:
+        raise OverrideRefused(*widened).located(_SOURCE)
+    return made
+
+
+def replace_keys(connector: Connector, flat: Mapping[str, str]) -> Connector:
+    """Parse the connector again with these keys over its own, whatever their class.
+
+    :raises ConfigError: the result is not a valid connector.
+    """
     replaced = {canonical(key) for key in flat}
     kept = {
         key: value
         for key, value in connector.properties.items()
         if canonical(key) not in replaced and not _is_left_out(key, flat)
     }
-    try:
-        return parse_connector({**kept, **flat}, narrowed=True)
-    except ConfigError as error:
-        raise error.located(_SOURCE) from None
+    return parse_connector({**kept, **flat}, narrowed=True)
+
+
+def foreign_changes(frozen: Mapping[str, str], current: Connector, allowed: KeyClass) -> list[str]:
+    """Say where a plan's frozen configuration differs from the connector file of today beyond a class of keys.
+
+    ``frozen``: as ``Connector.frozen`` made it. Each message names the key, its class and what to do. Topics and tables
+    that the file names are no difference, as a run's ``config`` may leave some out and a plan names the topics that an
+    expression matched; nor is the branch of a replay. Empty when there is none.
+    """
+    today = current.frozen()
+    keys = sorted({*frozen, *today})
+    changed = [key for key in keys if frozen.get(key) != today.get(key) and not _is_left_out_of(key, frozen, today)]
+    problems = [_change(key, frozen, today) for key in changed if not _may_change(key, allowed)]
+    return [*problems, *_beyond(frozen, current)]
+
+
+def _topics_by_name(connector: Connector, flat: Mapping[str, str]) -> dict[str, str]:
+    """Turn an expression of one run over a file's list into the topics of the list that it matches."""
+    regex = flat.get(REGEX, "").strip()
+    if not regex or flat.get(TOPICS, "").strip() or connector.topics_regex is not None:
+        return dict(flat)
+    topics = narrowed_topics(connector, regex)
+    if not topics:
+        return dict(flat)  # the parser or the comparison says what is wrong with it
+    return {**{key: value for key, value in flat.items() if key != REGEX}, TOPICS: ",".join(topics)}
 
 
 def _is_left_out(key: str, flat: Mapping[str, str]) -> bool:
@@ -60,17 +97,35 @@ def _is_left_out(key: str, flat: Mapping[str, str]) -> bool:
     return of_table[0] not in parse_list(flat[STATIC])
 
 
-def _refusal(key: str, value: str) -> str | None:
-    if key == "name":
-        return "name cannot be overridden: a connector is its name; trigger the other connector's DAG"
-    if is_secret(key, value):
-        return f"{key}: secrets do not go in params: put it into the connector file or the Airflow connection"
-    for prefix in (CONTROL_PREFIX, CONSUMER_PREFIX):
-        if key.startswith(prefix) and (reason := param_problem(key.removeprefix(prefix))):
-            return f"{key} cannot be set by params: {reason}. Put it into the connector file or the Airflow connection"
-    if key.startswith(CATALOG_PREFIX) and _CATALOG_ELSEWHERE.fullmatch(key.removeprefix(CATALOG_PREFIX)):
-        return (
-            f"{key} cannot be set by params: it decides where the catalog's credentials go or which code runs. "
-            "Put it into the connector file"
-        )
-    return None
+def _is_left_out_of(key: str, frozen: Mapping[str, str], today: Mapping[str, str]) -> bool:
+    """Whether a key differs only because a run names its topics, or leaves out the table that the key is about."""
+    if key in (TOPICS, REGEX):
+        return TOPICS in frozen and REGEX in today and REGEX not in frozen
+    return key not in frozen and _is_left_out(key, frozen)
+
+
+def _may_change(key: str, allowed: KeyClass) -> bool:
+    return allowed.permits(class_of(key)) or is_lifted(key)
+
+
+def _change(key: str, frozen: Mapping[str, str], today: Mapping[str, str]) -> str:
+    here, there = (_value(key, values) for values in (frozen, today))
+    reason = "names code" if names_code(key) else f"is of class {class_of(key).value}"
+    return (
+        f"{key[:_SHOWN_CHARACTERS]!r} is {here} in the plan and {there} in the connector file; it {reason}, which this run "
+        "may not set: start a new run"
+    )
+
+
+def _value(key: str, values: Mapping[str, str]) -> str:
+    if key not in values:
+        return "not given"
+    return repr(shown(key, values[key])[:_SHOWN_CHARACTERS])
+
+
+def _beyond(frozen: Mapping[str, str], current: Connector) -> list[str]:
+    try:
+        made = thaw(frozen, current)
+    except ConfigError as error:
+        return list(error.problems)
+    return [*widened_topics(made, current), *widened_tables(made, current)]

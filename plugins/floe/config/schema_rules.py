@@ -13,13 +13,12 @@ OnUnsuitable = Literal["fail", "unpartitioned"]
 
 @dataclass(frozen=True)
 class SchemaRules:
-    """``evolve``: columns that records bring are added, types widened. ``force_optional``: also what is inside lists and
-    maps is optional. ``case_insensitive``: how a field finds its column. ``on_conflict``: what becomes of two types for
-    one new column in one run. ``on_unsuitable``: of a partitioning that a new table's columns do not take.
+    """``evolve``: columns that records bring are added, types widened. ``case_insensitive``: how a field finds its column.
+    ``on_conflict``: what becomes of two types for one new column in one run. ``on_unsuitable``: of a partitioning that a
+    new table's columns do not take.
     """
 
     evolve: bool = False
-    force_optional: bool = False
     case_insensitive: bool = False
     on_conflict: OnConflict = "dead-letter"
     on_unsuitable: OnUnsuitable = "fail"
@@ -36,7 +35,6 @@ def read_schema_rules(settings: Settings) -> SchemaRules:
         settings.problems.append(f"{ON_UNSUITABLE} {on_unsuitable[:100]!r} is not supported: set fail or unpartitioned")
     return SchemaRules(
         evolve=settings.boolean("iceberg.tables.evolve-schema-enabled"),
-        force_optional=settings.boolean("iceberg.tables.schema-force-optional"),
         case_insensitive=settings.boolean("iceberg.tables.schema-case-insensitive"),
         on_conflict="string" if on_conflict == "string" else "fail" if on_conflict == "fail" else "dead-letter",
         on_unsuitable="unpartitioned" if on_unsuitable == "unpartitioned" else "fail",

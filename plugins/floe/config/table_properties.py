@@ -35,6 +35,20 @@ IN_EXPIRY: Mapping[str, int | None] = {
 FLAGS_IN_COMMITS = ("commit.manifest-merge.enabled", "write.metadata.delete-after-commit.enabled")
 FLAGS_IN_FILES = ("write.object-storage.enabled", "write.object-storage.partitioned-paths")
 
+LIVE_WRITE_PROPERTIES = (
+    *IN_FILES,
+    "write.distribution-mode",
+    "write.format.default",
+    "write.metadata.metrics.column.*",
+    "write.metadata.metrics.default",
+    "write.metadata.metrics.max-inferred-column-defaults",
+    "write.parquet.bloom-filter-enabled.column.*",
+    "write.parquet.bloom-filter-max-bytes",
+    "write.parquet.compression-codec",
+    "write.parquet.compression-level",
+)
+"""What a run may set of the writer: sizes, codecs, metrics. None of it moves a file or names code."""
+
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _FLAG = re.compile(r"y|yes|t|true|on|1|n|no|f|false|off|0", re.IGNORECASE)  # what PyIceberg reads
 _SHOWN_CHARACTERS = 100

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import DownstreamTasksSkipped
 
-from floe.config import Connector
+from floe.config import Connector, KeyClass
 from floe.crash import CrashPoint, reach
 from floe.operators import run
 
@@ -36,7 +36,7 @@ class PlanOperator(BaseOperator):
         from floe.offsets.decisions import Decisions
 
         params = context["params"]
-        connector = run.with_params(self._connector, params)
+        connector = run.with_params(self._connector, params, KeyClass.LIVE)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
         connector = run.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")

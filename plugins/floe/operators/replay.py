@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param
 
-from floe.config import Connector
+from floe.config import Connector, KeyClass
 from floe.config.names import REPLAY_SUFFIX
 from floe.offsets.replay import Overlap
 from floe.operators import run, sink
@@ -35,7 +35,7 @@ class PlanReplayOperator(PlanOperator):
         from floe.kafka.settings import KafkaSettings
 
         params = context["params"]
-        connector = run.with_params(self._connector, params)
+        connector = run.with_params(self._connector, params, KeyClass.REPLAY)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
         connector = run.with_topics(connector, settings)
         if params.get("dry_run"):

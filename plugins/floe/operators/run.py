@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from floe.config import Connector, override, thaw
+from floe.config import Connector, KeyClass, override, thaw
 from floe.config.secret import secret_parts
 from floe.config.topics import matching_topics
 from floe.config.topics import with_topics as resolve_topics
@@ -54,13 +54,17 @@ def kafka_extra(connector: Connector) -> Mapping[str, Any]:
     return extra
 
 
-def with_params(connector: Connector, params: Mapping[str, Any]) -> Connector:
-    """Apply the run's ``config`` parameter over the connector's keys, validated like the file."""
+def with_params(connector: Connector, params: Mapping[str, Any], allowed: KeyClass) -> Connector:
+    """Apply the run's ``config`` parameter over the connector's keys, validated like the file.
+
+    ``allowed``: the class of keys that runs of this DAG may set. Raises OverrideRefused for others.
+    """
     changes = params.get("config") or {}
     if not changes:
         return connector
+    made = override(connector, changes, allowed)
     log.info("this run overrides: %s", ", ".join(sorted(changes)))
-    return override(connector, changes)
+    return made
 
 
 def with_topics(connector: Connector, settings: KafkaSettings) -> Connector:

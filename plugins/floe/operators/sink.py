@@ -111,8 +111,8 @@ def params() -> dict[str, Param]:
             {},
             type="object",
             title="Connector keys for this run",
-            description='Overrides any key of the connector for this run, e.g. {"tasks.max": 4}. Validated like the '
-            "file. Secrets, addresses and the name do not go here.",
+            description='Sets keys of the connector for this run, e.g. {"tasks.max": 4}, validated like the file. Which '
+            "ones a run may set says the class of the key: live here, live and replay in the replay DAG.",
         ),
     }
 

@@ -206,6 +206,5 @@ def column_rules(connector: Connector) -> ColumnRules:
     return ColumnRules(
         evolve=schema.evolve,
         case_insensitive=schema.case_insensitive,
-        force_optional=schema.force_optional,
         on_conflict=schema.on_conflict,
     )

@@ -8,14 +8,12 @@ from floe.config.schema_rules import SchemaRules
 def test_every_rule_is_read(connector):
     over = {
         "iceberg.tables.evolve-schema-enabled": "true",
-        "iceberg.tables.schema-force-optional": "TRUE",
         "iceberg.tables.schema-case-insensitive": True,
         "floe.schema.on-conflict": "string",
         "floe.partition.on-unsuitable": "unpartitioned",
     }
     expected = SchemaRules(
         evolve=True,
-        force_optional=True,
         case_insensitive=True,
         on_conflict="string",
         on_unsuitable="unpartitioned",

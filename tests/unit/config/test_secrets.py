@@ -121,71 +121,6 @@ def test_a_file_cannot_hold_what_reads_like_a_reference(problems):
     assert problems({"iceberg.catalog.token": "${floe:iceberg.catalog.token}"})
 
 
-def test_an_override_goes_over_the_file_and_keeps_its_secrets(connector):
-    file = connector(SECRETS)
-    made = override(file, {"iceberg.tables": "rpc.other", "tasks.max": 3, "iceberg.tables.evolve-schema-enabled": True})
-    assert (made.tables, made.tasks_max, made.schema.evolve) == (("rpc.other",), 3, True)
-    assert made.catalog_props == file.catalog_props
-    assert file.tables == ("rpc.pizzas",)
-
-
-def test_an_override_of_nothing_changes_nothing(connector):
-    assert override(connector(), {}) == connector()
-
-
-def test_an_override_goes_over_the_other_spelling_too(connector):
-    file = connector({"iceberg.table.write-props.a": "1"})
-    assert override(file, {"iceberg.tables.write-props.a": "2"}).write_props == {"a": "2"}
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("iceberg.catalog.token", CANARY),
-        ("iceberg.kafka.sasl.password", CANARY),
-        ("iceberg.tables.auto-create-props.note", f"postgresql://a:{CANARY}@b/c"),
-    ],
-)
-def test_a_secret_does_not_go_in_params(connector, key, value):
-    with pytest.raises(ConfigError, match="secrets do not go in params") as caught:
-        override(connector(), {key: value})
-    assert CANARY not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "name",
-        "iceberg.catalog.uri",
-        "iceberg.catalog.oauth2-server-uri",
-        "iceberg.catalog.s3.endpoint",
-        "iceberg.catalog.py-io-impl",
-        "iceberg.kafka.bootstrap.servers",
-        "iceberg.kafka.security.protocol",
-        "iceberg.kafka.sasl.mechanism",
-        "iceberg.kafka.ssl.ca.location",
-        "consumer.override.ssl.engine.location",
-        "consumer.override.plugin.library.paths",
-        "consumer.override.enable.ssl.certificate.verification",
-    ],
-)
-def test_params_may_not_rename_or_redirect_a_connector(connector, key):
-    with pytest.raises(ConfigError, match=r"cannot be (overridden|set by params)"):
-        override(connector(), {key: "x"})
-
-
-@pytest.mark.parametrize("mapping", [{"tasks.max": "x"}, {"iceberg.tabels": "a.b"}, {"topics": None}, {"config": {}}])
-def test_an_override_is_validated_like_the_file(connector, mapping):
-    with pytest.raises(ConfigError, match=r"^param config: "):
-        override(connector(), mapping)
-
-
-@pytest.mark.parametrize("mapping", [None, [], "tasks.max=2"])
-def test_an_override_that_is_no_object_is_refused(connector, mapping):
-    with pytest.raises(ConfigError, match="must be an object"):
-        override(connector(), mapping)
-
-
 def test_a_connector_can_be_copied_pickled_and_hashed(connector):
     made = connector(SECRETS)
     assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made  # noqa: S301 - made here
@@ -204,7 +139,6 @@ ROUTED = {
     "floe.route.on-unroutable": "dead-letter",
     "floe.deadletter.table": "ops.letters",
     "floe.deadletter.max-ratio": "0.1",
-    "iceberg.tables.schema-force-optional": "true",
     "floe.schema.on-conflict": "string",
     "floe.partition.on-unsuitable": "unpartitioned",
     "transforms": "meta",
@@ -230,29 +164,6 @@ def test_a_connector_with_routes_can_be_copied_pickled_hashed_and_thawed(connect
     assert hash(made) == hash(copy.deepcopy(made))
     assert thaw(made.frozen(), made) == made
     assert override(made, {}) == made
-
-
-def test_an_override_of_the_tables_goes_over_the_settings_of_those_that_it_leaves_out(connector):
-    made = override(connector(ROUTED), {"iceberg.tables": "a.b"})
-    assert made.tables == ("a.b",)
-    assert "floe.table.c.d.topics" not in made.properties
-    assert made.table("a.b").branch == "audit"
-    assert thaw(made.frozen(), connector()) == made
-
-
-def test_an_override_may_name_fewer_topics_than_the_tables_ask_for(connector):
-    file = connector({"topics": "a,b", "floe.table.rpc.pizzas.topics": "b"})
-    made = override(file, {"topics": "a"})
-    assert (made.topics, made.table("rpc.pizzas").topics) == (("a",), {"b"})
-    assert thaw(made.frozen(), file) == made
-
-
-def test_an_override_of_topics_goes_over_an_expression_and_the_other_way_round(connector):
-    by_name, by_regex = connector(), connector({"topics.regex": "a.*"}, ("topics",))
-    assert override(by_regex, {"topics": "b"}) == connector({"topics": "b"})
-    assert override(by_name, {"topics.regex": "a.*"}) == by_regex
-    with pytest.raises(ConfigError, match="mutually exclusive"):
-        override(by_name, {"topics": "a", "topics.regex": "a.*"})
 
 
 def test_an_error_can_be_pickled():

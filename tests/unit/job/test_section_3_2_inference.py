@@ -120,9 +120,8 @@ def test_without_regard_to_case_two_spellings_are_one_column_and_the_last_value_
     assert merge(known, StructOf((("nEW", "double"),)), FOLD) == StructOf((("New", "double"),))
 
 
-@pytest.mark.parametrize("force_optional", [False, True])
-def test_columns_are_optional_down_to_elements_whether_forced_or_not(force_optional: bool) -> None:
-    proposal = infer({"l": [{"a": [1]}]}, ColumnRules(force_optional=force_optional))
+def test_columns_are_optional_down_to_elements() -> None:
+    proposal = infer({"l": [{"a": [1]}]}, ColumnRules())
     assert proposal is not None
     schema = Schema(NestedField(1, "s", iceberg_type(proposal), required=False))
     assert all(field.optional for field in index_by_id(assign_fresh_schema_ids(schema)).values())

@@ -1,0 +1,361 @@
+"""The param ``config``: which keys a run may set, and within what."""
+
+import pytest
+
+from floe.config import ConfigError, KeyClass, OverrideRefused, foreign_changes, override, thaw
+from floe.config.key import Status
+from floe.config.keys import KEYS
+from floe.config.run_keys import LIFTED_VARIABLE, class_of, names_code
+
+CANARY = "hunter2-canary"
+TOKEN = {"iceberg.catalog.token": CANARY}
+TWO = {"topics": "a,b", "iceberg.tables": "db.one,db.two", "floe.table.db.two.topics": "b"}
+LIVE, REPLAY, FILE = KeyClass
+
+CODE = [
+    "connector.class",
+    "connector.plugin.version",
+    "consumer.override.plugin.library.paths",
+    "consumer.override.sasl.kerberos.kinit.cmd",
+    "consumer.override.ssl.engine.location",
+    "iceberg.catalog.auth",
+    "iceberg.catalog.client.credentials-provider",
+    "iceberg.catalog.io-impl",
+    "iceberg.catalog.py-catalog-impl",
+    "iceberg.catalog.py-io-impl",
+    "iceberg.catalog.s3.retry-strategy-impl",
+    "iceberg.catalog.s3.signer",
+    "iceberg.kafka.interceptor.classes",
+    "iceberg.kafka.sasl.jaas.config",
+    "iceberg.table.write-props.write.py-location-provider.impl",
+    "iceberg.tables.auto-create-props.py-io-impl",
+    "iceberg.tables.auto-create-props.write.py-location-provider.impl",
+    "iceberg.tables.write-props.write.py-location-provider.impl",
+    "transforms.a.type",
+    "value.converter",
+]
+FILE_ONLY = [
+    "consumer.override.auto.offset.reset",
+    "consumer.override.enable.ssl.certificate.verification",
+    "consumer.override.partitioner",
+    "consumer.override.ssl.ca.location",
+    "errors.deadletterqueue.topic.name",
+    "errors.tolerance",
+    "floe.deadletter.max-ratio",
+    "floe.deadletter.table",
+    "floe.kafka.conn-id",
+    "floe.on-data-loss",
+    "floe.spark.conn-id",
+    "iceberg.catalog",
+    "iceberg.catalog.adls.account-host",
+    "iceberg.catalog.adls.blob-storage-authority",
+    "iceberg.catalog.gcs.service.host",
+    "iceberg.catalog.hdfs.host",
+    "iceberg.catalog.oauth2-server-uri",
+    "iceberg.catalog.s3.endpoint",
+    "iceberg.catalog.s3.proxy-uri",
+    "iceberg.catalog.uri",
+    "iceberg.catalog.warehouse",
+    "iceberg.connect.group-id",
+    "iceberg.control.group-id",
+    "iceberg.control.topic",
+    "iceberg.coordinator.transactional.prefix",
+    "iceberg.kafka.bootstrap.servers",
+    "iceberg.kafka.sasl.mechanism",
+    "iceberg.kafka.security.protocol",
+    "iceberg.kafka.transaction.timeout.ms",
+    "iceberg.tables.auto-create-enabled",
+    "iceberg.tables.auto-create-props.owner",
+    "iceberg.tables.write-props.write.data.path",
+    "iceberg.tables.write-props.write.metadata.path",
+    "iceberg.tables.write-props.write.unheard.of",
+]
+
+
+def test_a_new_key_is_of_class_file():
+    from floe.config.key import Kind, supported
+
+    assert supported("floe.new", Kind.STRING, None, "New.").class_of("floe.new") is FILE
+    assert class_of("floe.unheard-of") is FILE
+
+
+def test_each_class_permits_those_before_it():
+    assert [[one.permits(other) for other in KeyClass] for one in KeyClass] == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+
+
+@pytest.mark.parametrize("key", CODE)
+@pytest.mark.parametrize("lifted", ["", "*"])
+def test_a_key_that_names_code_is_refused_to_every_run(connector, monkeypatch, key, lifted):
+    monkeypatch.setenv(LIFTED_VARIABLE, f"{lifted},{key}")
+    with pytest.raises(OverrideRefused, match=r"names code|secrets do not go") as caught:
+        override(connector(), {key: "builtins.exec"}, REPLAY)
+    assert key in str(caught.value)
+
+
+@pytest.mark.parametrize("key", FILE_ONLY)
+@pytest.mark.parametrize("allowed", [LIVE, REPLAY])
+def test_a_key_of_class_file_is_refused_with_the_way(connector, key, allowed):
+    with pytest.raises(OverrideRefused, match="class file") as caught:
+        override(connector(), {key: "x"}, allowed)
+    (problem,) = caught.value.problems
+    assert problem.startswith(key) and "connector file" in problem and LIFTED_VARIABLE in problem
+
+
+@pytest.mark.parametrize("entry", [key for key in KEYS if key.status is not Status.SUPPORTED], ids=lambda e: e.name)
+def test_no_run_sets_a_key_that_has_no_effect(entry):
+    assert entry.key_class is FILE
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"tasks.max": 7},
+        {"floe.max-records-per-run": 10},
+        {"iceberg.control.commit.timeout-ms": 1000},
+        {"errors.log.enable": "true"},
+        {"consumer.override.fetch.max.bytes": "1000000"},
+        {"iceberg.kafka.socket.timeout.ms": "1000"},
+        {"iceberg.tables.write-props.write.parquet.compression-codec": "gzip"},
+        {"iceberg.tables.write-props.write.metadata.metrics.column.id": "full"},
+        {"iceberg.table.write-props.write.target-file-size-bytes": "1000000"},
+    ],
+)
+def test_a_key_of_class_live_is_set_by_every_run(connector, over):
+    file = connector(TOKEN)
+    for allowed in (LIVE, REPLAY):
+        made = override(file, over, allowed)
+        assert {key: str(value) for key, value in over.items()}.items() <= made.properties.items()
+        assert made.catalog_props == file.catalog_props
+        assert thaw(made.frozen(), file) == made
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"topics": "a"},
+        {"iceberg.tables": "db.one"},
+        {"iceberg.tables.evolve-schema-enabled": "true"},
+        {"iceberg.tables.schema-case-insensitive": "true"},
+        {"floe.schema.on-conflict": "string"},
+        {"floe.table.db.one.topics": "b"},
+        {"transforms": "m", "transforms.m.include_key": "true"},
+        {"iceberg.tables.default-commit-branch": "audit"},
+    ],
+)
+def test_a_key_of_class_replay_is_set_by_replays_only(connector, over):
+    file = connector(
+        {**TWO, "transforms.m.type": "KafkaMetadataTransform", "iceberg.table.db.one.commit-branch": "audit"}
+    )
+    made = override(file, over, REPLAY)
+    assert over.items() <= made.properties.items()
+    with pytest.raises(OverrideRefused, match="is of class replay: a run of this DAG may not set it"):
+        override(file, over, LIVE)
+
+
+def test_runs_of_no_named_class_are_live(connector):
+    with pytest.raises(OverrideRefused, match="class replay"):
+        override(connector(), {"topics": "completed-pizzas"})
+
+
+@pytest.mark.parametrize("lifted", ["floe.on-data-loss", "tasks.max, floe.on-data-loss", "floe.*", "*"])
+def test_the_operator_lifts_keys(connector, monkeypatch, lifted):
+    monkeypatch.setenv(LIFTED_VARIABLE, lifted)
+    assert override(connector(), {"floe.on-data-loss": "accept"}).on_data_loss == "accept"
+
+
+def test_a_lifted_pattern_covers_its_prefix_only(connector, monkeypatch):
+    monkeypatch.setenv(LIFTED_VARIABLE, "floe.on*,iceberg.catalog")
+    for key in ("floe.deadletter.table", "iceberg.catalog.warehouse"):
+        with pytest.raises(OverrideRefused, match="class file"):
+            override(connector(), {key: "a.b"})
+
+
+def test_name_and_secrets_are_never_lifted(connector, monkeypatch):
+    monkeypatch.setenv(LIFTED_VARIABLE, "*,name,iceberg.catalog.token")
+    with pytest.raises(OverrideRefused) as caught:
+        override(connector(), {"name": "x", "iceberg.catalog.token": CANARY})
+    assert len(caught.value.problems) == 2 and CANARY not in str(caught.value)
+
+
+def test_a_table_may_be_called_like_a_key_of_code(connector):
+    key = "iceberg.table.db.class.route-regex"
+    assert not names_code(key)
+    file = connector({"iceberg.tables": "db.class", "iceberg.tables.route-field": "a", key: "x"})
+    assert override(file, {key: "y"}, REPLAY).table("db.class").route_regex == "y"
+
+
+@pytest.mark.parametrize(
+    ("file", "over", "problem"),
+    [
+        (TWO, {"topics": "a,c"}, "'c' is not among the connector's topics"),
+        (TWO, {"topics.regex": ".*c"}, "topics.regex"),
+        ({"topics": "", "topics.regex": "a.*"}, {"topics": "b"}, "'b' is not among the connector's topics"),
+        ({"topics": "", "topics.regex": ".*"}, {"topics": "control-iceberg"}, "'control-iceberg' is"),
+        ({"topics": "", "topics.regex": ".*"}, {"topics": "__consumer_offsets"}, "'__consumer_offsets' is"),
+        ({"topics": "", "topics.regex": "a.*"}, {"topics.regex": "a.+"}, "cannot be told of an expression"),
+        (TWO, {"iceberg.tables": "db.three"}, "'db.three' is not among the connector's tables"),
+        (TWO, {"iceberg.tables": "", "floe.route.template": "raw.{topic}"}, "go beyond the connector's"),
+        (TWO, {"iceberg.tables.default-commit-branch": "evil"}, "branch 'evil' is not among"),
+        (TWO, {"iceberg.table.db.one.commit-branch": "evil"}, "branch 'evil' is not among"),
+        (
+            {"iceberg.tables.default-commit-branch": "audit"},
+            {"iceberg.tables.default-commit-branch": "main"},
+            "branch 'main' is not among the connector's branches",
+        ),
+    ],
+)
+def test_a_replay_stays_within_what_the_file_names(connector, file, over, problem):
+    with pytest.raises(ConfigError, match=r"^param config: ") as caught:
+        override(connector(file), over, REPLAY)
+    assert problem in str(caught.value)
+
+
+RAW = {"iceberg.tables": "", "floe.route.by": "key", "floe.route.template": "raw.{value}"}
+
+
+@pytest.mark.parametrize(
+    ("over", "fits"),
+    [
+        ({"floe.route.template": "raw.x_{value}"}, True),
+        (
+            {"iceberg.tables": "raw.one", "floe.route.template": "", "floe.table.raw.one.topics": "completed-pizzas"},
+            True,
+        ),
+        ({"floe.route.template": "prod.{value}"}, False),
+        ({"floe.route.template": "", "floe.route.namespace": "prod"}, False),
+        ({"floe.route.template": "", "iceberg.tables.dynamic-enabled": "true"}, False),
+        (
+            {"iceberg.tables": "prod.one", "floe.route.template": "", "floe.table.prod.one.topics": "completed-pizzas"},
+            False,
+        ),
+    ],
+)
+def test_a_replay_stays_within_the_tables_that_records_name(connector, over, fits):
+    if fits:
+        override(connector(RAW), over, REPLAY)
+        return
+    with pytest.raises(OverrideRefused, match="connector's"):
+        override(connector(RAW), over, REPLAY)
+
+
+def test_an_expression_takes_the_topics_of_the_file_that_it_matches(connector):
+    assert override(connector({"topics": "ab,b,ac"}), {"topics.regex": "a."}, REPLAY).topics == ("ab", "ac")
+    with pytest.raises(ConfigError, match="mutually exclusive"):
+        override(connector(), {"topics": "completed-pizzas", "topics.regex": "a.*"}, REPLAY)
+
+
+def test_topics_may_be_named_in_the_place_of_the_files_expression(connector):
+    file = connector({"topics": "", "topics.regex": "a.*"})
+    assert override(file, {"topics": "ab"}, REPLAY).topics == ("ab",)
+
+
+def test_fewer_tables_go_without_the_settings_of_the_others(connector):
+    made = override(connector(TWO), {"iceberg.tables": "db.one"}, REPLAY)
+    assert made.tables == ("db.one",)
+    assert "floe.table.db.two.topics" not in made.properties
+
+
+def test_fewer_topics_leave_the_settings_of_tables(connector):
+    made = override(connector(TWO), {"topics": "a"}, REPLAY)
+    assert (made.topics, made.table("db.two").topics) == (("a",), {"b"})
+
+
+def test_an_override_of_nothing_changes_nothing(connector):
+    assert override(connector(), {}) == connector()
+
+
+def test_an_override_goes_over_the_other_spelling_too(connector):
+    size = "write.target-file-size-bytes"
+    file = connector({f"iceberg.table.write-props.{size}": "1"})
+    assert override(file, {f"iceberg.tables.write-props.{size}": "2"}).write_props == {size: "2"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("iceberg.catalog.token", CANARY),
+        ("iceberg.kafka.sasl.password", CANARY),
+        ("iceberg.tables.write-props.write.distribution-mode", f"postgresql://a:{CANARY}@b/c"),
+    ],
+)
+def test_a_secret_does_not_go_in_params(connector, key, value):
+    with pytest.raises(ConfigError, match="secrets do not go in params") as caught:
+        override(connector(), {key: value})
+    assert CANARY not in str(caught.value)
+
+
+def test_the_name_is_not_set_by_a_run(connector):
+    with pytest.raises(OverrideRefused, match="name cannot be set by a run"):
+        override(connector(), {"name": "pizzas"}, REPLAY)
+
+
+@pytest.mark.parametrize("mapping", [{"tasks.max": "x"}, {"iceberg.tabels": "a.b"}, {"topics": None}, {"config": {}}])
+def test_an_override_is_validated_like_the_file(connector, mapping):
+    with pytest.raises(ConfigError, match=r"^param config: "):
+        override(connector(), mapping)
+
+
+@pytest.mark.parametrize("mapping", [None, [], "tasks.max=2"])
+def test_an_override_that_is_no_object_is_refused(connector, mapping):
+    with pytest.raises(ConfigError, match="must be an object"):
+        override(connector(), mapping)
+
+
+@pytest.mark.parametrize(
+    ("over", "allowed"),
+    [
+        ({}, LIVE),
+        ({"tasks.max": "9"}, LIVE),
+        ({"topics": "a", "iceberg.tables": "db.one"}, REPLAY),
+    ],
+)
+def test_a_plan_within_its_class_has_no_foreign_changes(connector, over, allowed):
+    file = connector({**TWO, **TOKEN})
+    assert foreign_changes(override(file, over, allowed).frozen(), file, allowed) == []
+
+
+def test_a_plan_that_names_the_topics_of_an_expression_is_its_own(connector):
+    from floe.config.topics import with_topics
+
+    file = connector({"topics": "", "topics.regex": "a.*"})
+    assert foreign_changes(with_topics(file, ("ab", "ac")).frozen(), file, LIVE) == []
+    (problem,) = foreign_changes(with_topics(file, ("ab", "b")).frozen(), file, LIVE)
+    assert "'b' is not among the connector's topics" in problem
+
+
+def test_a_replay_on_another_branch_is_its_own(connector):
+    from floe.config.overrides import replace_keys
+
+    file = connector(TWO)
+    made = replace_keys(file, {"iceberg.tables.default-commit-branch": "audit"})
+    assert foreign_changes(made.frozen(), file, REPLAY) == []
+    assert foreign_changes(made.frozen(), file, LIVE) != []
+
+
+@pytest.mark.parametrize(
+    ("over", "allowed"),
+    [
+        ({"iceberg.connect.group-id": "connect-other"}, REPLAY),
+        ({"iceberg.tables.write-props.write.py-location-provider.impl": "builtins.exec"}, REPLAY),
+        ({"iceberg.catalog.uri": "http://elsewhere"}, REPLAY),
+        ({"topics": "a"}, LIVE),
+        ({"topics": "a,c"}, REPLAY),
+        ({"iceberg.tables": "db.three"}, REPLAY),
+    ],
+)
+def test_a_plan_beyond_its_class_is_told_key_by_key(connector, over, allowed):
+    file = connector({"topics": "a,b", **TOKEN})
+    problems = foreign_changes({**file.frozen(), **over}, file, allowed)
+    assert any(next(iter(over)) in problem for problem in problems)
+    assert CANARY not in str(problems)
+
+
+def test_a_plan_without_a_key_of_the_file_is_told(connector):
+    file = connector({"floe.deadletter.table": "ops.dead"})
+    frozen = {key: value for key, value in file.frozen().items() if key != "floe.deadletter.table"}
+    (problem,) = foreign_changes(frozen, file, LIVE)
+    assert "'floe.deadletter.table' is not given in the plan and 'ops.dead' in the connector file" in problem
