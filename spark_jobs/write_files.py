@@ -5,13 +5,16 @@ or a context in hand.
 """
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from floe.config.mask import hide, learn_environment
 from floe.exceptions import FloeError, Terminal
 from floe_job.context import end_context, prefer_installed, start_context
 from floe_job.forked_daemon import fork_daemon
+from floe_job.logs import start_logging
 from floe_job.order import Order, Outcome
 
 log = logging.getLogger("floe")
@@ -47,18 +50,19 @@ def main(argv: list[str]) -> int:
     """Carry out an order file in a Spark context of its own and leave the outcome beside it."""
     prefer_installed()
     fork_daemon()  # before there is a log, a thread or a connection that it would share
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stdout)
+    start_logging(sys.stdout)
     path = Path(argv[1])
-    order = Order.load(path)
-    path.unlink()  # it holds secrets, and nobody else reads it
+    order = Order.take(path)
+    learn_environment(os.environ)
+    order.learn_secrets()
     context = start_context(order.connector.tasks_max)
     try:
         outcome = Outcome(announced=write_files(context, order))
     except FloeError as error:
-        outcome = Outcome(error=str(error), retryable=not isinstance(error, Terminal))
+        outcome = Outcome(error=hide(str(error)), retryable=not isinstance(error, Terminal))
     except Exception as error:  # its first line goes where the Airflow task finds it
         log.exception("the job failed")
-        text = next(iter(str(error).splitlines()), "")[:300]
+        text = next(iter(hide(str(error)).splitlines()), "")[:300]
         outcome = Outcome(error=f"the Spark job failed: {type(error).__name__}: {text}", retryable=True)
     outcome.save(Outcome.path_of(path))
     if outcome.error is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from floe.config import Connector, parse_connector
+from floe.config.mask import learn
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.plan import Plan, Slice
 
@@ -48,10 +49,17 @@ class Order:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
 
+    def learn_secrets(self) -> None:
+        """Have this process hide the secrets of the connector file and of the Kafka connection."""
+        learn(self.connector.properties)
+        learn(self.kafka_extra)
+
     @classmethod
-    def load(cls, path: Path) -> "Order":
-        """Read what :meth:`save` wrote."""
-        fields = json.loads(path.read_text())
+    def take(cls, path: Path) -> "Order":
+        """Read what :meth:`save` wrote and remove the file, before anything is made of it: it holds secrets."""
+        text = path.read_text()
+        path.unlink()
+        fields = json.loads(text)
         connector = parse_connector(fields["connector"], fields["name"], narrowed=True)
         return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"], frozenset(fields["done"]))
 

@@ -1,6 +1,8 @@
 """What one Spark task does: read pieces of ranges, route, make rows, write files, count everything."""
 
 import logging
+import os
+import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -8,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from floe.config.mask import learn, learn_environment
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
 from floe.parquet.budget import WriteBudget
@@ -16,6 +19,7 @@ from floe_job.exceptions import BadRecords, SchemaConflict
 from floe_job.housekeeping import rare_housekeeping
 from floe_job.letters.letter import Letter
 from floe_job.letters.letterbox import Letterbox, LetterRules
+from floe_job.logs import start_logging
 from floe_job.lookalikes import DecodedTogether, Lookalikes
 from floe_job.read import RangeReader
 from floe_job.records import Records
@@ -74,6 +78,8 @@ def send_task(task: Task) -> Iterator[tuple[int, Sent]]:
 
 
 def _run(task: Task) -> Generator[tuple[int, Parcel], None, TaskResult]:
+    start_logging(sys.stderr, logging.WARNING)  # what a worker writes to its stdout is Spark's
+    _learn_secrets(task)
     try:
         with rare_housekeeping():
             return (yield from _TaskRun(task).run())
@@ -82,6 +88,15 @@ def _run(task: Task) -> Generator[tuple[int, Parcel], None, TaskResult]:
     except Exception as error:  # Spark would bury it in a Java stack trace
         log.exception("task %s failed", task.index)
         return TaskResult(task.index, failure=Failure.of(error, [target.name for target in task.targets]))
+
+
+def _learn_secrets(task: Task) -> None:
+    learn_environment(os.environ)
+    learn(task.conf)
+    learn(task.letters.conf)
+    for target in task.targets:
+        if target.io is not None:
+            learn(target.io.properties)
 
 
 class _TaskRun:

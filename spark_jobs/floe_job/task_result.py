@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from floe.config.mask import hide
 from floe.exceptions import FloeError, Terminal
 from floe.offsets.books import RangeBooks
 from floe_job.letters.letterbox import LettersResult
@@ -35,8 +36,8 @@ class Failure:
     def of(cls, error: Exception, tables: Sequence[str] = ()) -> Self:
         """Describe an error that came while these tables were written."""
         if isinstance(error, FloeError):
-            return cls(str(error), retryable=not isinstance(error, Terminal))
-        text = next(iter(str(error).splitlines()), "")[:300]
+            return cls(hide(str(error)), retryable=not isinstance(error, Terminal))
+        text = next(iter(hide(str(error)).splitlines()), "")[:300]
         names = ", ".join(map(repr, tables))[:300]
         msg = (
             f"writing for {names} failed: {type(error).__name__}: {text}. Nothing "

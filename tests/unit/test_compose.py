@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 from floe.config.__main__ import main as floe_config
-from floe.config.secret import is_secret
+from floe.config.secrets import is_secret
 from stack.airflow import Airflow
 from stack.broker import PACKAGES, SINGLE_NODE
 

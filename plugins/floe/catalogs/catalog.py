@@ -4,6 +4,8 @@ Catalog properties go to PyIceberg as they are; what they leave open is taken fr
 (``PYICEBERG_CATALOG__<NAME>__…`` and ``.pyiceberg.yaml``), so that addresses and secrets can stay out of files.
 """
 
+import os
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.utils.config import Config
 
 from floe.catalogs.avro_doubles import read_doubles_whole
 from floe.catalogs.creation import SHIPPED, NewTable
@@ -31,14 +34,18 @@ from floe.catalogs.exceptions import (
     TableMissing,
 )
 from floe.config import Connector
+from floe.config.mask import hide, learn, learn_environment
 from floe.config.schema_rules import OnUnsuitable
-from floe.config.secret import without_secrets
+from floe.config.secrets import shown_address
 from floe.config.table_settings import TableSettings
 
 if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
 
 read_doubles_whole()
+
+_NO_SQLITE_FILE = "unable to open database file"
+"""SQLite's words for a path where no file can be made."""
 
 
 @dataclass(frozen=True)
@@ -51,25 +58,27 @@ class Tables:
     @classmethod
     def of(cls, connector: Connector) -> "Tables":
         """Open the catalog of a connector. Raises CatalogMisconfigured or CatalogUnreachable."""
+        _learn_secrets(connector)
         with _told(connector, f"open catalog {connector.catalog_name!r}"):
             try:
                 catalog = open_catalog(connector)
             except (ValueError, KeyError, TypeError, ImportError) as error:
                 msg = (
-                    f"catalog {connector.catalog_name!r} cannot be opened: {error}. Check iceberg.catalog.* in the "
-                    f"connector and PYICEBERG_CATALOG__{connector.catalog_name.upper()}__* in the environment."
+                    f"catalog {connector.catalog_name!r} cannot be opened: {_first_line(error)}. Check iceberg.catalog.* in "
+                    f"the connector and PYICEBERG_CATALOG__{connector.catalog_name.upper()}__* in the environment."
                 )
-                told, cause = _without_secrets(connector, msg, error)
-                raise CatalogMisconfigured(told) from cause
+                raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
         return cls(catalog, connector)
 
     def load(self, name: str) -> Table | None:
         """Load a table; None when it does not exist."""
         with _told(self.connector, f"load table {name!r}"):
             try:
-                return self.catalog.load_table(name)
+                table = self.catalog.load_table(name)
             except (NoSuchTableError, NoSuchNamespaceError):
                 return None
+        learn(table.io.properties)  # a REST catalog lends credentials with a table
+        return table
 
     def require(self, name: str) -> Table:
         """Load a table. Raises TableMissing."""
@@ -151,6 +160,17 @@ def open_catalog(connector: Connector) -> Catalog:
     return QuickSqlCatalog.of(cast("SqlCatalog", catalog))
 
 
+def catalog_settings(connector: Connector) -> Mapping[str, object]:
+    """Return the settings that a connector's catalog is opened with: PyIceberg's own, the connector's over them."""
+    return {**(Config().get_catalog_config(connector.catalog_name) or {}), **connector.catalog_props}
+
+
+def _learn_secrets(connector: Connector) -> None:
+    learn(catalog_settings(connector))
+    learn(connector.properties)
+    learn_environment(os.environ)
+
+
 @contextmanager
 def _told(connector: Connector, action: str) -> Iterator[None]:
     """Turn what PyIceberg and its stores raise into floe's errors; conflicts and floe's own pass."""
@@ -159,28 +179,50 @@ def _told(connector: Connector, action: str) -> Iterator[None]:
     except (CatalogError, CommitFailedException):
         raise
     except (UnauthorizedError, ForbiddenError) as error:
-        msg = f"not allowed to {action}: {error}. Check the catalog's credentials and grants."
-        told, cause = _without_secrets(connector, msg, error)
-        raise CatalogMisconfigured(told) from cause
+        msg = f"not allowed to {action}: {_first_line(error)}. Check the catalog's credentials and grants."
+        raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
     except PermissionError as error:
         msg = f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."
-        told, cause = _without_secrets(connector, msg, error)
-        raise CatalogMisconfigured(told) from cause
+        raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
     except Exception as error:  # noqa: BLE001 - raised again as one of floe's
         # the store behind a catalog is anything: requests, SQLAlchemy, fsspec, Arrow
+        raise _failure(connector, action, error) from _fit_to_show(error)
+
+
+def _failure(connector: Connector, action: str, error: Exception) -> CatalogError:
+    """Return floe's error for a store's, with the reason at the end of its chain."""
+    address = shown_address(str(catalog_settings(connector).get("uri", "")))
+    if _NO_SQLITE_FILE in str(error):
         msg = (
-            f"could not {action}: {type(error).__name__}: {_first_line(error)}. Is catalog "
-            f"{connector.catalog_name!r} up? Its address comes from iceberg.catalog.* or PyIceberg's configuration."
+            f"catalog {connector.catalog_name!r} has no SQLite file at {address!r}: the file cannot be opened or made. "
+            "Nothing was read or written. Create its folder, or correct the uri in iceberg.catalog.* or in PyIceberg's "
+            "configuration."
         )
-        told, cause = _without_secrets(connector, msg, error)
-        raise CatalogUnreachable(told) from cause
+        return CatalogMisconfigured(hide(msg))
+    where = f" at {address}" if address else ""
+    msg = (
+        f"could not {action}: {_reason(error)}. Is catalog {connector.catalog_name!r}{where} up? Its address comes from "
+        "iceberg.catalog.* or PyIceberg's configuration."
+    )
+    return CatalogUnreachable(hide(msg))
 
 
-def _without_secrets(connector: Connector, msg: str, error: Exception) -> tuple[str, Exception | None]:
-    """Hide what a library quotes of addresses and tokens: in the message, and then its own words altogether."""
-    told = without_secrets(msg, connector.properties)
-    return told, error if told == msg else None
+def _reason(error: BaseException) -> str:
+    """Return why a call failed: what the system said, where that is at the end of the chain, else the error itself."""
+    end, seen = error, {id(error)}
+    while (inner := end.__cause__ or end.__context__) is not None and id(inner) not in seen:
+        seen.add(id(inner))
+        end = inner
+    if isinstance(end, OSError) and end.strerror:
+        return end.strerror
+    return f"{type(error).__name__}: {_first_line(error)}"
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "")[:300]
+def _fit_to_show(error: Exception) -> Exception | None:
+    """Return the cause of floe's error; None where it, or the chain behind it, quotes a secret."""
+    told = "".join(traceback.format_exception(error))
+    return error if hide(told) == told else None
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(hide(str(error)).splitlines()), "")[:300]

@@ -11,7 +11,7 @@ from floe.config.overrides import foreign_changes, override
 from floe.config.parser import parse_connector
 from floe.config.partition import PartitionTerm
 from floe.config.properties import Properties
-from floe.config.secret import is_secret
+from floe.config.secrets import is_secret
 from floe.config.thawing import thaw
 
 __all__ = [

@@ -10,7 +10,7 @@ from floe.config.connector import Connector
 from floe.config.files import ConnectorFile, load_connectors, read_file, settle_names
 from floe.config.key import Status
 from floe.config.manual import key_table
-from floe.config.secret import shown
+from floe.config.secrets import shown
 from floe.config.tables import Tables
 
 _NOT_SETTINGS = {"properties", "warnings"}

@@ -7,7 +7,7 @@ from floe.config.errors import ErrorPolicy
 from floe.config.properties import Properties
 from floe.config.routing import Routing
 from floe.config.schema_rules import SchemaRules
-from floe.config.secret import is_secret, reference
+from floe.config.secrets import is_secret, reference
 from floe.config.table_settings import TableSettings
 from floe.config.tables import Tables
 from floe.config.transforms import KafkaMetadata

@@ -14,7 +14,7 @@ from floe.config.parser import parse_connector
 from floe.config.properties import flatten
 from floe.config.run_keys import class_of, is_lifted, key_problems, names_code
 from floe.config.scalars import parse_list
-from floe.config.secret import shown
+from floe.config.secrets import shown
 from floe.config.tables import STATIC, table_of
 from floe.config.thawing import thaw
 from floe.config.topics import REGEX, TOPICS

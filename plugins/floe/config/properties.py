@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from floe.config.secret import shown
+from floe.config.secrets import shown
 
 
 class Properties(Mapping[str, str]):

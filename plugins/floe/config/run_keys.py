@@ -11,7 +11,7 @@ from typing import Final
 
 from floe.config.key_class import KeyClass
 from floe.config.scalars import parse_list
-from floe.config.secret import is_secret
+from floe.config.secrets import is_secret
 from floe.config.vocabulary import canonical, find, nearest
 
 LIFTED_VARIABLE: Final = "FLOE_OVERRIDABLE_KEYS"

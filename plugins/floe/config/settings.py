@@ -6,7 +6,7 @@ from floe.config.key import Key, Kind, Status
 from floe.config.keys import KEYS
 from floe.config.properties import Properties
 from floe.config.scalars import InvalidValue, parse_boolean, parse_integer, parse_list
-from floe.config.secret import is_reference
+from floe.config.secrets import is_reference
 from floe.config.vocabulary import canonical, find, is_own, nearest
 
 _ENTRIES = {entry.name: entry for entry in KEYS}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from floe.config.connector import Connector
 from floe.config.exceptions import ThawError
 from floe.config.parser import parse_connector
-from floe.config.secret import reference
+from floe.config.secrets import reference
 
 
 def thaw(frozen: Mapping[str, str], current: Connector) -> Connector:

@@ -25,3 +25,7 @@ class JobFailed(OperatorError, Retryable):
 
 class JobRefused(OperatorError, Terminal):
     """The Spark job failed in a way that needs somebody's hand."""
+
+
+class TaskFailed(OperatorError, Retryable):
+    """A task failed by an error that is not floe's and that quotes a secret; its text is kept, the secret hidden."""

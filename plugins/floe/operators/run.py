@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from floe.config import Connector, KeyClass, override, thaw
-from floe.config.secret import secret_parts
 from floe.config.topics import matching_topics
 from floe.config.topics import with_topics as resolve_topics
 from floe.operators.exceptions import ConnectionMissing, PlanMissing
+from floe.operators.failures import keep_secret
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection, Context
@@ -26,31 +26,32 @@ COMMIT_TASK = "commit"
 
 
 def connection(conn_id: str, key: str) -> Connection:
-    """Look up an Airflow connection. Raises ConnectionMissing with the command that makes it."""
+    """Look up an Airflow connection. Raises ConnectionMissing with the command that makes it.
+
+    Its secrets are hidden from here on, by floe and by Airflow.
+    """
     from airflow.sdk import BaseHook
     from airflow.sdk.exceptions import AirflowNotFoundException, AirflowRuntimeError
 
     try:
-        return BaseHook.get_connection(conn_id)
+        found = BaseHook.get_connection(conn_id)
     except (AirflowNotFoundException, AirflowRuntimeError) as error:
         msg = (
             f"the Airflow connection {conn_id!r}, which {key} names, does not exist: add it under Admin, Connections, or "
             f"by `airflow connections add {conn_id} …` (see the README, “Into your own Airflow”)"
         )
         raise ConnectionMissing(msg) from error
+    keep_secret({"password": found.password, "extra": found.extra})
+    return found
 
 
 def kafka_extra(connector: Connector) -> Mapping[str, Any]:
     """Return the client settings in the extra field of the connector's Kafka connection.
 
-    From here on Airflow hides their secrets and the connector's in this task's log: libraries quote them in errors.
+    From here on its secrets and the connector's are hidden in this task's log: libraries quote them in errors.
     """
-    from airflow.sdk.log import mask_secret
-
+    keep_secret(connector.properties)
     extra: Mapping[str, Any] = connection(connector.kafka_conn_id, "floe.kafka.conn-id").extra_dejson
-    for key, value in [*connector.properties.items(), *extra.items()]:
-        for part in secret_parts(key, str(value)):
-            mask_secret(part)
     return extra
 
 

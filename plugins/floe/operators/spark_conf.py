@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from floe.config.secret import is_secret
+from floe.config.secrets import is_secret
 from floe.operators.exceptions import ConnectionUnsuitable
 
 if TYPE_CHECKING:

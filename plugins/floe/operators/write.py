@@ -14,6 +14,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from floe.config import Connector
 from floe.operators import library, local, run
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
+from floe.operators.failures import errors_to_airflow
 from floe.operators.spark_conf import conf_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         self._connector = connector
         self._session: Any = None
 
+    @errors_to_airflow
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Run the job and return what it announced, as read back from the control topic."""
         from floe.commit.committer import Committer

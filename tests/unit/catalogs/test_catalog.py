@@ -12,7 +12,7 @@ from pyiceberg.types import LongType, NestedField, StringType, TimestampType
 from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
 from floe.config import Connector
-from floe.exceptions import Retryable, Terminal
+from floe.exceptions import Terminal
 
 SCHEMA = Schema(
     NestedField(1, "order_id", LongType(), required=False),
@@ -132,16 +132,20 @@ def test_an_unsuitable_partitioning_creates_nothing(tables: Callable[..., Tables
 # -- catalogs ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_database_in_a_missing_folder_is_unreachable_by_name(connector: Callable[..., Connector]) -> None:
-    with pytest.raises(CatalogUnreachable, match="catalog 'lake'") as caught:
+def test_sqlite_in_a_missing_folder_is_final_and_names_uri(connector: Callable[..., Connector]) -> None:
+    with pytest.raises(CatalogMisconfigured, match=r"'lake'.*'sqlite:////nowhere/at/all/catalog\.db'") as caught:
         Tables.of(connector(**{"iceberg__catalog__uri": "sqlite:////nowhere/at/all/catalog.db"}))
-    assert isinstance(caught.value, Retryable)
+    assert isinstance(caught.value, Terminal)
 
 
 def test_a_closed_port_is_unreachable_by_name(connector: Callable[..., Connector], closed_port: int) -> None:
-    over = {"iceberg__catalog__type": "rest", "iceberg__catalog__uri": f"http://127.0.0.1:{closed_port}"}
-    with pytest.raises(CatalogUnreachable, match=r"catalog 'lake'.*Is catalog 'lake' up"):
+    address = f"http://127.0.0.1:{closed_port}"
+    over = {"iceberg__catalog__type": "rest", "iceberg__catalog__uri": address}
+    with pytest.raises(CatalogUnreachable) as caught:
         Tables.of(connector(**over))
+    assert str(caught.value).startswith(
+        f"could not open catalog 'lake': Connection refused. Is catalog 'lake' at {address} up?"
+    )
 
 
 def test_a_catalog_that_goes_away_is_unreachable_by_name(tables: Callable[..., Tables], tmp_path: Path) -> None:

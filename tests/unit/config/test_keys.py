@@ -2,7 +2,7 @@ import pytest
 
 from floe.config.key import Kind, Status
 from floe.config.keys import KEYS
-from floe.config.secret import is_secret
+from floe.config.secrets import is_secret
 from floe.config.vocabulary import canonical, find, nearest
 
 SINKS_DEFAULTS = {

@@ -1,0 +1,119 @@
+"""What a task tells Airflow: secrets hidden, and errors as one sentence without the chain behind it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import traceback
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TypeVar
+
+from floe.config.mask import SHORTEST, hide, learn, learn_environment, too_short
+from floe.exceptions import FloeError
+from floe.operators.exceptions import TaskFailed
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+def keep_secret(settings: Mapping[str, object]) -> None:
+    """Learn the secrets among settings: floe hides them from here on, and so does Airflow in this task's log.
+
+    A secret that is too short to be hidden is warned of by its key.
+    """
+    known = too_short()
+    _tell_airflow(learn(settings))
+    for key in sorted(too_short() - known):
+        log.warning(
+            "The secret of %r has fewer than %s characters, so floe cannot hide it where a message quotes it. Use a "
+            "longer one.",
+            key,
+            SHORTEST,
+        )
+
+
+def keep_environment_secret() -> None:
+    """Learn the secrets in the environment and in PyIceberg's own configuration."""
+    _tell_airflow(learn_environment(os.environ))
+
+
+def errors_to_airflow(execute: Callable[..., Result]) -> Callable[..., Result]:
+    """Wrap a task's ``execute``: what it raises reaches Airflow without a secret, floe's own errors without a chain.
+
+    The chain of floe's errors is logged at DEBUG. Airflow's own signals (skip, defer) pass as they are.
+    """
+
+    @wraps(execute)
+    def told(self: object, *args: object, **kwargs: object) -> Result:
+        keep_environment_secret()
+        try:
+            return execute(self, *args, **kwargs)
+        except FloeError as error:
+            log.debug("%s", hide(traceback.format_exc()))
+            failure: BaseException = without_chain(error)
+        except Exception as error:  # noqa: BLE001 - raised again
+            failure = without_secrets(error)
+        raise failure  # here, where no other error is its context
+
+    return told
+
+
+def without_chain(error: FloeError) -> BaseException:
+    """Return floe's error with secrets hidden, without its cause, its context and the frames it came through."""
+    told = _masked(error)
+    told.__cause__ = told.__context__ = None
+    return told.with_traceback(None)
+
+
+def without_secrets(error: BaseException) -> BaseException:
+    """Hide secrets in an error and in all of its chain; where an error cannot be changed, TaskFailed stands for it."""
+    seen: set[int] = set()
+
+    def masked(one: BaseException) -> BaseException:
+        seen.add(id(one))
+        for name in ("__cause__", "__context__"):
+            inner = getattr(one, name)
+            if inner is not None and id(inner) not in seen:
+                suppressed = one.__suppress_context__
+                setattr(one, name, masked(inner))
+                one.__suppress_context__ = suppressed
+        return _masked(one)
+
+    return masked(error)
+
+
+def _masked(error: BaseException) -> BaseException:
+    """Hide secrets in what an error was made with; the same error, or TaskFailed where it shows one all the same."""
+    if hide(str(error)) == str(error) and hide(repr(error)) == repr(error):
+        return error
+    error.args = tuple(_hidden(arg) for arg in error.args)
+    for name, value in vars(error).items():
+        setattr(error, name, _hidden(value))
+    if hide(str(error)) == str(error):
+        return error
+    told = TaskFailed(f"{type(error).__name__}: {hide(str(error))}")
+    told.__cause__, told.__context__ = error.__cause__, error.__context__
+    told.__suppress_context__ = error.__suppress_context__
+    return told.with_traceback(error.__traceback__)
+
+
+def _hidden(value: object) -> object:
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, bytes):
+        return hide(value.decode(errors="replace")).encode()
+    if isinstance(value, tuple | list):
+        return type(value)(_hidden(item) for item in value)
+    if isinstance(value, BaseException):
+        return _masked(value)
+    return value
+
+
+def _tell_airflow(texts: frozenset[str]) -> None:
+    if not texts:
+        return
+    from airflow.sdk.log import mask_secret
+
+    mask_secret(sorted(texts))  # type: ignore[arg-type]

@@ -1,0 +1,157 @@
+"""Secrets are hidden by value, in every spelling."""
+
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from floe.config.mask import Mask, learn, learn_environment, spellings
+from floe.config.mask import hide as hide_known
+from floe.config.secrets import is_secret, secret_texts, shown_address
+
+HARD = "c4n/ry@7f 3a+\"q'u\\é%"
+
+
+def hide(settings: dict[str, object], text: str) -> str:
+    return Mask.of(settings).hide(text)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        HARD,
+        repr(HARD),
+        repr(HARD.encode()),
+        repr([HARD, "x"]),
+        json.dumps({"a": HARD}),
+        json.dumps({"a": HARD}, ensure_ascii=False),
+        json.dumps({"a": json.dumps({"b": HARD})}),
+        quote(HARD),
+        quote(HARD, safe=""),
+        quote_plus(HARD),
+        quote_plus(HARD).lower(),
+        base64.b64encode(f"someone:{HARD}".encode()).decode(),
+        base64.urlsafe_b64encode(f"a:{HARD}".encode()).decode(),
+        base64.b64encode(f"\0ab\0{HARD}".encode()).decode(),
+    ],
+)
+def test_mask_hides_each_spelling(spelled: str) -> None:
+    told = hide({"password": HARD}, f"refused: {spelled} (401)")
+    assert "c4n" not in told and "7f" not in told, told
+    assert told.startswith("refused: ") and told.endswith(" (401)")
+    core = base64.b64encode(HARD.encode()).decode().rstrip("=")
+    assert core not in told
+
+
+@pytest.mark.parametrize("user", ["", "a", "ab", "abc", "somebody-else"])
+def test_mask_hides_base64_behind_any_user(user: str) -> None:
+    encoded = base64.b64encode(f"{user}:hunter22".encode()).decode()
+    assert hide({"password": "hunter22"}, f"Basic {encoded}") == "Basic <hidden>"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "quoted"),
+    [
+        ("token", "first-CANARY\nsecond-CANARY", "Invalid header value b'Bearer first-CANARY\\nsecond-CANARY'"),
+        ("token", "first-CANARY\nsecond-CANARY", "second-CANARY"),
+        ("token", "the-CANARY\n", "Authorization: Bearer the-CANARY"),
+        ("iceberg.catalog.header.Authorization", "Bearer the-CANARY", "the-CANARY is malformed"),
+        ("header.Authorization", "Basic " + base64.b64encode(b"u:the-CANARY").decode(), "the-CANARY"),
+        ("uri", "postgresql://u:a/CANARY@db:5432/x", "invalid literal for int(): 'a/CANARY'"),
+        ("uri", "postgresql://u:p@CANARYxx@db:5432/x", "CANARYxx@db"),
+        ("uri", "postgresql://u:p?CANARYxx#CANARYyy@db/x", "no host in p?CANARYxx and CANARYyy"),
+        ("uri", "postgresql://u:CANARY%2Fab@db/x", "password CANARY/ab"),
+        ("uri", "postgresql://u:CANARY+ab@db/x", "password 'CANARY ab'"),
+        ("uri", "postgresql://u:[CANARY@db/x", "Invalid IPv6 URL [CANARY"),
+        ("warehouse", "s3://id:CANARYxyz@bucket/a", "no bucket CANARYxyz"),
+        ("uri", "user:CANARYxyz@host:5432/db", "CANARYxyz"),
+        ("uri", "jdbc:sqlserver://h;user=a;password=CANARY12", "login with CANARY12"),
+        ("uri", "https://CANARYxyz@host/", "CANARYxyz"),
+        ("uri", "postgresql://u:pw1@h/db", "cannot parse u:pw1@h/db"),
+        ("sasl.jaas.config", 'x required username="a" password="CANARY12";', "CANARY12"),
+        ("adls.connection-string", "AccountName=a;AccountKey=CANARY12==;EndpointSuffix=x", "CANARY12=="),
+        ("credential", "client:CANARY12", "CANARY12"),
+        ("extra", '{"sasl.password": "CANARY12"}', "CANARY12"),
+        ("extra", '{"a": {"b": [{"token": "CANARY12"}]}}', "CANARY12"),
+        ("iceberg.kafka.sasl.pasword", "CANARY12", "CANARY12"),
+        ("iceberg.catalog.tokn", "CANARY12", "CANARY12"),
+        ("iceberg.catalog.s3.sercet-acces-key", "CANARY12", "CANARY12"),
+        ("iceberg.catalog.credntial", "CANARY12", "CANARY12"),
+        ("anything", "eyJhbGciOiJI.CANARY12.x", "eyJhbGciOiJI.CANARY12.x"),
+    ],
+)
+def test_mask_hides_what_libraries_cut_out(key: str, value: str, quoted: str) -> None:
+    told = hide({key: value}, quoted)
+    assert "CANARY" not in told and "pw1" not in told, told
+    assert "<hidden>" in told
+
+
+def test_mask_leaves_other_text_alone() -> None:
+    settings = {"uri": "http://user:hunter22@host:8181/v1?warehouse=lake", "topics": "orders", "password": "x"}
+    assert hide(settings, "could not reach host:8181 for lake and orders") == (
+        "could not reach host:8181 for lake and orders"
+    )
+
+
+def test_mask_knows_short_secrets_by_key() -> None:
+    mask = Mask.of({"sasl.password": "abc", "token": "long-enough", "refresh-token": "true"})
+    assert mask.too_short == {"sasl.password"}
+    assert mask.hide("abc true") == "abc true"
+
+
+def test_mask_returns_what_is_new_once() -> None:
+    mask = Mask()
+    assert "hunter22" in mask.learn({"password": "hunter22"})
+    assert mask.learn({"password": "hunter22"}) == frozenset()
+
+
+def test_mask_hides_the_longer_secret_first() -> None:
+    settings = {"token": "abcdef", "password": "abcdef-and-more"}
+    assert hide(settings, "abcdef-and-more, abcdef") == "<hidden>, <hidden>"
+
+
+def test_environment_is_learned_by_its_names() -> None:
+    learn_environment(
+        {
+            "PYICEBERG_CATALOG__LAKE__TOKEN": "env-CANARY-1",
+            "PYICEBERG_CATALOG__LAKE__HEADER__AUTHORIZATION": "Bearer env-CANARY-2",
+            "PYICEBERG_CATALOG__LAKE__URI": "postgresql://u:env-CANARY-3@h/db",
+            "AIRFLOW_CONN_KAFKA_X": '{"conn_type": "kafka", "extra": {"sasl.password": "env-CANARY-4"}}',
+            "AWS_SECRET_ACCESS_KEY": "env-CANARY-5",
+            "SIMPLE_PASSWORDS_FILE": "/etc/env-file-of-passwords",
+        }
+    )
+    told = hide_known("env-CANARY-1 env-CANARY-2 env-CANARY-3 env-CANARY-4 env-CANARY-5 /etc/env-file-of-passwords")
+    assert told == "<hidden> <hidden> <hidden> <hidden> <hidden> /etc/env-file-of-passwords"
+
+
+def test_learn_takes_any_values() -> None:
+    learn({"a": None, "b": 3, "c": {"d": ["e", 1.5]}, "password": ["list-CANARY"]})
+    assert hide_known("list-CANARY") == "<hidden>"
+
+
+@pytest.mark.parametrize(
+    "key", ["security.protocol", "topics", "tasks.max", "broker.address", "iceberg.catalog.warehouse", "segment.bytes"]
+)
+def test_words_near_a_secrets_are_no_secrets(key: str) -> None:
+    assert not is_secret(key)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("sqlite:////tmp/none/catalog.db", "sqlite:////tmp/none/catalog.db"),
+        ("postgresql://u:p@host:5432/db", "postgresql://<hidden>@host:5432/db"),
+        ("postgresql://u:p/a@b@host:5432/db", "postgresql://<hidden>@host:5432/db"),
+        ("http://h/?token=abcdef&x=1", "http://h/?token=<hidden>&x=1"),
+        ("http://h:8181/v1", "http://h:8181/v1"),
+    ],
+)
+def test_address_is_shown_without_its_login(address: str, expected: str) -> None:
+    assert shown_address(address) == expected
+
+
+def test_spellings_are_long_enough() -> None:
+    assert all(len(text) >= 6 for text in spellings("hunter22"))
+    assert secret_texts("token", "${floe:token}") == frozenset()

@@ -1,0 +1,65 @@
+"""What a task raises reaches Airflow without secrets, floe's own errors without the chain behind them."""
+
+import traceback
+import uuid
+
+import pytest
+
+from floe.catalogs.exceptions import CatalogUnreachable
+from floe.config import ConfigError
+from floe.config.mask import learn
+from floe.exceptions import Retryable
+from floe.operators.failures import errors_to_airflow
+
+
+def task(error: BaseException, cause: BaseException | None = None) -> BaseException:
+    """Return what a task that raises ``error`` tells Airflow."""
+
+    @errors_to_airflow
+    def execute(_self: object) -> None:
+        try:
+            raise cause or ValueError("the beginning")
+        except ValueError as first:
+            raise error from first
+
+    with pytest.raises(BaseException) as caught:
+        execute(object())
+    return caught.value
+
+
+@pytest.fixture
+def secret() -> str:
+    one = f"canary-{uuid.uuid4().hex}"
+    learn({"password": one})
+    return one
+
+
+def test_floe_error_reaches_airflow_without_its_chain(secret: str) -> None:
+    told = task(CatalogUnreachable(f"no catalog, token {secret}"))
+    assert str(told) == "no catalog, token <hidden>"
+    assert isinstance(told, Retryable)
+    text = "".join(traceback.format_exception(told))
+    assert "the beginning" not in text and secret not in text
+    assert told.__context__ is None and told.__cause__ is None
+
+
+def test_errors_of_libraries_keep_their_chain_masked(secret: str) -> None:
+    told = task(OSError(5, f"refused {secret}"), ValueError(f"cause {secret!r}"))
+    text = "".join(traceback.format_exception(told))
+    assert "cause" in text and "refused <hidden>" in text
+    assert secret not in text
+
+
+def test_error_that_cannot_be_changed_is_replaced(secret: str) -> None:
+    class Stubborn(Exception):
+        def __str__(self) -> str:
+            return f"always {secret}"
+
+    told = task(Stubborn(), ValueError("x"))
+    assert secret not in "".join(traceback.format_exception(told))
+    assert "Stubborn: always <hidden>" in str(told)
+
+
+def test_every_problem_of_a_configuration_is_masked(secret: str) -> None:
+    told = task(ConfigError(f"one {secret}", f"two {secret}").located(f"{secret}.json"))
+    assert str(told) == "<hidden>.json: 2 errors\n  - one <hidden>\n  - two <hidden>"
