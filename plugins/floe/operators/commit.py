@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator
 
 from floe.config import Connector
 from floe.operators import run
-from floe.operators.failures import errors_to_airflow
+from floe.operators.failures import floe_task
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -21,7 +21,7 @@ class CommitOperator(BaseOperator):
         super().__init__(**kwargs)
         self._connector = connector
 
-    @errors_to_airflow
+    @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
         """Return what was committed, per table: snapshot id, rows, files."""
         from floe.commit.committer import Committer

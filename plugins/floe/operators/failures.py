@@ -12,6 +12,7 @@ from typing import TypeVar
 from floe.config.mask import SHORTEST, hide, learn, learn_environment, too_short
 from floe.exceptions import FloeError
 from floe.operators.exceptions import TaskFailed
+from floe.operators.job_folder import remove_abandoned
 
 log = logging.getLogger(__name__)
 
@@ -39,15 +40,17 @@ def keep_environment_secret() -> None:
     _tell_airflow(learn_environment(os.environ))
 
 
-def errors_to_airflow(execute: Callable[..., Result]) -> Callable[..., Result]:
+def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
     """Wrap a task's ``execute``: what it raises reaches Airflow without a secret, floe's own errors without a chain.
 
-    The chain of floe's errors is logged at DEBUG. Airflow's own signals (skip, defer) pass as they are.
+    Before it begins, what killed tasks left on this host is removed. The chain of floe's errors is logged at DEBUG.
+    Airflow's own signals (skip, defer) pass as they are.
     """
 
     @wraps(execute)
     def told(self: object, *args: object, **kwargs: object) -> Result:
         keep_environment_secret()
+        remove_abandoned()
         try:
             return execute(self, *args, **kwargs)
         except FloeError as error:

@@ -10,7 +10,7 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.config import Connector, KeyClass
 from floe.crash import CrashPoint, reach
 from floe.operators import run
-from floe.operators.failures import errors_to_airflow
+from floe.operators.failures import floe_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ class PlanOperator(BaseOperator):
         super().__init__(**kwargs)
         self._connector = connector
 
-    @errors_to_airflow
+    @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
         from floe.commit.planning import draft_plan, open_plan

@@ -10,7 +10,7 @@ from floe.config import Connector, KeyClass
 from floe.config.names import REPLAY_SUFFIX
 from floe.offsets.replay import Overlap
 from floe.operators import run, sink
-from floe.operators.failures import errors_to_airflow
+from floe.operators.failures import floe_task
 from floe.operators.plan import PlanOperator, rest_skipped
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EXAMPLE = '{"0": [100, 200], "3": [0, null]}'
 class PlanReplayOperator(PlanOperator):
     """Plan a replay once per run, from the trigger form; a retry and a cleared run see the same plan."""
 
-    @errors_to_airflow
+    @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when all of it is held already, or on a dry run."""
         from floe.commit.replaying import draft_replay, open_replay

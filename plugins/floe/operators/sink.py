@@ -12,7 +12,7 @@ from floe.config import Connector, ConnectorFile
 from floe.exceptions import Retryable, Terminal
 from floe.operators import run
 from floe.operators.commit import CommitOperator
-from floe.operators.failures import errors_to_airflow
+from floe.operators.failures import floe_task
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
 
@@ -182,7 +182,7 @@ class BrokenConnector(BaseOperator):
         super().__init__(**kwargs)
         self._file = file
 
-    @errors_to_airflow
+    @floe_task
     def execute(self, context: Any) -> None:
         """Raise the error of the file."""
         assert self._file.error is not None  # noqa: S101 - a broken file has one

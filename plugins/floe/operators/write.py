@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,8 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from floe.config import Connector
 from floe.operators import library, local, run
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
-from floe.operators.failures import errors_to_airflow
+from floe.operators.failures import floe_task
+from floe.operators.job_folder import job_folder
 from floe.operators.spark_conf import conf_of
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         self._connector = connector
         self._session: Any = None
 
-    @errors_to_airflow
+    @floe_task
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Run the job and return what it announced, as read back from the control topic."""
         from floe.commit.committer import Committer
@@ -83,8 +82,7 @@ class WriteFilesOperator(SparkSubmitOperator):
                 "and is not shipped; use deploy-mode client, or a spark_connect connection"
             )
             raise ConnectionUnsuitable(msg)
-        folder = Path(tempfile.mkdtemp(prefix="floe-"))
-        try:
+        with job_folder() as folder:
             path = folder / "order.json"
             order.save(path)
             self._prepare(path, conf_of(spark))
@@ -96,8 +94,6 @@ class WriteFilesOperator(SparkSubmitOperator):
                 self.conf = {"spark.pyspark.driver.python": sys.executable, **(self.conf or {})}
                 self.py_files = str(library.archive(folder))
                 self._carry_out(context, outcomes, path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _carry_out(self, context: Context, outcomes: Any, order: Path) -> None:
         from airflow.sdk.exceptions import AirflowException
@@ -132,15 +128,14 @@ class WriteFilesOperator(SparkSubmitOperator):
         """Run the job's driver in this process, its tasks in a session of the Connect server."""
         from floe.operators.connect import open_session
 
-        folder = Path(tempfile.mkdtemp(prefix="floe-"))
-        try:
-            self._session = open_session(self._conn_id, library.archive(folder))
-            library.write_job().write_files(self._session.spark, order)
-        finally:
-            if self._session is not None:
-                self._session.close()
-            self._session = None
-            shutil.rmtree(folder, ignore_errors=True)
+        with job_folder() as folder:
+            try:
+                self._session = open_session(self._conn_id, library.archive(folder))
+                library.write_job().write_files(self._session.spark, order)
+            finally:
+                if self._session is not None:
+                    self._session.close()
+                self._session = None
 
     def on_kill(self) -> None:
         """End the driver and all that it started; what Spark still runs finds nobody to announce it."""

@@ -9,13 +9,13 @@ from floe.catalogs.exceptions import CatalogUnreachable
 from floe.config import ConfigError
 from floe.config.mask import learn
 from floe.exceptions import Retryable
-from floe.operators.failures import errors_to_airflow
+from floe.operators.failures import floe_task
 
 
 def task(error: BaseException, cause: BaseException | None = None) -> BaseException:
     """Return what a task that raises ``error`` tells Airflow."""
 
-    @errors_to_airflow
+    @floe_task
     def execute(_self: object) -> None:
         try:
             raise cause or ValueError("the beginning")
