@@ -84,6 +84,8 @@ class CatalogProxy:
         """Called before a commit is forwarded."""
         self.after: Callable[[int], None] | None = None
         """Called with the client's port after the catalog answered a commit, before the client hears of it."""
+        self.rewrite: Callable[[str, bytes], bytes] | None = None
+        """Called with the path and what the catalog answered; its result is answered in the place of that."""
         self._target = urlsplit(uri)
         self._line: list[Fault] = []
         self._lock = threading.Lock()
@@ -151,6 +153,8 @@ class CatalogProxy:
                     [("Content-Type", "application/json")],
                     json.dumps(told).encode(),
                 )
+        if self.rewrite is not None:
+            answer = self.rewrite(handler.path, answer)
         _answer(handler, status, headers, answer)
 
     def _next(self) -> Fault | None:
@@ -164,7 +168,8 @@ class CatalogProxy:
     def _forward(self, handler: BaseHTTPRequestHandler, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         connection = http.client.HTTPConnection(self._target.hostname or LOOPBACK, self._target.port, timeout=60)
         try:
-            headers = {k: v for k, v in handler.headers.items() if k.lower() not in ("host", "connection")}
+            left_out = {"host", "connection", *(["accept-encoding"] if self.rewrite is not None else [])}
+            headers = {k: v for k, v in handler.headers.items() if k.lower() not in left_out}
             connection.request(handler.command, handler.path, body, headers)
             answer = connection.getresponse()
             return answer.status, answer.getheaders(), answer.read()

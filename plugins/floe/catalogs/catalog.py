@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
@@ -26,11 +26,13 @@ from pyiceberg.table import Table
 from pyiceberg.utils.config import Config
 
 from floe.catalogs.avro_doubles import read_doubles_whole
+from floe.catalogs.code_guard import guard_imports
 from floe.catalogs.creation import SHIPPED, NewTable
 from floe.catalogs.exceptions import (
     CatalogError,
     CatalogMisconfigured,
     CatalogUnreachable,
+    CodeRefused,
     TableMissing,
 )
 from floe.config import Connector
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
 
 read_doubles_whole()
+guard_imports()
 
 _NO_SQLITE_FILE = "unable to open database file"
 """SQLite's words for a path where no file can be made."""
@@ -62,7 +65,7 @@ class Tables:
         with _told(connector, f"open catalog {connector.catalog_name!r}"):
             try:
                 catalog = open_catalog(connector)
-            except (ValueError, KeyError, TypeError, ImportError) as error:
+            except (ValueError, KeyError, TypeError, ImportError, CodeRefused) as error:
                 msg = (
                     f"catalog {connector.catalog_name!r} cannot be opened: {_first_line(error)}. Check iceberg.catalog.* in "
                     f"the connector and PYICEBERG_CATALOG__{connector.catalog_name.upper()}__* in the environment."
@@ -71,7 +74,7 @@ class Tables:
         return cls(catalog, connector)
 
     def load(self, name: str) -> Table | None:
-        """Load a table; None when it does not exist."""
+        """Load a table; None when it does not exist. Raises TableUnsuitable for properties that no table may have."""
         with _told(self.connector, f"load table {name!r}"):
             try:
                 table = self.catalog.load_table(name)
@@ -150,7 +153,16 @@ class Tables:
 
 
 def open_catalog(connector: Connector) -> Catalog:
-    """Open a connector's catalog by PyIceberg; a SQL one to be used in floe's quicker way. Raises what PyIceberg raises."""
+    """Open a connector's catalog by PyIceberg, in floe's quicker way if it is SQL, and with floe's checks if it is REST.
+
+    Raises what PyIceberg raises, CatalogMisconfigured for a REST catalog whose answer is refused.
+    """
+    if connector.catalog_props.get("type") == "rest":
+        # it takes requests, which a SQL catalog does without
+        from floe.catalogs.rest import CheckedRestCatalog
+
+        name = connector.catalog_name
+        return CheckedRestCatalog(name, **_with_address(catalog_settings(connector), name))
     catalog = load_catalog(connector.catalog_name, **connector.catalog_props)
     if f"{type(catalog).__module__}.{type(catalog).__name__}" != "pyiceberg.catalog.sql.SqlCatalog":
         return catalog
@@ -160,9 +172,16 @@ def open_catalog(connector: Connector) -> Catalog:
     return QuickSqlCatalog.of(cast("SqlCatalog", catalog))
 
 
-def catalog_settings(connector: Connector) -> Mapping[str, object]:
+def catalog_settings(connector: Connector) -> dict[str, Any]:
     """Return the settings that a connector's catalog is opened with: PyIceberg's own, the connector's over them."""
     return {**(Config().get_catalog_config(connector.catalog_name) or {}), **connector.catalog_props}
+
+
+def _with_address(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    if not settings.get("uri"):
+        msg = f"URI missing: set iceberg.catalog.uri or PYICEBERG_CATALOG__{name.upper()}__URI"
+        raise ValueError(msg)
+    return settings
 
 
 def _learn_secrets(connector: Connector) -> None:

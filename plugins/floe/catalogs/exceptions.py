@@ -21,3 +21,7 @@ class TableMissing(CatalogError, Terminal):
 
 class TableUnsuitable(CatalogError, Terminal):
     """A table cannot be created or written as asked."""
+
+
+class CodeRefused(TableUnsuitable):
+    """A property names a class that floe does not load."""

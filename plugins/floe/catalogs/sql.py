@@ -22,6 +22,7 @@ from pyiceberg.utils.config import Config
 
 from floe.catalogs.metadata_file import Fields, read_metadata, write_metadata
 from floe.catalogs.metadata_update import completed, concerned
+from floe.catalogs.table_trust import check_table_properties
 
 
 class QuickTable(Table):
@@ -82,8 +83,10 @@ class QuickSqlCatalog(SqlCatalog):
             metadata, snapshots = known.version.metadata, known.version.snapshots
         else:
             metadata, snapshots = read_metadata(self._load_file_io(location=location).new_input(location))
+        identifier = (*Catalog.identifier_to_tuple(orm_table.table_namespace), orm_table.table_name)
+        check_table_properties(".".join(identifier), metadata.properties)
         return QuickTable(
-            identifier=(*Catalog.identifier_to_tuple(orm_table.table_namespace), orm_table.table_name),
+            identifier=identifier,
             metadata=metadata,
             metadata_location=location,
             io=self._load_file_io(metadata.properties, location),

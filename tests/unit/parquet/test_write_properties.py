@@ -18,6 +18,7 @@ from pyiceberg.table.locations import LocationProvider
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StructType
 
+from floe.catalogs.exceptions import CodeRefused
 from floe.parquet import WriteBudget
 from floe.parquet.exceptions import UnsupportedFileFormat
 from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
@@ -198,6 +199,7 @@ def test_files_lie_where_the_location_provider_says(
     new_table: TableFactory, monkeypatch: pytest.MonkeyPatch, properties: dict[str, str], path: str
 ) -> None:
     monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(Flat=Flat))
+    monkeypatch.setenv("PYICEBERG_CATALOG__ANY__WRITE__PY_LOCATION_PROVIDER__IMPL", f"{__name__}.Flat")
     table = new_table(SCHEMA, spec((2, IdentityTransform(), "name")), properties)
     files = write(table, rows(table, id=[1], name=["x"]))
     assert re.fullmatch(rf"{re.escape(table.location())}{path}\.parquet", files[0].file_path)
@@ -210,6 +212,7 @@ def test_no_location_provider_gets_a_long_path(
     new_table: TableFactory, monkeypatch: pytest.MonkeyPatch, impl: dict[str, str], hashed: str
 ) -> None:
     monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(Flat=Flat))
+    monkeypatch.setenv("PYICEBERG_CATALOG__ANY__WRITE__PY_LOCATION_PROVIDER__IMPL", f"{__name__}.Flat")
     properties = {"write.object-storage.enabled": hashed, **impl}
     table = new_table(SCHEMA, spec((2, IdentityTransform(), "name")), properties)
     files = write(table, rows(table, id=[1], name=["x" * 300]))
@@ -217,7 +220,7 @@ def test_no_location_provider_gets_a_long_path(
 
 
 def test_a_location_provider_that_is_not_there_is_refused_by_name(new_table: TableFactory) -> None:
-    with pytest.raises(ValueError, match=r"no\.such\.Provider"):
+    with pytest.raises(CodeRefused, match=r"no\.such\.Provider"):
         writer(new_table(SCHEMA, properties={"write.py-location-provider.impl": "no.such.Provider"}))
 
 

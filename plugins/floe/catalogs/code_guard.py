@@ -1,0 +1,112 @@
+"""Code that PyIceberg loads by its name: its own classes, and what the operator's environment names; nothing else.
+
+PyIceberg imports and calls what a property names: FileIO, location provider, catalog, auth manager, S3 retry strategy.
+Properties come from connector files, from tables that others alter, and from what a catalog answers, and
+``builtins.exec`` is a class like any other to it. So the functions that import are replaced, in the driver and in Spark's
+workers, by ones that look a name up here first (``guard_imports``).
+
+The operator names classes in the environment or in ``.pyiceberg.yaml``, under the property that they are for:
+``PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL``, ``…__WRITE__PY_LOCATION_PROVIDER__IMPL``, ``…__S3__RETRY_STRATEGY_IMPL``; an auth
+manager in the YAML file, as ``auth``. Executors of a cluster need the environment too.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+import pyiceberg.catalog
+import pyiceberg.io
+import pyiceberg.table.locations
+from pyiceberg.utils.config import Config
+
+from floe.catalogs.exceptions import CodeRefused
+
+FILE_IO: Final = "py-io-impl"
+LOCATION_PROVIDER: Final = "write.py-location-provider.impl"
+RETRY_STRATEGY: Final = "s3.retry-strategy-impl"
+CATALOG: Final = "py-catalog-impl"
+AUTH: Final = "auth"
+
+BUILT_IN: Final[Mapping[str, frozenset[str]]] = {
+    FILE_IO: frozenset({"pyiceberg.io.pyarrow.PyArrowFileIO", "pyiceberg.io.fsspec.FsspecFileIO"}),
+    LOCATION_PROVIDER: frozenset(
+        {"pyiceberg.table.locations.SimpleLocationProvider", "pyiceberg.table.locations.ObjectStoreLocationProvider"}
+    ),
+    RETRY_STRATEGY: frozenset({"pyarrow.fs.AwsDefaultS3RetryStrategy", "pyarrow.fs.AwsStandardS3RetryStrategy"}),
+    CATALOG: frozenset(),
+    AUTH: frozenset({"noop", "basic", "legacyoauth2", "oauth2", "google", "entra"}),
+}
+"""Classes of PyIceberg and Arrow, by the property that may name them; auth managers by their short names."""
+
+_import_file_io: Final = pyiceberg.io._import_file_io
+_import_location_provider: Final = pyiceberg.table.locations._import_location_provider
+_import_catalog: Final = pyiceberg.catalog._import_catalog
+_SHOWN_CHARACTERS = 200
+
+
+def check_class(key: str, name: str) -> None:
+    """Raise CodeRefused unless the class that ``key`` names is PyIceberg's own or named by the operator's environment."""
+    if name in BUILT_IN[key] or name in operators_classes(key):
+        return
+    msg = (
+        f"{key} names the class {name[:_SHOWN_CHARACTERS]!r}: floe loads no class that a connector, a table or a catalog's "
+        "answer names. Remove the property; or, if the class is wanted, name it in the environment of Airflow's and "
+        f"Spark's workers, such as {_variable(key)}"
+    )
+    raise CodeRefused(msg)
+
+
+def check_properties(properties: Mapping[str, Any]) -> None:
+    """Raise CodeRefused for the first property whose class is not to be loaded."""
+    for key in (FILE_IO, LOCATION_PROVIDER, RETRY_STRATEGY, CATALOG):
+        if name := properties.get(key):
+            check_class(key, str(name))
+
+
+def operators_classes(key: str) -> Collection[str]:
+    """Return the classes that the operator's environment and ``.pyiceberg.yaml`` name under ``key``, in any catalog."""
+    catalogs = Config().config.get("catalog")
+    if not isinstance(catalogs, Mapping):
+        return frozenset()
+    return frozenset(name for catalog in catalogs.values() for name in _named(catalog, key))
+
+
+def guard_imports() -> None:
+    """Let this process load no other class by PyIceberg. Repeating it is harmless."""
+    pyiceberg.io._import_file_io = _checked_file_io
+    pyiceberg.table.locations._import_location_provider = _checked_location_provider
+    pyiceberg.catalog._import_catalog = _checked_catalog
+
+
+def _checked_file_io(io_impl: str, properties: dict[str, Any]) -> Any:
+    check_class(FILE_IO, io_impl)
+    if strategy := properties.get(RETRY_STRATEGY):
+        check_class(RETRY_STRATEGY, strategy)
+    return _import_file_io(io_impl, properties)
+
+
+def _checked_location_provider(
+    location_provider_impl: str, table_location: str, table_properties: dict[str, Any]
+) -> Any:
+    check_class(LOCATION_PROVIDER, location_provider_impl)
+    return _import_location_provider(location_provider_impl, table_location, table_properties)
+
+
+def _checked_catalog(name: str, catalog_impl: str, properties: dict[str, Any]) -> Any:
+    check_class(CATALOG, catalog_impl)
+    return _import_catalog(name, catalog_impl, properties)
+
+
+def _named(catalog: object, key: str) -> Iterator[str]:
+    if not isinstance(catalog, Mapping):
+        return
+    value = catalog.get(key)
+    if isinstance(value, Mapping):  # auth is an object of the YAML file: its type, or the class under impl
+        yield from (str(value[part]) for part in ("type", "impl") if part in value)
+    elif value is not None:
+        yield str(value)
+
+
+def _variable(key: str) -> str:
+    if key == AUTH:
+        return "auth in .pyiceberg.yaml"
+    return f"PYICEBERG_CATALOG__<NAME>__{key.replace('.', '__').replace('-', '_').upper()}"

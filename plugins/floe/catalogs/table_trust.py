@@ -1,0 +1,101 @@
+"""What the properties of a table, and the answers of a catalog, may decide: never code, nor where credentials go.
+
+PyIceberg makes a table's FileIO of the catalog's properties with the table's own and the catalog's answer over them. So
+whoever alters a table could send the credentials of all tables to an address of theirs.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from floe.catalogs.code_guard import AUTH, check_class, check_properties
+from floe.catalogs.exceptions import CatalogMisconfigured, CodeRefused, TableUnsuitable
+
+_FILE_IO: Final = re.compile(
+    r"(s3|gcs|adls|hdfs|hf|oss|client|header)\..+|auth\.manager|token|uri|warehouse", re.DOTALL
+)
+"""What PyIceberg's FileIO reads of its properties."""
+
+_ADDRESS: Final = re.compile(r"(gcs|adls|hf)\..*(host|endpoint|authority|scheme|proxy).*")
+_LOGIN: Final = re.compile(r"(gcs|adls|hf)\..*(token|account-key|sas|credential|secret|connection-string|anon).*")
+_LOCAL: Final = re.compile(r"auth|ssl|.*profile-name|hdfs\.kerberos_ticket|py-catalog-impl")
+"""Of this process' own: how it logs in, whom it trusts, which of its files it reads."""
+
+
+def check_table_properties(table: str, properties: Mapping[str, str]) -> None:
+    """Refuse a table whose own properties name code, or settings of the store that its files are in.
+
+    Raises CodeRefused, TableUnsuitable.
+    """
+    _named(table, properties)
+    taken = sorted(key for key in properties if _FILE_IO.fullmatch(key))
+    if taken:
+        msg = (
+            f"table {table!r} has the properties {', '.join(taken)[:300]}: a table does not say how its store is reached or "
+            "logged in to, as that would send the catalog's credentials where it says. Unset them; they go into "
+            "iceberg.catalog.* or PyIceberg's environment"
+        )
+        raise TableUnsuitable(msg)
+
+
+def check_table_answer(table: str, answer: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Refuse a table for which the catalog answers with code, or with an address for credentials that it did not give.
+
+    ``own``: the catalog's properties. Raises CodeRefused, TableUnsuitable.
+    """
+    _named(table, answer)
+    if problem := _answer_problem(answer, own):
+        msg = f"the catalog answers for table {table!r} with {problem}"
+        raise TableUnsuitable(msg)
+
+
+def check_catalog_answer(answer: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Refuse a catalog whose ``/v1/config`` names code, another login or another address for credentials of ours.
+
+    ``answer``: the properties that it changed; ``own``: those before. Raises CatalogMisconfigured.
+    """
+    try:
+        check_properties(answer)
+        _check_auth(answer)
+    except CodeRefused as error:
+        msg = f"the catalog's /v1/config is refused: {error}"
+        raise CatalogMisconfigured(msg) from None
+    problem = _answer_problem(answer, own)
+    if problem is None and "oauth2-server-uri" in answer and own.get("credential"):
+        problem = "another oauth2-server-uri: the credential would be sent there"
+    if problem:
+        msg = f"the catalog's /v1/config answers with {problem}"
+        raise CatalogMisconfigured(msg)
+
+
+def _named(table: str, properties: Mapping[str, Any]) -> None:
+    try:
+        check_properties(properties)
+        _check_auth(properties)
+    except CodeRefused as error:
+        msg = f"table {table!r} is refused: {error}"
+        raise CodeRefused(msg) from None
+
+
+def _check_auth(properties: Mapping[str, Any]) -> None:
+    auth = properties.get(AUTH)
+    if isinstance(auth, Mapping):
+        for part in ("type", "impl"):
+            if auth.get(part):
+                check_class(AUTH, str(auth[part]))
+
+
+def _answer_problem(answer: Mapping[str, Any], own: Mapping[str, Any]) -> str | None:
+    changed = {key for key, value in answer.items() if own.get(key) != value}
+    local = sorted(key for key in changed if _LOCAL.fullmatch(key))
+    if local:
+        return f"{', '.join(local)[:300]}: that is for this process' own configuration to say"
+    for store in ("gcs", "adls", "hf"):
+        address = sorted(key for key in changed if key.startswith(f"{store}.") and _ADDRESS.fullmatch(key))
+        login = any(key.startswith(f"{store}.") and _LOGIN.fullmatch(key) for key in answer)
+        if address and not login:
+            return (
+                f"{', '.join(address)[:300]} and no credentials for it: those of the connector or the environment would be "
+                "sent there. Set the address in iceberg.catalog.* or PyIceberg's environment"
+            )
+    return None

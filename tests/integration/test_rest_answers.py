@@ -1,0 +1,113 @@
+"""A REST catalog whose answers somebody else writes: code and logins that it names are not taken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faults.catalog_proxy import CatalogProxy
+from pipeline import MakePipeline, Pipeline
+
+from floe.catalogs.catalog import Tables
+from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.commit.exceptions import TablesOwe
+from stack.rest_catalog import RestCatalog
+
+Change = Callable[[str, dict[str, Any]], None]
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
+    one = RestCatalog(tmp_path_factory.mktemp("rest"))
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+
+
+@pytest.fixture
+def proxy(catalog: RestCatalog) -> Iterator[CatalogProxy]:
+    one = CatalogProxy(catalog.uri)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def pizzas(pipeline: MakePipeline, catalog: RestCatalog, proxy: CatalogProxy, tmp_path: Path) -> Pipeline:
+    name = f"db.t{tmp_path.name.replace('-', '_')}"
+    keys = {
+        "iceberg.catalog.type": "rest",
+        "iceberg.catalog.uri": proxy.uri,
+        "iceberg.catalog.warehouse": catalog.warehouse,
+        "iceberg.tables": f"{name}, {name}_other",
+    }
+    return pipeline(partitions=1, **keys)
+
+
+def answering(proxy: CatalogProxy, change: Change) -> None:
+    """Have the catalog's JSON answers changed by the attacker."""
+
+    def rewrite(path: str, answer: bytes) -> bytes:
+        try:
+            document = json.loads(answer)
+        except ValueError:
+            return answer
+        change(path, document)
+        return json.dumps(document).encode()
+
+    proxy.rewrite = rewrite
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"py-io-impl": "subprocess.Popen"},
+        {"auth": {"type": "subprocess.Popen", "subprocess.Popen": {"args": ["touch", "MARK"]}}},
+    ],
+    ids=["io", "auth"],
+)
+def test_code_in_the_answer_of_config_does_not_run(
+    pizzas: Pipeline, proxy: CatalogProxy, tmp_path: Path, overrides: dict[str, Any]
+) -> None:
+    mark = tmp_path / "mark"
+    evil = json.loads(json.dumps(overrides).replace("MARK", str(mark)))
+
+    def change(path: str, document: dict[str, Any]) -> None:
+        if path.startswith("/v1/config"):
+            document["overrides"] = {**document.get("overrides", {}), **evil}
+
+    answering(proxy, change)
+    with pytest.raises(CatalogMisconfigured, match=r"/v1/config is refused: .* names the class 'subprocess.Popen'"):
+        Tables.of(pizzas.connector)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("where", ["config", "storage-credentials", "properties"])
+def test_a_table_whose_answer_names_code_is_behind(pizzas: Pipeline, proxy: CatalogProxy, where: str) -> None:
+    pizzas.produce({"id": i} for i in range(10))
+    pizzas.run()
+    first, second = pizzas.connector.tables
+    evil = {"py-io-impl": "subprocess.Popen"}
+
+    def change(path: str, document: dict[str, Any]) -> None:
+        if not path.endswith(f"/tables/{first.removeprefix('db.')}") or "metadata" not in document:
+            return
+        if where == "config":
+            document["config"] = {**document.get("config", {}), **evil}
+        elif where == "properties":
+            document["metadata"]["properties"].update(evil)
+        else:
+            document["storage-credentials"] = [{"prefix": "", "config": evil}]
+
+    answering(proxy, change)
+    pizzas.produce({"id": i} for i in range(10, 20))
+    with pytest.raises(TablesOwe, match=f"table '{first}' is refused: py-io-impl names the class 'subprocess.Popen'"):
+        pizzas.run()
+    assert pizzas.column("id", second) == list(range(20))
+    proxy.rewrite = None
+    pizzas.run()
+    assert pizzas.column("id", first) == list(range(20))
