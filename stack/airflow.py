@@ -122,7 +122,8 @@ class Airflow:
             "AIRFLOW__API__HOST": LOOPBACK,
             "AIRFLOW__API__PORT": str(self.port),
             "AIRFLOW__API__BASE_URL": self.url,
-            "AIRFLOW__API_AUTH__JWT_SECRET": self._secret(),
+            "AIRFLOW__API_AUTH__JWT_SECRET": self._secret("jwt.secret"),
+            "FLOE_SECRET_KEY": kept.get("FLOE_SECRET_KEY") or self._secret("floe.secret"),
             # A process title must not overwrite the environment in /proc: it holds the mark of `processes`.
             "SPT_NOENV": "1",
             # Spark's driver and its UI listen on this address, and its workers are this Python.
@@ -138,9 +139,10 @@ class Airflow:
     def _bin(self) -> Path:
         return self.folder / "bin"
 
-    def _secret(self) -> str:
-        file = self.folder / "jwt.secret"
-        if not file.exists():
+    def _secret(self, name: str) -> str:
+        """Return a secret of this folder, made up once."""
+        file = self.folder / name
+        if not file.exists() or not file.stat().st_size:
             file.touch(mode=0o600)
             file.write_text(secrets.token_urlsafe(64))
         return file.read_text()

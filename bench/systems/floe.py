@@ -118,6 +118,7 @@ class Floe:
             "AIRFLOW_HOME": str(self.site.folder / "airflow-home"),
             "AIRFLOW_CONN_KAFKA_DEFAULT": json.dumps(kafka),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
+            "FLOE_SECRET_KEY": "the-deployment-key-of-all-benchmarks",
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
 

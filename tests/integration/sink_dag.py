@@ -14,6 +14,7 @@ from pipeline import Pipeline, connector_keys
 from stack.airflow import Airflow
 from stack.broker import Broker
 from stack.settings import REPOSITORY, free_port
+from tests.support.keys import KEY_TEXT
 
 SPARK_CONNECT = "spark_connect_default"
 
@@ -42,6 +43,7 @@ class Deployment:
         }
         environment = {f"AIRFLOW_CONN_{name}": json.dumps(value) for name, value in connections.items()}
         environment["FLOE_CONNECTORS_DIR"] = str(connectors)
+        environment["FLOE_SECRET_KEY"] = KEY_TEXT
         airflow = Airflow(folder / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
         return cls(airflow, broker, connectors, connect_port)
 

@@ -9,19 +9,24 @@ import pytest
 from pipeline import MakePipeline, Pipeline
 
 from floe.offsets.plan import Plan
+from floe.offsets.plan_seal import RunName
 from floe.operators import library
 from floe.operators.write import WriteFilesOperator
+from tests.support.keys import KEY, KEY_TEXT
 
 
 class TaskInstance:
-    """The one thing that the write task asks of Airflow's: the plan."""
+    """What the write task asks of Airflow's: its run, and the plan."""
+
+    dag_id, run_id = "pizzas", "manual__1"
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
     def xcom_pull(self, task_ids: str) -> dict[str, Any]:
         assert task_ids == "plan"
-        return json.loads(json.dumps(self._plan.to_json()))
+        sealed = KEY.seal(self._plan.to_json(), RunName(self.dag_id, self.run_id))
+        return json.loads(json.dumps(sealed))
 
 
 @pytest.fixture
@@ -33,6 +38,7 @@ def written(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> tuple[Pi
     pizzas.write(plan)
     connection = {"conn_type": "kafka", "extra": {"bootstrap.servers": pizzas.bootstrap}}
     monkeypatch.setenv("AIRFLOW_CONN_KAFKA_DEFAULT", json.dumps(connection))
+    monkeypatch.setenv("FLOE_SECRET_KEY", KEY_TEXT)
 
     def no_job() -> None:
         msg = "a Spark job was started"

@@ -1,12 +1,14 @@
 """``python -m floe.config check FILE…`` validates connectors; ``… keys`` prints the tables of the manual."""
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from floe.config.connector import Connector
+from floe.config.deployment_key import NO_KEY, has_key
 from floe.config.files import ConnectorFile, load_connectors, read_file, settle_names
 from floe.config.key import Status
 from floe.config.manual import key_table
@@ -28,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n\n".join(key_table(status) for status in Status))
         return 0
     files = settle_names([file for path in options.paths for file in _files_at(path)])
+    if not has_key(os.environ):
+        print(f"warning: in this environment {NO_KEY}", file=sys.stderr)
     print("\n".join(report(file) for file in files) or "no connector files")
     return 0 if files and all(file.connector for file in files) else 1
 

@@ -21,3 +21,7 @@ class LedgerUnreadable(OffsetsError, Terminal):
 
 class ReplayForgotten(OffsetsError, Terminal):
     """A replay is too old for a table to tell whether it was appended."""
+
+
+class SealBroken(OffsetsError, Terminal):
+    """A stored plan is not the one that its run made, or the deployment's key cannot be used."""

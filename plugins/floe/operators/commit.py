@@ -9,6 +9,7 @@ from airflow.sdk import BaseOperator
 from floe.config import Connector
 from floe.operators import run
 from floe.operators.failures import floe_task
+from floe.operators.stored_plan import announced_slices, pulled
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -27,10 +28,10 @@ class CommitOperator(BaseOperator):
         from floe.commit.committer import Committer
         from floe.kafka.settings import KafkaSettings
 
-        plan, connector = run.pull_plan(context, self._connector)
-        written = context["ti"].xcom_pull(task_ids=run.WRITE_TASK) or {}
+        plan, connector, _, _ = pulled(context, self._connector)
+        announced = announced_slices(context, plan)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
-        report = Committer(plan, connector, settings).commit(written.get("announced", []))
+        report = Committer(plan, connector, settings).commit(announced)
         return {
             "done_before": report.done,
             "commit_id": str(plan.commit_id),

@@ -11,6 +11,7 @@ from floe.config import Connector, KeyClass
 from floe.crash import CrashPoint, reach
 from floe.operators import run
 from floe.operators.failures import floe_task
+from floe.operators.stored_plan import RunPlan, opened, sealed, warn_without_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,21 +50,21 @@ class PlanOperator(BaseOperator):
             self._show(draft_plan(connector, settings, most, dry_run=True, decisions=decisions))
             self.log.info("dry run: nothing was written, no position was moved")
             raise rest_skipped()
-        plan, connector = self._frozen(context, connector)
-        if plan is None:
+        stored = self._frozen(context)
+        if stored is None:
             if params.get("takeover"):
                 self._take_over(connector, settings)
-            plan = draft_plan(connector, settings, most, decisions=decisions)
-            self._freeze(context, plan)
+            stored = self._freeze(context, draft_plan(connector, settings, most, decisions=decisions), connector)
+        plan, connector, _, fields = stored
         self._show(plan)
         work_left = open_plan(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
         if not plan.slices:
-            context["ti"].xcom_push(key="return_value", value=plan.to_json())
+            context["ti"].xcom_push(key="return_value", value=fields)
             self.log.info("nothing new: no Spark job is started")
             raise rest_skipped()
         if not work_left:
             self.log.info("plan %s was carried out before; write and commit will find nothing to do", plan.plan_id)
-        return plan.to_json()
+        return fields
 
     def _take_over(self, connector: Connector, settings: KafkaSettings) -> None:
         from floe.takeover.takeover import take_over
@@ -86,23 +87,25 @@ class PlanOperator(BaseOperator):
             self.log.info("handed back: table %s, snapshot %s", table, snapshot_id)
         self.log.info("now: %s", report.next_step)
 
-    def _frozen(self, context: Context, connector: Connector) -> tuple[Plan | None, Connector]:
-        from floe.config import thaw
-        from floe.offsets.plan import Plan
-
+    def _frozen(self, context: Context) -> RunPlan | None:
+        """Return the plan that this run made before; None for the first try. Raises SealBroken."""
+        warn_without_key()
         fields = context["task_state_store"].get(STORE_KEY)
-        if not isinstance(fields, dict):
-            return None, connector
-        plan = Plan.from_json(fields)
-        self.log.info("plan %s was made before by this run and is used again", plan.plan_id)
-        return plan, thaw(plan.config, connector)
+        if fields is None:
+            return None
+        stored = opened(fields, context, self._connector)
+        self.log.info("plan %s was made before by this run and is used again", stored.plan.plan_id)
+        return stored
 
-    def _freeze(self, context: Context, plan: Plan) -> None:
+    def _freeze(self, context: Context, plan: Plan, connector: Connector) -> RunPlan:
+        """Seal a new plan and store it; from here on the run has no other."""
         from airflow.sdk.execution_time.context import NEVER_EXPIRE
 
+        stored = sealed(plan, connector, context)
         reach(CrashPoint.PLAN_FREEZE)
-        context["task_state_store"].set(STORE_KEY, plan.to_json(), retention=NEVER_EXPIRE)
+        context["task_state_store"].set(STORE_KEY, stored.fields, retention=NEVER_EXPIRE)
         reach(CrashPoint.PLAN_FROZEN)
+        return stored
 
     def _show(self, plan: Plan) -> None:
         self.log.info("plan %s of group %s, commit id %s", plan.plan_id, plan.group_id, plan.commit_id)

@@ -46,20 +46,20 @@ class PlanReplayOperator(PlanOperator):
             context["ti"].xcom_push(key="return_value", value=forecast.to_json())
             self.log.info("dry run: nothing was written")
             raise rest_skipped()
-        plan, connector = self._frozen(context, connector)
-        if plan is None:
+        stored = self._frozen(context)
+        if stored is None:
             replay = draft_replay(connector, settings, params)
             self._tell(replay)
-            plan = replay.plan
-            self._freeze(context, plan)
+            stored = self._freeze(context, replay.plan, connector)
+        plan, connector, _, fields = stored
         self._show(plan)
         if not plan.slices:
-            context["ti"].xcom_push(key="return_value", value=plan.to_json())
+            context["ti"].xcom_push(key="return_value", value=fields)
             none = "no dead letter is open there" if params.get("dead_letters") else "all of it is held already"
             self.log.info("%s: there is nothing to write, no Spark job is started", none)
             raise rest_skipped()
         open_replay(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
-        return plan.to_json()
+        return fields
 
     def _tell(self, replay: Replay) -> None:
         """Log what the replay means for each table and partition."""

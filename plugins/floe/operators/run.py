@@ -1,4 +1,4 @@
-"""What the tasks of one run share: connections, the effective connector, the plan."""
+"""What the tasks of one run share: connections, the effective connector."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from floe.config import Connector, KeyClass, override, thaw
+from floe.config import Connector, KeyClass, override
 from floe.config.topics import matching_topics
 from floe.config.topics import with_topics as resolve_topics
-from floe.operators.exceptions import ConnectionMissing, PlanMissing
+from floe.operators.exceptions import ConnectionMissing
 from floe.operators.failures import keep_secret
 
 if TYPE_CHECKING:
-    from airflow.sdk import Connection, Context
+    from airflow.sdk import Connection
 
     from floe.kafka.settings import KafkaSettings
-    from floe.offsets.plan import Plan
 
 log = logging.getLogger(__name__)
 
@@ -77,15 +76,3 @@ def with_topics(connector: Connector, settings: KafkaSettings) -> Connector:
     topics = matching_topics(connector, Cluster.of_source(settings).topic_names())
     log.info("%s matches %s", connector.topics_regex, ", ".join(topics))
     return resolve_topics(connector, topics)
-
-
-def pull_plan(context: Context, connector: Connector) -> tuple[Plan, Connector]:
-    """Return the run's frozen plan and the connector as the plan froze it. Raises PlanMissing."""
-    from floe.offsets.plan import Plan
-
-    fields = context["ti"].xcom_pull(task_ids=PLAN_TASK)
-    if not fields:
-        msg = "this run has no plan: clear its plan task too, or trigger a new run"
-        raise PlanMissing(msg)
-    plan = Plan.from_json(fields)
-    return plan, thaw(plan.config, connector)

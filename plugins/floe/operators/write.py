@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
 from floe.config import Connector
+from floe.config.deployment_key import IN_ENVIRONMENT
 from floe.operators import library, local, run
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
 from floe.operators.failures import floe_task
 from floe.operators.job_folder import job_folder
 from floe.operators.spark_conf import conf_of
+from floe.operators.stored_plan import pulled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +44,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         from floe.commit.committer import Committer
         from floe.kafka.settings import KafkaSettings
 
-        plan, connector = run.pull_plan(context, self._connector)
+        plan, connector, _, _ = pulled(context, self._connector)
         extra = run.kafka_extra(connector)
         committer = Committer(plan, connector, KafkaSettings.of(connector, extra))
         still_open = {plan.slice_id(piece) for piece in committer.open_slices()}
@@ -114,6 +116,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         self.application_args = [str(order)]
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.env_vars = {
+            **dict.fromkeys(IN_ENVIRONMENT, ""),  # else Spark's workers inherit the deployment's key
             **python,
             "PYTHONPATH": library.python_path(),
             "PATH": _path_with_spark(),

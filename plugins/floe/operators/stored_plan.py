@@ -1,0 +1,124 @@
+"""Plans as Airflow keeps them, in XCom and in the task state store: sealed when stored, verified when read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from floe.config import Connector, KeyClass, thaw
+from floe.config.deployment_key import NO_KEY
+from floe.config.names import REPLAY_SUFFIX
+from floe.offsets.exceptions import SealBroken
+from floe.offsets.plan import Plan
+from floe.offsets.plan_seal import DeploymentKey, PlanKey, is_sealed
+from floe.operators import run
+from floe.operators.deployment_key import deployment_key, run_name
+from floe.operators.exceptions import PlanMissing
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+log = logging.getLogger(__name__)
+
+NOT_OURS = "Nothing was read, written or committed by it. Trigger a new run, and find out who may edit XCom in Airflow."
+
+
+class RunPlan(NamedTuple):
+    """The plan of a run, the connector as the plan froze it, and the key of its announcements.
+
+    ``key`` is None for a plan without a seal: its announcements are not signed. ``fields``: the plan as it is stored.
+    """
+
+    plan: Plan
+    connector: Connector
+    key: PlanKey | None
+    fields: dict[str, Any]
+
+
+def sealed(plan: Plan, connector: Connector, context: Context) -> RunPlan:
+    """Return a new plan as it is to be stored: sealed for this run, where the deployment has a key."""
+    fields = plan.to_json()
+    key = deployment_key()
+    if key is None:
+        return RunPlan(plan, connector, None, fields)
+    return RunPlan(plan, connector, key.plan_key(plan.plan_id), key.seal(fields, run_name(context)))
+
+
+def warn_without_key() -> None:
+    """Say in the log of a plan task that nothing is sealed, where that is so."""
+    if deployment_key() is None:
+        log.warning("%s", NO_KEY)
+
+
+def opened(fields: object, context: Context, file: Connector) -> RunPlan:
+    """Read a stored plan. What a task reads back is input: it counts only as this run's plan task stored it.
+
+    ``file``: the connector as its file says. Raises SealBroken, ThawError.
+    """
+    if not isinstance(fields, dict):
+        msg = f"what this run has as its plan is {str(fields)[:80]!r}, which no plan task stored. {NOT_OURS}"
+        raise SealBroken(msg)
+    deployment = deployment_key()
+    key = _verified(fields, context, deployment)
+    try:
+        plan = Plan.from_json(fields)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        msg = f"what this run has as its plan cannot be read ({type(error).__name__}: {str(error)[:200]}). {NOT_OURS}"
+        raise SealBroken(msg) from error
+    if deployment is not None and key is None:
+        is_replay = run_name(context).dag_id.endswith(REPLAY_SUFFIX)
+        _refuse_unsealed(plan, file, KeyClass.REPLAY if is_replay else KeyClass.LIVE)
+        log.warning("plan %s was made before plans were sealed; it is carried out as it is", plan.plan_id)
+    return RunPlan(plan, thaw(plan.config, file), key, fields)
+
+
+def pulled(context: Context, file: Connector) -> RunPlan:
+    """Return the plan that the run's plan task left in XCom. Raises PlanMissing, SealBroken, ThawError."""
+    fields = context["ti"].xcom_pull(task_ids=run.PLAN_TASK)
+    if not fields:
+        msg = "this run has no plan: clear its plan task too, or trigger a new run"
+        raise PlanMissing(msg)
+    return opened(fields, context, file)
+
+
+def announced_slices(context: Context, plan: Plan) -> list[str]:
+    """Return the slices that the write task says were announced; none where it left nothing.
+
+    It decides no more than what the commit waits for. Raises SealBroken for what no write task of this plan leaves.
+    """
+    written = context["ti"].xcom_pull(task_ids=run.WRITE_TASK)
+    if written is None:
+        return []  # the write task failed
+    found = written.get("announced") if isinstance(written, dict) else None
+    known = {plan.slice_id(piece) for piece in plan.slices}
+    if not isinstance(found, list) or not all(isinstance(one, str) and one in known for one in found):
+        msg = (
+            f"the write task of this run left {str(written)[:200]!r} in XCom, not a list of slices of plan {plan.plan_id}: "
+            "it was changed. Nothing was committed. Clear the write task: what was announced counts, and is found again."
+        )
+        raise SealBroken(msg)
+    return found
+
+
+def _verified(fields: Mapping[str, Any], context: Context, deployment: DeploymentKey | None) -> PlanKey | None:
+    if not is_sealed(fields):
+        return None
+    if deployment is None:
+        msg = (
+            "the plan of this run is sealed, but this worker has no deployment key to verify it by: give all of Airflow's "
+            "workers the same one (docs/deployment.md, “The deployment key”), then clear this task. Nothing was done."
+        )
+        raise SealBroken(msg)
+    return deployment.unseal(fields, run_name(context))
+
+
+def _refuse_unsealed(plan: Plan, file: Connector, allowed: KeyClass) -> None:
+    """Compare a plan without a seal with what cannot be edited in Airflow."""
+    from floe.commit.unsealed_plan import refuse_unsealed
+    from floe.kafka.cluster import Cluster
+    from floe.kafka.settings import KafkaSettings
+
+    # by the file's addresses: the plan's own are not trusted yet
+    settings = KafkaSettings.of(file, run.kafka_extra(file))
+    refuse_unsealed(plan, file, allowed, Cluster.of_control(settings).positions(file.group_id))
