@@ -11,6 +11,10 @@ class TableRefused(CommitError, Terminal):
     """The table is not the one that was written for: replaced, rolled back, changed by hand."""
 
 
+class FilesNotWritten(CommitError, Terminal):
+    """Files that a commit was to have cannot be written from what the table holds; nothing was committed."""
+
+
 class AnnouncementVoid(CommitError, Terminal):
     """An announcement names a file that does not count; nothing of it is committed."""
 

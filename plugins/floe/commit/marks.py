@@ -1,11 +1,11 @@
 """Marking dead letters resolved: rows of kind ``resolved``, appended after every table of the slice has its own."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.io.pyarrow import _dataframe_to_data_files, schema_to_pyarrow
+from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
@@ -14,18 +14,19 @@ from floe.commit.append import SpecFile, append
 from floe.commit.open_letters import open_letters
 from floe.commit.patience import attempts
 from floe.commit.summary import marks_properties
-from floe.commit.table import sent
+from floe.commit.table import file_access, sent
 from floe.commit.table_ledger import ledger_of
 from floe.control.announcement import Announcement
 from floe.crash import CrashPoint, reach
 from floe.offsets.ledger_property import property_name
 from floe.offsets.letters import LetterKind, LetterOffsets
 from floe.offsets.plan import Plan
+from floe.parquet import TableWriter
 
 log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 100_000
-"""Of one file of marks."""
+"""Of marks that are in memory before they are handed to the writer."""
 
 
 def mark_resolved(
@@ -39,6 +40,8 @@ def mark_resolved(
     if not announcement.resolved:
         return
     mark_id = f"{announcement.slice_id}/resolved"
+    files: tuple[SpecFile, ...] = ()
+    written_for: tuple[object, ...] | None = None
     for reason in attempts(f"table {name!r}", patience):
         try:
             table = tables.load(name)
@@ -49,16 +52,21 @@ def mark_resolved(
             ledger = ledger_of(table, branch, plan)
             if mark_id in ledger.slices:
                 return
-            with sent(name):
+            with file_access(name):
                 marks = open_letters(table, branch, plan.connector, announcement.ranges) & announcement.resolved
             if not marks:
                 return
             reach(CrashPoint.COMMIT_MARKS)
+            wanted_for = (table.metadata.table_uuid, table.spec().spec_id, marks)
+            if wanted_for != written_for:
+                with file_access(name):
+                    files = _write(table, plan, marks, tables.connector.write_props)
+                written_for = wanted_for
             with sent(name):
                 append(
                     table,
                     branch,
-                    tuple(_files(table, plan, marks)),
+                    files,
                     marks_properties(plan, announcement, branch, marks),
                     property_name(plan.group_id, branch),
                     ledger.with_slice(mark_id),
@@ -73,12 +81,17 @@ def mark_resolved(
     raise AssertionError  # attempts raises at its end
 
 
-def _files(table: Table, plan: Plan, marks: LetterOffsets) -> Iterator[SpecFile]:
-    """Write the marks and yield their files; of many letters they are several."""
-    spec_id = table.spec().spec_id
-    for rows in _batched(_rows(table, plan, marks)):
-        for file in _dataframe_to_data_files(table.metadata, rows, table.io):
-            yield SpecFile(spec_id, file)
+def _write(table: Table, plan: Plan, marks: LetterOffsets, write_props: Mapping[str, str]) -> tuple[SpecFile, ...]:
+    """Write the rows of the marks and return their files."""
+    properties = {**table.metadata.properties, **write_props}
+    writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), properties, "resolved")
+    try:
+        for rows in _batched(_rows(table, plan, marks)):
+            writer.write(rows)
+        return tuple(SpecFile(table.spec().spec_id, file) for file in writer.close())
+    except BaseException:
+        writer.abort()
+        raise
 
 
 def _rows(table: Table, plan: Plan, marks: LetterOffsets) -> Iterator[pa.Table]:

@@ -1,6 +1,5 @@
 """Taking rows of Kafka ranges out of a branch: which data files have some, and those files written anew without them."""
 
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,15 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.conversions import from_bytes
 from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.io.fileformat import FileFormatFactory
-from pyiceberg.io.pyarrow import (
-    ArrowScan,
-    _read_all_delete_files,
-    _to_requested_schema,
-)
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
-from pyiceberg.schema import Schema, sanitize_column_names
-from pyiceberg.table import FileScanTask, Table, TableProperties
+from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files
+from pyiceberg.manifest import DataFile
+from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask, Table
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.types import PrimitiveType
 
@@ -29,18 +23,9 @@ from floe.commit.projection import keep_nulls
 from floe.offsets.ledger import LogId
 from floe.offsets.ledger_property import ledger_names, owner_of, property_name, read_properties
 from floe.offsets.ranges import OffsetRange
+from floe.parquet import FileRewriter
 
 keep_nulls()
-
-BATCH_BYTES = 64 * 1024 * 1024
-"""Of rows that are kept in memory before they are written as a row group."""
-
-_WITHOUT_LEVELS = ("snappy", "uncompressed")
-_NOT_FOR_PYICEBERG = (
-    TableProperties.PARQUET_ROW_GROUP_SIZE_BYTES,
-    TableProperties.PARQUET_BLOOM_FILTER_MAX_BYTES,
-    TableProperties.PARQUET_BLOOM_FILTER_COLUMN_ENABLED_PREFIX,
-)
 
 
 @dataclass(frozen=True)
@@ -89,7 +74,7 @@ class Remover:
         )
 
     def remove(self, table: Table, branch: str) -> Removal:
-        """Write the files anew that have rows of the ranges. Raises TableRefused."""
+        """Rewrite the files that have rows of the ranges. Raises TableRefused, and what the store raises."""
         self.refuse_unknown(table, branch)
         removed: list[DataFile] = []
         rewritten: list[SpecFile] = []
@@ -151,8 +136,9 @@ class Remover:
             batch.filter(pc.invert(self.columns.mask(batch, self.ranges)))
             for batch in _batches(table, task, table.schema())
         )
-        properties = _fit_for_pyiceberg({**table.metadata.properties, **self.write_props})
-        return gone, SpecFile(task.file.spec_id, _write(table, task.file, kept, properties))
+        properties = {**table.metadata.properties, **self.write_props}
+        rewriter = FileRewriter(table.metadata, table.io, table.schema(), properties)
+        return gone, SpecFile(task.file.spec_id, rewriter.rewrite(task.file, kept))
 
 
 def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequence[OffsetRange]) -> None:
@@ -194,57 +180,3 @@ def _batches(table: Table, task: FileScanTask, schema: Schema) -> Iterator[pa.Re
     scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
     # its public method collects a whole file before it hands out the first batch
     return scan._record_batches_from_scan_tasks_and_deletes([task], _read_all_delete_files(table.io, [task]))
-
-
-def _fit_for_pyiceberg(properties: Mapping[str, str]) -> dict[str, str]:
-    """Leave out what PyIceberg warns of at each file, and spell the codec as Arrow does."""
-    taken = {key: value for key, value in properties.items() if not key.startswith(_NOT_FOR_PYICEBERG)}
-    codec = taken.get(TableProperties.PARQUET_COMPRESSION, TableProperties.PARQUET_COMPRESSION_DEFAULT).strip().lower()
-    if codec in _WITHOUT_LEVELS:
-        taken.pop(TableProperties.PARQUET_COMPRESSION_LEVEL, None)
-    return {**taken, TableProperties.PARQUET_COMPRESSION: codec}
-
-
-def _write(
-    table: Table, origin: DataFile, batches: Iterator[pa.RecordBatch], properties: Mapping[str, str]
-) -> DataFile:
-    """Write rows of one file to a new one of the same partition, in their order."""
-    schema = table.schema()
-    in_file = sanitize_column_names(schema)
-    model = FileFormatFactory.get(FileFormat.PARQUET)
-    name = f"00000-replaced-{uuid.uuid4()}.parquet"
-    output = table.io.new_output(table.location_provider().new_data_location(name))
-    with model.create_writer(output, in_file, dict(properties)) as writer:
-        for rows in _gathered(batches):
-            fitted = [
-                _to_requested_schema(in_file, schema, batch, include_field_ids=True, format_model=model)
-                for batch in rows.to_batches()
-            ]
-            writer.write(pa.Table.from_batches(fitted))
-    return DataFile.from_args(
-        content=DataFileContent.DATA,
-        file_path=output.location,
-        file_format=FileFormat.PARQUET,
-        partition=origin.partition,
-        file_size_in_bytes=len(output),
-        sort_order_id=origin.sort_order_id,
-        spec_id=origin.spec_id,
-        equality_ids=None,
-        key_metadata=None,
-        **writer.result().to_serialized_dict(),
-    )
-
-
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Join what is left of batches to row groups of bounded size."""
-    waiting: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        if batch.num_rows:
-            waiting.append(batch)
-            size += batch.nbytes
-        if size >= BATCH_BYTES:
-            yield pa.Table.from_batches(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)

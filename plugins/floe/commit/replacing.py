@@ -8,7 +8,7 @@ from floe.catalogs.catalog import Tables
 from floe.commit.origin import OriginColumns, refuse_without_transform
 from floe.commit.removal import Remover, refuse_shared_offsets
 from floe.commit.routes import Routes
-from floe.commit.table import sent
+from floe.commit.table import file_access
 from floe.commit.table_ledger import ledger_of
 from floe.config import Connector
 from floe.kafka.cluster import Cluster
@@ -80,6 +80,6 @@ def _forecast(
     ledger_of(table, branch, plan)
     remover = Remover(OriginColumns.of(table, target), ranges)
     refuse_shared_offsets(table, branch, plan.group_id, ranges)
-    with sent(name):
+    with file_access(name):
         remover.refuse_unknown(table, branch)
         return RemovalForecast(name, *remover.most(table, branch))

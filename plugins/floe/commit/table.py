@@ -13,7 +13,7 @@ from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.ancestry import find_slice
 from floe.commit.append import SpecFile, append, append_nothing
-from floe.commit.exceptions import SliceStale, TableRefused
+from floe.commit.exceptions import FilesNotWritten, SliceStale, TableRefused
 from floe.commit.files import check_files
 from floe.commit.origin import OriginColumns
 from floe.commit.patience import attempts
@@ -26,11 +26,15 @@ from floe.config.table_properties import unusable_for_commits
 from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
 from floe.crash import CrashPoint, reach
+from floe.exceptions import FloeError
 from floe.offsets.ledger import Ledger, Standing
 from floe.offsets.ledger_property import property_name
 from floe.offsets.plan import Plan, Slice, SliceKind
 
 log = logging.getLogger(__name__)
+
+_COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, NotImplementedError)
+"""What values raise that cannot be read or written, Arrow's errors among them; those of stores are OSErrors."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def is_landed(tables: Tables, plan: Plan, announcement: Announcement, share: Tab
             table, _, landed = _look(tables, plan, announcement, share)
             if not landed:
                 check_files(table, share)
-                with sent(share.table):
+                with file_access(share.table):
                     remover = Remover(OriginColumns.of(table, tables.connector), [r for r, _ in share.nets])
                     remover.refuse_unfit(table, share.branch)
                     refuse_shared_offsets(table, share.branch, plan.group_id, remover.ranges)
@@ -157,9 +161,10 @@ def _send(
         with sent(share.table):
             return append(table, share.branch, files, properties, name, grown)
     refuse_shared_offsets(table, share.branch, plan.group_id, remover.ranges)
-    with sent(share.table):
+    with file_access(share.table):
         removal = remover.remove(table, share.branch)
-        properties["floe.removed-rows"] = str(removal.rows)
+    properties["floe.removed-rows"] = str(removal.rows)
+    with sent(share.table):
         return replace(table, share.branch, files, removal, properties, name, grown)
 
 
@@ -176,4 +181,35 @@ def sent(table: str) -> Iterator[None]:
     except Exception as error:
         # an answer that is not a clear no may hide a commit that landed: whatever it was, the table tells
         msg = f"the outcome of a commit to table {table!r} is unknown ({type(error).__name__}: {error})"
+        raise CatalogUnreachable(msg) from error
+
+
+@contextmanager
+def file_access(table: str) -> Iterator[None]:
+    """Turn what reading and writing a table's files before a commit raises into floe's errors: nothing was sent yet.
+
+    Raises CatalogUnreachable for what may pass, as a store that is away, and FilesNotWritten for what comes again.
+    """
+    try:
+        yield
+    except FloeError:
+        raise
+    except (PermissionError, ForbiddenError, UnauthorizedError) as error:
+        msg = (
+            f"not allowed to read or write files of table {table!r}: {error}. Nothing was committed. Check the grants of "
+            "Airflow's workers on the warehouse."
+        )
+        raise TableRefused(msg) from error
+    except _COMES_AGAIN as error:
+        msg = (
+            f"files of table {table!r} cannot be read or rewritten ({type(error).__name__}: {error}). Nothing was "
+            "committed and no row was changed. Compact the table (rewrite_data_files) and clear the run."
+        )
+        raise FilesNotWritten(msg) from error
+    except Exception as error:
+        # the store is anything: fsspec, Arrow, botocore
+        msg = (
+            f"files of table {table!r} could not be read or written ({type(error).__name__}: {error}). Nothing was sent to "
+            "the catalog."
+        )
         raise CatalogUnreachable(msg) from error

@@ -68,8 +68,13 @@ class DataFileWriter:
             rows = self._order.sort(rows)
         self._writer.write_table(self._layout.in_file(rows), row_group_size=self._layout.row_group_rows)
 
-    def close(self) -> DataFile:
-        """Finish the file and describe it. The partition spec is not part of the description."""
+    def close(self, sort_order_id: int | None = None) -> DataFile:
+        """Finish the file and describe it. The partition spec is not part of the description.
+
+        ``sort_order_id``: the order that rows came in already, where this writer does not sort.
+        """
+        if self._order is not None:
+            sort_order_id = self._order.order_id if self._writes == 1 else None
         with self._stream:
             self._writer.close()
         statistics = data_file_statistics_from_parquet_metadata(
@@ -84,7 +89,7 @@ class DataFileWriter:
             file_format=FileFormat.PARQUET,
             partition=self._partition,
             file_size_in_bytes=len(self._file),
-            sort_order_id=self._order.order_id if self._order is not None and self._writes == 1 else None,
+            sort_order_id=sort_order_id,
             equality_ids=None,
             key_metadata=None,
             **statistics.to_serialized_dict(),

@@ -148,9 +148,7 @@ def test_what_a_replacement_overrides_is_what_an_overwrite_has(name: str, parame
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("_dataframe_to_data_files", ["table_metadata", "df", "io"]),
         ("_read_all_delete_files", ["io", "tasks"]),
-        ("_to_requested_schema", ["requested_schema", "file_schema", "batch"]),
     ],
 )
 def test_functions_that_read_and_write_files_have_their_parameters(name: str, parameters: list[str]) -> None:

@@ -33,6 +33,7 @@ from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Anchor, Holding, Ledger, LogId
 from floe.offsets.ledger_property import property_name, write_properties
 from floe.offsets.ranges import OffsetRange
+from floe.parquet import file_rewriter
 from tests.unit.commit.lake import GROUP, TOPIC, TOPIC_ID, Lake
 
 ORIGIN = Schema(
@@ -105,7 +106,7 @@ def test_what_was_written_anew_is_not_written_again_after_a_conflict(lake: Lake,
 
 
 def test_rows_are_written_in_groups_of_bounded_size(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH_BYTES", 1)
+    monkeypatch.setattr(file_rewriter, "BATCH_BYTES", 1)
     found = remover(piece(5, 8)).remove(table, MAIN_BRANCH)
     assert left_of(found) == [0, 1, 2, 3, 4, 8, 9]
     (one,) = found.rewritten
