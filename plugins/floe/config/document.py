@@ -1,6 +1,7 @@
 """The JSON document of a connector: strict reading, and its two shapes."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -8,6 +9,8 @@ from floe.config.exceptions import MalformedFile
 from floe.config.names import connector_name_problem
 
 MOST_BYTES = 1 << 20
+MAX_KEYS = 5000
+_SHOWN_CHARACTERS = 200
 
 
 def parse_document(content: bytes) -> dict[str, object]:
@@ -47,14 +50,15 @@ def unwrap(document: Mapping[str, object]) -> tuple[dict[str, object], list[str]
     if not isinstance(config, Mapping):
         return dict(document), ["config must be an object of Kafka Connect keys, beside name"]
     problems = [
-        f"{key!r} stands beside config, where only name may stand: move it into config or remove it"
+        f"{key[:_SHOWN_CHARACTERS]!r} stands beside config, where only name may stand: move it into config or remove it"
         for key in document
         if key not in ("name", "config")
     ]
     items = dict(config)
     if "name" in document:
         if "name" in items and str(items["name"]) != str(document["name"]):
-            problems.append(f"name is {document['name']!r} outside and {items['name']!r} inside config: keep one")
+            outside, inside = (str(one["name"])[:_SHOWN_CHARACTERS] for one in (document, items))
+            problems.append(f"name is {outside!r} outside and {inside!r} inside config: keep one")
         items["name"] = document["name"]
     return items, problems
 
@@ -83,12 +87,15 @@ def _decode(content: bytes) -> str:
 
 
 def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    items: dict[str, object] = {}
-    for key, value in pairs:
-        if key in items:
-            msg = f"the key {key!r} is given twice: keep one of them"
-            raise MalformedFile(msg)
-        items[key] = value
+    if len(pairs) > MAX_KEYS:
+        msg = f"an object has {len(pairs)} keys: a connector has at most {MAX_KEYS}"
+        raise MalformedFile(msg)
+    items = dict(pairs)
+    if len(items) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
+        msg = f"the key {twice[:_SHOWN_CHARACTERS]!r} is given twice: keep one of them"
+        raise MalformedFile(msg)
     return items
 
 

@@ -10,6 +10,9 @@ All are terminal: the same file fails again until somebody changes it.
 
 from floe.exceptions import Terminal
 
+MAX_SHOWN_PROBLEMS = 100
+_SHOWN_CHARACTERS = 2000
+
 
 class ConfigError(Terminal):
     """A connector cannot be used as it is written."""
@@ -24,11 +27,20 @@ class ConfigError(Terminal):
         self.source = str(source).encode(errors="backslashreplace").decode()
         return self
 
+    def first_problems(self) -> tuple[str, ...]:
+        """Return as many problems as people read at once, each as far as they do, and how many more there are."""
+        first = tuple(
+            problem if len(problem) <= _SHOWN_CHARACTERS else f"{problem[:_SHOWN_CHARACTERS]}…"
+            for problem in self.problems[:MAX_SHOWN_PROBLEMS]
+        )
+        more = len(self.problems) - len(first)
+        return (*first, f"… and {more} more") if more else first
+
     def __str__(self) -> str:
         where = f"{self.source}: " if self.source else ""
         if len(self.problems) == 1:
-            return f"{where}{self.problems[0]}"
-        lines = "".join(f"\n  - {problem}" for problem in self.problems)
+            return f"{where}{self.first_problems()[0]}"
+        lines = "".join(f"\n  - {problem}" for problem in self.first_problems())
         return f"{where}{len(self.problems)} errors{lines}"
 
 

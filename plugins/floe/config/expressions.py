@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 _MOST_CHARACTERS = 4000
 
+_PLAIN = re.compile(rf"[A-Za-z0-9_/ -]{{0,{_MOST_CHARACTERS}}}")
 _ESCAPE = re.compile(r"\\(?:0|[1-7][0-7]{2}|.)", re.DOTALL)
 _PART = re.compile(
     r"\(\?#[^)]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\\N\{[^}]*\}|\{[0-9]+(?:,[0-9]*)?\}|" + _ESCAPE.pattern + "|.", re.DOTALL
@@ -43,6 +44,9 @@ _INSTEAD = (
 
 _LINE_ENDS: Ranges = [(0x0A, 0x0A), (0x0D, 0x0D), (0x85, 0x85), (0x2028, 0x2029)]
 
+_ANY = "[^\\x0a-\\x0a\\x0d-\\x0d\x85-\x85\u2028-\u2029]"
+"""``.`` of Java."""
+
 _END = r"(?:(?=(?:\r\n|[\r\x85\u2028\u2029])?\Z)|(?<!\r)(?=\n\Z))"
 """``$`` of Java: the end, or before the last line end, of which ``\r\n`` is one."""
 
@@ -56,6 +60,30 @@ def compile_expression(text: str) -> re.Pattern[str]:
 
     :raises ValueError: with what is wrong, and the expression.
     """
+    written = _rewritten(text)
+    try:
+        return re.compile(written, re.ASCII)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise _unusable(text, str(error)) from None
+
+
+def check_expression(text: str) -> None:
+    """Say whether ``compile_expression`` takes an expression, without the time that compiling takes.
+
+    :raises ValueError: as there.
+    """
+    _rewritten(text)
+
+
+def is_plain(text: str) -> bool:
+    """Whether an expression is only characters that mean themselves everywhere."""
+    return _PLAIN.fullmatch(text) is not None
+
+
+def _rewritten(text: str) -> str:
+    """Write an expression with Java's meaning, as Python reads it. Raises ValueError."""
+    if is_plain(text):
+        return text
     if len(text) > _MOST_CHARACTERS:
         msg = f"an expression of {len(text)} characters is too long: write at most {_MOST_CHARACTERS}"
         raise ValueError(msg)
@@ -65,14 +93,17 @@ def compile_expression(text: str) -> re.Pattern[str]:
             tree = _parser.parse(text, re.ASCII)
             different = next(_differences(text), None)
             if different is None:
-                return re.compile(_Writer(tree.state.flags).sequence(tree, is_last=True), re.ASCII)
+                return _Writer(tree.state.flags).sequence(tree, is_last=True)
     except _Different as error:
         different = str(error)
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
         instead = next((advice for of_java, advice in _INSTEAD if of_java.search(text)), "write it in Python's syntax")
         different = f"{error}; {instead}"
-    msg = f"{text[:200]!r} is no regular expression that floe can use: {different}"
-    raise ValueError(msg)
+    raise _unusable(text, different)
+
+
+def _unusable(text: str, different: str) -> ValueError:
+    return ValueError(f"{text[:200]!r} is no regular expression that floe can use: {different}")
 
 
 class _Different(Exception):
@@ -115,13 +146,15 @@ class _Writer:
     # -- characters ---------------------------------------------------------------------------------------------------
 
     def _literal(self, char: int, _: bool) -> str:
+        if not self._flags & re.IGNORECASE:
+            return _text(char)
         return self._one_of([(char, char)])
 
     def _not_literal(self, char: int, _: bool) -> str:
         return self._one_of([(char, char)], "^")
 
     def _any(self, _: None, __: bool) -> str:
-        return "(?s:.)" if self._flags & re.DOTALL else self._one_of(_LINE_ENDS, "^")
+        return "(?s:.)" if self._flags & re.DOTALL else _ANY
 
     def _in(self, members: list[tuple[Any, Any]], _: bool) -> str:
         is_negated = members[0][0].name == "NEGATE"
@@ -135,6 +168,11 @@ class _Writer:
             if len(chars) == 1 or (len(chars) == 2 and chars[0] ^ chars[1] == 0x20):
                 # no [Ss]: RE2 takes it for (?i:s), and may remember later that this is U+017F too
                 return f"(?:{'|'.join(map(_text, chars))})" if len(chars) == 2 else _text(chars[0])
+        if not negation and any(last == sys.maxunicode for _, last in ranges):
+            # compiling a class up to the last character takes milliseconds, compiling what it leaves out does not
+            ranges, negation = _complement(_merged(ranges)), "^"
+            if not ranges:
+                return "(?s:.)"
         return f"[{negation}{''.join(f'{_text(first)}-{_text(last)}' for first, last in ranges)}]"
 
     # -- groups -------------------------------------------------------------------------------------------------------
@@ -154,9 +192,11 @@ class _Writer:
         return f"(?>{self.sequence(items)})"
 
     def _assert(self, of: tuple[int, Any], _: bool) -> str:
+        _check_width(*of)
         return f"(?{'<' if of[0] < 0 else ''}={self.sequence(of[1])})"
 
     def _assert_not(self, of: tuple[int, Any], _: bool) -> str:
+        _check_width(*of)
         return f"(?{'<' if of[0] < 0 else ''}!{self.sequence(of[1])})"
 
     def _failure(self, _: Any, __: bool) -> str:
@@ -187,6 +227,11 @@ class _Writer:
         return {"AT_BOUNDARY": r"\b", "AT_NON_BOUNDARY": r"(?!\b)"}.get(place.name, r"\A")
 
 
+def _check_width(direction: int, items: Any) -> None:
+    if direction < 0 and len(set(items.getwidth())) > 1:
+        _refuse("look-behind requires fixed-width pattern; write it in Python's syntax")
+
+
 def _ranges(op: Any, of: Any) -> Ranges:
     """Return the characters of a class's member."""
     if op.name == "NEGATE":
@@ -200,6 +245,17 @@ def _ranges(op: Any, of: Any) -> Ranges:
 def _complement(ranges: Ranges) -> Ranges:
     edges = [-1, *(edge for one in ranges for edge in one), sys.maxunicode + 1]
     return [(last + 1, first - 1) for last, first in zip(edges[::2], edges[1::2], strict=True) if last + 1 < first]
+
+
+def _merged(ranges: Ranges) -> Ranges:
+    """Return the same characters in order, without overlaps."""
+    merged: Ranges = []
+    for first, last in sorted(ranges):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
 
 
 def _other_case(ranges: Ranges) -> Ranges:

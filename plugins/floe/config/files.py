@@ -1,6 +1,8 @@
 """The folder of connector files. A broken file never takes the others down."""
 
+import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +14,8 @@ from floe.config.names import legal_name
 from floe.config.parser import parse_connector
 
 FOLDER_VARIABLE = "FLOE_CONNECTORS_DIR"
+_SHOWN_PATHS = 5
+_MAX_PARSED = 1000
 
 
 @dataclass(frozen=True)
@@ -64,14 +68,45 @@ def load_connector(path: Path) -> Connector:
 
 def read_file(path: Path) -> ConnectorFile:
     """Read one file; what is wrong with it is returned, not raised."""
-    name = legal_name(path.stem)
     try:
-        document = parse_document(_content(path))
+        content = _content(path)
+    except MalformedFile as error:
+        return ConnectorFile(path, legal_name(path.stem), None, error.located(path))
+    key = (hashlib.sha256(content).digest(), path.stem)
+    parsed = _PARSED.get(key)
+    if parsed is None:
+        parsed = _parse(content, path.stem)
+        while len(_PARSED) >= _MAX_PARSED:
+            _PARSED.pop(next(iter(_PARSED)), None)
+        _PARSED[key] = parsed
+    if parsed.failure is None:
+        return ConnectorFile(path, parsed.name, parsed.connector, None)
+    return ConnectorFile(path, parsed.name, None, parsed.failure(*parsed.problems).located(path))
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """What one content is, in a file of one name: a connector, or a failure with its problems."""
+
+    name: str
+    connector: Connector | None = None
+    failure: type[ConfigError] | None = None
+    problems: tuple[str, ...] = ()
+
+
+_PARSED: dict[tuple[bytes, str], _Parsed] = {}
+"""By content and file name: several DAG files of one process read the same folder."""
+
+
+def _parse(content: bytes, stem: str) -> _Parsed:
+    name = legal_name(stem)
+    try:
+        document = parse_document(content)
         name = claimed_name(document) or name
-        connector = parse_connector(document, default_name=path.stem)
+        connector = parse_connector(document, default_name=stem)
     except ConfigError as error:
-        return ConnectorFile(path, name, None, error.located(path))
-    return ConnectorFile(path, connector.name, connector, None)
+        return _Parsed(name, failure=type(error), problems=error.problems)
+    return _Parsed(connector.name, connector)
 
 
 def settle_names(files: list[ConnectorFile]) -> list[ConnectorFile]:
@@ -96,7 +131,8 @@ def _break_shared(
 def _broken(file: ConnectorFile, sharing: Iterable[ConnectorFile], what: str) -> ConnectorFile:
     connector = file.connector
     value = connector.name if connector and what == "the name" else connector and connector.group_id
-    others = " and ".join(str(other.path) for other in sharing)
+    paths = [str(other.path) for other in sharing]
+    others = " and ".join(paths[:_SHOWN_PATHS]) + (" and others" if len(paths) > _SHOWN_PATHS else "")
     msg = f"{what} {value!r} is used by several connector files, {others}: give each its own"
     return replace(file, connector=None, error=ConfigError(msg).located(file.path))
 
@@ -111,10 +147,12 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 def _content(path: Path) -> bytes:
     try:
-        if path.exists() and not path.is_file():
-            msg = "this is no file: a connector is a JSON file"
-            raise MalformedFile(msg)
-        with path.open("rb") as stream:
+        # a pipe that is opened so does not wait for its other end
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:  # noqa: PTH123 - a path is opened above
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                msg = "this is no file: a connector is a JSON file"
+                raise MalformedFile(msg)
             return stream.read(MOST_BYTES + 1)
     except OSError as error:
         msg = f"the file cannot be read: {error.strerror or error}"

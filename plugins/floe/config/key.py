@@ -51,7 +51,7 @@ class Key:
     key_class: KeyClass = KeyClass.FILE
     members: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def is_pattern(self) -> bool:
         return "<" in self.name or self.name.endswith("*")
 
@@ -64,7 +64,7 @@ class Key:
         """Whether ``key`` is this key, or one that this pattern stands for."""
         return bool(self._regex.fullmatch(key)) if self.is_pattern else key == self.name
 
-    @property
+    @cached_property
     def prefix(self) -> str:
         """The text before the placeholder; the whole name when there is none."""
         return re.split(r"[<*]", self.name, maxsplit=1)[0]
@@ -76,7 +76,7 @@ class Key:
             return KeyClass.FILE
         return self.key_class
 
-    @property
+    @cached_property
     def suffix(self) -> str:
         """The text behind ``<table>``; empty for a trailing ``*``."""
         return self.name.partition(">")[2]

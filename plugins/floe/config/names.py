@@ -14,6 +14,8 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _DAG_ID = re.compile(r"[\w.-]+")
 _PATH_CHARACTERS = re.compile(r"[/\\]|%[0-9A-Fa-f]{2}")
 _PART_BYTES = 255
+_MAX_PARTS = 50
+_SIMPLE_TABLE = re.compile(r"[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255}){1,49}")
 _PLAIN_CHARACTERS = 1000
 
 
@@ -44,16 +46,20 @@ def topic_problem(topic: str) -> str | None:
 
 def table_problem(table: str) -> str | None:
     """A table is ``namespace.name``, and no part of it may lead out of its folder."""
-    parts = table.split(".")
+    if _SIMPLE_TABLE.fullmatch(table):
+        return None
+    parts = table.split(".", _MAX_PARTS)
+    if len(parts) > _MAX_PARTS:
+        return f"{table[:300]!r} has more than {_MAX_PARTS} parts: write it as namespace.table"
     if len(parts) < 2:
         return f"{table[:300]!r} names no namespace: write it as namespace.table"
     for part in parts:
         if not part or part != part.strip():
             return f"{table[:300]!r} has a part that is empty or has blanks around it: write it as namespace.table"
+        if len(part) > _PART_BYTES or len(part.encode()) > _PART_BYTES:
+            return f"{table[:300]!r} has a part of more than {_PART_BYTES} bytes: names become paths"
         if _PATH_CHARACTERS.search(part) or has_control_characters(part):
             return f"{table[:300]!r} has a slash, a backslash, a %-code or a control character: names become paths"
-        if len(part.encode()) > _PART_BYTES:
-            return f"{table[:300]!r} has a part of more than {_PART_BYTES} bytes: names become paths"
     return None
 
 
@@ -61,13 +67,15 @@ def plain_problem(text: str) -> str | None:
     """A name that goes into properties and Kafka: some text, no blanks around it, no control characters."""
     if not text:
         return "must not be empty: give a name or remove the key"
-    if text != text.strip() or has_control_characters(text):
-        return f"has blanks around it or control characters: {text[:300]!r}; write the bare name"
     if len(text) > _PLAIN_CHARACTERS:
         return f"has {len(text)} characters, from {text[:40]!r} on: write at most {_PLAIN_CHARACTERS}"
+    if text != text.strip() or has_control_characters(text):
+        return f"has blanks around it or control characters: {text[:300]!r}; write the bare name"
     return None
 
 
 def has_control_characters(text: str) -> bool:
     """Whether ``text`` holds characters that are not seen: controls, line ends, direction marks."""
+    if text.isascii():
+        return not text.isprintable()
     return any(unicodedata.category(character) in {"Cc", "Cf", "Zl", "Zp"} for character in text)

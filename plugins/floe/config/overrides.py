@@ -18,6 +18,7 @@ from floe.config.secrets import shown
 from floe.config.tables import STATIC, table_of
 from floe.config.thawing import thaw
 from floe.config.topics import REGEX, TOPICS
+from floe.config.transforms import NAMES, is_unowned
 from floe.config.vocabulary import canonical
 
 _SOURCE = "param config"
@@ -28,7 +29,7 @@ def override(connector: Connector, mapping: Mapping[str, object], allowed: KeyCl
     """Parse the connector again with the keys of ``mapping`` over its own; its secrets stay.
 
     ``allowed``: the class of keys that the run may set. A list of topics goes over an expression; an expression takes
-    from the file's list what it matches. Other tables go over the settings of those that they leave out.
+    from the file's list what it matches. Settings of tables and transforms that a shorter list leaves out are left out.
 
     :raises OverrideRefused: a key that the run may not set, or topics, tables or branches beyond the file's.
     :raises ConfigError: the result is not a valid connector.
@@ -92,6 +93,8 @@ def _topics_by_name(connector: Connector, flat: Mapping[str, str]) -> dict[str, 
 def _is_left_out(key: str, flat: Mapping[str, str]) -> bool:
     if key in (TOPICS, REGEX):
         return bool(flat.get(REGEX if key == TOPICS else TOPICS, "").strip())
+    if NAMES in flat and is_unowned(key, parse_list(flat[NAMES])):
+        return True
     if STATIC not in flat or (of_table := table_of(key)) is None:
         return False
     return of_table[0] not in parse_list(flat[STATIC])

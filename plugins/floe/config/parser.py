@@ -9,6 +9,7 @@ from floe.config.document import unwrap
 from floe.config.errors import LETTER_TABLE, read_errors
 from floe.config.exceptions import ConfigError
 from floe.config.kafka_client import read_consumer_overrides, read_control_client
+from floe.config.limits import check_limits
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
 from floe.config.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
@@ -44,6 +45,7 @@ def parse_connector(
         flat.setdefault("name", default_name)
     settings = Settings(flat)
     settings.problems += [*problems, *more]
+    check_limits(settings)
     _check_cross_keys(settings)
     settings.check_keys()
     connector = _build(settings, narrowed=narrowed)

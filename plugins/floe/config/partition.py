@@ -3,14 +3,13 @@
 import re
 from dataclasses import dataclass
 
-# A comma between terms, not one inside parentheses (the sink's own expression).
-_BETWEEN_TERMS = re.compile(r",(?![^()]*\))")
+_COMMA_OR_PARENTHESIS = re.compile(r"[,()]")
 _CALL = re.compile(r"(\w+)\s*\((.+)\)", re.DOTALL)
 _TIMES = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
 _PLAIN = {"identity", "year", "month", "day", "hour"}
 _WITH_ARGUMENT = {"bucket", "truncate"}
 _LARGEST_ARGUMENT = 2**31 - 1
-_MOST_CHARACTERS = 4000  # the expression is quadratic
+_MOST_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,9 @@ def parse_partition_by(text: str) -> tuple[PartitionTerm, ...]:
     :raises ValueError: with what is wrong, and the term.
     """
     terms = tuple(parse_term(part) for part in split_terms(text))
-    for index, term in enumerate(terms):
-        earlier = next((other for other in terms[:index] if other.source == term.source), None)
-        if earlier is not None:
+    first: dict[tuple[str, str], PartitionTerm] = {}
+    for term in terms:
+        if (earlier := first.setdefault(term.source, term)) is not term:
             msg = f"{str(term)!r} repeats {str(earlier)!r}: one of them is enough"
             raise ValueError(msg)
     return terms
@@ -50,6 +49,8 @@ def parse_partition_by(text: str) -> tuple[PartitionTerm, ...]:
 def split_terms(text: str) -> list[str]:
     """Part a list at the commas outside parentheses; blanks around terms are cut, a text of blanks has none.
 
+    As for the sink, a comma is inside if the next parenthesis behind it closes one.
+
     :raises ValueError: when the text is too long.
     """
     if not text.strip():
@@ -57,7 +58,15 @@ def split_terms(text: str) -> list[str]:
     if len(text) > _MOST_CHARACTERS:
         msg = f"{len(text)} characters are too many: write at most {_MOST_CHARACTERS}"
         raise ValueError(msg)
-    return [part.strip() for part in _BETWEEN_TERMS.split(text)]
+    marks = [(match.start(), match[0]) for match in _COMMA_OR_PARENTHESIS.finditer(text)]
+    terms, end, is_inside = [], len(text), False
+    for place, mark in reversed(marks):
+        if mark != ",":
+            is_inside = mark == ")"
+        elif not is_inside:
+            terms.append(text[place + 1 : end].strip())
+            end = place
+    return [text[:end].strip(), *reversed(terms)]
 
 
 def parse_term(text: str) -> PartitionTerm:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from floe.config.secrets import shown
 
+_SHOWN_CHARACTERS = 200
+
 
 class Properties(Mapping[str, str]):
     """A mapping of strings whose ``repr`` hides secrets. It can be hashed, copied and pickled."""
@@ -31,10 +33,9 @@ class Properties(Mapping[str, str]):
 
     def under(self, prefix: str) -> dict[str, str]:
         """Take the properties below ``prefix``, without it."""
+        length = len(prefix)
         return {
-            key.removeprefix(prefix): value
-            for key, value in self._items.items()
-            if key.startswith(prefix) and key != prefix
+            key[length:]: value for key, value in self._items.items() if key.startswith(prefix) and len(key) > length
         }
 
 
@@ -43,6 +44,15 @@ def flatten(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
     flat: dict[str, str] = {}
     problems: list[str] = []
     for key, value in document.items():
+        if (
+            type(value) is str
+            and type(key) is str
+            and key.isascii()
+            and value.isascii()
+            and not (key.isspace() or not key)
+        ):
+            flat[key] = value
+            continue
         problem = _key_problem(key) or _value_problem(key, value)
         if problem:
             problems.append(problem)
@@ -55,11 +65,12 @@ def flatten(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
 
 def _key_problem(key: object) -> str | None:
     if not isinstance(key, str) or not key.strip():
-        return f"a key must be a text that is not empty, not {key!r}; name or remove it"
-    return None if _is_unicode(key) else f"the key {key!r} is no valid Unicode; write it anew"
+        return f"a key must be a text that is not empty, not {str(key)[:_SHOWN_CHARACTERS]!r}; name or remove it"
+    return None if _is_unicode(key) else f"the key {key[:_SHOWN_CHARACTERS]!r} is no valid Unicode; write it again"
 
 
-def _value_problem(key: str, value: object) -> str | None:
+def _value_problem(full_key: str, value: object) -> str | None:
+    key = full_key[:_SHOWN_CHARACTERS]
     if value is None:
         return f"{key} is null: give it a value or remove it"
     if isinstance(value, Mapping):
@@ -68,7 +79,7 @@ def _value_problem(key: str, value: object) -> str | None:
         return f"{key} is an array: write a list as one string with commas"
     if not isinstance(value, str | int | float):
         return f"{key} is a {type(value).__name__}: give a string, a number or a boolean"
-    return None if _is_unicode(str(value)) else f"the value of {key} is no valid Unicode; write it anew"
+    return None if _is_unicode(str(value)) else f"the value of {key} is no valid Unicode; write it again"
 
 
 def _is_unicode(text: str) -> bool:

@@ -24,8 +24,8 @@ _BY = ("field", "header", "key")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _SHOWN_CHARACTERS = 200
 _PART = re.compile(r"[a-z_][a-z0-9_]{0,127}")
-_FILLING = "[a-z0-9_]+"
-"""What a record, or a topic that is not known yet, may fill into a template."""
+_MAX_COMPARISONS = 20_000
+"""Of topics and tables, while a file is read; beyond, any text may stand for a topic."""
 _CONDITIONS = (("iceberg.table", REGEX), ("floe.table", TOPICS))
 
 
@@ -233,6 +233,7 @@ def _check_dynamic(settings: Settings, template: str, tables: Tables, topics: Co
     """Note settings of tables that no record can name, and who chooses the namespace."""
     if tables.named:
         return  # both static and dynamic, which was noted
+    expected = topics if len(topics) * len(tables.known) <= _MAX_COMPARISONS else ()
     for table, one in tables.known:
         conditions = (one.route_regex, one.topics)
         settings.problems.extend(
@@ -240,7 +241,7 @@ def _check_dynamic(settings: Settings, template: str, tables: Tables, topics: Co
             for (prefix, name), condition in zip(_CONDITIONS, conditions, strict=True)
             if condition is not None
         )
-        if not may_name(template, topics, table):
+        if not may_name(template, expected, table):
             settings.problems.append(
                 f"settings are given for table {table[:_SHOWN_CHARACTERS]!r}, which {template[:_SHOWN_CHARACTERS]!r} never "
                 "names: names of records' tables have lower-case letters, digits and '_' only"
@@ -258,9 +259,36 @@ def _is_name(name: str) -> bool:
 
 
 def may_name(template: str, topics: Collection[str], table: str) -> bool:
-    """Say whether some record of these topics can name a table."""
+    """Say whether some record of these topics, empty if not known yet, can name a table.
+
+    The cost is that of comparing two names, once for each topic.
+    """
     if not _is_name(table) or template == VALUE:
         return _is_name(table)
-    filling = "|".join(re.escape(part) for part in {topic_part(topic) for topic in topics}) or _FILLING
-    pattern = re.escape(template).replace(re.escape(VALUE), _FILLING).replace(re.escape(TOPIC), f"(?:{filling})")
-    return bool(re.fullmatch(pattern, table))
+    if TOPIC not in template or not topics:
+        return _may_fill(template, table)
+    parts = {topic_part(topic) for topic in topics}
+    return any(_may_fill(template.replace(TOPIC, part), table) for part in parts)
+
+
+def _may_fill(template: str, table: str) -> bool:
+    """Say whether a template is a table's name once each placeholder is a text of at least one character, dots excepted."""
+    templates, parts = template.split("."), table.split(".")
+    return len(templates) == len(parts) and all(map(_may_fill_part, templates, parts))
+
+
+def _may_fill_part(template: str, part: str) -> bool:
+    first, *fixed = _PLACEHOLDER.split(template)
+    if not fixed:
+        return part == first
+    *between, last = fixed
+    if not part.startswith(first) or not part.endswith(last):
+        return False
+    place, end = len(first), len(part) - len(last)
+    for text in between:
+        # a placeholder has a character at least; the first place that fits leaves the most for those behind
+        found = part.find(text, place + 1, end)
+        if found < 0:
+            return False
+        place = found + len(text)
+    return place + 1 <= end

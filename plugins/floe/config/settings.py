@@ -7,11 +7,13 @@ from floe.config.keys import KEYS
 from floe.config.properties import Properties
 from floe.config.scalars import InvalidValue, parse_boolean, parse_integer, parse_list
 from floe.config.secrets import is_reference
-from floe.config.vocabulary import canonical, find, is_own, nearest
+from floe.config.vocabulary import canonical_of, find, is_own, near_miss, nearest
 
 _ENTRIES = {entry.name: entry for entry in KEYS}
-_MOST_SUGGESTIONS = 20  # each compares with the whole table
-_CLOSE = 0.85
+_MAX_SUGGESTIONS = 20  # each compares with the whole table
+_MAX_FOREIGN = 50  # unknown keys of other families: each is compared with the whole table
+_SHOWN_CHARACTERS = 200
+_CHECKED_KINDS = (Kind.BOOLEAN, Kind.INT, Kind.LONG)
 
 
 class Settings:
@@ -21,26 +23,36 @@ class Settings:
         self.properties = Properties(properties)
         self.problems: list[str] = []
         self.warnings: list[str] = []
-        self._unknown = 0
+        self.entries = {key: entry for key in self.properties if (entry := find(key)) is not None}
+        self._suggested = 0
+        self._foreign = 0
 
     def check_keys(self) -> None:
         """Judge every key by its row in the table: unknown, refused, without effect, or of the wrong type."""
         spelled: dict[str, str] = {}
         for key, value in self.properties.items():
-            entry = find(key)
+            entry = self.entries.get(key)
             if entry is None:
                 self._note_unknown(key)
                 continue
-            if is_reference(value):
+            if "${" in value and is_reference(value):
                 self.problems.append(
                     f"{key} refers to a config provider (${{…}}), which floe does not resolve: write the value itself, "
                     "or leave the key to the Airflow connection or PyIceberg's environment"
                 )
-            self._check_type(entry, key, value)
-            self._check_status(entry, key, value)
-            other = spelled.setdefault(canonical(key), key)
+            if entry.kind in _CHECKED_KINDS:
+                self._check_type(entry, key, value)
+            if entry.status is not Status.SUPPORTED:
+                self._check_status(entry, key, value)
+            spelling = canonical_of(entry, key)
+            other = spelled.setdefault(spelling, key)
             if other != key and self.properties[other] != value:
-                self.problems.append(f"{key} and {other} are one setting with two values: keep {canonical(key)}")
+                self.problems.append(f"{key} and {other} are one setting with two values: keep {spelling}")
+        if self._foreign > _MAX_FOREIGN:
+            self.problems.append(
+                f"{self._foreign} keys are none of floe, the Iceberg sink or Kafka Connect: at most {_MAX_FOREIGN} are "
+                "taken; remove those that are not for this connector"
+            )
 
     def given(self, key: str) -> bool:
         return key in self.properties
@@ -69,15 +81,20 @@ class Settings:
             return int(entry.default or 0)
 
     def _note_unknown(self, key: str) -> None:
-        self._unknown += 1
-        suggests = self._unknown <= _MOST_SUGGESTIONS
+        """Refuse a key of a family that floe knows whole, and one that looks misspelt; warn of any other."""
+        shown = repr(key[:_SHOWN_CHARACTERS])
         if is_own(key):
-            hint = f"; the nearest known key is {nearest(key)}" if suggests else ""
-            self.problems.append(f"unknown key {key!r}{hint}")
+            self._suggested += 1
+            hint = f"; the nearest known key is {nearest(key)}" if self._suggested <= _MAX_SUGGESTIONS else ""
+            self.problems.append(f"unknown key {shown}{hint}")
             return
-        close = nearest(key, _CLOSE) if suggests else None
-        hint = f"; did you mean {close}?" if close else ""
-        self.warnings.append(f"{key!r} is no key of floe, the Iceberg sink or Kafka Connect: it has no effect{hint}")
+        self._foreign += 1
+        if self._foreign > _MAX_FOREIGN:
+            return
+        if (meant := near_miss(key)) is not None:
+            self.problems.append(f"unknown key {shown}; the nearest known key is {meant[:_SHOWN_CHARACTERS]}")
+        else:
+            self.warnings.append(f"{shown} is no key of floe, the Iceberg sink or Kafka Connect: it has no effect")
 
     def _check_type(self, entry: Key, key: str, value: str) -> None:
         try:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from floe.config.partition import PartitionTerm, parse_term, split_terms
 
-_DIRECTION = re.compile(r"\s+(asc|desc)$", re.IGNORECASE)
-_NULLS = re.compile(r"\s+nulls\s+(first|last)$", re.IGNORECASE)
+_DIRECTION = re.compile(r"\s(asc|desc)$", re.IGNORECASE)
+_NULLS = re.compile(r"\snulls\s+(first|last)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ def parse_sort_by(text: str) -> tuple[SortTerm, ...]:
     :raises ValueError: with what is wrong, and the term.
     """
     terms = tuple(_parse(part) for part in split_terms(text))
-    for index, term in enumerate(terms):
-        earlier = next((other for other in terms[:index] if other.term == term.term), None)
-        if earlier is not None:
+    first: dict[PartitionTerm, SortTerm] = {}
+    for term in terms:
+        if (earlier := first.setdefault(term.term, term)) is not term:
             msg = f"{str(term)!r} sorts by what {str(earlier)!r} has sorted by before: one of them is enough"
             raise ValueError(msg)
     return terms
@@ -56,9 +56,9 @@ def parse_sort_by(text: str) -> tuple[SortTerm, ...]:
 
 def _parse(text: str) -> SortTerm:
     nulls = _NULLS.search(text)
-    rest = text[: nulls.start()] if nulls else text
+    rest = text[: nulls.start()].rstrip() if nulls else text
     direction = _DIRECTION.search(rest)
-    rest = rest[: direction.start()] if direction else rest
+    rest = rest[: direction.start()].rstrip() if direction else rest
     if rest[-1:] != ")" and re.search(r"\s", rest):
         msg = (
             f"{text!r} does not end as a sort term may: write term, then asc or desc, then nulls first or nulls last; "

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from floe.config.expressions import compile_expression
+from floe.config.expressions import check_expression
+from floe.config.key import Key
 from floe.config.names import plain_problem, table_problem, topic_problem
 from floe.config.partition import parse_partition_by
 from floe.config.scalars import parse_list
@@ -49,7 +50,11 @@ class Tables:
 def table_of(key: str) -> tuple[str, str] | None:
     """Take a key about one table apart: the table's name, and the setting's. None for any other key."""
     entry = find(key)
-    if entry is None or "<table>" not in entry.name:
+    return None if entry is None else _table_of(entry, key)
+
+
+def _table_of(entry: Key, key: str) -> tuple[str, str] | None:
+    if "<table>" not in entry.name:
         return None
     return key[len(entry.prefix) : -len(entry.suffix)], entry.suffix.removeprefix(".")
 
@@ -59,17 +64,18 @@ def read_tables(settings: Settings, topics: Collection[str]) -> Tables:
     names = _read_names(settings)
     texts: dict[str, dict[str, str]] = {}
     keys: dict[str, dict[str, str]] = {}
-    for key, value in settings.properties.items():
-        if (found := table_of(key)) is not None:
+    for key, entry in settings.entries.items():
+        if (found := _table_of(entry, key)) is not None:
             table, setting = found
-            texts.setdefault(table, {})[setting] = value
+            texts.setdefault(table, {})[setting] = settings.properties[key]
             keys.setdefault(table, {})[setting] = key
     _check_tables(settings, names, keys)
     reader = _Reader(settings, topics)
     given = {name: settings.text(key) for name, key in _DEFAULTS.items() if settings.given(key)}
     default = reader.read(given, _DEFAULTS, TableSettings())
+    unsaid = reader.read({}, {}, default)
     known = tuple(
-        (table, reader.read(texts.get(table, {}), keys.get(table, {}), default))
+        (table, reader.read(texts[table], keys[table], default) if table in texts else unsaid)
         for table in dict.fromkeys([*names, *texts])
     )
     tables = Tables(names, known, default)
@@ -119,24 +125,25 @@ class _Reader:
 
     def read(self, texts: Mapping[str, str], keys: Mapping[str, str], base: TableSettings) -> TableSettings:
         """Read one table's settings from texts by name; ``keys``: under which key each stands, for the problems."""
-
-        def setting(name: str, parse: Callable[[str], _T], otherwise: _T) -> _T:
-            if name not in texts:
-                return otherwise
-            try:
-                return parse(texts[name])
-            except ValueError as error:
-                self._settings.problems.append(f"{keys[name][:_SHOWN_CHARACTERS]}: {error}")
-                return otherwise
-
         return TableSettings(
-            branch=setting(BRANCH, _branch, base.branch),
-            partition_by=setting(PARTITION_BY, parse_partition_by, base.partition_by),
-            id_columns=setting(ID_COLUMNS, _columns, base.id_columns),
-            sort_by=setting(SORT_BY, parse_sort_by, base.sort_by),
-            route_regex=setting(REGEX, _regex, None),
-            topics=setting(TOPICS, self._some_topics, None),
+            branch=self._setting(texts, keys, BRANCH, _branch, base.branch),
+            partition_by=self._setting(texts, keys, PARTITION_BY, parse_partition_by, base.partition_by),
+            id_columns=self._setting(texts, keys, ID_COLUMNS, _columns, base.id_columns),
+            sort_by=self._setting(texts, keys, SORT_BY, parse_sort_by, base.sort_by),
+            route_regex=self._setting(texts, keys, REGEX, _regex, None),
+            topics=self._setting(texts, keys, TOPICS, self._some_topics, None),
         )
+
+    def _setting(
+        self, texts: Mapping[str, str], keys: Mapping[str, str], name: str, parse: Callable[[str], _T], otherwise: _T
+    ) -> _T:
+        if name not in texts:
+            return otherwise
+        try:
+            return parse(texts[name])
+        except ValueError as error:
+            self._settings.problems.append(f"{keys[name][:_SHOWN_CHARACTERS]}: {error}")
+            return otherwise
 
     def _some_topics(self, text: str) -> frozenset[str]:
         topics = parse_list(text)
@@ -172,5 +179,5 @@ def _columns(text: str) -> tuple[str, ...]:
 
 
 def _regex(text: str) -> str:
-    compile_expression(text)
+    check_expression(text)
     return text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from floe.config.errors import LETTER_TABLE, LETTER_TOPIC
 from floe.config.exceptions import ConfigError
-from floe.config.expressions import compile_expression
+from floe.config.expressions import check_expression, compile_expression
 from floe.config.names import topic_problem
 from floe.config.properties import Properties
 from floe.config.routing import template_problems
@@ -30,7 +30,7 @@ def read_topics(settings: Settings) -> tuple[tuple[str, ...], str | None]:
         )
     if regex:
         try:
-            compile_expression(regex)
+            check_expression(regex)
         except ValueError as error:
             settings.problems.append(f"{REGEX}: {error}")
     settings.problems.extend(f"{TOPICS}: {problem}" for topic in topics if (problem := topic_problem(topic)))

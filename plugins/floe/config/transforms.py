@@ -1,7 +1,7 @@
 """The transforms of a connector: of the sink's, ``KafkaMetadataTransform`` so far."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ TIMESTAMP: Final = "timestamp"
 KEY: Final = "key"
 HEADERS: Final = "headers"
 
-_NAMES = "transforms"
+NAMES = "transforms"
 _PACKAGES = ("org.apache.iceberg.connect.transforms.", "io.tabular.iceberg.connect.transforms.", "")
 _METADATA = "KafkaMetadataTransform"
 _LATER = ("CopyValue", "DmsTransform", "DebeziumTransform", "JsonToMapTransform", "MongoDebeziumTransform")
@@ -58,7 +58,7 @@ class KafkaMetadata:
 
 def read_transforms(settings: Settings) -> tuple[KafkaMetadata, ...]:
     """Read the transforms in the order of ``transforms``; what is wrong with them is noted in ``settings``."""
-    names = settings.names(_NAMES)
+    names = settings.names(NAMES)
     settings.problems.extend(
         f"transforms names {name[:_SHOWN_CHARACTERS]!r} twice: Duplicate alias provided."
         for name, count in Counter(names).items()
@@ -73,7 +73,7 @@ def read_transforms(settings: Settings) -> tuple[KafkaMetadata, ...]:
     )
     unique = tuple(name for name in dict.fromkeys(names) if 0 < len(name) <= _SHOWN_CHARACTERS)
     owned = _owned(settings, unique)
-    transforms = [_read_transform(settings, f"{_NAMES}.{name}.", owned[name]) for name in unique]
+    transforms = [_read_transform(settings, f"{NAMES}.{name}.", owned[name]) for name in unique]
     read = tuple(transform for transform in transforms if transform is not None)
     _check_columns(settings, read)
     return read
@@ -82,13 +82,29 @@ def read_transforms(settings: Settings) -> tuple[KafkaMetadata, ...]:
 def _owned(settings: Settings, names: tuple[str, ...]) -> dict[str, Properties]:
     """Divide the keys below ``transforms.`` among the names; of names with dots the longest has the key."""
     owned: dict[str, dict[str, str]] = {name: {} for name in names}
-    for key, value in settings.properties.under(f"{_NAMES}.").items():
-        owner = max((name for name in names if key.startswith(f"{name}.")), key=len, default=None)
+    for key, value in settings.properties.under(f"{NAMES}.").items():
+        owner = _owner(key, owned)
         if owner is None:
-            settings.warnings.append(f"{_NAMES}.{key} has no effect: {_NAMES} does not name it")
+            settings.problems.append(
+                f"unknown key {f'{NAMES}.{key}'[:_SHOWN_CHARACTERS]!r}: {NAMES} does not name this transform, it names "
+                f"{', '.join(names)[:_SHOWN_CHARACTERS] or 'none'}; name it there, or remove the key"
+            )
         else:
             owned[owner][key.removeprefix(f"{owner}.")] = value
     return {name: Properties(keys) for name, keys in owned.items()}
+
+
+def is_unowned(key: str, names: Collection[str]) -> bool:
+    """Whether ``key`` is a setting of a transform that is not among the names."""
+    return key.startswith(f"{NAMES}.") and _owner(key.removeprefix(f"{NAMES}."), names) is None
+
+
+def _owner(key: str, names: Collection[str]) -> str | None:
+    """Return the longest of the names that ``key`` begins with, a dot behind it."""
+    end = key.rfind(".", 0, _SHOWN_CHARACTERS + 1)
+    while end > 0 and key[:end] not in names:
+        end = key.rfind(".", 0, end)
+    return key[:end] if end > 0 else None
 
 
 def _read_transform(settings: Settings, prefix: str, keys: Properties) -> KafkaMetadata | None:
@@ -106,9 +122,8 @@ def _read_transform(settings: Settings, prefix: str, keys: Properties) -> KafkaM
                 f"{prefix}{key} is not supported yet: predicates come with the other transforms. Remove it"
             )
         elif key not in _METADATA_KEYS:
-            settings.problems.append(
-                f"unknown key {prefix + key!r}: {_METADATA} has {', '.join(_METADATA_KEYS)} and no other"
-            )
+            shown = repr((prefix + key)[: 2 * _SHOWN_CHARACTERS])
+            settings.problems.append(f"unknown key {shown}: {_METADATA} has {', '.join(_METADATA_KEYS)} and no other")
     problems: list[str] = []
     transform = KafkaMetadata(
         field_name=keys.get(_FIELD_NAME, KafkaMetadata.field_name).strip(),

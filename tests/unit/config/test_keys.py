@@ -3,7 +3,7 @@ import pytest
 from floe.config.key import Kind, Status
 from floe.config.keys import KEYS
 from floe.config.secrets import is_secret
-from floe.config.vocabulary import canonical, find, nearest
+from floe.config.vocabulary import canonical, find, near_miss
 
 SINKS_DEFAULTS = {
     "iceberg.tables.dynamic-enabled": "false",
@@ -82,9 +82,35 @@ def test_a_key_of_somebody_else_is_taken_with_a_warning(connector):
     assert warning.startswith("'confluent.license' is no key of floe")
 
 
-def test_a_misspelt_key_of_connect_is_warned_of_with_the_right_one(connector):
-    assert connector({"task.max": "2"}).warnings[0].endswith("did you mean tasks.max?")
-    assert connector({"icebreg.catalog.uri": "2"}).warnings[0].endswith("did you mean iceberg.catalog.uri?")
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("task.max", "tasks.max"),
+        ("topic", "topics"),
+        ("value.convertor", "value.converter"),
+        ("consumer.overide.max.poll.records", "consumer.override.max.poll.records"),
+        ("header.convert.x", "header.converter"),
+        ("transform.x.type", "transforms.x.type"),
+        ("icebreg.catalog.uri", "iceberg.catalog.uri"),
+        ("icberg.table.rpc.pizzas.route-regex", "iceberg.table.rpc.pizzas.route-regex"),
+        ("flow.max-records-per-run", "floe.max-records-per-run"),
+        ("eror.tolerance", "errors.tolerance"),
+    ],
+)
+def test_a_key_within_two_edits_of_a_known_one_is_refused(problems, wrong, right):
+    assert f"unknown key {wrong!r}; the nearest known key is {right}" in problems({wrong: "x"})
+
+
+@pytest.mark.parametrize("key", ["errors.tolerence", "errors.zzz", "predicates.p.type", "transforms.x.type", "floe.x"])
+def test_an_unknown_key_of_a_family_floe_knows_is_refused(problems, key):
+    assert any(repr(key) in problem or key in problem for problem in problems({key: "x"}))
+
+
+def test_more_than_fifty_foreign_keys_are_refused_as_a_whole(connector, problems):
+    fifty = {f"acme.key{number}": "x" for number in range(50)}
+    assert len(connector(fifty).warnings) == 50
+    (problem,) = problems({**fifty, "acme.one-more": "x"})
+    assert problem.startswith("51 keys are none of floe")
 
 
 def test_thousands_of_unknown_keys_are_answered_in_time(problems):
@@ -96,5 +122,6 @@ def test_tabulars_spelling_is_an_alias():
     assert canonical("anything") == "anything"
 
 
-def test_nothing_is_near_enough_for_a_warning():
-    assert nearest("something.else.entirely", 0.85) is None
+@pytest.mark.parametrize("key", ["something.else.entirely", "mode", "confluent.license", "kafka.api.key", "a", "id"])
+def test_a_foreign_key_is_near_to_nothing(key):
+    assert near_miss(key) is None

@@ -143,13 +143,13 @@ def test_a_key_of_class_live_is_set_by_every_run(connector, over):
         {"floe.schema.on-conflict": "string"},
         {"floe.table.db.one.topics": "b"},
         {"transforms": "m", "transforms.m.include_key": "true"},
+        {"transforms": ""},
         {"iceberg.tables.default-commit-branch": "audit"},
     ],
 )
 def test_a_key_of_class_replay_is_set_by_replays_only(connector, over):
-    file = connector(
-        {**TWO, "transforms.m.type": "KafkaMetadataTransform", "iceberg.table.db.one.commit-branch": "audit"}
-    )
+    transform = {"transforms": "m", "transforms.m.type": "KafkaMetadataTransform"}
+    file = connector({**TWO, **transform, "iceberg.table.db.one.commit-branch": "audit"})
     made = override(file, over, REPLAY)
     assert over.items() <= made.properties.items()
     with pytest.raises(OverrideRefused, match="is of class replay: a run of this DAG may not set it"):

@@ -166,11 +166,11 @@ def test_an_empty_name_is_refused(problems):
     assert problem.startswith("transforms has an empty name")
 
 
-def test_keys_of_a_transform_that_is_not_named_are_warned_of():
+def test_keys_of_a_transform_that_is_not_named_are_refused():
     given = Settings({"transforms.meta.type": TYPE})
     assert read_transforms(given) == ()
-    assert given.problems == []
-    assert given.warnings == ["transforms.meta.type has no effect: transforms does not name it"]
+    (problem,) = given.problems
+    assert problem.startswith("unknown key 'transforms.meta.type': transforms does not name this transform")
 
 
 def test_two_transforms_of_the_same_columns_are_refused(problems):

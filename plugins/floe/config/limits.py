@@ -1,0 +1,48 @@
+"""How much one connector may hold, so that no file delays the parsing of the others.
+
+Airflow gives up a DAG file after half a minute, with the DAGs of all connectors in it. What costs more than a look at each
+key is counted before it is read.
+"""
+
+from floe.config.document import MAX_KEYS
+from floe.config.exceptions import ConfigError
+from floe.config.expressions import is_plain
+from floe.config.key import Kind
+from floe.config.settings import Settings
+
+MAX_LIST_ELEMENTS = 10_000
+"""Topics, tables, columns: in all lists of a connector together."""
+
+MAX_EXPRESSION_CHARACTERS = 10_000
+"""Of all expressions, partitions and sort orders together; one has at most 4,000. Plain words are not counted."""
+
+MAX_TRANSFORMS = 100
+
+_WITH_GRAMMAR = ("regex", "partition-by", "sort-by")
+
+
+def check_limits(settings: Settings) -> None:
+    """Refuse a connector that is beyond a limit, before anything of it is read.
+
+    :raises ConfigError: with every limit that is passed.
+    """
+    elements = characters = 0
+    for key, entry in settings.entries.items():
+        if entry.kind is Kind.LIST:
+            elements += settings.properties[key].count(",") + 1
+        elif entry.name.endswith(_WITH_GRAMMAR) and not is_plain(settings.properties[key]):
+            characters += len(settings.properties[key])
+    transforms = settings.properties.get("transforms", "").count(",") + 1
+    counted = (
+        (len(settings.properties), MAX_KEYS, "keys"),
+        (elements, MAX_LIST_ELEMENTS, "elements in its lists"),
+        (characters, MAX_EXPRESSION_CHARACTERS, "characters in expressions, partitions and sort orders"),
+        (transforms, MAX_TRANSFORMS, "transforms"),
+    )
+    problems = [
+        f"this connector has {count} {what}: one may have {limit}; divide it into several connectors"
+        for count, limit, what in counted
+        if count > limit
+    ]
+    if problems:
+        raise ConfigError(*problems)

@@ -1,0 +1,71 @@
+"""How alike two spellings are: edit distance up to a limit, and shared pairs of letters for suggestions.
+
+Keys come from files that anyone may have written, so no cost here grows with the product of two lengths.
+"""
+
+MAX_DISTANCE = 2
+MAX_CHARACTERS = 100
+"""Of a text that are compared: longer than any known key."""
+
+_PAIRS_PER_EDIT = 3  # that an edit can take from a text: swapped neighbours stand in three
+
+Pairs = frozenset[str]
+"""The pairs of neighbouring characters of a text."""
+
+
+def pairs(text: str) -> Pairs:
+    """Return the pairs of neighbouring characters, with a blank at both ends."""
+    padded = f" {text[:MAX_CHARACTERS]} "
+    return frozenset([padded[i : i + 2] for i in range(len(padded) - 1)])
+
+
+def likeness(one: Pairs, other: Pairs) -> float:
+    """Return the share of pairs that two texts have in common (Dice's coefficient), 0 to 1."""
+    return 2 * len(one & other) / ((len(one) + len(other)) or 1)
+
+
+def may_be_near(one: Pairs, known: Pairs) -> bool:
+    """Whether ``one`` has so many pairs of ``known`` that two edits could lie between them: cheaper than to count them."""
+    return len(known & one) >= len(known) - _PAIRS_PER_EDIT * MAX_DISTANCE - 1
+
+
+def is_near(text: str, known: str) -> bool:
+    """Whether ``text`` is at most two edits away from ``known``, one if ``known`` has less than six characters.
+
+    An edit inserts, removes or replaces a character, or swaps two neighbours (Damerau; optimal string alignment).
+    """
+    limit = _limit(known)
+    return abs(len(text) - len(known)) <= limit and _distances(text, known, limit)[-1] <= limit
+
+
+def begins_near(text: str, known: str) -> bool:
+    """Whether some beginning of ``text`` is at most two edits away from ``known``."""
+    limit = _limit(known)
+    return min(_distances(text[: len(known) + limit], known, limit)) <= limit
+
+
+def _limit(known: str) -> int:
+    return MAX_DISTANCE if len(known) > 5 else 1
+
+
+def _distances(text: str, known: str, limit: int) -> list[int]:
+    """Count the edits from each beginning of ``text`` to ``known``, the empty one first; all beyond ``limit`` count alike.
+
+    Only cells within ``limit`` of the diagonal are looked at.
+    """
+    width, beyond = len(known), limit + 1
+    before, row = [beyond] * (width + 1), [j if j <= limit else beyond for j in range(width + 1)]
+    found = [row[width]]
+    for i, character in enumerate(text, 1):
+        previous, row = row, [beyond] * (width + 1)
+        row[0] = min(i, beyond)
+        for j in range(max(1, i - limit), min(width, i + limit) + 1):
+            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (character != known[j - 1]))
+            if i > 1 and j > 1 and character == known[j - 2] and text[i - 2] == known[j - 1]:
+                cost = min(cost, before[j - 2] + 1)
+            row[j] = min(cost, beyond)
+        before = previous
+        found.append(row[width])
+        if i <= width and min(row) > limit:
+            return [*found, beyond]
+    return found
