@@ -106,15 +106,15 @@ def merge(first: Proposal, later: Proposal | None, rules: ColumnRules = PLAIN, p
     if isinstance(first, ListOf) and isinstance(later, ListOf):
         return ListOf(merge(first.element, later.element, rules, (*path, ELEMENT)))
     if isinstance(first, StructOf) and isinstance(later, StructOf):
-        fields = {_same(name, rules): (name, proposal) for name, proposal in first.fields}
+        fields = {same_name(name, rules): (name, proposal) for name, proposal in first.fields}
         for name, proposal in later.fields:
-            known, so_far = fields.setdefault(_same(name, rules), (name, proposal))
-            fields[_same(name, rules)] = known, merge(so_far, proposal, rules, (*path, known))
+            known, so_far = fields.setdefault(same_name(name, rules), (name, proposal))
+            fields[same_name(name, rules)] = known, merge(so_far, proposal, rules, (*path, known))
         return StructOf(tuple(fields.values()))
-    return _settle(first, later, rules, path)
+    return settle(first, later, rules, path)
 
 
-def _settle(first: Proposal, later: Proposal, rules: ColumnRules, path: Path) -> Proposal:
+def settle(first: Proposal, later: Proposal, rules: ColumnRules, path: Path) -> Proposal:
     """Decide between two types that are not one another's width."""
     if rules.on_conflict == "fail":
         problem = (
@@ -132,7 +132,8 @@ def _kind(proposal: Proposal) -> str:
     return "list" if isinstance(proposal, ListOf) else "struct"
 
 
-def _same(name: str, rules: ColumnRules) -> str:
+def same_name(name: str, rules: ColumnRules) -> str:
+    """Return what spellings of a new column's name have in common."""
     return name.lower() if rules.case_insensitive else name
 
 
@@ -142,7 +143,7 @@ def distinct(entries: dict[str, Any], rules: ColumnRules) -> dict[str, tuple[str
         return {key: (key, entry) for key, entry in entries.items()}
     found: dict[str, tuple[str, Any]] = {}
     for key, entry in entries.items():
-        same = _same(key, rules)
+        same = same_name(key, rules)
         found[same] = found[same][0] if same in found else key, entry
     return found
 
@@ -161,7 +162,7 @@ def extend(proposal: Proposal | None, value: Any, rules: ColumnRules = PLAIN, pa
         return infer(value, rules, path)
     if isinstance(proposal, StructOf) and isinstance(value, dict):
         fields: dict[str, tuple[str, Proposal | None]] = {
-            _same(name, rules): (name, field) for name, field in proposal.fields
+            same_name(name, rules): (name, field) for name, field in proposal.fields
         }
         for same, (key, entry) in distinct(value, rules).items():
             name, known = fields.get(same, (key, None))

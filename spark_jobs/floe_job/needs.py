@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pyiceberg.schema import Schema, assign_fresh_schema_ids, index_by_id, index_by_name
 from pyiceberg.table.update.schema import UpdateSchema
@@ -20,7 +21,7 @@ from pyiceberg.types import (
     StructType,
 )
 
-from floe_job.conform.caps import Room, full_names, reserved_names
+from floe_job.conform.caps import Room, reserved_names
 from floe_job.conform.schema_tree import columns, is_wider, paths, resolve, widened
 from floe_job.conform.wishes import identifiers, widest
 from floe_job.infer import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, count, iceberg_type, merge
@@ -62,15 +63,23 @@ class SchemaNeeds:
         if not self:
             self.rules = other.rules
         self.update(other.columns)
-        for path, text in other.promotions.items():
+        self.widen(other.promotions, other.optional)
+
+    def widen(self, promotions: Mapping[Path, str], optional: Mapping[Path, None]) -> bool:
+        """Take in promotions, and columns that may be null; say whether any is new."""
+        before = len(self.optional)
+        self.optional.update(optional)
+        is_new = len(self.optional) > before
+        for path, text in promotions.items():
             known = self.promotions.get(path)
             self.promotions[path] = str(widest(_promoted(known) if known else None, _promoted(text)))
-        self.optional.update(other.optional)
+            is_new = is_new or self.promotions[path] != known
+        return is_new
 
-    def update(self, columns: Mapping[Path, Proposal]) -> None:
+    def update(self, columns: Mapping[Path, Proposal] | Iterable[tuple[Path, Proposal]]) -> None:
         """Take in columns by path, see ``merge``."""
         named = {self.same(path): path for path in self.columns}
-        for path, proposal in columns.items():
+        for path, proposal in columns.items() if isinstance(columns, Mapping) else columns:
             known = named.setdefault(self.same(path), path)
             so_far = self.columns.get(known)
             self.columns[known] = proposal if so_far is None else merge(so_far, proposal, self.rules, known)
@@ -79,22 +88,9 @@ class SchemaNeeds:
         """Return what paths have in common that mean one column."""
         return tuple(name.lower() for name in path) if self.rules.case_insensitive else path
 
-    def replace(self, grown: SchemaNeeds) -> None:
-        """Become other needs, which have all of these."""
-        self.columns, self.promotions, self.optional = grown.columns, grown.promotions, grown.optional
-
-    def copy(self) -> SchemaNeeds:
-        """Return needs that can be added to without changing these."""
-        return SchemaNeeds(dict(self.columns), dict(self.promotions), dict(self.optional), self.rules)
-
     def count(self) -> int:
         """Count the columns to add, nested ones included."""
         return sum(count(proposal) for proposal in self.columns.values())
-
-    def full_names(self) -> Iterator[str]:
-        """Yield the dotted names by which Iceberg finds the columns to add."""
-        for path, proposal in self.columns.items():
-            yield from full_names(path, proposal)
 
     def widened(self, schema: Schema) -> Schema:
         """Return ``schema`` with its columns promoted and made optional; those to be added are not in it."""
@@ -112,8 +108,7 @@ class SchemaNeeds:
         """
         known, required = columns(schema), identifiers(schema)
         lacking = SchemaNeeds(rules=self.rules)
-        for path, proposal in self._beyond(schema):
-            lacking.update({path: proposal})
+        lacking.update(self._beyond(schema))
         for path, text in self.promotions.items():
             if path in known and is_wider(known[path].field_type, _promoted(text)):
                 lacking.promotions[path] = text
@@ -123,14 +118,17 @@ class SchemaNeeds:
         return lacking
 
     def _beyond(self, schema: Schema) -> Iterator[tuple[Path, Proposal]]:
+        parents: dict[Path, IcebergType | None] = {}
         for path, proposal in self.columns.items():
-            parent = resolve(schema.as_struct(), path[:-1])
+            above = path[:-1]
+            if above not in parents:
+                parents[above] = resolve(schema.as_struct(), above)
+            parent = parents[above]
             if isinstance(parent, StructType):
                 yield from self._lacking(parent, path, proposal)
 
     def _lacking(self, parent: StructType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
-        same = self.same(path)[-1:]
-        column = next((column for column in parent.fields if self.same((column.name,)) == same), None)
+        column = _by_name(parent, fold=self.rules.case_insensitive).get(self.same(path)[-1])
         if column is None:
             yield path, proposal
             return
@@ -177,6 +175,12 @@ class SchemaNeeds:
             admitted = room.admit(path, proposal)
             if admitted is not None:
                 yield path, admitted
+
+
+@lru_cache(maxsize=64)
+def _by_name(parent: StructType, *, fold: bool) -> Mapping[str, NestedField]:
+    """Return the columns of a struct by what spellings of their names have in common; of several the first."""
+    return {(field.name.lower() if fold else field.name): field for field in reversed(parent.fields)}
 
 
 def _promoted(text: str) -> PrimitiveType:

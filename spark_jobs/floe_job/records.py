@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from floe_job.consume.message import Headers, Messages
 from floe_job.consume.values import Values
+from floe_job.decode.results import Rejected
 from floe_job.letters.letter import Letter
 from floe_job.target import Piece
 from floe_job.transform.facts import RecordFacts
@@ -63,21 +64,29 @@ class Records:
             self.messages.headers() if headers else None,
         )
 
-    def letter(self, index: int, table: str | None, stage: str, error: str, reason: str) -> Letter:
-        """Make a dead letter of one record."""
-        message, tp = self.messages[index], self.piece.range.tp
-        headers = self.headers(index)
-        return Letter(
-            topic=tp.topic,
-            topic_id=self.piece.range.topic_id,
-            partition=tp.partition,
-            offset=self.offsets[index],
-            timestamp=message.timestamp(),
-            key=message.key(),
-            value=self.values[index],
-            headers=tuple(headers or ()),
-            table=table,
-            stage=stage,
-            error=error,
-            reason=reason if headers is not None else f"{reason} (and {UNREADABLE})",
-        )
+    def letters(self, refused: Iterable[Rejected], table: str | None) -> list[Letter]:
+        """Make dead letters of records, all at once: what each has beside its value is read for all of them together."""
+        refused = list(refused)
+        if not refused:
+            return []
+        tp, topic_id = self.piece.range.tp, self.piece.range.topic_id
+        indices = [one.index for one in refused]
+        messages, values = self.messages.select(indices), self.values.select(indices)
+        beside = zip(messages.timestamps(), messages.keys(), values, messages.headers(), strict=True)
+        return [
+            Letter(
+                topic=tp.topic,
+                topic_id=topic_id,
+                partition=tp.partition,
+                offset=self.offsets[one.index],
+                timestamp=timestamp,
+                key=key,
+                value=value,
+                headers=tuple(headers or ()),
+                table=table,
+                stage=one.stage,
+                error=one.error,
+                reason=one.reason if headers is not None else f"{one.reason} (and {UNREADABLE})",
+            )
+            for one, (timestamp, key, value, headers) in zip(refused, beside, strict=True)
+        ]

@@ -11,7 +11,7 @@ from floe.offsets.intervals import Intervals
 from floe.offsets.ranges import OffsetRange
 from floe.parquet.budget import WriteBudget
 from floe_job.conform.caps import reserved_names
-from floe_job.decode import Decoded, JsonDecoder
+from floe_job.decode import Decoded, JsonDecoder, Rejected
 from floe_job.exceptions import Unconvertible
 from floe_job.letters.fates import FateWatch
 from floe_job.letters.letter import Letter
@@ -88,7 +88,7 @@ class TargetWriter:
             return []
         decoded = self._decoder.decode(records.values)
         self._fast += decoded.fast_rows
-        letters = [records.letter(r.index, self.name, r.stage, r.error, r.reason) for r in decoded.rejected]
+        letters = records.letters(decoded.rejected, self.name)
         letters += self._write(records, decoded)
         self._dead += len(letters)
         if self._target.letters:
@@ -138,7 +138,9 @@ class TargetWriter:
                 rows, records, letters = self._without_unreadable(rows, records)
             facts = records.facts(keys=self._with_keys, headers=self._with_headers)
             rows, refused = self._columns.fill(rows, facts)
-            letters += [records.letter(index, self.name, TRANSFORM_STAGE, error, why) for index, error, why in refused]
+            letters += records.letters(
+                (Rejected(i, TRANSFORM_STAGE, why, error) for i, error, why in refused), self.name
+            )
             records = records.without([index for index, _, _ in refused])
         if self._limits and rows.num_rows:
             rows, placeless = self._without_placeless(rows, records, self._limits)
@@ -155,7 +157,7 @@ class TargetWriter:
         if not refused:
             return rows, []
         stage, error = Unconvertible.stage, Unconvertible.__name__
-        letters = [records.letter(index, self.name, stage, error, refused[index]) for index in sorted(refused)]
+        letters = records.letters((Rejected(i, stage, refused[i], error) for i in sorted(refused)), self.name)
         return rows.take(np.delete(np.arange(len(records)), list(refused))), letters
 
     def _without_unreadable(self, rows: pa.Table, records: Records) -> tuple[pa.Table, Records, list[Letter]]:
@@ -163,6 +165,6 @@ class TargetWriter:
         bad = [index for index in range(len(records)) if records.headers(index) is None]
         if not bad:
             return rows, records, []
-        letters = [records.letter(i, self.name, TRANSFORM_STAGE, "Unconvertible", UNREADABLE) for i in bad]
+        letters = records.letters((Rejected(i, TRANSFORM_STAGE, UNREADABLE, "Unconvertible") for i in bad), self.name)
         kept = np.delete(np.arange(len(records)), bad)
         return (rows.take(kept) if rows.num_columns else rows), records.without(bad), letters

@@ -226,7 +226,7 @@ class _TaskRun:
 
     def _refuse(self, records: Records, routed: Routed) -> tuple[int, int]:
         """Bury the records that reach no table; return how many are dead and how many were let go."""
-        malformed = [records.letter(r.index, None, r.stage, r.error, r.reason) for r in routed.malformed]
+        malformed = records.letters(routed.malformed, None)
         self._bury(malformed, len(records))
         if not routed.unroutable:
             return len(malformed), 0
@@ -234,11 +234,11 @@ class _TaskRun:
             case "drop":
                 return len(malformed), len(routed.unroutable)
             case "dead-letter":
-                letters = [records.letter(r.index, None, r.stage, r.error, r.reason) for r in routed.unroutable]
+                letters = records.letters(routed.unroutable, None)
                 self._letterbox.take(letters)
                 return len(malformed) + len(letters), 0
             case _:
-                letters = [records.letter(r.index, None, r.stage, r.error, r.reason) for r in routed.unroutable]
+                letters = records.letters(routed.unroutable, None)
                 raise BadRecords(bad_records(letters, len(records), "have no table", UNROUTABLE_ADVICE))
 
     def _bury(self, letters: Sequence[Letter], count: int) -> None:

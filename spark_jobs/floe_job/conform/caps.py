@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Collection, Container, Iterable, Iterator
+import re
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from pyiceberg.partitioning import PartitionSpec
@@ -15,21 +15,38 @@ from floe_job.infer import ELEMENT, ListOf, Path, Proposal, StructOf
 MAX_COLUMNS = 1000
 MAX_NAME_LENGTH = 255
 MAX_COLUMN_DEPTH = 32
+MAX_FULL_NAME_LENGTH, MAX_DOTS = 2000, 64
+"""Of a column with the names of all that it is in: each dot in it may be one in a name, and is looked at."""
+
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters, and halves of surrogate pairs, which are not text."""
+
+_COMPATIBLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+"""Names that are the same in files."""
 
 _OR_DROP = "or set iceberg.tables.evolve-schema-enabled to false, which leaves new fields out"
 
 
-def check_column(path: Path, proposal: Proposal) -> None:
-    """Refuse a new column for its name or its depth, or for those inside it. Raises Unnameable."""
-    _check_name(path[-1])
+def check_depth(path: Path) -> None:
+    """Refuse a new column for the levels that it is in. Raises NestedTooDeep."""
     if len(path) > MAX_COLUMN_DEPTH:
         problem = (
             f"column {clip('.'.join(path), VALUE_LENGTH)!r}: more than {MAX_COLUMN_DEPTH} levels, which is the cap; "
             f"flatten the record, {_OR_DROP}"
         )
         raise NestedTooDeep(problem)
-    for inner, nested in _inside(path, proposal):
-        check_column(inner, nested)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a new column for its name. Raises Unnameable."""
+    _check_name(path[-1])
+    full_name = ".".join(path)
+    if len(full_name) > MAX_FULL_NAME_LENGTH or full_name.count(".") > MAX_DOTS:
+        problem = (
+            f"column {clip(full_name, VALUE_LENGTH)!r}: with what it is in, a name of {len(full_name)} characters and "
+            f"{full_name.count('.')} dots, the caps are {MAX_FULL_NAME_LENGTH} and {MAX_DOTS}; shorten it, {_OR_DROP}"
+        )
+        raise NameTooLong(problem)
 
 
 def check_count(count: int, path: Path) -> None:
@@ -58,17 +75,47 @@ def check_reserved(names: Iterable[str], reserved: Collection[str]) -> None:
         raise Unnameable(problem)
 
 
-def check_full_names(names: Collection[str], known: Collection[str], path: Path) -> None:
-    """Refuse columns whose dotted names are taken, or the same, as they are or in files. Raises Unnameable."""
-    columns = {*names, *known}
-    places = [place for name in names for place in _places(name, columns)]
-    distinct = set(places)
-    if len(distinct) < len(places) or any(not distinct.isdisjoint(_places(name, columns)) for name in known):
-        problem = (
-            f"column {clip(path[-1], VALUE_LENGTH)!r}: with it two columns would have one full name, by a dot in a name, or "
-            f"one name in files, where 'a.b' is a_x2Eb and '1' is _1; rename the field, {_OR_DROP}"
-        )
-        raise Unnameable(problem)
+class FullNames:
+    """The dotted names of columns, and where in files each may stand. What a question costs depends on the new names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = set(names)
+        self._places = {place for name in self._names for place in _places(name, self._names)}
+
+    def check(self, names: Sequence[str], path: Path) -> None:
+        """Refuse columns whose dotted names are taken, or the same, as they are or in files. Raises Unnameable."""
+        places = self._places_of(names)
+        distinct = set(places)
+        if len(distinct) < len(places) or not distinct.isdisjoint(self._places):
+            problem = (
+                f"column {clip(path[-1], VALUE_LENGTH)!r}: with it two columns would have one full name, by a dot in a "
+                f"name, or one name in files, where 'a.b' is a_x2Eb and '1' is _1; rename the field, {_OR_DROP}"
+            )
+            raise Unnameable(problem)
+
+    def add(self, names: Sequence[str]) -> None:
+        """Take in the names of new columns, which have passed the check."""
+        self._places.update(self._places_of(names))
+        self._names.update(names)
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Forget columns."""
+        self._names.difference_update(names)
+        self._places.difference_update(self._places_of(names))
+
+    def _places_of(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        columns = _Both(self._names, frozenset(names))
+        return [place for name in names for place in _places(name, columns)]
+
+
+class _Both(Container[str]):
+    """Two sets as one to look into."""
+
+    def __init__(self, first: Container[str], second: Container[str]) -> None:
+        self._first, self._second = first, second
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._first or name in self._second
 
 
 class Room:
@@ -134,9 +181,13 @@ def _places(name: str, columns: Container[str]) -> Iterator[tuple[str, str]]:
         dot = name.find(".", dot + 1)
 
 
-@lru_cache(maxsize=4096)
 def _in_file(name: str) -> str:
-    return make_compatible_name(name) if name else name
+    return name if not name or _COMPATIBLE.fullmatch(name) else _made_compatible(name)
+
+
+@lru_cache(maxsize=4096)
+def _made_compatible(name: str) -> str:
+    return make_compatible_name(name)
 
 
 def _check_name(name: str) -> None:
@@ -149,8 +200,7 @@ def _check_name(name: str) -> None:
             f"it, {_OR_DROP}"
         )
         raise NameTooLong(problem)
-    # Cc: control characters; Cs: half of a surrogate pair, which is not text.
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+    if _NO_TEXT.search(name):
         problem = (
             f"column {clip(ascii(name), VALUE_LENGTH)}: a control character in its name; rename the field, {_OR_DROP}"
         )

@@ -24,6 +24,13 @@ class StructLookup:
         return {key.lower(): name for key, name in reversed(list(self.columns.items()))}
 
     @cached_property
+    def _keys(self) -> dict[str, tuple[str, ...]]:
+        keys: dict[str, list[str]] = {}
+        for key, name in self.columns.items():
+            keys.setdefault(name, []).append(key)
+        return {name: tuple(some) for name, some in keys.items()}
+
+    @cached_property
     def is_plain(self) -> bool:
         """Say whether every key is the column's own name."""
         return not self.fold and all(key == name for key, name in self.columns.items())
@@ -35,7 +42,7 @@ class StructLookup:
 
     def keys(self, name: str) -> tuple[str, ...]:
         """Return the keys known beforehand to mean a column."""
-        return (name,) if self.is_plain else tuple(key for key, column in self.columns.items() if column == name)
+        return (name,) if self.is_plain else self._keys.get(name, ())
 
     def is_hidden(self, key: str) -> bool:
         """Say whether a key means nothing though a column has that name: one that is mapped to other names."""

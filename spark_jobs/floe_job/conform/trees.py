@@ -53,7 +53,8 @@ class Trees:
         return name, convert_field
 
     def _struct(self, target: StructType) -> Converter:
-        fields = [self.field_converter(field) for field in target.fields]
+        fields = dict(self.field_converter(field) for field in target.fields)
+        required = [field.name for field in target.fields if field.required]
         lookup = self.lookup.of(target)
         by_column = None if lookup.is_plain else lookup.by_column
 
@@ -61,7 +62,11 @@ class Trees:
             if not isinstance(value, dict):
                 raise refuse(value, "struct")
             record = value if by_column is None else by_column(value)
-            return {name: convert_field(record) for name, convert_field in fields}
+            row = {name: fields[name](record) for name in record if name in fields}
+            for name in required:
+                if name not in row:
+                    row[name] = fields[name](record)
+            return row  # what is left out is null, and of a thousand fields a record may have two
 
         return convert
 

@@ -14,8 +14,9 @@ Everything else that differs (a key given twice, 2.0 into a long, a number into 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from sys import maxsize
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,16 @@ from floe_job.needs import SchemaNeeds
 _ROW = re.compile(r" in row (\d+)$")
 _TOKEN = re.compile(r"couldn't parse:(\S+)$")
 _UNEXPECTED = "unexpected field"
+
+FIRST_LOOK = 64
+"""Records whose unexpected fields are looked into first: each may bring others, and a column is made for each of them."""
+
+MOST_UNEXPECTED = 256
+"""Of a batch: the parser makes a column for each, which takes longer than to read the records one by one."""
+
+MOST_CELLS = 2_000_000
+"""Records times columns of a batch: the parser takes its time for each, though most be empty."""
+
 _BRACE_OR_BRACKET = ord("{") - ord("[")
 """The one bit in which the two differ, opening or closing."""
 
@@ -43,7 +54,11 @@ _NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[
 
 
 class ColumnarReader:
-    """Reads batches against a table's schema, and against the needs as they are when it is made."""
+    """Reads batches against a table's schema, and against the needs as they are when it is made.
+
+    ``columns``: how many there are, nested ones included. ``most``: records at once, for the parser takes its time for each
+    column of each. ``unexpected``: fields that the last batch had beyond the columns.
+    """
 
     def __init__(
         self, schema: Schema, needs: SchemaNeeds, lookup: Lookup, spellings: Spellings, injected: Injected
@@ -52,6 +67,8 @@ class ColumnarReader:
         self._schema = needs.widened(injected.left_empty(schema))
         self._make = partial(Carriers, lookup, spellings, needs, injected)
         self._evolve, self._choices = needs.rules.evolve, lookup.has_choices
+        self.unexpected = 0
+        self._look = maxsize
         self._compile()
 
     def _compile(self) -> None:
@@ -59,9 +76,20 @@ class ColumnarReader:
         self._carrier = self._carriers.top(self._schema)
         self._alternatives = Alternatives(self._carriers.alternatives)
         self._explicit = pa.schema(list(self._carrier.type))
+        self.columns = _fields(self._explicit)
         self._alike = Alike(self._explicit)
-        # Dropping unseen is checked for what must not be there unseen, which costs: only from the first such field on.
-        self._unexpected = "infer" if self._evolve else "error"
+        # Looking into unexpected fields takes the more the more of them there are, and dropping them unseen is checked for
+        # what must not be there unseen: both only from the first such field on.
+        self._unexpected = "error"
+
+    @property
+    def is_strewn(self) -> bool:
+        """Say whether the last batch had so many that it is better read by rows."""
+        return self.unexpected > MOST_UNEXPECTED
+
+    @property
+    def most(self) -> int:
+        return min(self._look, MOST_CELLS // (self.columns + self.unexpected + 1) + 1)
 
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
@@ -79,7 +107,7 @@ class ColumnarReader:
         text, records = lines.text, len(lines.starts)
         table = self._alike.read(lines, self._parse_known)
         if table is None:
-            table = self._parse(text, pretty=_is_pretty(text, records))
+            table = self._parse(text, records, pretty=_is_pretty(text, records))
         if table.num_rows != records:
             raise NotExact
         try:
@@ -91,6 +119,9 @@ class ColumnarReader:
         return rows
 
     def _unloaded(self, text: Text, table: pa.Table) -> pa.StructArray:
+        if self._unexpected == "infer":
+            self.unexpected = _fields(table.schema) - self.columns
+            self._look = FIRST_LOOK if self.is_strewn else max(self._look, 2 * table.num_rows)
         if table.num_columns > len(self._explicit):
             self._carrier.check_extras(list(table.schema), table.column)
         carried = self._carried(table)
@@ -117,7 +148,7 @@ class ColumnarReader:
             ),
         )
 
-    def _parse(self, text: Text, *, pretty: bool) -> pa.Table:
+    def _parse(self, text: Text, records: int, *, pretty: bool) -> pa.Table:
         if self._unexpected == "ignore":
             _check_constants(text)
         try:
@@ -127,9 +158,22 @@ class ColumnarReader:
         except (pa.ArrowException, UnicodeDecodeError):
             raise NotExact from None
         if problem.endswith(_UNEXPECTED):
-            self._unexpected = "infer" if self._choices else "ignore"
-            return self._parse(text, pretty=pretty)
+            self._unexpected = "infer" if self._evolve or self._choices else "ignore"
+            if self._unexpected == "infer":
+                self._look = FIRST_LOOK
+                if records > FIRST_LOOK:
+                    raise NotExact
+            return self._parse(text, records, pretty=pretty)
         raise NotExact(_obstacle(problem, text))
+
+
+def _fields(kind: Iterable[pa.Field]) -> int:
+    """Count fields, nested ones included."""
+    return sum(1 + (_fields(_inside(one.type)) if pa.types.is_nested(one.type) else 0) for one in kind)
+
+
+def _inside(kind: pa.DataType) -> list[pa.Field]:
+    return [kind.field(position) for position in range(kind.num_fields)]
 
 
 def _is_pretty(text: Text, records: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.schema import Schema
+from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.name_mapping import NameMapping
 
 from floe.parquet.arrow_shapes import reshape, storage_type
@@ -30,8 +30,20 @@ SMALLEST_CHUNK = 32
 DIRTY_CHUNK = 512
 """Records tried at once where bad ones are about: most of such chunks have none, and a call is still worth its while."""
 
+LONGEST_PAUSE = 6
+"""Doublings of the records that are read by rows between two attempts at columns, while none succeeds."""
+
+RECORDS_PER_COLUMN = 2
+"""Records that are read by rows, for each column, before columns are tried with what is needed by now."""
+
+Row = Mapping[str, Any]
+"""Values by column; those that a record does not fill are left out."""
+
 MOST_ASIDE = 8
 """Records of a chunk that are read aside before less is tried."""
+
+MOST_CELLS_AGAIN = 500_000
+"""Records times columns that are parsed again for each record that is put aside."""
 
 MOST_PIECES = 64
 
@@ -61,8 +73,11 @@ class JsonDecoder:
         self._injected = Injected(self._schema, self._lookup, rules)
         self._rows = RowReader(self._injected.left_empty(self._schema), self.needs, self._lookup, self._injected)
         self._spellings = Spellings()
-        self._columnar = self._columnar_reader()
+        self._columnar: ColumnarReader | None = None
         self._chunk = LARGEST_CHUNK
+        self._columns = len(index_by_id(self._schema))
+        self._by_rows = 0
+        self._pause = 0
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
         """Decode record values, none of them None. A rejected record leaves the others, and the needs, alone.
@@ -73,6 +88,10 @@ class JsonDecoder:
         while batch.position < len(values):
             if batch.position == batch.suspect:
                 self._read_rows(batch, batch.position + 1)
+            elif self._by_rows:
+                end = batch.position + min(self._by_rows, len(values) - batch.position, batch.most)
+                self._by_rows -= end - batch.position
+                self._read_rows(batch, end)
             else:
                 self._read_chunk(batch)
         return Decoded(self._table(batch.pieces), tuple(batch.rejected), batch.fast_rows, len(values))
@@ -81,15 +100,17 @@ class JsonDecoder:
         """Try columns, without the records that turn out to be obstacles; with too many try less, in the end rows.
 
         The size shrinks by failures and grows by whole chunks, so that rare bad records cost little, and constant ones
-        (every record needs the exact path) one short attempt in SMALLEST_CHUNK.
+        (every record needs the exact path) one short attempt in ever more of them, see ``_pause_columns``.
         """
-        end = batch.end(self._chunk)
+        columnar = self._columnar = self._columnar or self._columnar_reader()
+        end = batch.end(min(self._chunk, max(SMALLEST_CHUNK, columnar.most)))
         values = batch.values[batch.position : end]
-        most = MOST_ASIDE if len(values) > 4 * SMALLEST_CHUNK else 0
+        is_worth_it = len(values) > 4 * SMALLEST_CHUNK and len(values) * columnar.columns < MOST_CELLS_AGAIN
+        most = MOST_ASIDE if is_worth_it else 0
         aside: set[int] = set()
         while True:
             try:
-                piece = self._columnar.read(without(values, aside))
+                piece = columnar.read(without(values, aside))
             except NotExact as inexact:
                 row = None if inexact.row is None else _place(inexact.row, aside)
                 if row is None or row >= len(values) or len(aside) >= most:
@@ -98,15 +119,11 @@ class JsonDecoder:
                 aside.add(row)
             else:
                 break
-        if aside:
-            self._chunk = max(DIRTY_CHUNK, self._chunk // 2)
-        elif len(values) >= self._chunk:
-            self._chunk = min(LARGEST_CHUNK, self._chunk * 2)
-        rows: dict[int, list[Any] | None] = {}
-        before = self.needs.columns
+        self._advance(batch, len(values), is_clean=not aside, is_strewn=columnar.is_strewn)
+        rows: dict[int, Row | None] = {}
         for row in sorted(aside):
             (rows[row],) = self._read_each(batch, [batch.position + row])
-            if self.needs.columns is not before:  # what comes behind is to be judged by that
+            if self._columnar is None:  # what comes behind is to be judged by what this one brought
                 end = batch.position + row + 1
                 piece = piece.slice(0, row + 1 - len(rows))
                 break
@@ -115,16 +132,33 @@ class JsonDecoder:
             batch.accept(part, batch.position)
         batch.accept(None, end)
 
+    def _advance(self, batch: _Batch, size: int, *, is_clean: bool, is_strewn: bool) -> None:
+        """Go on with more records, if all of these took columns; with fewer, if they are strewn with fields of their own."""
+        if is_strewn:
+            self._pause_columns()
+            self._chunk = SMALLEST_CHUNK
+        elif not is_clean:
+            self._chunk = max(DIRTY_CHUNK, self._chunk // 2)
+        elif size >= self._chunk:
+            self._chunk = min(LARGEST_CHUNK, self._chunk * 2)
+            self._pause = 0
+
     def _retreat(self, batch: _Batch, end: int, row: int | None) -> None:
         """Go on with fewer records, up to the obstacle; with few of them, by rows."""
         size = end - batch.position
         if size <= SMALLEST_CHUNK:
-            self._read_rows(batch, end)
+            self._pause_columns()
         else:
             batch.suspect = None if row is None else batch.position + row
         self._chunk = max(SMALLEST_CHUNK, min(size, self._chunk) // 4)
 
-    def _woven(self, piece: pa.StructArray, aside: Mapping[int, list[Any] | None]) -> Iterator[pa.StructArray | None]:
+    def _pause_columns(self) -> None:
+        """Read by rows for a while, each time twice as long; with many columns an attempt is dear."""
+        columns = 0 if self._columnar is None else self._columnar.columns
+        self._by_rows = min((SMALLEST_CHUNK + columns) << self._pause, LARGEST_CHUNK)
+        self._pause = min(self._pause + 1, LONGEST_PAUSE)
+
+    def _woven(self, piece: pa.StructArray, aside: Mapping[int, Row | None]) -> Iterator[pa.StructArray | None]:
         """Yield the rows of a chunk in order: those of columns, and between them those that were read aside."""
         taken = 0
         for skipped, (row, values) in enumerate(aside.items()):
@@ -138,31 +172,37 @@ class JsonDecoder:
         rows = self._read_each(batch, range(batch.position, end))
         batch.accept(self._array([row for row in rows if row is not None]), end)
 
-    def _read_each(self, batch: _Batch, indices: Iterable[int]) -> list[list[Any] | None]:
-        """Read records the exact way; None for one that is rejected."""
-        rows: list[list[Any] | None] = []
-        before = self.needs.columns
+    def _read_each(self, batch: _Batch, indices: Iterable[int]) -> list[Row | None]:
+        """Read records the exact way; None for one that is rejected.
+
+        Once they have brought needs, the columnar reader is another. It takes a while to make, the longer the more columns
+        are needed: as many records are read by rows first.
+        """
+        rows: list[Row | None] = []
         for index in indices:
             try:
                 rows.append(self._rows.read(batch.values[index]))
             except InvalidRecord as error:
                 batch.rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
                 rows.append(None)
-        if self.needs.columns is not before:
-            self._columnar = self._columnar_reader()
+        if self._rows.take_in():
+            self._columnar = None
+            self._by_rows = max(self._by_rows, RECORDS_PER_COLUMN * (self._columns + self.needs.count()))
         return rows
 
     def _columnar_reader(self) -> ColumnarReader:
         return ColumnarReader(self._schema, self.needs, self._lookup, self._spellings, self._injected)
 
-    def _array(self, rows: list[list[Any]]) -> pa.StructArray | None:
+    def _array(self, rows: list[Row]) -> pa.StructArray | None:
         if self._arrow_schema is None or self.needs or not rows:
             return None
         fields = list(self._arrow_schema)
-        columns = (list(column) for column in zip(*rows, strict=True))
+        filled = set().union(*rows)
         arrays = [
-            reshape(pa.array(column, storage_type(field.type)), field.type)
-            for field, column in zip(fields, columns, strict=True)
+            reshape(pa.array([row.get(field.name) for row in rows], storage_type(field.type)), field.type)
+            if field.name in filled
+            else pa.nulls(len(rows), field.type)
+            for field in fields
         ]
         return pa.StructArray.from_arrays(arrays, fields=fields)
 

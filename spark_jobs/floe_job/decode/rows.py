@@ -8,92 +8,81 @@ from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.types import DecimalType
 
 from floe_job.conform import Lookup, Wishes, field_converter
-from floe_job.conform.caps import check_column, check_count, check_full_names, check_reserved
+from floe_job.conform.caps import FullNames
 from floe_job.conform.schema_tree import paths
 from floe_job.decode.injected import Injected
+from floe_job.decode.proposed_columns import ProposedColumns
 from floe_job.decode.text import parse
-from floe_job.decode.unknown import Unknown, proposed
-from floe_job.exceptions import Unconvertible
-from floe_job.infer import Path, Proposal, extend
+from floe_job.decode.unknown import Unknown
+from floe_job.exceptions import InvalidRecord, SchemaConflict
 from floe_job.needs import SchemaNeeds
 
 
 class RowReader:
     """Reads single records against a table's schema, collecting what the table lacks.
 
-    A record is accepted as a whole or not at all: its needs are taken in only when all of its values convert.
+    A record is accepted as a whole or not at all: its needs are taken in only when all of its values convert. What one
+    costs depends on its own fields, not on the table's columns nor on those that other records bring.
     """
 
     def __init__(self, schema: Schema, needs: SchemaNeeds, lookup: Lookup, injected: Injected) -> None:
         """Compile the converters of ``schema``; ``needs`` grows if its rules say evolve."""
         fields = index_by_id(schema)
         self._wishes = Wishes(schema) if needs.rules.evolve else None
-        self._columns = [field_converter(field, lookup, self._wishes) for field in schema.fields]
+        self._columns = dict(field_converter(field, lookup, self._wishes) for field in schema.fields)
+        self._required = [field.name for field in schema.fields if field.required]
         self._literals = any(isinstance(field.field_type, DecimalType) for field in fields.values())
         self._paths = paths(schema)
         self._lookup = lookup
         self._top = lookup.of(schema.as_struct())
         self._injected = injected
         self._unknown = Unknown(schema, lookup, needs.rules)
-        self._known_count = len(fields) + len(needs.rules.taken - index_by_name(schema).keys())
-        self._known_names = index_by_name(schema).keys() | needs.rules.taken
+        known, taken = index_by_name(schema).keys(), needs.rules.taken
+        self._proposed = ProposedColumns(needs.rules, FullNames(known | taken), len(fields) + len(taken - known))
         self._needs = needs
-        self._named: dict[Path, Path] = {}
+        self._has_changed = False
 
-    def read(self, value: bytes) -> list[Any]:
-        """Return the values of the table's columns. Raises InvalidRecord, and SchemaConflict if the rules say so."""
+    def read(self, value: bytes) -> dict[str, Any]:
+        """Return the values of a record by column; a column that it does not fill is left out.
+
+        Raises InvalidRecord, and SchemaConflict if the rules say so.
+        """
         record = self._injected.without(parse(value, literals=self._literals))
         if self._wishes is not None:
             self._wishes.clear()
         by_column = self._top.by_column(record)
-        row = [convert(by_column) for _, convert in self._columns]
+        columns = self._columns
+        row = {name: columns[name](by_column) for name in by_column if name in columns}
+        for name in self._required:
+            if name not in row:
+                row[name] = columns[name](by_column)
         if self._wishes is not None:
             self._collect(record, self._wishes)
         return row
 
+    def take_in(self) -> bool:
+        """Bring the needs up to what the records so far have brought; say whether that changes them."""
+        has_changed, self._has_changed = self._has_changed, False
+        if has_changed:
+            self._needs.columns.update(self._proposed.changes())
+        return has_changed
+
     def _collect(self, record: dict[str, Any], wishes: Wishes) -> None:
-        found = [(self._named.get(self._needs.same(path), path), value) for path, value in self._unknown.find(record)]
-        proposals = self._proposals(found)
-        lacking = {path: proposal for path, proposal in proposals.items() if proposal != self._needs.columns.get(path)}
-        for path, proposal in lacking.items():
-            check_column(path, proposal)
-        if lacking or wishes:
-            self._take_in(lacking, wishes)
-
-    def _proposals(self, found: list[tuple[Path, Any]]) -> dict[Path, Proposal]:
-        """Widen the proposals for columns by a record's values, all of which must convert under what comes of it."""
-        proposals: dict[Path, Proposal] = {}
-        for path, value in found:
-            proposal = extend(proposals.get(path) or self._needs.columns.get(path), value, self._needs.rules, path)
-            if proposal is not None:
-                proposals[path] = proposal
-        for path, value in found:
-            if path in proposals:
-                try:
-                    proposed(proposals[path], self._lookup)(value)
-                except Unconvertible as error:
-                    raise error.inside(path[-1]) from None
-        return proposals
-
-    def _take_in(self, lacking: dict[Path, Proposal], wishes: Wishes) -> None:
-        """Add one record's needs, if the table can and should get them. Raises Unnameable."""
-        grown = self._needs.copy()
-        grown.columns.update(lacking)
-        if lacking:
-            path = next(iter(lacking))
-            check_count(self._known_count + grown.count(), path)
-            names = list(grown.full_names())
-            check_reserved(names, self._needs.rules.reserved)
-            check_full_names(names, self._known_names, path)
-        grown.merge(
-            SchemaNeeds(
-                promotions={self._paths[field_id]: str(wider) for field_id, wider in wishes.promoted.items()},
-                optional={self._paths[field_id]: None for field_id in wishes.optional},
-                rules=self._needs.rules,
-            )
-        )
-        if grown == self._needs:
+        found = list(self._unknown.find(record))
+        if not found:
+            self._wish(wishes)
             return
-        self._needs.replace(grown)
-        for path in lacking:
-            self._named.setdefault(self._needs.same(path), path)
+        try:
+            has_changed = self._proposed.take(found)
+        except (InvalidRecord, SchemaConflict):
+            self._proposed.undo()
+            raise
+        self._proposed.keep()
+        self._has_changed = self._has_changed or has_changed
+        self._wish(wishes)
+
+    def _wish(self, wishes: Wishes) -> None:
+        if wishes:
+            promotions = {self._paths[field_id]: str(wider) for field_id, wider in wishes.promoted.items()}
+            optional = {self._paths[field_id]: None for field_id in wishes.optional}
+            self._has_changed = self._needs.widen(promotions, optional) or self._has_changed

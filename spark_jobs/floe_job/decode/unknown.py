@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
-from floe_job.conform import Converter, Lookup, StructLookup, converter
-from floe_job.infer import ELEMENT, VALUE, Path, Proposal, distinct, iceberg_type
+from floe_job.conform import Lookup, StructLookup
+from floe_job.infer import ELEMENT, VALUE, Path, distinct
 from floe_job.rules import ColumnRules
 
 
@@ -79,9 +78,3 @@ class Unknown:
         for name, entry in distinct(value, self._rules).values():
             if entry is not None and known.lookup.column(name) is None and not known.lookup.is_hidden(name):
                 yield (*path, name), entry
-
-
-@lru_cache(maxsize=4096)
-def proposed(proposal: Proposal, lookup: Lookup) -> Converter:
-    """Return the converter of a column that does not exist yet."""
-    return converter(iceberg_type(proposal), lookup)

@@ -421,6 +421,8 @@ class ExactDecoder(JsonDecoder):
 
     def decode(self, values: Any) -> Decoded:
         class Never:
+            most, columns = 1, 0
+
             def read(self, values: object) -> pa.StructArray:
                 raise NotExact
 
