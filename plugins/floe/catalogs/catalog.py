@@ -4,9 +4,10 @@ Catalog properties go to PyIceberg as they are; what they leave open is taken fr
 (``PYICEBERG_CATALOG__<NAME>__…`` and ``.pyiceberg.yaml``), so that addresses and secrets can stay out of files.
 """
 
+import logging
 import os
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
 
 read_doubles_whole()
+
+log = logging.getLogger(__name__)
 guard_imports()
 
 _NO_SQLITE_FILE = "unable to open database file"
@@ -129,6 +132,42 @@ class Tables:
                 with suppress(NoSuchNamespaceError):
                     found += [".".join(identifier) for identifier in self.catalog.list_tables(one)]
             return found
+
+    def listed(self, names: Collection[str]) -> frozenset[str] | None:
+        """Return which of many tables the catalog lists, whatever the case, by one listing for each of their namespaces.
+
+        Namespaces are listed, too, so that names in many that do not exist cost nothing. None where the catalog lets nobody
+        list, or this user not. Raises CatalogUnreachable.
+        """
+        wanted: dict[tuple[str, ...], dict[str, str]] = {}
+        for name in names:
+            *parts, table = name.split(".")
+            wanted.setdefault(tuple(parts), {})[table.lower()] = name
+        children: dict[tuple[str, ...], frozenset[tuple[str, ...]]] = {}
+        found: set[str] = set()
+        with _told(self.connector, "list tables"):
+            try:
+                for namespace, tables in wanted.items():
+                    if self._has_namespace(namespace, children):
+                        listed = {identifier[-1].lower() for identifier in self.catalog.list_tables(namespace)}
+                        found.update(name for table, name in tables.items() if table in listed)
+            except (UnauthorizedError, ForbiddenError, NotImplementedError, PermissionError) as error:
+                log.warning("catalog %s lists no tables: %s", self.connector.catalog_name, hide(_first_line(error)))
+                return None
+        return frozenset(found)
+
+    def _has_namespace(
+        self, namespace: tuple[str, ...], children: dict[tuple[str, ...], frozenset[tuple[str, ...]]]
+    ) -> bool:
+        """Say whether a namespace is listed; ``children``: those listed so far, by the one that they are in."""
+        for depth in range(len(namespace)):
+            parent = namespace[:depth]
+            if parent not in children:
+                found = self.catalog.list_namespaces(parent)
+                children[parent] = frozenset(tuple(part.lower() for part in one) for one in found)
+            if tuple(part.lower() for part in namespace[: depth + 1]) not in children[parent]:
+                return False
+        return True
 
     def _namespaces(self, parent: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         for namespace in self.catalog.list_namespaces(parent):

@@ -100,6 +100,8 @@ class FullNames:
 
     def remove(self, names: Sequence[str]) -> None:
         """Forget columns."""
+        if not names:
+            return
         self._names.difference_update(names)
         self._places.difference_update(self._places_of(names))
 

@@ -26,12 +26,16 @@ Found = Sequence[tuple[Path, Any]]
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """A proposal that grows. ``fields``: of a struct, name and node by what spellings of a name have in common."""
+    """A proposal that grows. ``fields``: of a struct, name and node by what spellings of a name have in common.
+
+    ``is_kept``: a record that was accepted has brought it.
+    """
 
     kind: str
     fields: dict[str, tuple[str, _Node]] = field(default_factory=dict)
     element: _Node | None = None
     proposal: Proposal | None = None
+    is_kept: bool = False
 
     def inside(self, path: Path) -> Iterator[tuple[Path, _Node]]:
         """Yield the nodes right inside, with their paths."""
@@ -77,13 +81,16 @@ class _Change:
 
 
 class ProposedColumns:
-    """Columns by path. A record changes them as a whole or, once it is refused, not at all."""
+    """Columns by path. A record changes them as a whole or, once it is refused, not at all.
+
+    ``count``: of all columns, nested ones and those of the table included.
+    """
 
     def __init__(self, rules: ColumnRules, names: FullNames, count: int) -> None:
         """Begin with none. ``names`` and ``count``: of the columns that there are, nested ones included."""
         self._rules = rules
         self._names = names
-        self._count = count
+        self.count = count
         self._nodes: dict[Path, tuple[Path, _Node]] = {}
         self._change = _Change()
         self._unread: dict[Path, None] = {}
@@ -111,14 +118,13 @@ class ProposedColumns:
     def keep(self) -> None:
         """Keep what the last record changed."""
         change = self._change
-        if change.added:
-            added = change.nodes_added()
-            self._names.add([".".join(path) for path, _ in added])
-            self._count += len(added)
-        if change.dropped:
-            before = {id(node) for _, node in change.added}
-            gone = [path for path, old in change.dropped for path, node in old.all(path) if id(node) not in before]
-            self._drop(gone, {path for path, _ in change.dropped})
+        gone = [path for place, old in change.dropped for path, node in old.all(place)[1:] if node.is_kept]
+        added = change.nodes_added()
+        for _, node in added:
+            node.is_kept = True
+        self._names.remove([".".join(path) for path in gone])
+        self._names.add([".".join(path) for path, _ in added])
+        self.count += len(added) - len(gone)
         for node in change.touched:
             node.proposal = None
         self._unread |= change.roots
@@ -165,7 +171,7 @@ class ProposedColumns:
         elif node.element is not None and isinstance(value, list):
             changed = [self._extend(node.element, entry, (*path, ELEMENT)) for entry in value]
         else:
-            changed = [self._merge(node, self._infer(value, path, is_new=False), path)]
+            changed = [self._merge(node, self._look_at(value, path), path)]
         if not any(changed):
             return False
         self._change.touched.append(node)
@@ -208,6 +214,14 @@ class ProposedColumns:
         if is_new:
             check_depth(path)
         return _Node(kind)
+
+    def _look_at(self, value: Any, path: Path) -> _Node | None:
+        """Propose a type for a value that becomes no column."""
+        change, self._change = self._change, _Change()
+        try:
+            return self._infer(value, path, is_new=False)
+        finally:
+            self._change = change
 
     def _merge(self, node: _Node, later: _Node | None, path: Path) -> bool:
         """Merge a value of another kind into a node."""
@@ -267,17 +281,12 @@ class ProposedColumns:
         if not added:
             return
         first = next(iter(self._change.roots))
-        check_count(self._count + len(added), first)
+        check_count(self.count + len(added), first)
         for path, _ in added:
             check_name(path)
         names = [".".join(path) for path, _ in added]
         check_reserved(names, self._rules.reserved)
         self._names.check(names, first)
-
-    def _drop(self, paths: Sequence[Path], kept: set[Path]) -> None:
-        gone = [path for path in paths if path not in kept]
-        self._names.remove([".".join(path) for path in gone])
-        self._count -= len(gone)
 
 
 def _outline(node: _Node) -> Proposal:

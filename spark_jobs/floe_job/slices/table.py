@@ -137,6 +137,12 @@ def refuse_if_none_is_left(tables: Sequence[SliceTable]) -> None:
         raise refusal
 
 
+def missing_table(plan: Plan, piece: Slice, name: str) -> SliceTable:
+    """Return a table that does not exist."""
+    nets = tuple((r, _wanted(piece, name, r)) for r in plan.taken(piece, name))
+    return SliceTable(name, None, nets, replaces=piece.kind is SliceKind.REPLACE)
+
+
 def load_table(tables: Tables, plan: Plan, piece: Slice, connector: Connector, name: str) -> SliceTable:
     """Load one table with its ledger; one that refuses, or is missing and may not be created, takes nothing."""
     taken, replaces = plan.taken(piece, name), piece.kind is SliceKind.REPLACE
@@ -144,7 +150,7 @@ def load_table(tables: Tables, plan: Plan, piece: Slice, connector: Connector, n
         is_asked_for = bool(piece.tables) and not connector.auto_create
         table = tables.require(name) if is_asked_for else tables.load(name)
         if table is None:
-            return SliceTable(name, None, tuple((r, _wanted(piece, name, r)) for r in taken), replaces=replaces)
+            return missing_table(plan, piece, name)
         if replaces:
             OriginColumns.of(table, connector)
         ledger = ledger_of(table, Routes(connector).branch(name), plan)

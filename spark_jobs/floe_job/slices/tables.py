@@ -12,13 +12,23 @@ from floe.offsets.plan import Plan, Slice, SliceKind
 from floe_job.exceptions import BadRecords
 from floe_job.needs import SchemaNeeds
 from floe_job.routing.routes import RouteRules
-from floe_job.slices.table import SliceTable, column_rules, load_table, refuse_if_none_is_left, warn_of_earlier_rows
+from floe_job.slices.table import (
+    SliceTable,
+    column_rules,
+    load_table,
+    missing_table,
+    refuse_if_none_is_left,
+    warn_of_earlier_rows,
+)
 from floe_job.target import Target
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 """Tables that the catalog is asked about at once."""
+
+MOST_LOOKED_UP = 100
+"""Tables that are looked up one by one, whether they exist or not; of more, the catalog's lists tell first."""
 
 
 class SliceTables:
@@ -59,14 +69,18 @@ class SliceTables:
 
     def discover(self, names: Collection[str]) -> None:
         """Look up tables that records named; from here on, no others are known. Raises the refusal in a replay."""
-        loaded = self._load(sorted(set(names) - self.by_name.keys()))
+        asked = sorted(set(names) - self.by_name.keys())
+        looked_up, missing = self._sorted_out(asked)
+        loaded = self._load(looked_up)
         room = self._connector.routing.most_new_tables - self._created if self._connector.auto_create else 0
         new = [table for table in loaded if table.table is None and table.refusal is None]
         self._keep(table for table in loaded if table.table is not None or table.refusal is not None)
+        count = len(new) + len(missing)
+        new += [missing_table(self._plan, self._slice, name) for name in missing[: max(room - len(new), 0)]]
         self._keep(new[: max(room, 0)])
         self._created += min(len(new), max(room, 0))
-        if len(new) > room:
-            log.error("%s tables that records name are not created: %s", len(new) - room, self._strange())
+        if count > room:
+            log.error("%s tables that records name are not created: %s", count - room, self._strange())
         self._is_closed = True
 
     def grow(self, needs: Mapping[str, SchemaNeeds]) -> None:
@@ -135,6 +149,17 @@ class SliceTables:
         )
 
     # -- the catalog --------------------------------------------------------------------------------------------------
+
+    def _sorted_out(self, names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """Part names into those to look up and those that the catalog does not list: anybody may name 20,000.
+
+        Some that it does not list are looked up all the same, as a catalog may keep tables from its lists.
+        """
+        listed = self._tables.listed(names) if len(names) > MOST_LOOKED_UP else None
+        if listed is None:
+            return names, ()
+        others = [name for name in names if name not in listed]
+        return [*sorted(listed), *others[:MOST_LOOKED_UP]], others[MOST_LOOKED_UP:]
 
     def _load(self, names: Sequence[str]) -> list[SliceTable]:
         if not names:

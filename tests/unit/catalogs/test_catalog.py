@@ -200,3 +200,48 @@ def test_conflicts_and_floes_own_errors_pass(tables: Callable[..., Tables], pass
     with pytest.raises(type(passed)) as caught, tables().changing("t"):
         raise passed
     assert caught.value is passed
+
+
+# -- listing ----------------------------------------------------------------------------------------------------------
+
+
+class Listing:
+    """Counts what a catalog is asked for."""
+
+    def __init__(self, opened: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[object] = []
+        for name in ("list_tables", "list_namespaces", "load_table"):
+            monkeypatch.setattr(opened.catalog, name, self._counted(getattr(opened.catalog, name)))
+
+    def _counted(self, function: Callable[..., object]) -> Callable[..., object]:
+        def counted(of: object = ()) -> object:
+            self.calls.append(of)
+            return function(of)
+
+        return counted
+
+
+def test_listed_takes_one_call_per_namespace(tables: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = tables()
+    for name in ("a.t1", "a.t2", "b.c.t1"):
+        opened.create(name, SCHEMA)
+    asked = [
+        f"{namespace}.t{i}" for namespace in ("a", "b.c", "b.d", *(f"n{j}" for j in range(200))) for i in range(20)
+    ]
+    listing = Listing(opened, monkeypatch)
+    assert opened.listed(asked) == {"a.t1", "a.t2", "b.c.t1"}
+    assert len(listing.calls) <= 6
+
+
+def test_listed_is_none_where_listing_is_not_permitted(
+    tables: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened = tables()
+
+    def refuse(*_: object) -> None:
+        msg = "no list for you"
+        raise ForbiddenError(msg)
+
+    monkeypatch.setattr(opened.catalog, "list_namespaces", refuse)
+    assert opened.listed(["a.t1"]) is None
+    assert "no list for you" in caplog.text

@@ -18,7 +18,7 @@ from floe_job.decode import JsonDecoder
 from floe_job.decode.columnar import ColumnarReader
 from floe_job.decode.proposed_columns import ProposedColumns
 from floe_job.exceptions import Unconvertible
-from floe_job.infer import Proposal, extend
+from floe_job.infer import Proposal, count, extend
 from floe_job.rules import ColumnRules
 from tests.unit.job.test_conflicts_in_any_order import anything
 
@@ -128,3 +128,4 @@ def test_columns_grow_as_the_rules_of_inference_say(values: list[Any], conflict:
         known = grown
         if has_changed:
             assert columns.changes() == {("a",): known}
+        assert columns.count == (0 if known is None else count(known))

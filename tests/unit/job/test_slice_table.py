@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import TableMissing
 from floe.commit.exceptions import TableRefused
 from floe.offsets.books import TableBooks
@@ -15,7 +16,7 @@ from floe.offsets.ledger_property import write_properties
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.position import Debt
 from floe_job.slices.table import SliceTable
-from floe_job.slices.tables import SliceTables
+from floe_job.slices.tables import MOST_LOOKED_UP, SliceTables
 from tests.unit.commit.lake import (
     CLUSTER,
     LEDGER,
@@ -171,3 +172,40 @@ def test_only_a_table_with_files_has_a_share_and_files_of_one_spec_are_put_toget
     assert share is not None
     assert (share.file_count, len(share.files), share.nets) == (2, 1, first.nets)
     assert second.share(lake.connector(), [], {TOPIC: ROUTE}, TableBooks()) is None
+
+
+# -- tables that records name -----------------------------------------------------------------------------------------
+
+
+def discovered(lake: Lake, names: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[SliceTables, list[str]]:
+    """Look up names as records bring them; return the tables, and the names that the catalog was asked for one by one."""
+    keys = {"iceberg.tables": "", "iceberg.tables.dynamic-enabled": "true", "iceberg.tables.route-field": "target"}
+    connector = lake.connector(**keys, **{"iceberg.tables.auto-create-enabled": "true"})
+    opened, asked = lake.tables(), list[str]()
+    load = opened.catalog.load_table
+
+    def loaded(name: str) -> object:
+        asked.append(name)
+        return load(name)
+
+    monkeypatch.setattr(opened.catalog, "load_table", loaded)
+    plan = make_plan((0, 0, 9), tables=())
+    tables = SliceTables(opened, plan, plan.slices[0], connector)
+    tables.load(())
+    tables.discover(names)
+    return tables, asked
+
+
+def test_twenty_thousand_names_are_not_looked_up_each(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"{'rpc' if i % 2 else f'n{i}'}.t{i}" for i in range(20_000)]
+    tables, asked = discovered(lake, [*names, *BOTH], monkeypatch)
+    assert len(asked) <= MOST_LOOKED_UP + len(BOTH)
+    assert {name for name, table in tables.by_name.items() if table.table is not None} == set(BOTH)
+    assert sum(table.table is None for table in tables.by_name.values()) == 100
+
+
+def test_few_names_are_looked_up_by_themselves(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tables, "listed", None)
+    tables, asked = discovered(lake, ["rpc.other", *BOTH], monkeypatch)
+    assert sorted(asked) == sorted(["rpc.other", *BOTH])
+    assert sorted(tables.by_name) == sorted(["rpc.other", *BOTH])

@@ -142,7 +142,7 @@ def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new
     writer.take(records(PIECE, values(range(1))))
     needs = writer.close(complete=False).needs
     assert needs is not None
-    assert list(needs.full_names()) == ["m_topic", "m_partition", "m_timestamp"]
+    assert [".".join(path) for path in needs.columns] == ["m_topic", "m_partition", "m_timestamp"]
 
 
 def test_a_record_whose_headers_cannot_be_read_is_no_row_where_they_are_a_column(new_table: TableFactory) -> None:
