@@ -10,11 +10,7 @@ from typing import Any, Final
 
 from floe.catalogs.code_guard import AUTH, check_class, check_properties
 from floe.catalogs.exceptions import CatalogMisconfigured, CodeRefused, TableUnsuitable
-
-_FILE_IO: Final = re.compile(
-    r"(s3|gcs|adls|hdfs|hf|oss|client|header)\..+|auth\.manager|token|uri|warehouse", re.DOTALL
-)
-"""What PyIceberg's FileIO reads of its properties."""
+from floe.config.table_properties import is_of_store
 
 _ADDRESS: Final = re.compile(r"(gcs|adls|hf)\..*(host|endpoint|authority|scheme|proxy).*")
 _LOGIN: Final = re.compile(r"(gcs|adls|hf)\..*(token|account-key|sas|credential|secret|connection-string|anon).*")
@@ -28,7 +24,7 @@ def check_table_properties(table: str, properties: Mapping[str, str]) -> None:
     Raises CodeRefused, TableUnsuitable.
     """
     _named(table, properties)
-    taken = sorted(key for key in properties if _FILE_IO.fullmatch(key))
+    taken = sorted(key for key in properties if is_of_store(key))
     if taken:
         msg = (
             f"table {table!r} has the properties {', '.join(taken)[:300]}: a table does not say how its store is reached or "

@@ -11,7 +11,7 @@ from floe.config.connector import Connector
 from floe.config.deployment_key import NO_KEY, has_key
 from floe.config.files import ConnectorFile, load_connectors, read_file, settle_names
 from floe.config.key import Status
-from floe.config.manual import key_table
+from floe.config.manual import key_table, library_table
 from floe.config.secrets import shown
 from floe.config.tables import Tables
 
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("keys", help="print the keys as Markdown tables")
     options = parser.parse_args(arguments)
     if options.command == "keys":
-        print("\n\n".join(key_table(status) for status in Status))
+        print("\n\n".join([*(key_table(status) for status in Status), library_table()]))
         return 0
     files = settle_names([file for path in options.paths for file in _files_at(path)])
     if not has_key(os.environ):

@@ -1,5 +1,9 @@
 """``iceberg.catalog.*``: which catalogs floe reaches, and keys of Java catalogs that mean nothing to PyIceberg."""
 
+import re
+from collections.abc import Iterator, Mapping
+
+from floe.config.library_settings import CATALOG_NAMES, unknown_settings
 from floe.config.names import plain_problem
 from floe.config.properties import Properties
 from floe.config.settings import Settings
@@ -10,8 +14,11 @@ TYPE = "iceberg.catalog.type"
 TYPES = ("sql", "rest")
 _ALSO_CALLED = {"jdbc": "sql"}
 _IMPLEMENTATIONS = ("catalog-impl", "py-catalog-impl")
+_CODE = re.compile(r"py-io-impl|s3\.retry-strategy-impl|auth(\..*)?")
+_SIGNERS = ("S3V4RestSigner",)
+_DIALECT = re.compile(r"(sqlite|postgresql|mysql|mariadb|mssql|oracle)(\+[a-z0-9_]+)?")
 _JAVA_ONLY = {
-    "io-impl": "it names a Java class; PyIceberg chooses by the location's scheme, or by py-io-impl",
+    "io-impl": "it names a Java class; PyIceberg chooses by the scheme of the location",
     "client.credentials-provider": "it names a Java class; set s3.access-key-id and s3.secret-access-key, or leave "
     "credentials to the environment",
     "s3.path-style-access": "PyIceberg addresses by path at an s3.endpoint of its own, unless "
@@ -31,12 +38,40 @@ def read_catalog(settings: Settings) -> Properties:
         settings.problems.append(
             f"{PREFIX}{key} is not supported: catalogs of your own classes are not built. Set {TYPE} to sql or rest"
         )
+    settings.problems += _problems(properties)
     if TYPE in settings.properties or not implementations:
         properties["type"] = _read_type(settings)
     settings.warnings.extend(
         f"{PREFIX}{key} has no effect: {reason}" for key, reason in _JAVA_ONLY.items() if key in properties
     )
     return Properties(properties)
+
+
+def _problems(properties: Mapping[str, str]) -> Iterator[str]:
+    code = [key for key in properties if _CODE.fullmatch(key)]
+    for key in code:
+        yield (
+            f"{PREFIX}{key} names code: only the operator's environment does. Remove it, or set "
+            "PYICEBERG_CATALOG__<NAME>__… or .pyiceberg.yaml for Airflow's and Spark's workers"
+        )
+    elsewhere = {*code, *_IMPLEMENTATIONS, *_JAVA_ONLY}
+    yield from unknown_settings(PREFIX, (key for key in properties if key not in elsewhere), CATALOG_NAMES, "PyIceberg")
+    if properties.get("s3.signer", _SIGNERS[0]) not in _SIGNERS:
+        yield f"{PREFIX}s3.signer {properties['s3.signer'][:100]!r}: PyIceberg has {_SIGNERS[0]} only, set that"
+    for key in ("uri", "warehouse"):
+        if "%00" in properties.get(key, ""):
+            yield f"{PREFIX}{key} has the code of a NUL character, %00: no address and no path has one; write it without"
+    if properties.get("type", "").strip().lower() == "sql" and "uri" in properties:
+        yield from _dialect_problems(properties["uri"])
+
+
+def _dialect_problems(uri: str) -> Iterator[str]:
+    """Say what SQLAlchemy would load by an address beside the databases that it knows. The address may be a secret."""
+    dialect = uri.partition(":")[0]
+    if not _DIALECT.fullmatch(dialect):
+        yield f"{PREFIX}uri begins with {dialect[:40]!r}: SQLAlchemy has sqlite, postgresql, mysql, mariadb, mssql and oracle"
+    if re.search(r"[?&]plugin=", uri):
+        yield f"{PREFIX}uri names a plugin of SQLAlchemy, which is code: only the operator's environment does. Leave it out"
 
 
 def _read_type(settings: Settings) -> str:

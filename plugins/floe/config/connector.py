@@ -12,6 +12,7 @@ from floe.config.table_settings import TableSettings
 from floe.config.tables import Tables
 from floe.config.transforms import KafkaMetadata
 
+SPARK_CONN_ID, SPARK_CONN_IDS = "floe.spark.conn-id", "floe.spark.conn-ids"
 OFFSET_RESET = "consumer.override.auto.offset.reset"
 _NAMES = frozenset({"topics", "topics.regex", "iceberg.tables"})
 """Keys whose values are names, however long the list of them is: a plan must hold them."""
@@ -52,6 +53,7 @@ class Connector:
     consumer_overrides: Properties
     kafka_conn_id: str
     spark_conn_id: str
+    spark_conn_ids: tuple[str, ...]
     max_records_per_run: int | None
     on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]

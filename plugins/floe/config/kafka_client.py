@@ -1,11 +1,12 @@
 """Kafka client settings in a connector: those that floe owns, that run foreign code, or that only Java knows.
 
-The client is librdkafka; what it does not know it refuses itself, by name, when it is made. Background:
+The client is librdkafka; what it does not know is refused with the nearest name that it does. Background:
 CVE-2023-25194 and CVE-2025-27817 (client settings as a way to run code and read files).
 """
 
 import re
 
+from floe.config.library_settings import CLIENT_NAMES, unknown_settings
 from floe.config.properties import Properties
 from floe.config.settings import Settings
 
@@ -27,6 +28,7 @@ _OWNED = {
 _RUNS_CODE = re.compile(
     r"plugin\.library\.paths|interceptor\.classes|metric\.reporters|config\.providers(\..*)?|.*\.class(es)?(\..*)?"
     r"|(key|value)\.(de)?serializer|sasl\.jaas\.config|auto\.include\.jmx\.reporter|security\.providers"
+    r"|ssl\.(engine\..*|providers)|sasl\.kerberos\.kinit\.cmd"
 )
 _IN_LIBRDKAFKA = {
     "sasl.jaas.config": "set sasl.username and sasl.password, or better the Airflow connection",
@@ -65,6 +67,8 @@ def read_consumer_overrides(settings: Settings) -> Properties:
 
 
 def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Properties:
+    known = [key for key in client if key not in _IN_LIBRDKAFKA and not _RUNS_CODE.fullmatch(key)]
+    settings.problems += unknown_settings(prefix, known, CLIENT_NAMES, "librdkafka")
     for key, value in client.items():
         if key in _OWNED:
             fixed, reason = _OWNED[key]
@@ -73,7 +77,10 @@ def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Pro
         elif key in _IN_LIBRDKAFKA:
             settings.problems.append(f"{prefix}{key} is the Java client's, floe's is not Java: {_IN_LIBRDKAFKA[key]}")
         elif _RUNS_CODE.fullmatch(key):
-            settings.problems.append(f"{prefix}{key} is refused: it loads code into the client. Remove it")
+            settings.problems.append(
+                f"{prefix}{key} is refused: it loads code into the client, which the operator alone names. Put it into "
+                "the Airflow connection"
+            )
     if client.get("security.protocol", "").strip().upper() == "SASL_PLAINTEXT":
         settings.warnings.append(f"{prefix}security.protocol is SASL_PLAINTEXT: passwords travel unencrypted")
     if client.get("ssl.endpoint.identification.algorithm", "https").strip().lower() != "https":

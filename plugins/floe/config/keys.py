@@ -298,7 +298,18 @@ SINK: Final = (
 
 FLOE: Final = (
     supported("floe.kafka.conn-id", Kind.STRING, "kafka_default", "Airflow connection with the brokers."),
-    supported("floe.spark.conn-id", Kind.STRING, "spark_default", "Airflow connection with Spark."),
+    supported(
+        "floe.spark.conn-id",
+        Kind.STRING,
+        "spark_default",
+        "Airflow connection with Spark. A run may set one of floe.spark.conn-ids.",
+    ),
+    supported(
+        "floe.spark.conn-ids",
+        Kind.LIST,
+        None,
+        "Airflow connections with Spark that a run may choose from, by floe.spark.conn-id.",
+    ),
     supported(
         "floe.max-records-per-run",
         Kind.LONG,

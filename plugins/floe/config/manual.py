@@ -2,6 +2,14 @@
 
 from floe.config.key import Key, Status
 from floe.config.keys import KEYS
+from floe.config.library_settings import (
+    CLIENT_SETTINGS,
+    FILE_IO,
+    LIVE_CLIENT_SETTINGS,
+    REST_CATALOG,
+    SQL_CATALOG,
+)
+from floe.config.table_properties import KNOWN_PROPERTIES
 
 _TITLES = {
     Status.SUPPORTED: ("key", "type", "default", "class", "meaning"),
@@ -19,6 +27,22 @@ def key_table(status: Status) -> str:
         for key in KEYS
         if key.status is status
     ]
+    return "\n".join(lines)
+
+
+def library_table() -> str:
+    """Print what floe hands on to libraries as a table, a row for each list."""
+    rows = [
+        ("`iceberg.kafka.*`, `consumer.override.*`", "librdkafka", CLIENT_SETTINGS),
+        ("the same, of class `live`", "librdkafka", LIVE_CLIENT_SETTINGS),
+        ("`iceberg.catalog.*`", "PyIceberg's catalogs", ("type", "uri", "warehouse")),
+        ("`iceberg.catalog.*`", "PyIceberg's REST catalog", REST_CATALOG),
+        ("`iceberg.catalog.*`", "PyIceberg's SQL catalog, SQLAlchemy", SQL_CATALOG),
+        ("`iceberg.catalog.*`", "PyIceberg's FileIO, by it pyarrow and fsspec", FILE_IO),
+        ("`iceberg.tables.write-props.*`, `iceberg.tables.auto-create-props.*`", "Iceberg's tables", KNOWN_PROPERTIES),
+    ]
+    lines = [_line(("keys", "library", "settings")), _line(("---",) * 3)]
+    lines += [_line((keys, library, ", ".join(f"`{name}`" for name in names))) for keys, library, names in rows]
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ REPLAY_SUFFIX = ".replay"
 _DAG_ID_CHARACTERS = 250
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _DAG_ID = re.compile(r"[\w.-]+")
-_PATH_CHARACTERS = re.compile(r"[/\\]|%[0-9A-Fa-f]{2}")
+_PATH_CHARACTERS = re.compile(r"[/\\?#]|%[0-9A-Fa-f]{2}")
 _PART_BYTES = 255
 _MAX_PARTS = 50
 _SIMPLE_TABLE = re.compile(r"[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255}){1,49}")
@@ -22,6 +22,8 @@ _PLAIN_CHARACTERS = 1000
 def connector_name_problem(name: str) -> str | None:
     """Airflow's rule for dag ids, with room for the replay DAG's suffix."""
     longest = _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX)
+    if name and not name.strip("."):
+        return f"the name {name[:40]!r} has nothing but dots: names become paths, where it is another folder"
     if not _DAG_ID.fullmatch(name):
         return f"the name {name[:100]!r} is no legal dag_id: use letters, digits, dashes, dots and underscores only"
     if len(name) > longest:
@@ -33,7 +35,8 @@ def connector_name_problem(name: str) -> str | None:
 
 def legal_name(text: str) -> str:
     """Make a legal connector name of any text, for a file that has none of its own."""
-    name = re.sub(r"[^\w.-]", "_", text)[: _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX) - 10] or "_"
+    name = re.sub(r"[^\w.-]", "_", text)[: _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX) - 10]
+    name = name if name.strip(".") else "_"
     return name.removesuffix(REPLAY_SUFFIX) + "-replay" if name.endswith(REPLAY_SUFFIX) else name
 
 
@@ -59,7 +62,9 @@ def table_problem(table: str) -> str | None:
         if len(part) > _PART_BYTES or len(part.encode()) > _PART_BYTES:
             return f"{table[:300]!r} has a part of more than {_PART_BYTES} bytes: names become paths"
         if _PATH_CHARACTERS.search(part) or has_control_characters(part):
-            return f"{table[:300]!r} has a slash, a backslash, a %-code or a control character: names become paths"
+            return (
+                f"{table[:300]!r} has a slash, a backslash, ?, #, a %-code or a control character: names become paths"
+            )
     return None
 
 

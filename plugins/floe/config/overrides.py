@@ -6,7 +6,7 @@ elsewhere would send the file's secrets there, one that names code would run it 
 
 from collections.abc import Mapping
 
-from floe.config.connector import Connector
+from floe.config.connector import SPARK_CONN_ID, Connector
 from floe.config.exceptions import ConfigError, OverrideRefused
 from floe.config.key_class import KeyClass
 from floe.config.narrowing import narrowed_topics, widened_branches, widened_tables, widened_topics
@@ -38,7 +38,9 @@ def override(connector: Connector, mapping: Mapping[str, object], allowed: KeyCl
         msg = f"config must be an object of connector keys, not a {type(mapping).__name__}"
         raise OverrideRefused(msg).located(_SOURCE)
     flat, problems = flatten(mapping)
-    problems += key_problems(flat.items(), allowed)
+    problems += key_problems(
+        ((key, value) for key, value in flat.items() if not _is_choice(key, value, connector)), allowed
+    )
     if problems:
         raise OverrideRefused(*problems).located(_SOURCE)
     try:
@@ -75,8 +77,17 @@ def foreign_changes(frozen: Mapping[str, str], current: Connector, allowed: KeyC
     today = current.frozen()
     keys = sorted({*frozen, *today})
     changed = [key for key in keys if frozen.get(key) != today.get(key) and not _is_left_out_of(key, frozen, today)]
-    problems = [_change(key, frozen, today) for key in changed if not _may_change(key, allowed)]
+    problems = [
+        _change(key, frozen, today)
+        for key in changed
+        if not _may_change(key, allowed) and not _is_choice(key, frozen.get(key), current)
+    ]
     return [*problems, *_beyond(frozen, current)]
+
+
+def _is_choice(key: str, value: str | None, file: Connector) -> bool:
+    """Whether a run chooses one of the alternatives that the file lists."""
+    return key == SPARK_CONN_ID and value is not None and value in (file.spark_conn_id, *file.spark_conn_ids)
 
 
 def _topics_by_name(connector: Connector, flat: Mapping[str, str]) -> dict[str, str]:

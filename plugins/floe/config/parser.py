@@ -3,19 +3,20 @@
 from collections.abc import Mapping
 
 from floe.config.catalog import read_catalog
-from floe.config.connector import Connector
+from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
 from floe.config.converters import check_converters
 from floe.config.document import unwrap
 from floe.config.errors import LETTER_TABLE, read_errors
 from floe.config.exceptions import ConfigError
 from floe.config.kafka_client import read_consumer_overrides, read_control_client
+from floe.config.library_settings import TABLE_NAMES, unknown_settings
 from floe.config.limits import check_limits
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
 from floe.config.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
 from floe.config.schema_rules import read_schema_rules
 from floe.config.settings import Settings
-from floe.config.table_properties import unusable_for_commits, unusable_for_files
+from floe.config.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
 from floe.config.tables import read_tables
 from floe.config.topics import read_topics
 from floe.config.transforms import read_transforms
@@ -26,7 +27,6 @@ CLASSES = (
     "IcebergSinkConnector",
     "IcebergSink",
 )
-_FORMAT = "write.format.default"
 _DISTRIBUTION = "write.distribution-mode"
 
 
@@ -93,7 +93,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         settings=tables,
         routing=routing,
         auto_create=settings.boolean("iceberg.tables.auto-create-enabled"),
-        auto_create_props=_read_table_props(settings, "iceberg.tables.auto-create-props."),
+        auto_create_props=_read_table_props(settings, "iceberg.tables.auto-create-props.", free_text=True),
         schema=read_schema_rules(settings),
         write_props=_read_table_props(settings, "iceberg.table.write-props.", "iceberg.tables.write-props."),
         transforms=read_transforms(settings),
@@ -109,7 +109,8 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         control_kafka=read_control_client(settings),
         consumer_overrides=read_consumer_overrides(settings),
         kafka_conn_id=_read_plain(settings, "floe.kafka.conn-id", "kafka_default"),
-        spark_conn_id=_read_plain(settings, "floe.spark.conn-id", "spark_default"),
+        spark_conn_id=_read_plain(settings, SPARK_CONN_ID, "spark_default"),
+        spark_conn_ids=_read_conn_ids(settings),
         max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
         warnings=tuple(settings.warnings),
@@ -137,25 +138,23 @@ def _read_control_topic(settings: Settings, topics: tuple[str, ...]) -> str:
     return topic
 
 
-def _read_table_props(settings: Settings, *prefixes: str) -> Properties:
+def _read_table_props(settings: Settings, *prefixes: str, free_text: bool = False) -> Properties:
+    """Read properties of tables; ``free_text``: those outside Iceberg's name spaces may be anything."""
     taken: dict[str, str] = {}
     for prefix in prefixes:
         taken |= settings.properties.under(prefix)
-    if taken.get(_FORMAT, "parquet").strip().lower() != "parquet":
-        settings.problems.append(
-            f"{prefixes[-1]}{_FORMAT} {taken[_FORMAT][:100]!r}: floe writes parquet only, set that"
-        )
+    prefix = prefixes[-1]
+    wrong = list(misplaced(taken))
+    settings.problems += [f"{prefix}{problem}" for problem in wrong]
+    named = [key for key in taken if is_icebergs(key) or not free_text]
+    if not wrong:
+        settings.problems += unknown_settings(prefix, named, TABLE_NAMES, "Iceberg's tables")
     settings.problems += [
-        f"{prefixes[-1]}{problem}" for problem in (*unusable_for_files(taken), *unusable_for_commits(taken))
+        f"{prefix}{problem}" for problem in (*unusable_for_files(taken), *unusable_for_commits(taken))
     ]
-    mode = taken.get(_DISTRIBUTION, "none").strip().lower()
-    if mode == "range":
+    if taken.get(_DISTRIBUTION, "none").strip().lower() == "range":
         settings.warnings.append(
-            f"{prefixes[-1]}{_DISTRIBUTION} range is taken as hash: a stream has no ranges to sort by; set hash"
-        )
-    elif mode not in ("none", "hash"):
-        settings.problems.append(
-            f"{prefixes[-1]}{_DISTRIBUTION} {taken[_DISTRIBUTION][:100]!r}: there is none, hash and range, set one of them"
+            f"{prefix}{_DISTRIBUTION} range is taken as hash: a stream has no ranges to sort by; set hash"
         )
     return Properties(taken)
 
@@ -168,6 +167,14 @@ def _read_plain(settings: Settings, key: str, default: str) -> str:
     if problem and (value or default):
         settings.problems.append(f"{key} {problem}")
     return value
+
+
+def _read_conn_ids(settings: Settings) -> tuple[str, ...]:
+    names = settings.names(SPARK_CONN_IDS)
+    for name in names:
+        if problem := plain_problem(name):
+            settings.problems.append(f"{SPARK_CONN_IDS} {problem}")
+    return names
 
 
 def _read_limit(settings: Settings, key: str) -> int | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from floe.config.secrets import shown
 
+NUL = "\0"
 _SHOWN_CHARACTERS = 200
 
 
@@ -60,6 +61,11 @@ def flatten(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
             flat[key] = "true" if value else "false"
         else:
             flat[key] = str(value)
+    problems += [
+        f"{key!r} or its value has a NUL character: no name and no path has one; write it without"
+        for key, value in flat.items()
+        if NUL in key or NUL in value
+    ]
     return flat, problems
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from floe.config.__main__ import main
 from floe.config.key import Status
-from floe.config.manual import key_table
+from floe.config.manual import key_table, library_table
 
 MANUAL = Path(__file__).parents[3] / "docs" / "configuration.md"
 
@@ -16,8 +16,13 @@ def test_the_manual_has_the_table_of_keys_row_by_row(status):
     assert not missing, "print the tables anew: python -m floe.config keys"
 
 
+def test_the_manual_has_the_table_of_library_settings():
+    assert library_table() in MANUAL.read_text(), "print the table anew: python -m floe.config keys"
+
+
 def test_the_manual_has_no_rows_of_keys_that_are_gone():
-    known = {row for status in Status for row in key_table(status).splitlines()}
+    tables = [library_table(), *(key_table(status) for status in Status)]
+    known = {row for table in tables for row in table.splitlines()}
     rows = [row for row in MANUAL.read_text().splitlines() if row.startswith(("| `iceberg.", "| `floe."))]
     elsewhere = "`iceberg.catalog.type` absent"
     assert [row for row in rows if row not in known and elsewhere not in row] == []

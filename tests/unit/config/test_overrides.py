@@ -359,3 +359,14 @@ def test_a_plan_without_a_key_of_the_file_is_told(connector):
     frozen = {key: value for key, value in file.frozen().items() if key != "floe.deadletter.table"}
     (problem,) = foreign_changes(frozen, file, LIVE)
     assert "'floe.deadletter.table' is not given in the plan and 'ops.dead' in the connector file" in problem
+
+
+def test_a_run_chooses_one_of_the_sparks_that_the_file_lists(connector):
+    file = connector({"floe.spark.conn-ids": "small, large"})
+    made = override(file, {"floe.spark.conn-id": "large"})
+    assert made.spark_conn_id == "large"
+    assert foreign_changes(made.frozen(), file, LIVE) == []
+    for other in ({"floe.spark.conn-id": "elsewhere"}, {"floe.spark.conn-ids": "elsewhere"}):
+        with pytest.raises(OverrideRefused, match="is of class file"):
+            override(file, other)
+        assert foreign_changes({**file.frozen(), **other}, file, REPLAY) != []

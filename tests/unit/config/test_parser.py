@@ -321,3 +321,27 @@ def test_the_longest_values_that_a_file_can_hold_are_judged_in_time(document, ov
     except ConfigError as error:
         assert len(str(error)) < 10_000_000
     assert time.monotonic() - begin < 10
+
+
+@pytest.mark.parametrize("name", [".", "..", "..."])
+def test_a_connector_is_not_named_by_dots_alone(problems, name):
+    assert "has nothing but dots" in problems({"name": name})[0]
+
+
+@pytest.mark.parametrize("table", ["db.a?b", "db.a#b", "d?b.t"])
+def test_a_table_name_that_ends_an_address_is_refused(problems, table):
+    assert any("names become paths" in problem for problem in problems({"iceberg.tables": table}))
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"iceberg.catalog.uri": "sqlite:////tmp/a\0b"},
+        {"iceberg.catalog.warehouse": "file:///a\0"},
+        {"iceberg.kafka.ssl.ca.location": "/a\0b"},
+        {"iceberg.tables": "db.a\0b"},
+        {"any.key\0": "x"},
+    ],
+)
+def test_a_nul_character_is_refused_wherever_it_is(problems, over):
+    assert any("NUL" in problem for problem in problems(over))
