@@ -34,7 +34,7 @@ def write_files(spark: Any, order: Order) -> tuple[str, ...]:
     failures: list[FloeError] = []
     for piece in order.todo:
         try:
-            writer = SliceWriter(order.plan, piece, order.connector, order.settings)
+            writer = SliceWriter(order.plan, piece, order.connector, order.settings, order.key)
             announced.append(writer.write(lambda tasks: run_on(spark, tasks)).slice_id)
         except FloeError as error:
             log.error("slice %s failed: %s", order.plan.slice_id(piece), error)

@@ -15,15 +15,20 @@ from floe.config import Connector, parse_connector
 from floe.config.mask import learn
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.plan import Plan, Slice
+from floe.offsets.plan_seal import PlanKey
 
 
 @dataclass(frozen=True)
 class Order:
-    """A plan and all that is needed to carry it out. ``done``: ids of slices that need no writing any more."""
+    """A plan and all that is needed to carry it out. ``done``: ids of slices that need no writing any more.
+
+    ``key``: signs the plan's announcements; None for a plan without a seal.
+    """
 
     plan: Plan
     connector: Connector
     kafka_extra: Mapping[str, Any] = field(repr=False)
+    key: PlanKey | None
     done: frozenset[str] = frozenset()
 
     @property
@@ -43,6 +48,7 @@ class Order:
                 "name": self.connector.name,
                 "connector": dict(self.connector.properties),
                 "kafka": dict(self.kafka_extra),
+                "key": self.key.secret.hex() if self.key is not None else None,
                 "done": sorted(self.done),
             }
         )
@@ -53,6 +59,8 @@ class Order:
         """Have this process hide the secrets of the connector file and of the Kafka connection."""
         learn(self.connector.properties)
         learn(self.kafka_extra)
+        if self.key is not None:
+            learn({"plan.secret": self.key.secret.hex()})
 
     @classmethod
     def take(cls, path: Path) -> "Order":
@@ -61,7 +69,8 @@ class Order:
         path.unlink()
         fields = json.loads(text)
         connector = parse_connector(fields["connector"], fields["name"], narrowed=True)
-        return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"], frozenset(fields["done"]))
+        key = PlanKey(bytes.fromhex(fields["key"])) if fields["key"] is not None else None
+        return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"], key, frozenset(fields["done"]))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from support.keys import KEY
+
 import write_files as job
 from faults import clock
 from faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
@@ -26,6 +28,7 @@ from floe.exceptions import FloeError, Terminal
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.decisions import Decisions
 from floe.offsets.plan import Plan
+from floe.offsets.plan_seal import PlanKey
 from floe_job.order import Order
 
 
@@ -89,7 +92,7 @@ class Step:
             self._save("plan.json", plan.to_json())
             reach(CrashPoint.PLAN_FROZEN)
         connector = thaw(plan.config, connector)
-        is_open = open_plan(plan, connector, KafkaSettings.of(connector, self.order["kafka"]))
+        is_open = open_plan(plan, connector, KafkaSettings.of(connector, self.order["kafka"]), _key(plan))
         ranges = {str(r.tp): [r.start, r.end] for s in plan.slices for r in s.ranges}
         return {"work": is_open, "slices": len(plan.slices), "ranges": ranges, "kinds": [s.kind for s in plan.slices]}
 
@@ -139,8 +142,8 @@ class Step:
             message = f"{self.folder} has no plan: its plan step did not get that far"
             raise FileNotFoundError(message)
         connector = thaw(plan.config, parse_connector(self.order["connector"]))
-        order = Order(plan, connector, self.order["kafka"])
-        return plan, Committer(plan, connector, order.settings), order
+        order = Order(plan, connector, self.order["kafka"], _key(plan))
+        return plan, Committer(plan, connector, order.settings, order.key), order
 
     def _frozen(self) -> Plan | None:
         file = self.folder / "plan.json"
@@ -154,6 +157,10 @@ class Step:
         partial = self.folder / f"{name}.{id(fields)}"
         partial.write_text(json.dumps(fields))
         partial.replace(self.folder / name)
+
+
+def _key(plan: Plan) -> PlanKey:
+    return KEY.plan_key(plan.plan_id)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -90,7 +90,7 @@ def clear(pizzas: Pipeline, plan: Plan) -> list[FloeError]:
     """Run all tasks of an old run again, as when it is cleared, and return what they raised."""
     errors: list[FloeError] = []
     try:
-        open_plan(plan, pizzas.connector, pizzas.settings)
+        open_plan(plan, pizzas.connector, pizzas.settings, pizzas.key(plan))
         committer = pizzas.committer(plan)
         announced = committer.announcements([])
         left = [s for s in committer.open_slices() if plan.slice_id(s) not in announced]

@@ -22,12 +22,14 @@ from floe.control.announcement import Announcement
 from floe.exceptions import FloeError
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.decisions import Decisions
-from floe.offsets.plan import Plan
+from floe.offsets.plan import Plan, Slice
+from floe.offsets.plan_seal import DeploymentKey, PlanKey
 from floe.offsets.ranges import TopicPartition
 from floe_job.shuffle.partition_files import PartitionFiles
 from floe_job.slices.writer import RunTasks, SliceWriter
 from floe_job.task import Sent, Task, run_task, send_tasks
 from floe_job.task_result import TaskResult
+from tests.support.keys import KEY
 
 
 def in_process(tasks: Sequence[Task]) -> list[TaskResult]:
@@ -73,6 +75,7 @@ class Pipeline:
     bootstrap: str
     topic: str
     connector: Connector
+    deployment_key: DeploymentKey | None = KEY
     settings: KafkaSettings = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,6 +96,10 @@ class Pipeline:
             parse_connector({key: value for key, value in keys.items() if value is not None}),
         )
 
+    def key(self, plan: Plan) -> PlanKey | None:
+        """Return the key that a plan's announcements are signed by."""
+        return None if self.deployment_key is None else self.deployment_key.plan_key(plan.plan_id)
+
     # -- the run ------------------------------------------------------------------------------------------------------
 
     def plan(self, max_records: int | None = None, **decisions: Any) -> Plan:
@@ -100,16 +107,20 @@ class Pipeline:
         decided = Decisions.of(decisions)
         drafted = draft_plan(self.connector, self.settings, max_records, decisions=decided)
         plan = Plan.from_json(json.loads(json.dumps(drafted.to_json())))
-        open_plan(plan, self.connector, self.settings)
+        open_plan(plan, self.connector, self.settings, self.key(plan))
         return plan
 
     def write(self, plan: Plan, run_tasks: RunTasks = in_process) -> list[Announcement]:
         """Write and announce every slice."""
-        return [SliceWriter(plan, s, self.connector, self.settings).write(run_tasks) for s in plan.slices]
+        return [self.writer(plan, s).write(run_tasks) for s in plan.slices]
+
+    def writer(self, plan: Plan, piece: Slice) -> SliceWriter:
+        """Return the writer of one slice."""
+        return SliceWriter(plan, piece, self.connector, self.settings, self.key(plan))
 
     def committer(self, plan: Plan) -> Committer:
         """Return the committer of a plan."""
-        return Committer(plan, self.connector, self.settings)
+        return Committer(plan, self.connector, self.settings, self.key(plan))
 
     def commit(self, plan: Plan) -> CommitReport:
         """Commit a plan whose slices were all written."""
@@ -183,7 +194,7 @@ class Pipeline:
         errors: list[FloeError] = []
         for piece in plan.slices:
             try:
-                SliceWriter(plan, piece, self.connector, self.settings).write(in_process)
+                self.writer(plan, piece).write(in_process)
             except FloeError as error:
                 errors.append(error)
         return errors

@@ -25,7 +25,7 @@ def opened(one: Pipeline, **params: Any) -> tuple[Plan, Pipeline]:
     plan = Plan.from_json(json.loads(json.dumps(drafted(one, **params).plan.to_json())))
     effective = Pipeline(one.bootstrap, one.topic, thaw(plan.config, one.connector))
     if plan.slices:
-        open_replay(plan, effective.connector, effective.settings)
+        open_replay(plan, effective.connector, effective.settings, effective.key(plan))
     return plan, effective
 
 

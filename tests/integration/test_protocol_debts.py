@@ -36,7 +36,6 @@ from floe.offsets.exceptions import PlanRefused
 from floe.offsets.plan import Plan, SliceKind
 from floe_job.needs import SchemaNeeds
 from floe_job.slices.table import SliceTable
-from floe_job.slices.writer import SliceWriter
 
 
 def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
@@ -55,7 +54,7 @@ def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
 def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pipeline: MakePipeline) -> None:
     pizzas, plan = catching_up(pipeline)
     (catch_up,) = (s for s in plan.slices if s.kind is SliceKind.CATCH_UP)
-    SliceWriter(plan, catch_up, pizzas.connector, pizzas.settings).write(in_process)
+    pizzas.writer(plan, catch_up).write(in_process)
     with pytest.raises(SliceNotWritten):
         pizzas.committer(plan).commit([])
     assert pizzas.debts() == {}
@@ -211,7 +210,7 @@ def test_a_plan_cleared_after_its_table_was_taken_out_claims_nothing_for_it(pipe
     plan = alone.plan()
     alone.write(plan)
     with pytest.raises(Superseded):
-        open_plan(with_both, pizzas.connector, pizzas.settings)
+        open_plan(with_both, pizzas.connector, pizzas.settings, pizzas.key(with_both))
     alone.commit(plan)
     run_each(pizzas, 20)
     assert pizzas.column("id", GOOD) == list(range(30))

@@ -165,7 +165,7 @@ def test_a_rollback_whose_traces_have_expired_is_refused_and_accepted(
     assert pizzas.column("id", BAD) == [-1, *range(10), *range(30, 40)]
     asked = {"tables": [BAD], "ranges": {"0": [10, 30]}, "overlap": "append"}
     replay = draft_replay(pizzas.connector, pizzas.settings, asked).plan
-    open_replay(replay, pizzas.connector, pizzas.settings)
+    open_replay(replay, pizzas.connector, pizzas.settings, pizzas.key(replay))
     pizzas.write(replay)
     pizzas.commit(replay)
     assert pizzas.column("id", BAD) == [-1, *range(40)]

@@ -144,7 +144,7 @@ def test_an_append_adds_its_range_once_more_and_repeating_each_step_of_it_adds_n
     effective.commit(plan)
     wanted = sorted([*range(300), *range(100, 110)])
     assert eaten.column("id") == wanted
-    open_replay(plan, effective.connector, effective.settings)
+    open_replay(plan, effective.connector, effective.settings, effective.key(plan))
     effective.commit(plan)
     assert eaten.column("id") == wanted
     effective.write(plan)

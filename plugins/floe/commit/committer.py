@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,17 +15,19 @@ from floe.commit.summary import valid_through
 from floe.commit.table import Landed
 from floe.config import Connector
 from floe.control.announcement import Announcement
-from floe.control.announcement_reader import find_announcement
+from floe.control.announcement_reader import AnnouncementReader
 from floe.control.codec import encode
 from floe.control.events import CommitComplete, CommitToTable, Event
 from floe.control.headers import header_list
-from floe.control.log import control_ends, read_control
+from floe.control.log import ControlMessage, control_ends, read_control
+from floe.control.signature import signed
 from floe.crash import CrashPoint, reach
 from floe.exceptions import Retryable
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
 from floe.kafka.transaction import ControlRecord, TransactionalProducer
 from floe.offsets.plan import Plan, Slice, SliceEnd, SliceKind, positions_after
+from floe.offsets.plan_seal import PlanKey
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
 
@@ -50,10 +52,13 @@ class CommitReport:
 
 
 class Committer:
-    """Commits the slices of one plan."""
+    """Commits the slices of one plan. ``key``: signs its announcements; None for a plan without a seal."""
 
-    def __init__(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
+    def __init__(self, plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:
         self._plan = plan
+        self._key = key
+        self._reader = AnnouncementReader(plan, key)
+        self._read_to = dict(plan.control_ends)
         self._connector = connector
         self._settings = settings
         self._cluster = Cluster.of_control(settings)
@@ -116,17 +121,14 @@ class Committer:
         """
         deadline = time.monotonic() + TRANSACTION_TIMEOUT + 15
         while True:
-            ends = control_ends(self._cluster, self._plan.control_topic)
-            messages = list(read_control(self._settings, self._plan.control_topic, self._plan.control_ends, ends))
-            found = {}
-            for piece in self._plan.slices:
-                announcement = find_announcement(self._plan, piece, messages)
-                if announcement is not None:
-                    found[announcement.slice_id] = announcement
+            self._reader.feed(self._new_messages())
+            found = self._reader.found
             hidden = sorted(set(written) - set(found))
             if not hidden:
-                return found
+                self._reader.log_unsigned()
+                return dict(found)
             if time.monotonic() > deadline:
+                self._reader.log_unsigned()
                 msg = (
                     f"the announcement of slice {hidden[0]} is not visible in {self._plan.control_topic!r}: an open "
                     "transaction of another producer may hide it, or it does not count (see the log above). Run the "
@@ -135,18 +137,30 @@ class Committer:
                 raise AnnouncementMissing(msg)
             time.sleep(LOOK_AGAIN)
 
+    def _new_messages(self) -> Iterator[ControlMessage]:
+        """Yield the group's records of the control topic since the last look, each of them once."""
+        topic = self._plan.control_topic
+        ends = control_ends(self._cluster, topic)
+        if ends == self._read_to:
+            return
+        for message in read_control(self._settings, topic, self._read_to, ends, self._plan.group_id):
+            self._read_to[message.partition] = message.offset + 1
+            yield message
+        self._read_to.update(ends)
+
     def _finish(
         self, lander: SliceLander, announcements: Sequence[Announcement], producer: TransactionalProducer | None
     ) -> None:
         """Send CommitToTable, CommitComplete and the new positions in one fenced transaction."""
         through = valid_through(a for announcement in announcements for a in announcement.assignments)
-        records = [
+        events = [
             *(
                 self._record(CommitToTable(self._plan.commit_id, t.share.reference, t.snapshot_id, through))
                 for t in lander.landed
             ),
             self._record(CommitComplete(self._plan.commit_id, through)),
         ]
+        records = signed(self._key, events)
         reach(CrashPoint.COMMIT_POSITIONS)
         if producer is None:
             own = TransactionalProducer(self._settings, replay_transactional_id(self._connector, self._plan))

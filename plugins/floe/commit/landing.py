@@ -9,6 +9,7 @@ from functools import partial
 from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.exceptions import AnnouncementVoid, TableRefused
+from floe.commit.held_rows import refuse_unheld, unwritten_tables
 from floe.commit.marks import mark_resolved
 from floe.commit.open_letters import refuse_new_letters
 from floe.commit.patience import attempts
@@ -57,11 +58,12 @@ class SliceLander:
             return False
         if not self._land_letters(announcement, letters):
             return False
-        for share, outcome in zip(shares, self._land_all(announcement, shares), strict=True):
+        landed_or_not = zip([share.table for share in shares], self._land_all(announcement, shares), strict=True)
+        for table, outcome in [*landed_or_not, *self._unheld(piece, announcement)]:
             if isinstance(outcome, Landed):
                 landed.append(outcome)
             elif isinstance(outcome, REFUSALS):
-                refused[share.table] = outcome
+                refused[table] = outcome
             else:
                 self.errors.append(outcome)
                 failed = True
@@ -79,6 +81,15 @@ class SliceLander:
         topics = {r.topic for r in piece.ranges}
         self.ends.append(SliceEnd(piece, {table: self._routes.of(table, topics) for table in owing}, bool(landed)))
         return True
+
+    def _unheld(self, piece: Slice, announcement: Announcement) -> Iterator[tuple[str, FloeError]]:
+        """Yield the tables whose rows were all left out as held, and that do not hold them, with the error."""
+        for table in unwritten_tables(self._plan, piece, announcement):
+            try:
+                refuse_unheld(self._tables(), self._plan, piece, announcement, table, self._patience)
+            except FloeError as error:
+                log.error("table %s: %s", table, error)
+                yield table, error
 
     def _strange(self, announcement: Announcement) -> AnnouncementVoid | None:
         """Return what of an announcement does not come from this connector: anybody may write to the control topic."""

@@ -18,6 +18,7 @@ from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
 from floe.control.headers import DECISIONS, header_list
 from floe.control.log import control_ends
+from floe.control.signature import signed
 from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
@@ -25,6 +26,7 @@ from floe.kafka.transaction import ControlRecord
 from floe.offsets.decisions import Decisions, Rollback
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.plan import Plan
+from floe.offsets.plan_seal import PlanKey
 from floe.offsets.planner import cut_slices
 from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
@@ -188,7 +190,7 @@ def _on_record(decisions: Decisions, notes: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool:
+def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> bool:
     """Send StartCommit and every partition's position in one fenced transaction; say whether there is work left.
 
     Idle runs do so too: positions of a group without members expire unless they are written again. What was decided
@@ -203,7 +205,7 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings) -> bool
         places = {p.tp: p for p in settled}
         if plan.slices and all(progress(plan, s, places) is Progress.DONE for s in plan.slices):
             return None
-        return Move(_start(plan), settled)
+        return Move(signed(key, _start(plan)), settled)
 
     decided = Decided(plan, connector)
     decided.before_positions()

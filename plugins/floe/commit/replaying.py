@@ -19,6 +19,7 @@ from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
 from floe.control.headers import header_list
 from floe.control.log import control_ends
+from floe.control.signature import signed
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord, TransactionalProducer
@@ -26,6 +27,7 @@ from floe.offsets.cutting import Forecast, Nets, cut, forecast, net_of
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Ledger
 from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.plan_seal import PlanKey
 from floe.offsets.ranges import OffsetRange, TopicPartition
 from floe.offsets.replay import Bounds, Overlap, ReplayRequest
 from floe.offsets.resolving import Ground, refuse_debts, resolve
@@ -133,12 +135,12 @@ def _on_branch(connector: Connector, branch: str) -> dict[str, str]:
     return {BRANCH_KEY: branch, **{key: branch for key in own if key in connector.properties}}
 
 
-def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
+def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:
     """Send StartCommit by a producer of the replay's own, with no position. Repeating it is harmless."""
     producer = TransactionalProducer(settings, replay_transactional_id(connector, plan))
     headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind.value)
     start = ControlRecord(encode(Event.of(plan.group_id, StartCommit(plan.commit_id))), headers)
-    producer.send(plan.control_topic, plan.group_id, [start])
+    producer.send(plan.control_topic, plan.group_id, signed(key, [start]))
 
 
 def replay_id() -> str:

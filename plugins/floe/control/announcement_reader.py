@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from floe.config.names import table_problem
 from floe.control import headers as h
@@ -15,42 +15,92 @@ from floe.control.events import (
     TableReference,
 )
 from floe.control.log import ControlMessage
+from floe.control.signature import Signature
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks, TableBooks
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LogId
 from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.plan_seal import PlanKey
 from floe.offsets.ranges import OffsetRange, ranges_from_json
 
 log = logging.getLogger(__name__)
 
+P = TypeVar("P", DataWritten, DataComplete)
 
-def find_announcement(plan: Plan, piece: Slice, messages: Iterable[ControlMessage]) -> Announcement | None:
-    """Return the first complete announcement of a slice; None when there is none.
 
-    What does not count is left out and logged: incomplete or malformed ones, ones for other ranges, and later ones
-    of retried or zombie writers, which hold the same rows in other files.
+class AnnouncementReader:
+    """Reads the announcements of one plan, record by record, each once; ``found``: the first complete one of each slice.
+
+    With a ``key``, a record counts only if the plan's own writer signed it: any other is passed by before it is decoded,
+    and records of two attempts are never put together. Without, as for plans that have no seal, all records of a slice
+    count in their order. What does not count is left out and logged: incomplete or malformed ones, ones for other
+    ranges, and later ones of retried or left-over writers, which hold the same rows in other files.
     """
-    slice_id = plan.slice_id(piece)
-    parts: list[_Part] = []
-    found: Announcement | None = None
-    for message in messages:
-        if message.key != plan.group_id or message.headers.get(h.SLICE) != slice_id:
-            continue
-        try:
-            event = decode(message.value)
-            if event.group_id != plan.group_id:
+
+    def __init__(self, plan: Plan, key: PlanKey | None) -> None:
+        self._group_id = plan.group_id
+        self._slices = {plan.slice_id(piece): _SliceReader(plan, piece, key) for piece in plan.slices}
+        self.found: dict[str, Announcement] = {}
+
+    def feed(self, messages: Iterable[ControlMessage]) -> None:
+        """Take further records; those of a partition come in the order of their offsets."""
+        for message in messages:
+            slice_id = message.headers.get(h.SLICE, "")
+            reader = self._slices.get(slice_id) if message.key == self._group_id else None
+            if reader is None:
                 continue
-            if isinstance(event.payload, DataWritten):
-                parts.append(_Part(event.payload, message.headers))
-            elif isinstance(event.payload, DataComplete):
-                announcement = _assemble(plan, piece, parts, event.payload, message)
-                parts = []
-                if found is not None:
-                    log.warning("slice %s was announced again at %s; the first one counts", slice_id, message.offset)
-                else:
-                    found = announcement
+            if slice_id in self.found:
+                reader.pass_over(message)
+                continue
+            announcement = reader.take(message)
+            if announcement is not None:
+                self.found[slice_id] = announcement
+
+    def log_unsigned(self) -> None:
+        """Say once how many records of each slice were passed by."""
+        for slice_id, reader in self._slices.items():
+            if reader.unsigned:
+                log.warning(
+                    "%s record(s) of the control topic name slice %s and were not written by its writer, the first at "
+                    "offset %s: they were passed by. Check who may write to the control topic.",
+                    reader.unsigned,
+                    slice_id,
+                    reader.first_unsigned,
+                )
+                reader.unsigned = 0
+
+
+def find_announcement(
+    plan: Plan, piece: Slice, messages: Iterable[ControlMessage], key: PlanKey | None
+) -> Announcement | None:
+    """Return the first complete announcement of a slice; None when there is none."""
+    reader = AnnouncementReader(plan, key)
+    reader.feed(messages)
+    reader.log_unsigned()
+    return reader.found.get(plan.slice_id(piece))
+
+
+class _SliceReader:
+    """Collects the records of one slice until an attempt is complete."""
+
+    def __init__(self, plan: Plan, piece: Slice, key: PlanKey | None) -> None:
+        self._plan = plan
+        self._slice = piece
+        self._key = key
+        self._unsigned_parts: list[_Part] = []
+        self._signed: dict[tuple[int, str], dict[int, _Record]] = {}
+        self._told = False
+        self.unsigned = 0
+        self.first_unsigned: int | None = None
+
+    def take(self, message: ControlMessage) -> Announcement | None:
+        """Take one record of the slice; return the announcement that it completes."""
+        if h.PART not in message.headers and h.RANGES not in message.headers:
+            return None  # a StartCommit, or the events of a commit
+        try:
+            return self._take_unsigned(message) if self._key is None else self._take_signed(self._key, message)
         except (
             FloeError,
             ValueError,
@@ -61,9 +111,59 @@ def find_announcement(plan: Plan, piece: Slice, messages: Iterable[ControlMessag
             RecursionError,
         ) as error:
             # headers are anybody's JSON
+            slice_id = self._plan.slice_id(self._slice)
             log.warning("an announcement of slice %s at offset %s does not count: %s", slice_id, message.offset, error)
-            parts = []
-    return found
+            self._unsigned_parts = []
+            return None
+
+    def pass_over(self, message: ControlMessage) -> None:
+        """Take note of a record behind the announcement that counts."""
+        if h.RANGES in message.headers and not self._told:
+            self._told = True
+            slice_id = self._plan.slice_id(self._slice)
+            log.warning("slice %s was announced again at %s; the first one counts", slice_id, message.offset)
+
+    def _take_unsigned(self, message: ControlMessage) -> Announcement | None:
+        event = decode(message.value)
+        if event.group_id != self._plan.group_id:
+            return None
+        if isinstance(event.payload, DataWritten):
+            self._unsigned_parts.append(_Part(event.payload, message.headers))
+        elif isinstance(event.payload, DataComplete):
+            parts, self._unsigned_parts = self._unsigned_parts, []
+            return _assemble(self._plan, self._slice, parts, event.payload, message)
+        return None
+
+    def _take_signed(self, key: PlanKey, message: ControlMessage) -> Announcement | None:
+        """Verify a record, and keep it as it is until the last one of its attempt verifies all of them."""
+        signature = Signature.of(message.headers)
+        attempt = (message.partition, signature.attempt if signature is not None else "")
+        records = self._signed.get(attempt, {})
+        earlier = [one.mac for _, one in sorted(records.items())]
+        if signature is None or not signature.holds(key, message, earlier):
+            self.unsigned += 1
+            if self.first_unsigned is None:
+                self.first_unsigned = message.offset
+            return None
+        if not signature.is_last:
+            self._signed.setdefault(attempt, {}).setdefault(signature.place, _Record(message, signature.mac))
+            return None
+        self._signed.pop(attempt, None)
+        parts = [_Part(_payload(one.message, DataWritten), one.message.headers) for _, one in sorted(records.items())]
+        return _assemble(self._plan, self._slice, parts, _payload(message, DataComplete), message)
+
+
+class _Record(NamedTuple):
+    message: ControlMessage
+    mac: str
+
+
+def _payload(message: ControlMessage, kind: type[P]) -> P:
+    payload = decode(message.value).payload
+    if not isinstance(payload, kind):
+        msg = f"its record at offset {message.offset} is a {type(payload).__name__}, not a {kind.__name__}"
+        raise TypeError(msg)
+    return payload
 
 
 @dataclass(frozen=True)
@@ -94,7 +194,7 @@ def _assemble(
         raise ValueError(problem)
     with_parts = {_table_name(p.payload.table_reference) for p in parts}  # what is replaced may come to no file
     shares = tuple(
-        _share(name, counts, parts, {r.tp: r for r in plan.taken(piece, name)})
+        _share(piece, name, counts, parts, {r.tp: r for r in plan.taken(piece, name)})
         for name, counts in tables.items()
         if counts["files"] or counts.get("rows") or (piece.kind is SliceKind.REPLACE and name in with_parts)
     )
@@ -139,7 +239,7 @@ def _table_name(reference: TableReference) -> str:
 
 
 def _share(
-    name: str, counts: Mapping[str, Any], parts: Sequence[_Part], by_partition: Mapping[Any, OffsetRange]
+    piece: Slice, name: str, counts: Mapping[str, Any], parts: Sequence[_Part], by_partition: Mapping[Any, OffsetRange]
 ) -> TableShare:
     mine = [p for p in parts if _table_name(p.payload.table_reference) == name]
     if not mine:
@@ -163,11 +263,15 @@ def _share(
     if sum(f.record_count for spec in files for f in spec.files) != books.rows:
         msg = f"the files of table {name!r} have other row counts than its books ({books.rows})"
         raise ValueError(msg)
+    nets = _nets(h.json_header(first.headers, h.NET), by_partition)
+    if not piece.kind.is_by_id and books.held > sum(len(r) - sum(end - start for start, end in net) for r, net in nets):
+        msg = f"{books.held} rows of table {name!r} are said to be held, more than the offsets outside its net"
+        raise ValueError(msg)
     return TableShare(
         reference=first.payload.table_reference,
         branch=first.headers[h.BRANCH],
         schema_id=int(first.headers[h.SCHEMA_ID]),
-        nets=_nets(h.json_header(first.headers, h.NET), by_partition),
+        nets=nets,
         routes=_routes(h.json_header(first.headers, h.ROUTE), by_partition),
         files=files,
         books=books,

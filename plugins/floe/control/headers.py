@@ -1,6 +1,6 @@
 """What floe adds to the sink's events, in Kafka record headers, where the Java sink does not look.
 
-* on every event: ``floe-v``, ``floe-slice`` (plan id/index), ``floe-kind``
+* on every event: ``floe-v``, ``floe-slice`` (plan id/index), ``floe-kind``, and of a sealed plan ``floe-mac``
 * on ``DataWritten``: ``floe-part`` (``i/n``), ``floe-net``, ``floe-route``, ``floe-branch``, ``floe-spec-id``,
   ``floe-schema-id``, and of what is replaced ``floe-seen`` (dead letters that the writer knew to be rows)
 * on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``,
@@ -34,6 +34,7 @@ REVIVED = "floe-revived"
 RESOLVED = "floe-resolved"
 KNOWN = "floe-known"
 DECISIONS = "floe-decisions"
+MAC = "floe-mac"
 
 FORMAT = "1"
 

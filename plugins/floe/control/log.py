@@ -38,14 +38,15 @@ def control_ends(cluster: Cluster, topic: str) -> dict[int, int]:
 
 
 def read_control(
-    settings: KafkaSettings, topic: str, starts: Mapping[int, int], ends: Mapping[int, int]
+    settings: KafkaSettings, topic: str, starts: Mapping[int, int], ends: Mapping[int, int], key: str | None = None
 ) -> Iterator[ControlMessage]:
     """Yield the committed records of ``[starts, ends)``, partition by partition, in offset order.
 
-    A partition that ``starts`` does not name is read from its beginning: it was added later. Raises ControlTopicUnusable
-    when the topic is shorter than it was or has lost its beginning, KafkaUnreachable when the broker does not deliver up
-    to the ends in time.
+    With a ``key``, only those that have it: of others no header is looked at. A partition that ``starts`` does not name
+    is read from its beginning: it was added later. Raises ControlTopicUnusable when the topic is shorter than it was or
+    has lost its beginning, KafkaUnreachable when the broker does not deliver up to the ends in time.
     """
+    wanted = None if key is None else key.encode()
     consumer = ck.Consumer(settings.control_reader())
     try:
         for partition, end in sorted(ends.items()):
@@ -58,12 +59,14 @@ def read_control(
                 )
                 raise ControlTopicUnusable(msg)
             if start < end:
-                yield from _read_partition(consumer, TopicPartition(topic, partition), start, end)
+                for message in _read_partition(consumer, TopicPartition(topic, partition), start, end):
+                    if wanted is None or message.key() == wanted:
+                        yield _control_message(message)
     finally:
         consumer.close()
 
 
-def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: int) -> Iterator[ControlMessage]:
+def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: int) -> Iterator[ck.Message]:
     consumer.assign([ck.TopicPartition(tp.topic, tp.partition, start)])
     quiet_until = time.monotonic() + REQUEST_TIMEOUT * 2
     while True:
@@ -86,7 +89,7 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
             if (message.offset() or 0) >= end:
                 return
             if error is None:
-                yield _control_message(message)
+                yield message
                 if (message.offset() or 0) + 1 >= end:
                     return
         if time.monotonic() > quiet_until:

@@ -23,8 +23,8 @@ def recent_tables(settings: KafkaSettings, topic: str, ends: Mapping[int, int], 
     log_starts = cluster.log_starts([TopicPartition(topic, partition) for partition in ends])
     starts = {tp.partition: max(start, ends[tp.partition] - MOST_RECORDS) for tp, start in log_starts.items()}
     found: set[str] = set()
-    for message in read_control(settings, topic, starts, ends):
-        if message.key == group_id and h.TABLES in message.headers:
+    for message in read_control(settings, topic, starts, ends, group_id):
+        if h.TABLES in message.headers:
             with suppress(ValueError):
                 tables = h.json_header(message.headers, h.TABLES)
                 found |= {str(table) for table in tables if not table_problem(str(table))}

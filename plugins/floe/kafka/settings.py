@@ -26,6 +26,9 @@ FETCH_WAIT = 5
 """Milliseconds that a broker may hold back a fetch for want of records. Readers ask for what is there already, and a
 fetch that waits holds up the next range of the same consumer: with the client's 500 each range costs up to a second."""
 
+CONTROL_QUEUE = 16_384
+"""Kibibytes of the control topic that a reader holds ahead; whoever may write to it decides how much there is."""
+
 LARGEST_RECORD = 8_000_000
 """Bytes of a control record before compression; the topic's own limit counts what is left after it."""
 
@@ -98,6 +101,7 @@ class KafkaSettings:
         """Return the settings of a consumer that is assigned the control topic's partitions."""
         return {
             "fetch.wait.max.ms": FETCH_WAIT,
+            "queued.max.messages.kbytes": CONTROL_QUEUE,
             **self.control,
             **_ASSIGNED,
         }

@@ -28,10 +28,10 @@ class CommitOperator(BaseOperator):
         from floe.commit.committer import Committer
         from floe.kafka.settings import KafkaSettings
 
-        plan, connector, _, _ = pulled(context, self._connector)
+        plan, connector, key, _ = pulled(context, self._connector)
         announced = announced_slices(context, plan)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
-        report = Committer(plan, connector, settings).commit(announced)
+        report = Committer(plan, connector, settings, key).commit(announced)
         return {
             "done_before": report.done,
             "commit_id": str(plan.commit_id),

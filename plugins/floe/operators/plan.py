@@ -55,9 +55,9 @@ class PlanOperator(BaseOperator):
             if params.get("takeover"):
                 self._take_over(connector, settings)
             stored = self._freeze(context, draft_plan(connector, settings, most, decisions=decisions), connector)
-        plan, connector, _, fields = stored
+        plan, connector, key, fields = stored
         self._show(plan)
-        work_left = open_plan(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
+        work_left = open_plan(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)), key)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             self.log.info("nothing new: no Spark job is started")

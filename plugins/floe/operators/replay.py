@@ -51,14 +51,14 @@ class PlanReplayOperator(PlanOperator):
             replay = draft_replay(connector, settings, params)
             self._tell(replay)
             stored = self._freeze(context, replay.plan, connector)
-        plan, connector, _, fields = stored
+        plan, connector, key, fields = stored
         self._show(plan)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             none = "no dead letter is open there" if params.get("dead_letters") else "all of it is held already"
             self.log.info("%s: there is nothing to write, no Spark job is started", none)
             raise rest_skipped()
-        open_replay(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)))
+        open_replay(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)), key)
         return fields
 
     def _tell(self, replay: Replay) -> None:

@@ -44,9 +44,9 @@ class WriteFilesOperator(SparkSubmitOperator):
         from floe.commit.committer import Committer
         from floe.kafka.settings import KafkaSettings
 
-        plan, connector, _, _ = pulled(context, self._connector)
+        plan, connector, key, _ = pulled(context, self._connector)
         extra = run.kafka_extra(connector)
-        committer = Committer(plan, connector, KafkaSettings.of(connector, extra))
+        committer = Committer(plan, connector, KafkaSettings.of(connector, extra), key)
         still_open = {plan.slice_id(piece) for piece in committer.open_slices()}
         if not still_open:
             self.log.info("plan %s is committed already: no Spark job is started", plan.plan_id)
@@ -61,7 +61,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         job = library.write_job()
         self._conn_id = connector.spark_conn_id
         spark = run.connection(self._conn_id, "floe.spark.conn-id")
-        order = job.Order(plan, connector, extra, done)
+        order = job.Order(plan, connector, extra, key, done)
         if spark.conn_type == "spark":
             self._submit(context, spark, order, job.Outcome)
         elif spark.conn_type == "spark_connect":

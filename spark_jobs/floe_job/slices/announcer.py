@@ -7,6 +7,7 @@ from floe.commit.routes import Routes
 from floe.config import Connector
 from floe.control.announcement import Announcement, TableShare, encode_announcement, next_offset
 from floe.control.events import TopicPartitionOffset
+from floe.control.signature import signed
 from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
@@ -14,6 +15,7 @@ from floe.kafka.transaction import TransactionalProducer
 from floe.offsets.books import RangeBooks, TableBooks, balance_range, balance_tables
 from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.plan_seal import PlanKey
 from floe.offsets.ranges import OffsetRange
 from floe_job.exceptions import RangeLost
 from floe_job.letters import check_ratio
@@ -38,7 +40,9 @@ class Announcer:
         settings: KafkaSettings,
         letters: SliceLetters,
         tables: SliceTables,
+        key: PlanKey | None,
     ) -> None:
+        self._key = key
         self._plan = plan
         self._slice = piece
         self._connector = connector
@@ -170,7 +174,8 @@ class Announcer:
         transactional_id = f"{self._connector.transactional_prefix}floe-{name}"
         producer = TransactionalProducer(self._settings, transactional_id)
         reach(CrashPoint.WRITE_ANNOUNCE)
-        producer.send(self._plan.control_topic, self._plan.group_id, encode_announcement(self._plan, announcement))
+        records = signed(self._key, encode_announcement(self._plan, announcement))
+        producer.send(self._plan.control_topic, self._plan.group_id, records)
         reach(CrashPoint.WRITE_ANNOUNCED)
         for name, books in announcement.tables.items():
             log.info("slice %s announced: table %s, %s", announcement.slice_id, name, books)

@@ -11,6 +11,7 @@ from floe.control.recent import recent_tables
 from floe.crash import CrashPoint, reach
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.plan_seal import PlanKey
 from floe_job.exceptions import SliceFailed, SliceRefused
 from floe_job.needs import SchemaNeeds
 from floe_job.shuffle.distribution import writing_tasks
@@ -31,13 +32,16 @@ MOST_ROUNDS = 5
 
 
 class SliceWriter:
-    """Writes one slice of a plan for the connector's tables."""
+    """Writes one slice of a plan for the connector's tables. ``key``: signs its announcement; tasks never get it."""
 
-    def __init__(self, plan: Plan, piece: Slice, connector: Connector, settings: KafkaSettings) -> None:
+    def __init__(
+        self, plan: Plan, piece: Slice, connector: Connector, settings: KafkaSettings, key: PlanKey | None
+    ) -> None:
         self._plan = plan
         self._slice = piece
         self._connector = connector
         self._settings = settings
+        self._key = key
         catalog = Tables.of(connector)
         self._letters = SliceLetters(catalog, plan, piece, connector, settings)
         if piece.kind is SliceKind.REDRIVE:
@@ -57,7 +61,9 @@ class SliceWriter:
         )
         self._tables.load(self._recent_tables())
         results = self._run(run_tasks, divide(self._slice.ranges, self._connector.tasks_max))
-        announcer = Announcer(self._plan, self._slice, self._connector, self._settings, self._letters, self._tables)
+        announcer = Announcer(
+            self._plan, self._slice, self._connector, self._settings, self._letters, self._tables, self._key
+        )
         return announcer.announce(results)
 
     def _recent_tables(self) -> frozenset[str]:

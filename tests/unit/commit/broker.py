@@ -10,6 +10,8 @@ import pytest
 from floe.commit import committer, decided, landing, ledgers, planning
 from floe.commit.positions import Move
 from floe.control.codec import decode
+from floe.control.headers import MAC
+from floe.kafka.transaction import ControlRecord
 from floe.offsets.logs import PartitionLog
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
@@ -27,6 +29,13 @@ class Moved(NamedTuple):
     @property
     def offsets(self) -> list[int]:
         return [p.offset for p in self.positions]
+
+
+def headers_of(record: ControlRecord) -> dict[str, str]:
+    """Return a record's headers but for its signature, which every record has."""
+    headers = {name: str(value) for name, value in record.headers}
+    assert headers.pop(MAC)
+    return headers
 
 
 @dataclass
@@ -81,7 +90,7 @@ class Broker:
         self.done.append("move")
         rows = self.lake.rows() if self.lake.catalog().table_exists(TABLE) else []
         events = [decode(r.value).payload for r in wanted.records]
-        headers = [{name: str(value) for name, value in r.headers} for r in wanted.records]
+        headers = [headers_of(record) for record in wanted.records]
         self.moves.append(Moved(list(wanted.positions), events, headers, rows))
         self.has(*wanted.positions)
         return True
@@ -89,7 +98,7 @@ class Broker:
     def send(self, _topic: str, _key: str, records: Sequence[Any]) -> None:
         """Take a replay's events."""
         self.done.append("send")
-        headers = [{name: str(value) for name, value in r.headers} for r in records]
+        headers = [headers_of(record) for record in records]
         self.moves.append(Moved([], [decode(r.value).payload for r in records], headers, self.lake.rows()))
 
     def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:

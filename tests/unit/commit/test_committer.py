@@ -22,6 +22,7 @@ from floe.exceptions import Terminal
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
+from tests.support.keys import KEY
 from tests.unit.commit.broker import Broker
 from tests.unit.commit.lake import (
     CLUSTER,
@@ -51,7 +52,7 @@ def commit(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Commit:
         broker = Broker(lake).has(*plan.positions)
         broker.stand_in(monkeypatch)
         monkeypatch.setattr(Committer, "announcements", lambda *_: announcements)
-        return Committer(plan, lake.connector(**keys), None), broker  # type: ignore[arg-type]
+        return Committer(plan, lake.connector(**keys), None, KEY.plan_key(plan.plan_id)), broker  # type: ignore[arg-type]
 
     return make
 

@@ -21,6 +21,7 @@ from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import OffsetRange, TopicPartition
 from floe.offsets.routing import route_hash, routing_hash
+from tests.support.keys import KEY
 from tests.unit.commit.broker import Broker
 from tests.unit.commit.lake import (
     CLUSTER,
@@ -75,7 +76,7 @@ def draft(lake: Lake, broker: Broker) -> Callable[..., Plan]:
 @pytest.fixture
 def opened(lake: Lake) -> Callable[[Plan], bool]:
     """Open a plan."""
-    return lambda plan: open_plan(plan, lake.connector(), None)  # type: ignore[arg-type]
+    return lambda plan: open_plan(plan, lake.connector(), None, KEY.plan_key(plan.plan_id))  # type: ignore[arg-type]
 
 
 def ranges(plan: Plan) -> list[tuple[str, list[str]]]:

@@ -110,7 +110,7 @@ def announced(announcement: Announcement, start: int = 7) -> Messages:
 
 def find(messages: Iterable[ControlMessage], *tables: str) -> Announcement | None:
     plan = make_plan(tables=tables or ("rpc.pizzas",))
-    return find_announcement(plan, plan.slices[0], messages)
+    return find_announcement(plan, plan.slices[0], messages, None)
 
 
 def with_header(message: ControlMessage, name: str, value: object) -> ControlMessage:
@@ -174,7 +174,7 @@ def test_an_announcement_is_found_as_it_was_sent(shares: tuple[TableShare, ...])
 def test_a_replacement_tells_what_its_writer_knew() -> None:
     plan, announcement = replacement()
     messages = sent(encode_announcement(plan, announcement))
-    found = find_announcement(plan, plan.slices[0], messages)
+    found = find_announcement(plan, plan.slices[0], messages, None)
     assert found == replace(announcement, control_offset=(0, messages[-1].offset + 1))
 
 
@@ -183,7 +183,7 @@ def test_a_replacement_tells_what_its_writer_knew() -> None:
 def test_what_is_no_list_of_offsets_does_not_count(name: str, value: object) -> None:
     plan, announcement = replacement()
     messages = [with_header(m, name, value) for m in sent(encode_announcement(plan, announcement))]
-    assert find_announcement(plan, plan.slices[0], messages) is None
+    assert find_announcement(plan, plan.slices[0], messages, None) is None
 
 
 def test_an_announcement_of_another_kind_does_not_count(reasons: Callable[..., str]) -> None:
@@ -235,7 +235,7 @@ def test_a_table_that_is_replaced_has_a_share_without_files_too() -> None:
     share = replace(empty, books=TableBooks())
     plan = make_plan()
     plan = replace(plan, slices=(replace(plan.slices[0], kind=SliceKind.REPLACE),))
-    found = find_announcement(plan, plan.slices[0], announced(replace(make(share), kind="replace")))
+    found = find_announcement(plan, plan.slices[0], announced(replace(make(share), kind="replace")), None)
     assert found is not None
     assert found.shares == (share,)
     assert find(announced(make(share))) is None
@@ -247,11 +247,11 @@ def test_a_table_that_owes_a_partition_has_no_net_of_it() -> None:
     first, second = make_plan().positions
     plan = replace(make_plan(), positions=(first, replace(second, metadata=metadata)))
     share = replace(make_share(), nets=NETS[:1])
-    (found,) = (find_announcement(plan, plan.slices[0], announced(make(share))),)
+    (found,) = (find_announcement(plan, plan.slices[0], announced(make(share)), None),)
     assert found is not None
     assert found.shares[0].nets == NETS[:1]
     both = replace(share, nets=(NETS[0], (RANGES[1], Intervals(((1, 2),)))))
-    assert find_announcement(plan, plan.slices[0], announced(make(both))) is None
+    assert find_announcement(plan, plan.slices[0], announced(make(both)), None) is None
 
 
 def test_headers_and_bodies_are_those_of_the_design() -> None:

@@ -1,0 +1,61 @@
+"""Rows that a writer left out because the table has them: its ledger must say so, or they would be in no table."""
+
+from floe.catalogs.catalog import Tables
+from floe.catalogs.exceptions import CatalogUnreachable
+from floe.commit.exceptions import SliceStale
+from floe.commit.patience import attempts
+from floe.commit.routes import Routes
+from floe.commit.table_ledger import ledger_of
+from floe.control.announcement import Announcement
+from floe.offsets.plan import Plan, Slice
+
+
+def unwritten_tables(plan: Plan, piece: Slice, announcement: Announcement) -> list[str]:
+    """Return the tables that an announcement brings no files for, as they are said to hold all their rows.
+
+    Of tables with files the comparison of nets with the ledger tells. Replays that go by their id ask no ledger.
+    """
+    if piece.kind.is_by_id:
+        return []
+    with_files = {share.table for share in announcement.shares}
+    return [
+        name
+        for name, books in announcement.tables.items()
+        if books.held and name not in with_files and name != plan.letters
+    ]
+
+
+def refuse_unheld(
+    tables: Tables, plan: Plan, piece: Slice, announcement: Announcement, name: str, patience: float
+) -> None:
+    """Raise SliceStale when a table holds fewer offsets of a slice than rows were left out for it.
+
+    Its ledger only grows while a run is at work, unless the table is rolled back or replaced. Raises what loading it
+    raises, and TableNotCommitted when the catalog does not answer for ``patience`` seconds.
+    """
+    left_out, held = announcement.tables[name].held, 0
+    for reason in attempts(f"table {name!r}", patience):
+        try:
+            held = _held(tables, plan, piece, name)
+            break
+        except CatalogUnreachable as error:
+            reason.append(str(error))
+    if held < left_out:
+        msg = (
+            f"{left_out} rows of slice {announcement.slice_id} were left out of table {name!r} as it has them, but its "
+            f"ledger holds {held} offsets of the slice: it was rolled back or replaced meanwhile, or another writer "
+            "announced. Nothing of the slice counts as read; the next run plans again. Check who may write to the control "
+            "topic."
+        )
+        raise SliceStale(msg)
+
+
+def _held(tables: Tables, plan: Plan, piece: Slice, name: str) -> int:
+    """Return how many offsets of a slice a table holds; none where it does not exist."""
+    table = tables.load(name)
+    if table is None:
+        return 0
+    routes = Routes(tables.connector)
+    ledger = ledger_of(table, routes.branch(name), plan)
+    held = (ledger.held(r, routes.route(r.topic, name)) for r in plan.taken(piece, name))
+    return sum(end - start for spans in held for start, end in spans)

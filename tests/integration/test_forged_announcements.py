@@ -1,0 +1,219 @@
+"""Write on the control topic, by others: what they announce is passed by, whatever it says and wherever it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import confluent_kafka as ck
+import pytest
+from mishaps import ids
+from pipeline import MakePipeline, Pipeline
+from replays import replay
+
+from floe.commit import committer
+from floe.commit.exceptions import SliceNotWritten, SliceStale
+from floe.control import announcement as announcement_module
+from floe.control import announcement_reader
+from floe.control.announcement import Announcement, encode_announcement, next_offset
+from floe.control.log import control_ends, read_control
+from floe.kafka.cluster import Cluster
+from floe.kafka.transaction import ControlRecord, TransactionalProducer
+from floe.offsets.books import RangeBooks, TableBooks
+from floe.offsets.plan import Plan
+
+ROWS = 10
+MANY = 10**12
+
+
+def forge(pizzas: Pipeline, records: Sequence[ControlRecord], partition: int = 0) -> None:
+    """Write records to the control topic as anybody may who has Write on it."""
+    producer = ck.Producer({"bootstrap.servers": pizzas.bootstrap})
+    for record in records:
+        producer.produce(
+            pizzas.connector.control_topic,
+            value=record.value,
+            key=pizzas.connector.group_id,
+            headers=record.headers,
+            partition=partition,
+        )
+    assert producer.flush(30) == 0
+
+
+def held(plan: Plan) -> Announcement:
+    """Announce that the table has all rows of a plan already."""
+    (piece,) = plan.slices
+    return Announcement(
+        slice_id=plan.slice_id(piece),
+        commit_id=plan.commit_id,
+        kind=piece.kind.value,
+        ranges=piece.ranges,
+        shares=(),
+        tables={"db.t": TableBooks(assigned=piece.records, held=piece.records)},
+        books=tuple((r, RangeBooks(routed=len(r))) for r in piece.ranges),
+        assignments=tuple(next_offset(r, 1_704_164_645_123) for r in piece.ranges),
+    )
+
+
+def again(plan: Plan, earlier: Announcement, **of_file: Any) -> Announcement:
+    """Announce the file of an earlier run for a plan, changed in what it says of itself."""
+    (piece,) = plan.slices
+    (share,) = earlier.shares
+    (spec,) = share.files
+    (file,) = spec.files
+    rows = of_file.get("record_count", file.record_count)
+    books = TableBooks(assigned=rows, rows=rows)
+    nets = tuple((r, net.of([(r.start, r.end)])) for r, (_, net) in zip(piece.ranges, share.nets, strict=True))
+    forged = replace(share, files=(replace(spec, files=(replace(file, **of_file),)),), books=books, nets=nets)
+    return replace(held(plan), shares=(forged,), tables={"db.t": books})
+
+
+@pytest.fixture
+def eaten(pipeline: MakePipeline) -> tuple[Pipeline, Announcement, Plan]:
+    """A connector that ran once, what it announced, and the plan of what came since."""
+    pizzas = pipeline(**{"tasks.max": 1})
+    pizzas.produce(ids(0, ROWS))
+    plan = pizzas.plan()
+    (earlier,) = pizzas.write(plan)
+    pizzas.commit(plan)
+    pizzas.produce(ids(ROWS, 2 * ROWS))
+    return pizzas, earlier, pizzas.plan()
+
+
+LIES = {
+    "the file once more": {},
+    "bounds that hide all rows": {"lower_bounds": {1: (MANY).to_bytes(8, "little")}, "upper_bounds": None},
+    "a million million rows": {"record_count": MANY},
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_forged_file_before_the_true_one_is_passed_by(
+    eaten: tuple[Pipeline, Announcement, Plan], lie: dict[str, Any]
+) -> None:
+    pizzas, earlier, plan = eaten
+    forge(pizzas, encode_announcement(plan, again(plan, earlier, **lie)))
+    pizzas.write(plan)
+    pizzas.commit(plan)
+    assert pizzas.column("id") == list(range(2 * ROWS))
+    assert pizzas.table().scan(row_filter="id >= 0 and id < 1000").to_arrow().num_rows == 2 * ROWS
+    assert pizzas.position() == {0: 2 * ROWS}
+
+
+def test_rows_said_to_be_held_are_not_lost(pipeline: MakePipeline) -> None:
+    pizzas = pipeline()
+    pizzas.produce(ids(0, 50))
+    plan = pizzas.plan()
+    forge(pizzas, encode_announcement(plan, held(plan)))
+    with pytest.raises(SliceNotWritten):
+        pizzas.committer(plan).commit([])
+    assert pizzas.position() == {0: 0}
+    pizzas.write(plan)
+    pizzas.commit(plan)
+    assert pizzas.column("id") == list(range(50))
+
+
+def test_unsigned_plan_compares_what_is_held_with_the_ledger(pipeline: MakePipeline) -> None:
+    pizzas = replace(pipeline(), deployment_key=None)
+    pizzas.produce(ids(0, 50))
+    pizzas.run()
+    pizzas.produce(ids(50, 100))
+    plan = pizzas.plan()
+    forge(pizzas, encode_announcement(plan, held(plan)))
+    with pytest.raises(SliceStale, match=r"left out of table 'db\.t'"):
+        pizzas.commit(plan)
+    assert pizzas.position() == {0: 50}
+    pizzas.run()
+    assert pizzas.column("id") == list(range(100))
+
+
+def test_forged_record_between_parts_voids_nothing(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announcement_module, "LARGEST_EVENT", 1)
+    pizzas = pipeline(**{"iceberg.tables.default-partition-by": "id"})
+    pizzas.produce(ids(0, 4))
+    plan = pizzas.plan()
+
+    def fill(self: TransactionalProducer, topic: str, key: str, records: Sequence[ControlRecord]) -> None:
+        for record in records:
+            forge(pizzas, [record._replace(value=record.value[:-1])])
+            self._producer.produce(topic, value=record.value, key=key, headers=record.headers)
+            assert self._producer.flush(30) == 0
+            unsigned = [(name, value) for name, value in record.headers if name != "floe-mac"]
+            forge(pizzas, [ControlRecord(record.value, unsigned)])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TransactionalProducer, "_fill", fill)
+        (announced,) = pizzas.write(plan)
+    assert announced.shares[0].file_count == 4
+    pizzas.commit(plan)
+    assert pizzas.column("id") == list(range(4))
+
+
+def sent(pizzas: Pipeline, plan: Plan) -> list[ControlRecord]:
+    """Return what the control topic has since a plan was made."""
+    topic = pizzas.connector.control_topic
+    ends = control_ends(Cluster.of_control(pizzas.settings), topic)
+    found = read_control(pizzas.settings, topic, plan.control_ends, ends)
+    return [ControlRecord(one.value, list(one.headers.items())) for one in found]
+
+
+def test_copied_announcement_commits_once(pipeline: MakePipeline, topic: Callable[..., str]) -> None:
+    pizzas = pipeline(**{"iceberg.control.topic": topic(2, "control")})
+    pizzas.produce(ids(0, ROWS))
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    records = sent(pizzas, plan)
+    for partition in (0, 1):
+        forge(pizzas, records, partition)
+        forge(pizzas, records[1:], partition)
+    pizzas.commit(plan)
+    forge(pizzas, records)
+    pizzas.commit(plan)
+    pizzas.produce(ids(ROWS, 2 * ROWS))
+    later = pizzas.plan()
+    forge(pizzas, records)
+    other = [("floe-slice", later.slice_id(later.slices[0]))]
+    forge(pizzas, [ControlRecord(r.value, [*r.headers, *other]) for r in records])
+    pizzas.write(later)
+    pizzas.commit(later)
+    assert pizzas.column("id") == list(range(2 * ROWS))
+
+
+def test_copied_announcement_of_a_replay_appends_once(pipeline: MakePipeline) -> None:
+    pizzas = pipeline()
+    pizzas.produce(ids(0, ROWS))
+    pizzas.run()
+    plan = replay(pizzas, overlap="append")
+    forge(pizzas, sent(pizzas, plan))
+    pizzas.commit(plan)
+    assert pizzas.column("id") == sorted([*range(ROWS), *range(ROWS)])
+
+
+def test_plan_without_a_key_is_carried_out_unsigned(pipeline: MakePipeline) -> None:
+    pizzas = replace(pipeline(), deployment_key=None)
+    pizzas.produce(ids(0, ROWS))
+    plan = pizzas.run()
+    assert pizzas.column("id") == list(range(ROWS))
+    assert not any(name == "floe-mac" for record in sent(pizzas, plan) for name, _ in record.headers)
+
+
+def test_junk_is_read_once_and_not_decoded(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    pizzas = pipeline()
+    pizzas.produce(ids(0, ROWS))
+    plan = pizzas.plan()
+    junk = encode_announcement(plan, held(plan)) * 2_000
+    forge(pizzas, junk)
+    pizzas.write(plan)
+    forge(pizzas, junk)
+    decoded: list[bytes] = []
+    read: list[int] = []
+    decode, read_topic = announcement_reader.decode, committer.read_control
+    monkeypatch.setattr(announcement_reader, "decode", lambda value: decoded.append(value) or decode(value))
+    monkeypatch.setattr(
+        committer, "read_control", lambda *args: (read.append(m.offset) or m for m in read_topic(*args))
+    )
+    pizzas.commit(plan)
+    assert len(decoded) == 2
+    assert len(read) == len(set(read)) >= 4_000
+    assert pizzas.column("id") == list(range(ROWS))
