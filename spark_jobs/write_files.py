@@ -23,26 +23,29 @@ log = logging.getLogger("floe")
 def write_files(spark: Any, order: Order) -> tuple[str, ...]:
     """Write every slice of the order that is not announced yet and return the ids of those that are now.
 
-    One that fails does not keep the others from being written, but for a replay, whose slices land in order. Its error
-    is raised at the end.
+    One that fails does not keep the others from being written, but for a replay, whose slices land in order. One error is
+    raised at the end, and is not logged before; the others are logged.
     """
     # not above: submitted, the driver imports them while Spark starts
     from floe_job.slices.writer import SliceWriter
     from floe_job.spark import run_on
 
     announced: list[str] = []
-    failures: list[FloeError] = []
+    failures: list[tuple[str, FloeError]] = []
     for piece in order.todo:
         try:
             writer = SliceWriter(order.plan, piece, order.connector, order.settings, order.key)
             announced.append(writer.write(lambda tasks: run_on(spark, tasks)).slice_id)
         except FloeError as error:
-            log.error("slice %s failed: %s", order.plan.slice_id(piece), error)
-            failures.append(error)
+            failures.append((order.plan.slice_id(piece), error))
             if piece.kind.is_replay:
                 break
     if failures:
-        raise next((error for error in failures if not isinstance(error, Terminal)), failures[0])
+        raised = next((failure for _, failure in failures if not isinstance(failure, Terminal)), failures[0][1])
+        for slice_id, failure in failures:
+            if str(failure) != str(raised):
+                log.error("slice %s failed: %s", slice_id, failure)
+        raise raised
     return tuple(announced)
 
 
@@ -65,8 +68,6 @@ def main(argv: list[str]) -> int:
         text = next(iter(hide(str(error)).splitlines()), "")[:300]
         outcome = Outcome(error=f"the Spark job failed: {type(error).__name__}: {text}", retryable=True)
     outcome.save(Outcome.path_of(path))
-    if outcome.error is not None:
-        log.error("%s", outcome.error)
     end_context(context, path.parent, outcome.exit_code)
     return outcome.exit_code
 

@@ -259,8 +259,8 @@ def _failure(connector: Connector, action: str, error: Exception) -> CatalogErro
         return CatalogMisconfigured(hide(msg))
     where = f" at {address}" if address else ""
     msg = (
-        f"could not {action}: {_reason(error)}. Is catalog {connector.catalog_name!r}{where} up? Its address comes from "
-        "iceberg.catalog.* or PyIceberg's configuration."
+        f"could not {action}: {_reason(error)}. Check that catalog {connector.catalog_name!r} is up{where}. Its address "
+        "comes from iceberg.catalog.* or PyIceberg's configuration."
     )
     return CatalogUnreachable(hide(msg))
 

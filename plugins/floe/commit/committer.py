@@ -73,10 +73,11 @@ class Committer:
         found = self._cluster.positions(self._plan.group_id, partitions)
         return tuple(s for s in self._plan.slices if progress(self._plan, s, found) is Progress.BEFORE)
 
-    def commit(self, written: Collection[str]) -> CommitReport:
+    def commit(self, written: Collection[str], failure: str | None = None) -> CommitReport:
         """Commit every slice that was announced, table by table, then move the positions.
 
-        ``written``: ids of the slices whose writers reported success; their announcements are waited for. What failed is
+        ``written``: ids of the slices whose writers reported success; their announcements are waited for. ``failure``: why
+        others were not written, in the writer's words. What failed is
         raised at the end, after all else landed: a slice that was not written, a table that could not be committed in
         time, tables that owe.
         """
@@ -100,18 +101,20 @@ class Committer:
             raise next((error for error in lander.errors if isinstance(error, Retryable)), lander.errors[0])
         missing = [s for s in slices if self._plan.slice_id(s) not in found and s.kind is not SliceKind.CATCH_UP]
         if missing:
-            raise SliceNotWritten(self._not_written(missing))
+            raise SliceNotWritten(self._not_written(missing, failure))
         self._raise_debts(lander.refusals)
         return CommitReport(done=False, landed=tuple(lander.landed), announcements=tuple(found.values()))
 
-    def _not_written(self, missing: Sequence[Slice]) -> str:
+    def _not_written(self, missing: Sequence[Slice], failure: str | None) -> str:
+        """Say why slices were not written, in the writer's own words where it left some, and what becomes of them."""
         ranges = ", ".join(str(r) for s in missing for r in s.ranges)[:500]
         again = (
-            "clear the write task of this run: it goes on there"
+            "Clear the write task of this run: it goes on there."
             if self._plan.is_replay
-            else f"the next run reads {ranges} again"
+            else "The next run reads them again."
         )
-        return f"{len(missing)} slice(s) were not written ({ranges}); {again}. See the write task."
+        why = failure or "See the log of the write task, which left no reason."
+        return f"{why} {len(missing)} slice(s) were not written ({ranges}). {again}"
 
     def announcements(self, written: Collection[str]) -> dict[str, Announcement]:
         """Return the announcement of each slice that has one, by slice id.

@@ -21,6 +21,9 @@ SHORTEST = 6
 _SAFE = ("", "/", " +", "!#$%&'()*+,/:;=?@[]~")
 """Characters left alone by those who quote for a URL: urllib for values and for paths, SQLAlchemy, requests."""
 
+LONGEST = 65_536
+"""Characters of a secret that is looked for in other spellings, too."""
+
 _NO_SECRETS = ("airflow",)
 """Passwords of everybody's test stacks. Airflow hides none of them either: its logs are full of the word."""
 
@@ -76,7 +79,7 @@ class Mask:
 
     def _add(self, texts: Iterable[str]) -> frozenset[str]:
         spelled = {spelled for text in texts for spelled in spellings(text)} - set(self._spelled)
-        encoded = {code for text in texts for code in _base64(text)} - set(self._encoded)
+        encoded = {code for text in texts if len(text) <= LONGEST for code in _base64(text)} - set(self._encoded)
         self._spelled = tuple(sorted({*self._spelled, *spelled}, key=len, reverse=True))
         self._encoded = tuple(sorted({*self._encoded, *encoded}))
         return frozenset(spelled | encoded)
@@ -107,6 +110,8 @@ def too_short() -> frozenset[str]:
 
 def spellings(secret: str) -> frozenset[str]:
     """Return a secret as messages spell it: raw, by ``repr``, in JSON, in a URL, in HTML."""
+    if len(secret) > LONGEST:
+        return frozenset((secret,))
     octets = secret.encode(errors="surrogatepass")
     once = {*_escaped(secret), html.escape(secret)}
     plain = {secret, *once, *(twice for text in once for twice in _escaped(text))}

@@ -1,6 +1,6 @@
 """From a connector's JSON object to a ``Connector``, with every problem found in one go."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from floe.config.catalog import read_catalog
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
@@ -11,10 +11,12 @@ from floe.config.exceptions import ConfigError
 from floe.config.kafka_client import read_consumer_overrides, read_control_client
 from floe.config.library_settings import TABLE_NAMES, unknown_settings
 from floe.config.limits import check_limits
+from floe.config.mask import Mask
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
 from floe.config.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
 from floe.config.schema_rules import read_schema_rules
+from floe.config.secrets import is_secret, secret_texts
 from floe.config.settings import Settings
 from floe.config.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
 from floe.config.tables import read_tables
@@ -50,7 +52,7 @@ def parse_connector(
     settings.check_keys()
     connector = _build(settings, narrowed=narrowed)
     if settings.problems:
-        raise ConfigError(*dict.fromkeys(settings.problems))
+        raise ConfigError(*_without_secrets(flat, dict.fromkeys(settings.problems)))
     return connector
 
 
@@ -113,9 +115,21 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         spark_conn_ids=_read_conn_ids(settings),
         max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
-        warnings=tuple(settings.warnings),
+        warnings=_without_secrets(settings.properties, settings.warnings),
         properties=settings.properties,
     )
+
+
+def _without_secrets(properties: Mapping[str, str], texts: Collection[str]) -> tuple[str, ...]:
+    """Hide what problems and warnings quote of the secrets among the properties: they stand in DAG docs."""
+    told = "\n".join(texts)
+    quoted = {
+        key: value
+        for key, value in properties.items()
+        if told and is_secret(key, value) and any(text in told for text in secret_texts(key, value))
+    }
+    mask = Mask.of(quoted)
+    return tuple(mask.hide(text) for text in texts)
 
 
 def _read_name(settings: Settings) -> str:

@@ -37,13 +37,16 @@ _SECRET_VALUE = re.compile(
 _PROVIDER = re.compile(r"\$\{[^{}:]*:")
 _SEARCHED_CHARACTERS = 4096
 
+_MOST_LINES = 200
+"""Lines of a secret that are hidden each for itself: more than a private key with its certificates has."""
+
 _MISSPELT = {"secret": 1, "token": 1, "password": 2, "passphrase": 2, "credential": 2, "authorization": 2}
 """Words of secrets, and how many letters of each may be wrong: a misspelt key holds a secret all the same."""
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+")
 
 _BARE_ADDRESS = re.compile(r"^[^\s/:@]+:[^\s@]+@[^\s@]+$")
 _SCHEME = re.compile(r"(basic|bearer|digest|token|apikey|negotiate)\s+(\S.*)", re.IGNORECASE | re.DOTALL)
-_PAIR = re.compile(r"""([\w.-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s;&,"']+)""")
+_PAIR = re.compile(r"""(?<![\w.-])([\w.-]{1,100})\s*=\s*("[^"]*"|'[^']*'|[^\s;&,"']+)""")
 
 
 def is_secret(key: str, value: str = "") -> bool:
@@ -61,6 +64,8 @@ def secret_texts(key: str, value: str) -> frozenset[str]:
     """
     if not is_secret(key, value) or is_reference(value) or value.strip().lower() in ("", "true", "false"):
         return frozenset()
+    if len(value) > _SEARCHED_CHARACTERS:
+        return frozenset(text for text in _plain_texts(value) if text)
     found = {secret for name, secret in _pairs(value) if is_secret(name)}
     if "://" in value or _BARE_ADDRESS.search(value):
         found |= set(_address_texts(value))
@@ -130,7 +135,7 @@ def _plain_texts(value: str) -> Iterator[str]:
     """Yield a value that is a secret as a whole, its lines, the part behind ``user:`` and what a header's scheme names."""
     yield value
     yield value.strip()
-    yield from (line.strip() for line in value.splitlines() if not line.startswith("-----"))
+    yield from (line.strip() for line in value.splitlines()[:_MOST_LINES] if not line.startswith("-----"))
     yield value.partition(":")[2].strip()
     header = _SCHEME.match(value.strip())
     if header:

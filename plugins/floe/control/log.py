@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import confluent_kafka as ck
 
+from floe.kafka.client_log import ClientLog
 from floe.kafka.cluster import Cluster
 from floe.kafka.exceptions import ControlTopicUnusable, KafkaUnreachable, TopicMissing
 from floe.kafka.settings import REQUEST_TIMEOUT, KafkaSettings
@@ -47,7 +48,7 @@ def read_control(
     has lost its beginning, KafkaUnreachable when the broker does not deliver up to the ends in time.
     """
     wanted = None if key is None else key.encode()
-    consumer = ck.Consumer(settings.control_reader())
+    consumer = ck.Consumer({**settings.control_reader(), "logger": ClientLog()})
     try:
         for partition, end in sorted(ends.items()):
             start = starts.get(partition, 0)

@@ -26,6 +26,15 @@ MAY_PASS = {
 }
 """Answers to a change that another attempt may not meet; all others are a no."""
 
+UNREACHABLE = {
+    ck.KafkaError._TIMED_OUT,
+    ck.KafkaError._TRANSPORT,
+    ck.KafkaError._ALL_BROKERS_DOWN,
+    ck.KafkaError._RESOLVE,
+    ck.KafkaError.REQUEST_TIMED_OUT,
+}
+"""Answers of a client that has no connection: its log tells why."""
+
 _NOT_ALLOWED = {
     ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
     ck.KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -35,13 +44,22 @@ _NOT_ALLOWED = {
 }
 
 
-def told(reason: ck.KafkaError, brokers: object, origin: str) -> KafkaError:
-    """Return floe's error for an answer; ``origin`` says where the brokers' address comes from."""
+_REFUSED_CREDENTIALS = "SASL authentication error"
+"""How librdkafka's log begins where a broker refuses user and password; its answer is a time-out."""
+
+
+def told(reason: ck.KafkaError, brokers: object, origin: str, cause: str | None = None) -> KafkaError:
+    """Return floe's error for an answer; ``origin`` says where the brokers' address comes from.
+
+    ``cause``: why the client could not connect, as its log tells.
+    """
     if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
         return TopicMissing(reason.str())
     if reason.code() in _NOT_ALLOWED:
         return KafkaMisconfigured(f"{brokers} refuses: {reason.str()} ({reason.name()}); check {origin} and the ACLs")
+    if cause is not None and cause.startswith(_REFUSED_CREDENTIALS):
+        return KafkaMisconfigured(f"Kafka at {brokers} refuses the credentials: {cause}. Check {origin}.")
+    why = cause if cause is not None and reason.code() in UNREACHABLE else reason.str()
     return KafkaUnreachable(
-        f"Kafka at {brokers} did not answer: {reason.str()} ({reason.name()}). Is the broker up? "
-        f"The address comes from {origin}."
+        f"Kafka at {brokers} did not answer: {why} ({reason.name()}). Check the broker and the address in {origin}."
     )

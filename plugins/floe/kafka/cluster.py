@@ -10,7 +10,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
 )
 
-from floe.kafka.answers import told
 from floe.kafka.exceptions import (
     ControlTopicUnusable,
     GroupInUse,
@@ -178,7 +177,7 @@ class Cluster(Topics):
                 msg = f"group {group_id!r} has members again: stop the sink that uses it, then run again"
                 raise GroupInUse(msg) from error
             if reason.code() not in (ck.KafkaError.GROUP_ID_NOT_FOUND, ck.KafkaError.INVALID_GROUP_ID):
-                raise told(reason, self._brokers, self._origin) from error
+                raise self._told(reason) from error
 
 
 def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":

@@ -14,7 +14,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from floe.kafka.answers import MAY_PASS, SETTLING, told
-from floe.kafka.exceptions import KafkaMisconfigured, KafkaUnreachable, TopicMissing, TopicNotCreated
+from floe.kafka.client_log import ClientLog
+from floe.kafka.exceptions import KafkaError, KafkaMisconfigured, KafkaUnreachable, TopicMissing, TopicNotCreated
 from floe.kafka.settings import REQUEST_TIMEOUT
 
 T = TypeVar("T")
@@ -33,8 +34,9 @@ class Topics:
     def __init__(self, conf: Mapping[str, Any], origin: str) -> None:
         self._brokers = conf.get("bootstrap.servers")
         self._origin = origin
+        self._log = ClientLog()
         try:
-            self._admin = AdminClient(dict(conf))
+            self._admin = AdminClient(dict(conf) | {"logger": self._log})
         except ck.KafkaException as error:
             msg = f"{origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
@@ -57,7 +59,7 @@ class Topics:
         try:
             return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT).topics)
         except ck.KafkaException as error:
-            raise told(error.args[0], self._brokers, self._origin) from error
+            raise self._told(error.args[0]) from error
 
     def _describe(self, name: str) -> "Future[Any]":
         return self._admin.describe_topics(ck.TopicCollection([name]), request_timeout=REQUEST_TIMEOUT)[name]
@@ -74,7 +76,7 @@ class Topics:
         except ck.KafkaException as error:
             reason: ck.KafkaError = error.args[0]
             if reason.code() in MAY_PASS:
-                raise told(reason, self._brokers, self._origin) from error
+                raise self._told(reason) from error
             if reason.code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise TopicNotCreated(reason) from error
         deadline = time.monotonic() + REQUEST_TIMEOUT
@@ -92,6 +94,9 @@ class Topics:
         config = self._ask(lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
         return str(config["cleanup.policy"].value)
 
+    def _told(self, reason: ck.KafkaError) -> KafkaError:
+        return told(reason, self._brokers, self._origin, self._log.drained(self._admin))
+
     def _ask(self, request: Callable[[], "Future[T]"]) -> T:
         """Send a request, again while the cluster settles, and return the answer or raise floe's error."""
         deadline = time.monotonic() + REQUEST_TIMEOUT
@@ -101,5 +106,5 @@ class Topics:
             except ck.KafkaException as error:
                 reason: ck.KafkaError = error.args[0]
                 if reason.code() not in SETTLING or time.monotonic() > deadline:
-                    raise told(reason, self._brokers, self._origin) from error
+                    raise self._told(reason) from error
             time.sleep(0.1)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import confluent_kafka as ck
 
 from floe.crash import CrashPoint, reach
+from floe.kafka.answers import UNREACHABLE
+from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import Fenced, KafkaMisconfigured, KafkaUnreachable, TransactionFailed
 from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
 from floe.offsets.position import Position
@@ -42,8 +44,11 @@ class TransactionalProducer:
     def __init__(self, settings: KafkaSettings, transactional_id: str) -> None:
         self._settings = settings
         self._id = transactional_id
+        self._log = ClientLog()
         try:
-            self._producer = ck.Producer(settings.producer(transactional_id))
+            # without a callback of its own the client raises a fatal error from inside of whatever call comes next
+            own = {"logger": self._log, "error_cb": lambda _: None}
+            self._producer = ck.Producer({**settings.producer(transactional_id), **own})
         except ck.KafkaException as error:
             msg = f"{settings.origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
@@ -116,7 +121,7 @@ class TransactionalProducer:
         if group_id is None:
             msg = "positions need the group that they belong to"
             raise ValueError(msg)
-        lender = ck.Consumer(self._settings.group_member(group_id))
+        lender = ck.Consumer({**self._settings.group_member(group_id), "logger": self._log})
         try:
             for batch in _batches(positions, group_id):
                 offsets = [ck.TopicPartition(p.tp.topic, p.tp.partition, p.offset, metadata=p.metadata) for p in batch]
@@ -139,11 +144,13 @@ class TransactionalProducer:
                     f"not allowed to use the transactional id {self._id!r}: grant Write on TransactionalId {self._id!r}"
                 )
                 raise KafkaMisconfigured(msg) from error
+            is_away = reason.code() in UNREACHABLE
+            why = (self._log.drained(self._producer) if is_away else None) or reason.str()
             msg = (
-                f"{self._id!r}: could not {action} on {self._settings.control['bootstrap.servers']}: {reason.str()} "
+                f"{self._id!r}: could not {action} on {self._settings.control['bootstrap.servers']}: {why} "
                 f"({reason.name()}); what was sent is aborted, or found again by the next run"
             )
-            kind = KafkaUnreachable if reason.code() in _UNREACHABLE else TransactionFailed
+            kind = KafkaUnreachable if is_away else TransactionFailed
             raise kind(msg) from error
 
 
@@ -159,6 +166,3 @@ def _batches(positions: Sequence[Position], group_id: str) -> Iterator[list[Posi
         batch.append(position)
         size += written
     yield batch
-
-
-_UNREACHABLE = {ck.KafkaError._TIMED_OUT, ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN}

@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator
 
 from floe.config import Connector
 from floe.operators import run
-from floe.operators.failures import floe_task
+from floe.operators.failures import failure_of, floe_task
 from floe.operators.stored_plan import announced_slices, pulled
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class CommitOperator(BaseOperator):
         plan, connector, key, _ = pulled(context, self._connector)
         announced = announced_slices(context, plan)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
-        report = Committer(plan, connector, settings, key).commit(announced)
+        failure = failure_of(context, run.WRITE_TASK)
+        report = Committer(plan, connector, settings, key).commit(announced, failure)
         return {
             "done_before": report.done,
             "commit_id": str(plan.commit_id),

@@ -7,14 +7,24 @@ import os
 import traceback
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from floe.config.mask import SHORTEST, hide, learn, learn_environment, too_short
 from floe.exceptions import FloeError
+from floe.operators.brief import Brief
 from floe.operators.exceptions import TaskFailed
 from floe.operators.job_folder import remove_abandoned
 
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
 log = logging.getLogger(__name__)
+
+FAILURE_KEY = "failure"
+"""The XCom in which a failed task leaves its error."""
+
+MOST_CHARACTERS = 2000
+"""Of an error that is handed from task to task."""
 
 Result = TypeVar("Result")
 
@@ -61,6 +71,42 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
         raise failure  # here, where no other error is its context
 
     return told
+
+
+def say_failure(context: Context) -> None:
+    """End a failed task's log with three short lines: what, value, next step. For Airflow to call.
+
+    Airflow shows the end of the log. Its group of lines is closed first: it is shown folded.
+    """
+    error = context.get("exception")
+    if error is None:
+        return
+    told = hide(str(error))
+    message = told if isinstance(error, FloeError) else f"{type(error).__name__}: {told}"
+    log.info("::endgroup::")
+    for line in Brief.of(message):
+        log.error("%s", line)
+
+
+def leave_failure(context: Context, error: Exception) -> None:
+    """Leave what a task failed of for the tasks behind it."""
+    told = _readable(str(error) if isinstance(error, FloeError) else f"{type(error).__name__}: {error}")
+    try:
+        context["ti"].xcom_push(key=FAILURE_KEY, value=told)
+    except Exception as problem:  # noqa: BLE001 - the error itself counts
+        log.warning("The next task will not know why this one failed: %s", hide(str(problem)))
+
+
+def failure_of(context: Context, task_id: str) -> str | None:
+    """Return what a task of this run failed of; None where it did not say. It is input, for people to read."""
+    left = context["ti"].xcom_pull(task_ids=task_id, key=FAILURE_KEY)
+    return _readable(left) or None if isinstance(left, str) else None
+
+
+def _readable(text: str) -> str:
+    """Return a text as one line of bounded length, without secrets and without characters that terminals obey."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in hide(text)).split())
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"
 
 
 def without_chain(error: FloeError) -> BaseException:

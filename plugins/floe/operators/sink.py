@@ -12,7 +12,7 @@ from floe.config import Connector, ConnectorFile
 from floe.exceptions import Retryable, Terminal
 from floe.operators import run
 from floe.operators.commit import CommitOperator
-from floe.operators.failures import floe_task
+from floe.operators.failures import floe_task, say_failure
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
 
@@ -120,7 +120,14 @@ def params() -> dict[str, Param]:
 
 def default_args() -> dict[str, Any]:
     """Return what all tasks have in common."""
-    return {"owner": "floe", "retries": RETRIES, "retry_delay": RETRY_DELAY, "retry_policy": retry_policy()}
+    return {
+        "owner": "floe",
+        "retries": RETRIES,
+        "retry_delay": RETRY_DELAY,
+        "retry_policy": retry_policy(),
+        "on_failure_callback": say_failure,
+        "on_retry_callback": say_failure,
+    }
 
 
 def chain(connector: Connector, plan: BaseOperator) -> None:
@@ -195,6 +202,7 @@ def _broken_dag(file: ConnectorFile) -> DAG:
         description=f"{file.path.name} is broken",
         schedule=None,
         start_date=BEGINNING,
+        default_args=default_args(),
         tags=["floe", "broken"],
         doc_md=f"`{file.path.name}` cannot be used:\n\n```\n{file.error}\n```",
     ) as dag:

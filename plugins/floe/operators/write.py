@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
@@ -13,9 +13,10 @@ from floe.config import Connector
 from floe.config.deployment_key import IN_ENVIRONMENT
 from floe.operators import library, local, run
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
-from floe.operators.failures import floe_task
+from floe.operators.failures import floe_task, leave_failure
 from floe.operators.job_folder import job_folder
 from floe.operators.spark_conf import conf_of
+from floe.operators.spark_log import RelayingHook
 from floe.operators.stored_plan import pulled
 
 if TYPE_CHECKING:
@@ -40,7 +41,17 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
-        """Run the job and return what it announced, as read back from the control topic."""
+        """Run the job and return what it announced, as read back from the control topic.
+
+        What it fails of is left for the commit, which fails of the same.
+        """
+        try:
+            return self._write(context)
+        except Exception as error:
+            leave_failure(context, error)
+            raise
+
+    def _write(self, context: Context) -> dict[str, Any]:
         from floe.commit.committer import Committer
         from floe.kafka.settings import KafkaSettings
 
@@ -105,11 +116,12 @@ class WriteFilesOperator(SparkSubmitOperator):
         except AirflowException as error:
             outcome = outcomes.load(outcomes.path_of(order))
             if outcome is None:
-                msg = "the Spark driver ended without a word of floe's: see its log above"
+                msg = "The Spark driver exited before floe reported a result. See the Spark log above."
                 raise JobFailed(msg) from error
             if outcome.error is not None:
                 raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
-            self.log.warning("the job was done, and Spark failed at its end: %s", error)
+            reason = str(error).partition("\n")[0]
+            self.log.warning("The job was done, and Spark failed at its end: %s", reason)
 
     def _prepare(self, order: Path, conf: Mapping[str, str]) -> None:
         self.application = str(library.jobs_folder() / "write_files.py")
@@ -124,6 +136,11 @@ class WriteFilesOperator(SparkSubmitOperator):
         }
         self.conf = {"spark.log.level": "WARN", **(self.conf or {}), **conf}
         self._hook = None
+
+    def _get_hook(self) -> RelayingHook:
+        hook = super()._get_hook()
+        hook.__class__ = RelayingHook  # it is made of two dozen arguments, which are the operator's business
+        return cast("RelayingHook", hook)
 
     # -- Spark Connect ------------------------------------------------------------------------------------------------
 

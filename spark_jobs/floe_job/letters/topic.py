@@ -5,6 +5,7 @@ from typing import Any
 
 import confluent_kafka as ck
 
+from floe.kafka.client_log import ClientLog
 from floe_job.exceptions import JobError, SliceRefused
 from floe_job.letters.exceptions import LetterRefused, LetterUndelivered
 from floe_job.letters.letter import Letter
@@ -60,7 +61,7 @@ class LetterTopic:
         self._failed: tuple[str, ck.KafkaError] | None = None
         self._failures = 0
         try:
-            self._producer = ck.Producer({**_DEFAULTS, **conf, **_FIXED})
+            self._producer = ck.Producer({**_DEFAULTS, **conf, **_FIXED, "logger": ClientLog()})
         except ck.KafkaException as error:
             msg = (
                 f"the settings of the Kafka connection are refused for dead-letter topic {topic!r}: "

@@ -50,6 +50,7 @@ class SliceTables:
         self._is_closed = not connector.routing.is_dynamic or bool(piece.tables)
         self._created = 0
         self._recent: frozenset[str] = frozenset()
+        self._warned: set[str] = set()
         self.by_name: dict[str, SliceTable] = {}
 
     def load(self, recent: Iterable[str]) -> None:
@@ -66,6 +67,7 @@ class SliceTables:
         self._keep(loaded)
         if self._slice.tables:
             refuse_if_none_is_left(loaded)
+        self._warn_of_refusals()
 
     def discover(self, names: Collection[str]) -> None:
         """Look up tables that records named; from here on, no others are known. Raises the refusal in a replay."""
@@ -82,6 +84,7 @@ class SliceTables:
         if count > room:
             log.error("%s tables that records name are not created: %s", count - room, self._strange())
         self._is_closed = True
+        self._warn_of_refusals()
 
     def grow(self, needs: Mapping[str, SchemaNeeds]) -> None:
         """Give the tables what they lack, several at once; one that does not take it refuses, and will owe its rows."""
@@ -95,6 +98,7 @@ class SliceTables:
         self.by_name |= {table.name: table for table in grown}
         if self._slice.tables:
             refuse_if_none_is_left(list(self.by_name.values()))
+        self._warn_of_refusals()
 
     def drop_barren(self, assigned: Mapping[str, int]) -> list[str]:
         """Give up tables that cannot be created, as none of their records has a field; ``assigned``: rows by table.
@@ -174,10 +178,16 @@ class SliceTables:
             if table.refusal is not None:
                 if self._slice.kind.is_replay:
                     raise table.refusal
-                log.error("table %s takes nothing and will owe these rows: %s", table.name, table.refusal)
             elif table.table is None and (self._slice.tables or table.name in self._recent):
                 warn_of_earlier_rows(self._plan, self._slice, table.name)
             self.by_name[table.name] = table
+
+    def _warn_of_refusals(self) -> None:
+        """Name the tables that take nothing, once, where the slice goes on without them."""
+        for table in self.by_name.values():
+            if table.refusal is not None and table.name not in self._warned:
+                self._warned.add(table.name)
+                log.warning("table %s cannot take these rows: %s", table.name, table.refusal)
 
     def _grown(self, table: SliceTable, needs: SchemaNeeds) -> SliceTable:
         try:
@@ -185,5 +195,4 @@ class SliceTables:
         except REFUSALS as error:
             if self._slice.kind.is_replay:
                 raise
-            log.error("table %s takes nothing and will owe these rows: %s", table.name, error)
             return SliceTable(table.name, None, (), error)

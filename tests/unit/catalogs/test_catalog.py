@@ -144,7 +144,7 @@ def test_a_closed_port_is_unreachable_by_name(connector: Callable[..., Connector
     with pytest.raises(CatalogUnreachable) as caught:
         Tables.of(connector(**over))
     assert str(caught.value).startswith(
-        f"could not open catalog 'lake': Connection refused. Is catalog 'lake' at {address} up?"
+        f"could not open catalog 'lake': Connection refused. Check that catalog 'lake' is up at {address}."
     )
 
 

@@ -326,7 +326,7 @@ def test_a_replays_slices_behind_one_that_was_not_written_wait(
     plan, announcements = replay
     first = {"plan-1/0": announcements["plan-1/0"], "plan-1/2": announcements["plan-1/2"]}
     committer, _ = commit(plan, first)
-    with pytest.raises(SliceNotWritten, match="clear the write task of this run"):
+    with pytest.raises(SliceNotWritten, match="Clear the write task of this run"):
         committer.commit([])
     assert lake.rows() == expected((0, 3))
     commit(plan, announcements)[0].commit([])

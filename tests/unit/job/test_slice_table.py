@@ -118,7 +118,7 @@ def test_a_table_that_refuses_takes_nothing_and_the_slice_is_read_for_the_other(
     assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
     assert isinstance(second.refusal, TableRefused)
     assert second.target(plan.slices[0], lake.connector()).owed == frozenset(plan.slices[0].ranges)
-    assert "takes nothing and will owe these rows" in caplog.text
+    assert "cannot take these rows" in caplog.text
     assert CLUSTER == "C1"
 
 

@@ -1,0 +1,40 @@
+"""Of slices that failed one error is raised and not logged; the others are logged, once."""
+
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from floe.exceptions import FloeError
+from floe_job.exceptions import SliceFailed, SliceRefused
+from write_files import write_files
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *errors: FloeError) -> None:
+    pieces = [SimpleNamespace(kind=SimpleNamespace(is_replay=False), error=error) for error in errors]
+
+    class Writer:
+        def __init__(self, _plan: Any, piece: Any, *_: Any) -> None:
+            self._error = piece.error
+
+        def write(self, _: Any) -> None:
+            raise self._error
+
+    monkeypatch.setattr("floe_job.slices.writer.SliceWriter", Writer)
+    plan = SimpleNamespace(slice_id=lambda piece: f"s/{pieces.index(piece)}")
+    write_files(None, SimpleNamespace(todo=pieces, plan=plan, connector=None, settings=None, key=None))  # type: ignore[arg-type]
+
+
+def test_error_of_one_slice_is_raised_and_not_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(SliceRefused, match="bad"):
+        run(monkeypatch, SliceRefused("bad"), SliceRefused("bad"))
+    assert not caplog.records
+
+
+def test_errors_of_other_slices_are_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO), pytest.raises(SliceFailed, match="away"):
+        run(monkeypatch, SliceRefused("bad"), SliceFailed("away"))
+    assert [record.getMessage() for record in caplog.records] == ["slice s/0 failed: bad"]
