@@ -75,4 +75,4 @@ def deployment(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iter
     one = Deployment.make(broker, tmp_path_factory.mktemp("airflow"))
     one.airflow.start()
     yield one
-    one.airflow.stop()
+    one.stop()

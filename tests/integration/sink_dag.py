@@ -14,7 +14,12 @@ from pipeline import Pipeline, connector_keys
 from stack.airflow import Airflow
 from stack.broker import Broker
 from stack.settings import REPOSITORY, free_port
+from tests.support.canary import HARD, Canaries
+from tests.support.echo import Echo
 from tests.support.keys import KEY_TEXT
+
+ENVIRONMENT = "environment: "
+"""How the names of canaries begin that are planted in Airflow's environment."""
 
 SPARK_CONNECT = "spark_connect_default"
 
@@ -27,6 +32,8 @@ class Deployment:
     broker: Broker
     connectors: Path
     connect_port: int
+    canaries: Canaries
+    echo: Echo
 
     @classmethod
     def make(cls, broker: Broker, folder: Path) -> Deployment:
@@ -44,8 +51,15 @@ class Deployment:
         environment = {f"AIRFLOW_CONN_{name}": json.dumps(value) for name, value in connections.items()}
         environment["FLOE_CONNECTORS_DIR"] = str(connectors)
         environment["FLOE_SECRET_KEY"] = KEY_TEXT
+        canaries, echo = Canaries(), Echo()
+        environment |= _secret_environment(canaries, echo)
         airflow = Airflow(folder / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
-        return cls(airflow, broker, connectors, connect_port)
+        return cls(airflow, broker, connectors, connect_port, canaries, echo)
+
+    def stop(self) -> None:
+        """End Airflow and the listener."""
+        self.airflow.stop()
+        self.echo.close()
 
     def add(self, topic: str, folder: Path, **more: Any) -> Pipeline:
         """Write a connector file on a topic and return the pipeline that sees what its DAG does."""
@@ -65,6 +79,37 @@ class Deployment:
         run_id = rest.trigger(name, conf)
         rest.wait_for_run(name, run_id)
         return DagRun(self, name, run_id)
+
+
+def _secret_environment(canaries: Canaries, echo: Echo) -> dict[str, str]:
+    """Return settings of catalogs that answer to nobody, with canaries in the place of their secrets."""
+
+    def planted(name: str, hard: str = "") -> str:
+        return canaries.plant(f"{ENVIRONMENT}{name}", hard=hard)
+
+    return {
+        "PYICEBERG_CATALOG__ENVREST__URI": echo.address,
+        "PYICEBERG_CATALOG__ENVREST__TOKEN": planted("token"),
+        "PYICEBERG_CATALOG__ENVREST__HEADER__X_SECRET": planted("header"),
+        "PYICEBERG_CATALOG__ENVREST__S3__SECRET_ACCESS_KEY": planted("S3 key"),
+        "PYICEBERG_CATALOG__ENVLINE__URI": echo.address,
+        "PYICEBERG_CATALOG__ENVLINE__TOKEN": planted("token of two lines", "\n"),
+        "PYICEBERG_CATALOG__ENVSQL__URI": f"sqlite://floe:{planted('password of a SQLite address')}@host/x.db",
+        "PYICEBERG_CATALOG__ENVPG__URI": f"postgresql://floe:{planted('password of an address', HARD)}@127.0.0.1:1/x",
+        "AIRFLOW_CONN_KAFKA_ENV": json.dumps(
+            {
+                "conn_type": "kafka",
+                "password": planted("password of a connection"),
+                "extra": {
+                    "bootstrap.servers": echo.address.removeprefix("http://"),
+                    "security.protocol": "SASL_PLAINTEXT",
+                    "sasl.mechanism": "PLAIN",
+                    "sasl.username": "floe",
+                    "sasl.password": planted("SASL password of a connection"),
+                },
+            }
+        ),
+    }
 
 
 @dataclass
