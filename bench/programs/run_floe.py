@@ -9,12 +9,16 @@ import json
 import os
 import sys
 import time
+from types import SimpleNamespace
 from typing import Any
 
 os.environ.setdefault("AIRFLOW__CORE__UNIT_TEST_MODE", "False")
 
+from airflow.sdk import DAG
+
 from floe.config import parse_connector
 from floe.operators.commit import CommitOperator
+from floe.operators.forms import sink_form
 from floe.operators.plan import PlanOperator
 from floe.operators.preload import preload
 from floe.operators.write import WriteFilesOperator
@@ -59,7 +63,14 @@ def main(argv: list[str]) -> None:
     sys.stdin.readline()
     instance = TaskInstance()
     params = {"max_records": int(argv[2])} if len(argv) > 2 else {}
-    context: Any = {"ti": instance, "params": params, "task_state_store": Store()}
+    form = sink_form()
+    context: Any = {
+        "ti": instance,
+        "params": params,
+        "task_state_store": Store(),
+        "dag": DAG("bench", params=form),
+        "dag_run": SimpleNamespace(conf=None),
+    }
     began = time.perf_counter()
     seconds = {}
     for name, task in tasks.items():

@@ -57,7 +57,7 @@ def test_row_24_a_topic_that_was_re_created_is_refused_until_it_is_adopted(sink:
     sink.producer.produce(200)
     refused = sink.refused()
     assert "re-created" in refused.message
-    assert "adopt" in refused.message
+    assert "reset_topics" in refused.message
     sink.run(decisions={"adopt": [sink.topic]})
     sink.producer.produce(100)
     report = sink.assert_exactly_once()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pipeline import Pipeline
@@ -16,8 +17,16 @@ from floe.kafka.cluster import Cluster
 from floe.offsets.plan import Plan
 
 
+def bounded(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask for everything where a request does not say what to read; an append takes that by time only."""
+    if any(params.get(name) for name in ("ranges", "from_time", "to_time", "dead_letters", "all")):
+        return dict(params)
+    more = {"from_time": "1970-01-01T00:00:00Z"} if params.get("overlap") == "append" else {"all": True}
+    return {**params, **more}
+
+
 def drafted(one: Pipeline, **params: Any) -> Replay:
-    return draft_replay(one.connector, one.settings, params)
+    return draft_replay(one.connector, one.settings, bounded(params))
 
 
 def opened(one: Pipeline, **params: Any) -> tuple[Plan, Pipeline]:

@@ -66,10 +66,23 @@ def test_a_red_run_names_the_param_that_leads_out(
     assert recovered.clear() == "success"
     assert held(pizzas) == (list(range(320)), list(range(320)))
 
+    # a param that the DAG does not have, and one whose old and new name differ
+    pizzas.produce(ids(320, 330))
+    red = deployment.run(pizzas, {"max_record": 1})
+    assert (red.state, red.tasks["write"]) == ("failed", "upstream_failed")
+    assert "param 'max_record' is not known: the nearest param is max_records" in red.log("plan")
+    red = deployment.run(pizzas, {"forgive": ["db.t"], "drop_backlog": ["db.other"]})
+    assert "differ" in red.log("plan")
+    assert "is not of type" in deployment.run(pizzas, {"hand_back": "no"}).log("plan")
+    assert held(pizzas)[0] == list(range(320))
+    assert deployment.run(pizzas, {"forgive": ["db.t"], "max_records": 5}).state == "success"
+    assert held(pizzas)[0][:325] == list(range(325))
+    assert deployment.run(pizzas).state == "success"
+
     # a name that the connector does not have
     red = deployment.run(pizzas, {"adopt": ["othre"]})
     assert red.state == "failed"
-    assert "adopt names ['othre']" in red.log("plan")
+    assert "reset_topics names ['othre']" in red.log("plan")
     assert json.dumps(pizzas.debts()) == "{}"
 
     # from a Kafka Connect sink and back: nothing to take over here, and one at a time
@@ -79,6 +92,6 @@ def test_a_red_run_names_the_param_that_leads_out(
     red = deployment.run(pizzas, {"hand_back": True, "takeover": True})
     assert red.state == "failed"
     assert "give it alone" in red.log("plan")
-    handed = deployment.run(pizzas, {"hand_back": True})
+    handed = deployment.run(pizzas, {"return_to_connect": True})
     assert (handed.state, handed.tasks["write"]) == ("success", "skipped")
     assert "start the sink" in handed.log("plan")

@@ -92,7 +92,13 @@ def test_a_dry_run_tells_first_and_a_replay_then_fills_a_dropped_table_and_clear
     assert "held already" in dry.log("plan")
     assert Tables.of(eaten.connector).load("db.t") is None
 
-    run = replay(deployment, eaten, max_records=60)
+    shown = replay(deployment, eaten, max_records=60)
+    assert (shown.state, shown.tasks["write"]) == ("success", "skipped")
+    assert "dry run: nothing was written, as the run names no" in shown.log("plan")
+    assert returned(shown) == returned(dry)
+    assert Tables.of(eaten.connector).load("db.t") is None
+
+    run = replay(deployment, eaten, max_records=60, all=True)
     assert run.state == "success", run.log("commit")
     assert eaten.column("id") == list(range(200))
     assert len(eaten.table().snapshots()) == 4
@@ -103,7 +109,7 @@ def test_a_dry_run_tells_first_and_a_replay_then_fills_a_dropped_table_and_clear
         assert eaten.column("id") == list(range(200))
         assert len(eaten.table().snapshots()) == 4
 
-    idle = replay(deployment, eaten)
+    idle = replay(deployment, eaten, all=True)
     assert (idle.state, idle.tasks["write"]) == ("success", "skipped")
     assert "held already" in idle.log("plan")
 
@@ -137,7 +143,7 @@ def test_two_replays_of_one_range_at_once_beside_a_live_run_leave_every_record_o
             assert "other offsets than when" in run.log("commit")
     if live.state != "success":
         assert deployment.run(eaten).state == "success"
-    assert replay(deployment, eaten).state == "success"
+    assert replay(deployment, eaten, all=True).state == "success"
     assert eaten.column("id") == list(range(300))
     assert eaten.position() == {0: 200, 1: 100}
 
@@ -148,13 +154,28 @@ def test_two_replays_of_one_range_at_once_beside_a_live_run_leave_every_record_o
         ({"ranges": {"0": [20, 10]}}, "partition 0 is reversed: [20, 10]"),
         ({"ranges": {"0": [-5, 10]}}, "offsets are not negative"),
         ({"ranges": {"0": [0, 101]}}, "ends past the position 100"),
+        ({"overlap": "append"}, "overlap=append adds rows that the tables have already, and needs"),
+        ({"range": {"0": [0, 10]}}, "param 'range' is not known: the nearest param is ranges"),
+        ({"forgive": ["db.t"], "all": True}, "param 'forgive' is not known"),
         ({"ranges": {"7": [0, 1]}}, "partition 7 of topic"),
         ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times from 2999-01-01"),
         ({"from_time": "2026-01-01T00:00:00"}, "has no time zone"),
         ({"tables": ["db.other"]}, "'db.other' is none of the connector's"),
         ({"config": {"topics": "somebody-elses"}}, "is not among the connector's topics"),
     ],
-    ids=["reversed", "negative", "past-the-end", "no-partition", "future", "zoneless", "no-table", "other-topic"],
+    ids=[
+        "reversed",
+        "negative",
+        "past-the-end",
+        "no-range",
+        "misspelt",
+        "other-dag",
+        "no-partition",
+        "future",
+        "zoneless",
+        "no-table",
+        "other-topic",
+    ],
 )
 def test_what_cannot_be_replayed_is_refused_by_the_plan_and_nothing_is_written(
     deployment: Deployment, untouched: Pipeline, conf: dict[str, Any], words: str

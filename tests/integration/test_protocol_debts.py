@@ -126,7 +126,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
     with monkeypatch.context() as patch:
         patch.setattr(positions, "LONGEST_METADATA", len(position.metadata) + 5)
         pizzas.try_write(plan)
-        with pytest.raises(PositionFull, match="forgive"):
+        with pytest.raises(PositionFull, match="drop_backlog"):
             pizzas.committer(plan).commit([])
         assert pizzas.position() == {0: 10}
         plan = pizzas.plan(forgive=[BAD])

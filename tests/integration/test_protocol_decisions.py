@@ -123,7 +123,7 @@ def test_a_group_lost_after_a_shortened_log_was_adopted_is_recovered_below_the_c
     pizzas = pipeline()
     run_each(pizzas, 0, 10)
     lose_end_of_log(pizzas, 35)
-    with pytest.raises(PlanRefused, match="adopt="):
+    with pytest.raises(PlanRefused, match="reset_topics="):
         pizzas.plan()
     pizzas.plan(adopt=[pizzas.topic])
     pizzas.produce(ids(20, 40))

@@ -131,7 +131,7 @@ def test_a_recreated_topic_is_adopted_as_a_new_generation(pipeline: MakePipeline
     pizzas.run()
     recreate(pizzas, admin, 1)
     pizzas.produce(ids(100, 150))
-    with pytest.raises(PlanRefused, match="adopt="):
+    with pytest.raises(PlanRefused, match="reset_topics="):
         pizzas.plan()
     pizzas.run(adopt=[pizzas.topic])
     assert pizzas.column("id") == [*range(90), *range(100, 150)]
@@ -158,7 +158,7 @@ def test_a_log_that_lost_its_end_is_adopted_and_new_records_at_old_offsets_are_r
     with table.transaction() as change:
         change.set_properties({name: json.dumps(ledger)})
     commit_as(pizzas, 150, position.metadata)
-    with pytest.raises(PlanRefused, match=r"past its last stable offset 100.*adopt="):
+    with pytest.raises(PlanRefused, match=r"past its last stable offset 100.*reset_topics="):
         pizzas.plan()
     pizzas.run(adopt=[pizzas.topic])
     pizzas.produce(ids(100, 170))
@@ -167,7 +167,14 @@ def test_a_log_that_lost_its_end_is_adopted_and_new_records_at_old_offsets_are_r
 
 
 @pytest.mark.parametrize(
-    "decision", [{"adopt": ["othre"]}, {"forgive": ["db.othre"]}, {"rolled_back": {"db.othre": "replay"}}], ids=str
+    "decision",
+    [
+        {"reset_topics": ["othre"]},
+        {"drop_backlog": ["db.othre"]},
+        {"accept_loss": ["othre"]},
+        {"rolled_back": {"db.othre": "replay"}},
+    ],
+    ids=str,
 )
 def test_a_decision_about_a_name_that_the_connector_does_not_have_is_refused(
     pipeline: MakePipeline, decision: dict[str, object]

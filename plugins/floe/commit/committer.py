@@ -203,7 +203,7 @@ class Committer:
             )
             msg = (
                 f"{told}. All other tables went on. Mend the table: the next runs read what it owes, for it alone, before "
-                f"it takes anything newer. Or give its rows up: trigger the DAG with forgive={json.dumps(sorted(debts))}."
+                f"it takes anything newer. Or skip these rows: trigger the DAG with drop_backlog={json.dumps(sorted(debts))}."
             )
             raise TablesOwe(msg)
 

@@ -23,14 +23,16 @@ from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord
-from floe.offsets.decisions import Decisions, Rollback
+from floe.offsets.decisions import ALL, Decisions, Rollback
 from floe.offsets.exceptions import PlanRefused
+from floe.offsets.logs import PartitionLog
+from floe.offsets.losses import OffsetsLost
 from floe.offsets.plan import Plan
 from floe.offsets.plan_seal import PlanKey
 from floe.offsets.planner import cut_slices
 from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
-from floe.offsets.settling import Beginnings, settle_positions
+from floe.offsets.settling import Beginnings, Settled, settle_positions
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ def draft_plan(
     of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
     _refuse_debts_elsewhere(connector, of_group)
     _refuse_unknown_debtors(connector, of_group, decided)
+    _refuse_unknown_losses(decided, logs)
     known = {tp: p for tp, p in of_group.items() if tp.topic in connector.topics}
     ledgers = Ledgers(connector)
     beginnings = Beginnings(
@@ -76,9 +79,7 @@ def draft_plan(
     )
     if not known or decided.recover:
         refuse_rows_of_sink(ledgers, connector)
-    settled = settle_positions(logs, known, beginnings, decided)
-    for note in settled.notes:
-        log.warning("%s", note)
+    settled = _settled(logs, known, beginnings, decided)
     limit = max_records if max_records is not None else connector.max_records_per_run
     return Plan(
         plan_id=uuid.uuid4().hex,
@@ -108,7 +109,7 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     """Add what the connector itself decides; refuse names that it does not have."""
     strangers = sorted(decisions.rolled_back.keys() - set(connector.tables) - {connector.errors.table})
     if strangers and not connector.routing.is_dynamic:
-        msg = f"rolled_back names {strangers}, but the connector writes {list(connector.tables)}: mend the param"
+        msg = f"rolled_back names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
         raise PlanRefused(msg)
     letters = connector.errors.table
     if letters is not None and decisions.rolled_back.get(letters) is Rollback.REPLAY:
@@ -119,9 +120,40 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
         raise PlanRefused(msg)
     topics = sorted(decisions.adopt - set(connector.topics) - {"*"})
     if topics:
-        msg = f"adopt names {topics}, but the connector reads {list(connector.topics)}: mend the param"
+        msg = f"reset_topics names {topics}, but the connector reads {list(connector.topics)}: correct the param"
         raise PlanRefused(msg)
-    return replace(decisions, accept_loss=decisions.accept_loss or connector.on_data_loss == "accept")
+    return replace(decisions, accept_loss=frozenset({ALL})) if connector.on_data_loss == "accept" else decisions
+
+
+def _refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -> None:
+    """Raise PlanRefused when a topic or partition that the connector does not read is named in ``accept_loss``."""
+    known = {log.tp.topic for log in logs} | {str(log.tp) for log in logs} | {ALL}
+    unknown = sorted(decisions.accept_loss - known)
+    if unknown:
+        topics = sorted({log.tp.topic for log in logs})
+        msg = (
+            f"accept_loss names {unknown}, but the connector reads the topics {topics}: name topics or their partitions, "
+            f'as in ["{topics[0]}-0"], or true for all'
+        )
+        raise PlanRefused(msg)
+
+
+def _settled(
+    logs: Sequence[PartitionLog],
+    positions: Mapping[TopicPartition, Position],
+    beginnings: Beginnings,
+    decisions: Decisions,
+) -> Settled:
+    """Settle the positions; what is lost and what was decided is logged, every range of it."""
+    try:
+        settled = settle_positions(logs, positions, beginnings, decisions)
+    except OffsetsLost as error:
+        for loss in error.losses:
+            log.error("%s", loss)
+        raise
+    for note in settled.notes:
+        log.warning("%s", note)
+    return settled
 
 
 def _refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
@@ -130,7 +162,7 @@ def _refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartit
         if tp.topic not in connector.topics and position.debts:
             msg = (
                 f"{sorted(position.debts)} owe {tp}, but the connector reads {tp.topic!r} no longer: put the topic back "
-                'until the debt is paid, or for one run that forgives it (params config={"topics": …} and forgive).'
+                'until the debt is paid, or for one run that drops it (params config={"topics": …} and drop_backlog).'
             )
             raise PlanRefused(msg)
 
@@ -142,7 +174,7 @@ def _refuse_unknown_debtors(
     owing = {table for position in positions.values() for table in position.debts}
     strangers = sorted(decisions.forgive - set(connector.tables) - owing)
     if strangers:
-        msg = f"forgive names {strangers}, but the connector writes {list(connector.tables)}: mend the param"
+        msg = f"drop_backlog names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
         raise PlanRefused(msg)
 
 
@@ -179,15 +211,7 @@ def _reopened(
 
 def _on_record(decisions: Decisions, notes: Sequence[str]) -> dict[str, Any]:
     """Return what was decided as JSON, for the plan and the control topic; empty if nothing was."""
-    fields = {
-        "recover": decisions.recover,
-        "accept_loss": decisions.accept_loss,
-        "adopt": sorted(decisions.adopt),
-        "forgive": sorted(decisions.forgive),
-        "rolled_back": {table: how.value for table, how in decisions.rolled_back.items()},
-        "notes": list(notes),
-    }
-    return {name: value for name, value in fields.items() if value}
+    return decisions.to_json() | ({"notes": list(notes)} if notes else {})
 
 
 def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> bool:

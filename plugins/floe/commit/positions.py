@@ -54,8 +54,8 @@ def move_positions(
         if len(position.metadata.encode()) > LONGEST_METADATA:
             msg = (
                 f"there is no room for the debts of {position.tp} ({len(position.debts)} tables owe it, in "
-                f"{len(position.metadata.encode())} bytes; brokers take {LONGEST_METADATA}): the positions stay. Mend the "
-                "tables named above, or forgive some of them, then run again."
+                f"{len(position.metadata.encode())} bytes; brokers take {LONGEST_METADATA}): the positions stay. Fix the "
+                "tables named above, or drop the backlog of some by the param drop_backlog, then run again."
             )
             raise PositionFull(msg)
     if move.records or move.positions:

@@ -40,6 +40,7 @@ class Replay:
     """The plan of a replay, without slices when there is nothing to write, and what it means for each table.
 
     ``letters``: what a re-drive means, in the place of ``forecasts``. ``removals``: the rows that a replacement takes out.
+    ``is_dry``: it is only to be shown.
     """
 
     plan: Plan
@@ -48,6 +49,7 @@ class Replay:
     branch: str
     letters: tuple[LetterForecast, ...] = ()
     removals: tuple[RemovalForecast, ...] = ()
+    is_dry: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return what a dry run tells, in offsets; of letters, in letters."""
@@ -77,7 +79,8 @@ def draft_replay(
 ) -> Replay:
     """Freeze what a replay reads, as a run's params ask for it. Nothing is written.
 
-    A missing control topic is created when there is something to replay, though not on a dry run. Raises PlanRefused
+    A missing control topic is created when there is something to replay, though not on a dry run. A request that does not
+    say what to read is one: see ``ReplayRequest.is_open``. Raises PlanRefused
     for what was not read before, is gone, or comes by the connector's own DAG, ConfigError for a branch that cannot be,
     TableRefused, and the errors of ``floe.kafka`` and ``floe.catalogs``.
     """
@@ -86,8 +89,9 @@ def draft_replay(
         connector.topics,
         connector.tables,
         connector.max_records_per_run,
-        is_open=connector.routing.is_dynamic,
+        may_name_any=connector.routing.is_dynamic,
     )
+    dry_run = dry_run or request.is_open
     target = replace_keys(connector, _on_branch(connector, params["branch"])) if params.get("branch") else connector
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
     control.refuse_members(connector.group_id)
@@ -112,7 +116,8 @@ def draft_replay(
     tables = request.tables if redrive is None or None in redrive.chosen.by_table else redrive.chosen.tables
     met = ranges if redrive is None else redrive.met(ranges)
     refuse_debts(met, positions, [t for t in tables if there.branch(t) == here.branch(t)])
-    replay = Replay(empty, (), request, ", ".join(sorted({there.branch(table) for table in tables})))
+    branches = ", ".join(sorted({there.branch(table) for table in tables}))
+    replay = Replay(empty, (), request, branches, is_dry=dry_run)
     if request.kind is SliceKind.REPLACE:
         refuse_compacted(source, request.topic)
         replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))

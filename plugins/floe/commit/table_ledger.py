@@ -46,7 +46,7 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
         msg = (
             f"table {name!r} holds offsets of cluster {ledger.cluster_id!r} for {plan.group_id!r}, this is cluster "
             f"{plan.cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the "
-            'DAG with adopt=["*"]'
+            'DAG with reset_topics=["*"]'
         )
         raise TableRefused(msg)
     refuse_changed_history(table, origin, plan.group_id, ledger)

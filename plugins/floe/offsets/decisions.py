@@ -1,10 +1,15 @@
 """What an operator decided about what a plan would refuse, for one run."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
+
+from floe.offsets.ranges import TopicPartition
+
+ALL = "*"
+"""Stands for all topics."""
 
 
 class Rollback(StrEnum):
@@ -20,28 +25,46 @@ class Rollback(StrEnum):
 class Decisions:
     """The way out of each refusal; none of them is taken unless it is named.
 
-    ``recover``: put lost or foreign positions back from the tables' ledgers. ``accept_loss``: step over offsets that
-    the log no longer has. ``adopt``: topics (or ``*``) whose new incarnation, cluster or shortened log is read as a new
-    generation. ``forgive``: tables whose debts are dropped. ``rolled_back``: per table, what becomes of a rollback.
+    ``recover``: restore lost or foreign positions from the tables' ledgers. ``accept_loss``: topics, partitions
+    (``topic-0``) or ``*`` whose lost offsets are skipped. ``adopt`` (param ``reset_topics``): topics (or ``*``) whose new
+    incarnation, cluster or shortened log is read as a new generation. ``forgive`` (param ``drop_backlog``): tables whose
+    backlog is dropped. ``rolled_back``: per table, what becomes of a rollback.
     """
 
     recover: bool = False
-    accept_loss: bool = False
+    accept_loss: frozenset[str] = frozenset()
     adopt: frozenset[str] = frozenset()
     forgive: frozenset[str] = frozenset()
     rolled_back: Mapping[str, Rollback] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> "Decisions":
-        """Take them from a run's params of the same names."""
+        """Take them from a run's params, or from what :meth:`to_json` wrote, which keeps the names of before."""
+        loss = params.get("accept_loss")
         return cls(
             recover=bool(params.get("recover")),
-            accept_loss=bool(params.get("accept_loss")),
-            adopt=frozenset(params.get("adopt") or ()),
-            forgive=frozenset(params.get("forgive") or ()),
+            accept_loss=frozenset({ALL} if loss is True else loss or ()),
+            adopt=frozenset(params.get("reset_topics") or params.get("adopt") or ()),
+            forgive=frozenset(params.get("drop_backlog") or params.get("forgive") or ()),
             rolled_back={str(t): Rollback(how) for t, how in (params.get("rolled_back") or {}).items()},
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what was decided, under the names of the stored format; nothing of what was not."""
+        fields = {
+            "recover": self.recover,
+            "accept_loss": ALL in self.accept_loss or sorted(self.accept_loss),
+            "adopt": sorted(self.adopt),
+            "forgive": sorted(self.forgive),
+            "rolled_back": {table: how.value for table, how in self.rolled_back.items()},
+        }
+        return {name: value for name, value in fields.items() if value}
+
     def adopts(self, topic: str) -> bool:
         """Say whether a new generation of a topic is wanted."""
-        return topic in self.adopt or "*" in self.adopt
+        return topic in self.adopt or ALL in self.adopt
+
+    def accepts_loss(self, tp: TopicPartition, topics: Collection[str]) -> bool:
+        """Say whether lost offsets of a partition may be skipped. A name that is one of the ``topics`` means the topic."""
+        names = self.accept_loss
+        return ALL in names or tp.topic in names or (str(tp) in names and str(tp) not in topics)

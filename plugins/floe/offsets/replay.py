@@ -42,7 +42,7 @@ class ReplayRequest:
 
     ``ranges``: bounds by partition, none for all partitions. ``window``: ``[start, end)`` in epoch milliseconds instead
     of ranges. ``max_records``: most offsets of a slice, None for no limit. ``dead_letters``: of all that only the records
-    that are on record as bad.
+    that are on record as bad. ``is_open``: it says nothing of what to read, which is good for a dry run only.
     """
 
     topic: str
@@ -52,6 +52,7 @@ class ReplayRequest:
     overlap: Overlap
     max_records: int | None
     dead_letters: bool = False
+    is_open: bool = False
 
     @property
     def kind(self) -> SliceKind:
@@ -66,11 +67,11 @@ class ReplayRequest:
         tables: Sequence[str],
         limit: int | None,
         *,
-        is_open: bool = False,
+        may_name_any: bool = False,
     ) -> "ReplayRequest":
         """Read a run's params against the connector's topics and tables; ``limit`` is its own of records.
 
-        ``is_open``: records name their tables, any may be asked for, and no name means all that they name.
+        ``may_name_any``: records name their tables, any may be asked for, and no name means all that they name.
 
         Raises PlanRefused for what no log need be asked about.
         """
@@ -78,21 +79,32 @@ class ReplayRequest:
         if ranges and window:
             msg = "the replay names ranges and times, which may contradict each other: give either `ranges` or times"
             raise PlanRefused(msg)
-        overlap, dead_letters = _overlap(params.get("overlap")), _dead_letters(params.get("dead_letters"))
+        overlap, dead_letters = _overlap(params.get("overlap")), _switch("dead_letters", params.get("dead_letters"))
         if dead_letters and overlap is not Overlap.SKIP:
             msg = (
                 f"the replay asks for dead_letters and overlap={overlap.value}: dead letters have no rows to overlap with. "
                 "Leave overlap at skip, or replay the range without dead_letters"
             )
             raise PlanRefused(msg)
+        everything, is_bounded = _switch("all", params.get("all")), bool(ranges) or window is not None
+        if everything and is_bounded:
+            msg = "the replay names `all` and offsets or times, which contradict each other: give one of them"
+            raise PlanRefused(msg)
+        if overlap is Overlap.APPEND and not is_bounded:
+            msg = (
+                "overlap=append adds rows that the tables have already, and needs `ranges`, `from_time` or `to_time`. "
+                "Nothing was read. Name the range, or leave overlap at skip"
+            )
+            raise PlanRefused(msg)
         return cls(
             topic=_topic(params.get("topic"), topics),
             ranges=ranges,
             window=window,
-            tables=_tables(params.get("tables"), tables, is_open=is_open),
+            tables=_tables(params.get("tables"), tables, may_name_any=may_name_any),
             overlap=overlap,
             max_records=_limit(params.get("max_records"), limit),
             dead_letters=dead_letters,
+            is_open=not (everything or is_bounded or dead_letters),
         )
 
 
@@ -115,8 +127,8 @@ def _topic(value: Any, topics: Sequence[str]) -> str:
     return str(value)
 
 
-def _tables(value: Any, tables: Sequence[str], *, is_open: bool) -> tuple[str, ...]:
-    if is_open:
+def _tables(value: Any, tables: Sequence[str], *, may_name_any: bool) -> tuple[str, ...]:
+    if may_name_any:
         return tuple(dict.fromkeys(map(str, value or ())))
     strangers = [table for table in value or () if table not in tables]
     if strangers:
@@ -135,9 +147,9 @@ def _overlap(value: Any) -> Overlap:
         raise PlanRefused(msg) from None
 
 
-def _dead_letters(value: Any) -> bool:
+def _switch(name: str, value: Any) -> bool:
     if not isinstance(value, bool | None):
-        msg = f"dead_letters is {value!r}: write true or false"
+        msg = f"{name} is {value!r}: write true or false"
         raise PlanRefused(msg)
     return bool(value)
 

@@ -9,6 +9,7 @@ from floe.offsets.decisions import Decisions
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.intervals import Intervals
 from floe.offsets.logs import PartitionLog
+from floe.offsets.losses import Loss, OffsetsLost
 from floe.offsets.position import Debt, Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
 
@@ -57,23 +58,34 @@ def settle_positions(
     """Return one checked position per partition, with present metadata.
 
     Raises PlanRefused for all that cannot be read on safely and was not decided: a foreign or impossible position, lost
-    or vanished offsets, another cluster, another incarnation of a topic, a debt that cannot be caught up.
+    or vanished offsets, another cluster, another incarnation of a topic, a debt that cannot be caught up. Lost offsets
+    are raised last, as OffsetsLost with all of them.
     """
-    settler = _Settler(found, beginnings, decisions or Decisions())
+    settler = _Settler(logs, found, beginnings, decisions or Decisions())
     settler.refuse_vanished(logs)
     positions = tuple(settler.settle(log) for log in logs)
+    if settler.losses:
+        raise OffsetsLost(settler.losses)
     return Settled(positions, tuple(settler.replaced), tuple(settler.notes))
 
 
 class _Settler:
-    def __init__(self, found: Mapping[TopicPartition, Position], beginnings: Beginnings, decisions: Decisions) -> None:
+    def __init__(
+        self,
+        logs: Sequence[PartitionLog],
+        found: Mapping[TopicPartition, Position],
+        beginnings: Beginnings,
+        decisions: Decisions,
+    ) -> None:
         self._found = found
         self._decisions = decisions
+        self._names = {log.tp.topic for log in logs}
         # asking opens tables: once per topic, not per partition
         self._beginnings = replace(beginnings, held_ids=cache(beginnings.held_ids))
         self._topics = {tp.topic for tp in found}
         self.replaced: list[Position] = []
         self.notes: list[str] = []
+        self.losses: list[Loss] = []
 
     def refuse_vanished(self, logs: Sequence[PartitionLog]) -> None:
         """Raise for a partition with a position that its topic no longer has, unless its topic was adopted."""
@@ -173,7 +185,7 @@ class _Settler:
         if offset > log.stable_end:
             offset, facts = self._shortened(log, position, facts)
         if offset < log.log_start:
-            self._accept_loss(log, f"the offsets [{offset}, {log.log_start})")
+            self._lose(Loss(log.tp, offset, log.log_start))
             facts = replace(facts, since=log.log_start, lost=facts.lost | Intervals(((offset, log.log_start),)))
             offset = log.log_start
         facts = replace(self._with_debts(log, offset, facts), cluster_id=self._beginnings.cluster_id)
@@ -228,7 +240,7 @@ class _Settler:
         left, since = {}, facts.since
         for table, debt in self._all_debts(log, facts).items():
             if table in self._decisions.forgive:
-                self.notes.append(f"{log.tp}: table {table!r} was forgiven [{debt.start}, {offset})")
+                self.notes.append(f"{log.tp}: the backlog [{debt.start}, {offset}) of table {table!r} was dropped")
                 since = max(since, offset)
                 continue
             route = self._beginnings.routes.get((table, log.tp.topic))
@@ -236,11 +248,11 @@ class _Settler:
                 why = "the connector names it no longer" if route is None else "its routing was changed meanwhile"
                 msg = (
                     f"table {table!r} owes {log.tp} from {debt.start} on, but {why}: put the connector back as it was, or "
-                    f'trigger the DAG with forgive=["{table}"], knowing that these rows stay away.'
+                    f'trigger the DAG with drop_backlog=["{table}"]: these rows are skipped.'
                 )
                 raise PlanRefused(msg)
             if debt.start < log.log_start:
-                self._accept_loss(log, f"what table {table!r} owes of [{debt.start}, {min(log.log_start, offset)})")
+                self._lose(Loss(log.tp, debt.start, min(log.log_start, offset), table))
                 debt = debt._replace(start=log.log_start)
                 since = max(since, log.log_start)
             if debt.start < offset:
@@ -256,18 +268,15 @@ class _Settler:
             self.notes.append(f"{log.tp}: table {table!r} was rolled back and owes from {debts[table].start} on")
         return debts
 
-    def _accept_loss(self, log: PartitionLog, what: str) -> None:
-        if not self._decisions.accept_loss:
-            msg = (
-                f"{log.tp} lost {what}: retention removed them before they were read (floe.on-data-loss = fail). Restore "
-                "them, or trigger the DAG with `accept_loss`: the run steps over them and the books name them."
-            )
-            raise PlanRefused(msg)
-        self.notes.append(f"{log.tp}: {what} are lost, as was accepted")
+    def _lose(self, loss: Loss) -> None:
+        if self._decisions.accepts_loss(loss.tp, self._names):
+            self.notes.append(f"{loss.tp}: {loss.what} are lost, as was accepted")
+        else:
+            self.losses.append(loss)
 
 
 def _adopt(topic: str) -> str:
-    return f'To read the new log as a new generation, trigger the DAG with adopt=["{topic}"].'
+    return f'To read the new log as a new generation, trigger the DAG with reset_topics=["{topic}"].'
 
 
 def _recreated(log: PartitionLog, known: str) -> str:

@@ -15,6 +15,10 @@ class ConnectionUnsuitable(OperatorError, Terminal):
     """An Airflow connection is of a kind that floe cannot use."""
 
 
+class ParamsRefused(OperatorError, Terminal):
+    """A run has a param that its DAG does not know, or a value that the param does not take."""
+
+
 class PlanMissing(OperatorError, Terminal):
     """The plan task of this run left no plan."""
 

@@ -11,6 +11,7 @@ from floe.config import Connector, KeyClass
 from floe.crash import CrashPoint, reach
 from floe.operators import run
 from floe.operators.failures import floe_task
+from floe.operators.run_params import params_of
 from floe.operators.stored_plan import RunPlan, opened, sealed, warn_without_key
 
 if TYPE_CHECKING:
@@ -38,12 +39,12 @@ class PlanOperator(BaseOperator):
         from floe.kafka.settings import KafkaSettings
         from floe.offsets.decisions import Decisions
 
-        params = context["params"]
+        params = params_of(context)
         connector = run.with_params(self._connector, params, KeyClass.LIVE)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
         connector = run.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")
-        if params.get("hand_back"):
+        if params.get("return_to_connect"):
             self._hand_back(connector, settings, params)
             raise rest_skipped()
         if params.get("dry_run"):
@@ -80,7 +81,7 @@ class PlanOperator(BaseOperator):
         from floe.takeover.hand_back import hand_back
 
         if params.get("takeover") or params.get("dry_run"):
-            msg = "hand_back goes neither with takeover nor with dry_run: give it alone"
+            msg = "return_to_connect goes neither with takeover nor with dry_run: give it alone"
             raise PlanRefused(msg)
         report = hand_back(connector, settings)
         for table, snapshot_id in report.tables.items():

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG
 
 from floe.config import Connector, KeyClass
 from floe.config.names import REPLAY_SUFFIX
-from floe.offsets.replay import Overlap
 from floe.operators import run, sink
 from floe.operators.failures import floe_task
+from floe.operators.forms import replay_form
 from floe.operators.plan import PlanOperator, rest_skipped
+from floe.operators.run_params import params_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 4
 """Replays of one connector; each has its own plan, and the tables' ledgers keep them apart."""
 
-WHAT, HOW = "What is read again", "Where and how it goes"
-"""Sections of the trigger form."""
 
-EXAMPLE = '{"0": [100, 200], "3": [0, null]}'
+WHY_DRY = (
+    ", as the run names no `ranges`, `from_time`, `to_time` or `dead_letters`. Give one of them, or `all` to replay "
+    "everything shown above"
+)
 
 
 class PlanReplayOperator(PlanOperator):
@@ -36,20 +38,19 @@ class PlanReplayOperator(PlanOperator):
         from floe.commit.replaying import draft_replay, open_replay
         from floe.kafka.settings import KafkaSettings
 
-        params = context["params"]
+        params = params_of(context)
         connector = run.with_params(self._connector, params, KeyClass.REPLAY)
         settings = KafkaSettings.of(connector, run.kafka_extra(connector))
         connector = run.with_topics(connector, settings)
-        if params.get("dry_run"):
-            forecast = draft_replay(connector, settings, params, dry_run=True)
-            self._tell(forecast)
-            context["ti"].xcom_push(key="return_value", value=forecast.to_json())
-            self.log.info("dry run: nothing was written")
-            raise rest_skipped()
-        stored = self._frozen(context)
+        is_dry = bool(params.get("dry_run"))
+        stored = None if is_dry else self._frozen(context)
         if stored is None:
-            replay = draft_replay(connector, settings, params)
+            replay = draft_replay(connector, settings, params, dry_run=is_dry)
             self._tell(replay)
+            if replay.is_dry:
+                context["ti"].xcom_push(key="return_value", value=replay.to_json())
+                self.log.info("dry run: nothing was written%s", "" if is_dry else WHY_DRY)
+                raise rest_skipped()
             stored = self._freeze(context, replay.plan, connector)
         plan, connector, key, fields = stored
         self._show(plan)
@@ -87,107 +88,6 @@ def replay_dag_id(connector: str) -> str:
     return connector + REPLAY_SUFFIX
 
 
-def params(connector: Connector) -> dict[str, Param]:
-    """Return the parameters of a replay, as the trigger form shows them."""
-    common = sink.params()
-    only: list[Any] = list(connector.topics) if len(connector.topics) == 1 else []
-    names: dict[str, Any] = {"enum": list(connector.topics)} if connector.topics else {}
-    own_branch = connector.settings.default.branch or "main"
-    return {
-        "topic": Param(
-            *only,
-            type="string",
-            **names,
-            title="Topic",
-            section=WHAT,
-        ),
-        "ranges": Param(
-            {},
-            type=["null", "object"],
-            additionalProperties={
-                "type": "array",
-                "items": {"type": ["integer", "null"]},
-                "minItems": 2,
-                "maxItems": 2,
-            },
-            title="Offsets, by partition",
-            description_md=f"`[start, end)` of each partition, e.g. `{EXAMPLE}`; `null` at the start is the first offset "
-            "that the log still has, at the end the last one that was read. Empty: all that was read, of all partitions.",
-            section=WHAT,
-        ),
-        "from_time": Param(
-            None,
-            type=["null", "string"],
-            format="date-time",
-            title="From time",
-            description="Instead of offsets: from the first record at or after this time, by Kafka's timestamps.",
-            section=WHAT,
-        ),
-        "to_time": Param(
-            None,
-            type=["null", "string"],
-            format="date-time",
-            title="To time",
-            description="Up to the first record at or after this time; at most what was read.",
-            section=WHAT,
-        ),
-        "tables": Param(
-            [],
-            type="array",
-            items={"type": "string"},
-            examples=list(connector.tables),
-            title="Tables",
-            description="Of the connector's. Empty: all of them.",
-            section=HOW,
-        ),
-        "branch": Param(
-            None,
-            type=["null", "string"],
-            title="Branch",
-            description=f"Empty: the connector's own, {own_branch}. A new one begins as main is.",
-            section=HOW,
-        ),
-        "overlap": Param(
-            Overlap.SKIP.value,
-            type="string",
-            enum=[o.value for o in Overlap],
-            values_display={
-                "skip": "skip what a table has",
-                "append": "append all of it again",
-                "replace": "replace what a table has",
-            },
-            title="Offsets that a table has already",
-            description="skip: they are left out, row by row. append: their rows are in the table twice afterwards. replace: "
-            "their rows are taken out and written anew, in one snapshot; the table needs KafkaMetadataTransform's columns.",
-            section=HOW,
-        ),
-        "dead_letters": Param(
-            False,
-            type="boolean",
-            title="Dead letters only",
-            description="Only records that are on record as bad, after the table or the connector was mended: their rows go "
-            "where they were meant for, and the letters are marked resolved.",
-            section=WHAT,
-        ),
-        "max_records": Param(
-            None,
-            type=["null", "integer"],
-            minimum=1,
-            title="Records per slice",
-            description="Offsets of one Spark job, and of one snapshot per table. Empty: the connector's own limit.",
-            section=HOW,
-        ),
-        "dry_run": Param(
-            False,
-            type="boolean",
-            title="Dry run",
-            description="Print what would be read, left out and written, per table and partition. Nothing is written.",
-            section=HOW,
-        ),
-        "config": common["config"],
-    }
-
-
 def replay_dag(connector: Connector) -> DAG:
     """Build the replay DAG of a connector: plan >> write >> commit, only when somebody triggers it."""
     with DAG(
@@ -199,7 +99,7 @@ def replay_dag(connector: Connector) -> DAG:
         max_active_runs=MOST_AT_ONCE,
         is_paused_upon_creation=False,
         default_args=sink.default_args(),
-        params=params(connector),
+        params=replay_form(connector),
         tags=["floe", "replay"],
         doc_md=_doc(connector),
     ) as dag:

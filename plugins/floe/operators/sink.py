@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.sdk import DAG, BaseOperator, Param
+from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryRule
 
 from floe.config import Connector, ConnectorFile
@@ -13,6 +13,7 @@ from floe.exceptions import Retryable, Terminal
 from floe.operators import run
 from floe.operators.commit import CommitOperator
 from floe.operators.failures import floe_task, say_failure
+from floe.operators.forms import sink_form
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
 
@@ -43,79 +44,6 @@ def retry_policy() -> ExceptionRetryPolicy:
             RetryRule(exception=Retryable, action=RetryAction.RETRY, reason="may pass"),
         ]
     )
-
-
-def params() -> dict[str, Param]:
-    """Return the parameters of a run, as the trigger form shows them."""
-    return {
-        "max_records": Param(
-            None,
-            type=["null", "integer"],
-            minimum=1,
-            title="Records at most",
-            description="Offsets read at most, over all partitions, of what is new and again of what each table owes. "
-            "Empty: the connector's own limit.",
-        ),
-        "dry_run": Param(
-            False,
-            type="boolean",
-            title="Dry run",
-            description="Plan and print only: nothing is read, written or moved.",
-        ),
-        "recover": Param(
-            False,
-            type="boolean",
-            title="Recover positions",
-            description="Positions that were lost, or that somebody else wrote, are put back from what the tables hold.",
-        ),
-        "accept_loss": Param(
-            False,
-            type="boolean",
-            title="Accept lost offsets",
-            description="Step over offsets that retention removed before they were read; the books name them.",
-        ),
-        "adopt": Param(
-            [],
-            type="array",
-            items={"type": "string"},
-            title="Adopt topics",
-            description="Topics that were re-created, or whose log lost its end, or * for all after a change of the "
-            "cluster: their new log is read as a new generation.",
-        ),
-        "forgive": Param(
-            [],
-            type="array",
-            items={"type": "string"},
-            title="Forgive tables",
-            description="Tables whose debts are given up: the rows that they owe stay away, and they take new ones again.",
-        ),
-        "rolled_back": Param(
-            {},
-            type="object",
-            additionalProperties={"enum": ["replay", "accept"]},
-            title="Tables that were rolled back",
-            description='{"db.table": "replay"} has the lost rows read again, {"db.table": "accept"} leaves them out.',
-        ),
-        "takeover": Param(
-            False,
-            type="boolean",
-            title="Take over from Kafka Connect",
-            description="From a stopped Iceberg sink of the connector's name: commit what it announced, go on where it was.",
-        ),
-        "hand_back": Param(
-            False,
-            type="boolean",
-            title="Hand back to Kafka Connect",
-            description="Prepare tables and groups for the sink, and read nothing. Then pause the DAG and start the sink.",
-        ),
-        "config": Param(
-            {},
-            type="object",
-            title="Connector keys for this run",
-            description='Sets keys of the connector for this run, e.g. {"tasks.max": 4}, validated like the file. Which '
-            "ones a run may set says the class of the key: live here, live and replay in the replay DAG.",
-        ),
-    }
 
 
 def default_args() -> dict[str, Any]:
@@ -155,7 +83,7 @@ def _sink_dag(connector: Connector) -> DAG:
         max_active_runs=1,
         allowed_run_types=RUN_TYPES,  # type: ignore[arg-type]
         default_args=default_args(),
-        params=params(),
+        params=sink_form(),
         tags=["floe", "sink"],
         doc_md=_doc(connector),
     ) as dag:

@@ -176,7 +176,9 @@ def test_a_table_that_refuses_is_on_record_as_owing_when_the_others_went_on(
     written = write((0, 0, 5), tables=BOTH)
     replace_table(lake, OTHER_TABLE)
     committer, broker = commit(*of_one(written))
-    match = r"table 'rpc\.audit' owes 1 partition\(s\): completed-pizzas-0\[0, 5\), because .*was replaced.*forgive="
+    match = (
+        r"table 'rpc\.audit' owes 1 partition\(s\): completed-pizzas-0\[0, 5\), because .*was replaced.*drop_backlog="
+    )
     with pytest.raises(TablesOwe, match=match) as caught:
         committer.commit([])
     assert isinstance(caught.value, Terminal)
@@ -193,7 +195,7 @@ def test_a_commit_that_is_run_again_stays_red_while_a_table_owes(lake: Lake, wri
     replace_table(lake, OTHER_TABLE)
     committer, broker = commit(*of_one(written))
     for _ in range(2):
-        with pytest.raises(TablesOwe, match=r'forgive=\["rpc.audit"\]'):
+        with pytest.raises(TablesOwe, match=r'drop_backlog=\["rpc.audit"\]'):
             committer.commit([])
     assert len(broker.moves) == 1
 

@@ -155,11 +155,11 @@ def test_a_loss_is_accepted_by_a_decision_or_for_good_by_the_connector(
     broker.has(position(5)).log(start=8)
     with pytest.raises(PlanRefused, match=r"lost the offsets \[5, 8\)"):
         draft()
-    by_run, for_good = draft(accept_loss=True), draft({"floe.on-data-loss": "accept"})
+    by_run, for_good = draft(accept_loss=frozenset({"*"})), draft({"floe.on-data-loss": "accept"})
     for plan in (by_run, for_good):
         assert plan.positions == (position(8, since=8, lost=Intervals(((5, 8),))),)
         assert plan.replaced == (position(5),)
-        assert plan.decisions["notes"] == [f"{TOPIC}-0: the offsets [5, 8) are lost, as was accepted"]
+        assert plan.decisions["notes"] == [f"{TOPIC}-0: the offsets [5, 8) (3) are lost, as was accepted"]
     assert by_run.decisions["accept_loss"] is True
     assert "accept_loss" not in for_good.decisions
 
@@ -167,7 +167,7 @@ def test_a_loss_is_accepted_by_a_decision_or_for_good_by_the_connector(
 def test_every_loss_is_on_record_however_many_there_are(broker: Broker, draft: Callable[..., Plan]) -> None:
     for p in range(205):
         broker.has(position(5, p)).log(p, start=8)
-    assert len(draft(accept_loss=True).decisions["notes"]) == 205
+    assert len(draft(accept_loss=frozenset({"*"})).decisions["notes"]) == 205
 
 
 def test_a_connector_that_accepts_losses_has_nothing_to_record_while_there_are_none(
@@ -180,8 +180,13 @@ def test_a_connector_that_accepts_losses_has_nothing_to_record_while_there_are_n
 @pytest.mark.parametrize(
     ("decided", "match"),
     [
-        ({"rolled_back": {"rpc.other": Rollback.REPLAY}}, r"rolled_back names \['rpc.other'\].*mend the param"),
-        ({"adopt": frozenset({"drinks", TOPIC})}, r"adopt names \['drinks'\].*mend the param"),
+        ({"rolled_back": {"rpc.other": Rollback.REPLAY}}, r"rolled_back names \['rpc.other'\].*correct the param"),
+        (
+            {"accept_loss": frozenset({"drinks", TOPIC})},
+            rf"accept_loss names \['drinks'\].*\['{TOPIC}'\].*true for all",
+        ),
+        ({"accept_loss": frozenset({f"{TOPIC}-7"})}, rf"accept_loss names \['{TOPIC}-7'\]"),
+        ({"adopt": frozenset({"drinks", TOPIC})}, r"reset_topics names \['drinks'\].*correct the param"),
     ],
 )
 def test_names_that_the_connector_does_not_have_are_refused(
@@ -526,6 +531,6 @@ def test_a_plan_thawed_from_its_json_opens_the_same(
     broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     broker.has(position(5)).log(start=8)
-    plan = draft(accept_loss=True)
+    plan = draft(accept_loss=frozenset({"*"}))
     assert opened(Plan.from_json(json.loads(json.dumps(plan.to_json()))))
     assert broker.moves[0].positions == list(plan.positions)

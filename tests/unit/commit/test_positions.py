@@ -119,7 +119,7 @@ def test_debts_that_have_no_room_keep_all_positions_where_they_are(move: Callabl
     with pytest.raises(PositionFull, match=rf"no room for the debts of {TOPIC}-0 \({len(full.debts)} tables") as caught:
         move(broker, lambda _: Move([RECORD], [other, full]))
     assert isinstance(caught.value, Terminal)
-    assert "forgive" in str(caught.value)
+    assert "drop_backlog" in str(caught.value)
     assert broker.done[-1][0] == "look"
     fits = position(9, len(full.debts) - 1)
     assert move(broker, lambda _: Move([RECORD], [other, fits]))

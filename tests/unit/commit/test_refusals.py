@@ -117,7 +117,7 @@ def test_properties_that_no_commit_can_be_made_with_are_refused_by_name(
 def test_a_ledger_of_another_cluster_is_refused(lake: Lake, write: Write) -> None:
     lake.create(properties=write_properties(LEDGER, Ledger("C0")))
     lake.load()
-    with pytest.raises(TableRefused, match=r"cluster 'C0'.*'C1'.*Kafka connection.*adopt=\[\"\*\"\]"):
+    with pytest.raises(TableRefused, match=r"cluster 'C0'.*'C1'.*Kafka connection.*reset_topics=\[\"\*\"\]"):
         write((0, 0, 5))
     assert CLUSTER == "C1"
 

@@ -27,11 +27,20 @@ def test_each_decision_is_taken_from_the_param_of_its_name() -> None:
     }
     assert Decisions.of(params) == Decisions(
         True,
-        True,
+        frozenset({"*"}),
         frozenset({"pizzas"}),
         frozenset({"rpc.a", "rpc.b"}),
         {"rpc.a": Rollback.REPLAY, "rpc.b": Rollback.ACCEPT},
     )
+
+
+@pytest.mark.parametrize("given", [True, ["*"], ["pizzas", "drinks-3"]], ids=str)
+def test_decisions_survive_the_stored_format(given: object) -> None:
+    params = {"accept_loss": given, "reset_topics": ["pizzas"], "drop_backlog": ["rpc.a"], "recover": True}
+    decisions = Decisions.of(params)
+    assert Decisions.of(decisions.to_json()) == decisions
+    assert decisions.to_json()["adopt"] == ["pizzas"]
+    assert decisions.to_json()["forgive"] == ["rpc.a"]
 
 
 def test_a_topic_is_adopted_by_its_name_or_with_all() -> None:

@@ -19,9 +19,25 @@ def request(topics: tuple[str, ...] = ("pizzas",), **params: Any) -> ReplayReque
     return ReplayRequest.of(params, topics, ("db.a", "db.b"), 500)
 
 
-def test_an_empty_form_is_all_that_was_read_of_the_only_topic_into_all_tables_and_repeats_nothing() -> None:
-    assert request() == ReplayRequest("pizzas", {}, None, ("db.a", "db.b"), Overlap.SKIP, 500)
+def test_empty_form_asks_for_all_of_the_only_topic() -> None:
+    assert request() == ReplayRequest("pizzas", {}, None, ("db.a", "db.b"), Overlap.SKIP, 500, is_open=True)
     assert request(ranges={}, from_time=None, to_time="", tables=[], max_records=None) == request()
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"all": True}, {"ranges": {"0": [0, 1]}}, {"from_time": "2026-01-31T12:00:00Z"}, {"dead_letters": True}],
+    ids=str,
+)
+def test_request_that_says_what_to_read_is_no_dry_run(named: dict[str, Any]) -> None:
+    assert not request(**named).is_open
+
+
+@pytest.mark.parametrize(
+    "named", [{}, {"ranges": {}}, {"all": False, "overlap": "replace", "tables": ["db.a"]}], ids=str
+)
+def test_request_that_names_no_extent_is_a_dry_run(named: dict[str, Any]) -> None:
+    assert request(**named).is_open
 
 
 def test_ranges_are_taken_by_partition_with_open_ends() -> None:
@@ -33,7 +49,7 @@ def test_ranges_are_taken_by_partition_with_open_ends() -> None:
 
 
 def test_an_overlap_is_a_kind_of_slice() -> None:
-    assert [request(overlap=o).overlap.kind for o in ("skip", "append", "replace")] == [
+    assert [request(overlap=o, ranges={"0": [0, 1]}).overlap.kind for o in ("skip", "append", "replace")] == [
         SliceKind.SKIP,
         SliceKind.APPEND,
         SliceKind.REPLACE,
@@ -71,6 +87,10 @@ def test_an_overlap_is_a_kind_of_slice() -> None:
         ({"overlap": "twice"}, r"overlap 'twice' is not known: use one of \['skip', 'append', 'replace'\]"),
         ({"dead_letters": True, "overlap": "append"}, r"dead_letters and overlap=append.*Leave overlap at skip"),
         ({"dead_letters": 1}, r"dead_letters is 1: write true or false"),
+        ({"all": "yes"}, r"all is 'yes': write true or false"),
+        ({"all": True, "ranges": {"0": [0, 1]}}, r"`all` and offsets or times.*give one of them"),
+        ({"overlap": "append"}, r"append.*needs `ranges`, `from_time` or `to_time`.*leave overlap at skip"),
+        ({"overlap": "append", "all": True}, r"append.*needs `ranges`"),
         ({"max_records": 0}, r"max_records is 0: write a number of records of at least 1"),
         ({"max_records": "many"}, r"max_records is 'many'"),
     ],

@@ -9,6 +9,7 @@ from floe.exceptions import Terminal
 from floe.offsets.decisions import Decisions, Rollback
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.logs import PartitionLog
+from floe.offsets.losses import Loss, OffsetsLost
 from floe.offsets.position import Debt, Position
 from floe.offsets.ranges import TopicPartition
 from floe.offsets.settling import Beginnings, Settled, settle_positions
@@ -17,10 +18,11 @@ from tests.unit.offsets.partitions import ROUTE, found, log, owes, position
 P0 = TopicPartition("pizzas", 0)
 FOREIGN = Position(P0, 17, "written by hand")
 
+ALL_LOSSES = frozenset({"*"})
 RECOVER = Decisions(recover=True)
-ACCEPT_LOSS = Decisions(accept_loss=True)
+ACCEPT_LOSS = Decisions(accept_loss=ALL_LOSSES)
 ADOPT = Decisions(adopt=frozenset({"pizzas"}))
-EVERYTHING = Decisions(True, True, frozenset({"*"}), frozenset("ab"), {"a": Rollback.REPLAY})
+EVERYTHING = Decisions(True, ALL_LOSSES, frozenset({"*"}), frozenset("ab"), {"a": Rollback.REPLAY})
 
 
 def beginnings(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> Beginnings:
@@ -131,7 +133,7 @@ def test_a_position_that_somebody_else_wrote_is_refused(metadata: str) -> None:
         r"position 17 of pizzas-4 was not written by floe.*Stop it.*`recover`.*`takeover`",
         foreign,
         logs=[log(4)],
-        decisions=Decisions(accept_loss=True, adopt=frozenset({"*"})),
+        decisions=Decisions(accept_loss=ALL_LOSSES, adopt=frozenset({"*"})),
     )
 
 
@@ -147,9 +149,9 @@ def test_recover_puts_the_copy_of_the_ledgers_back(positions: tuple[Position, ..
 def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
     lost = {"held_ids": lambda _: frozenset({"T1"}), "copies": lambda _: position(6), "logs": [log(start=9)]}
     refused(r"pizzas-0 lost the offsets \[6, 9\).*`accept_loss`", decisions=RECOVER, **lost)
-    settled = settle(decisions=Decisions(recover=True, accept_loss=True), **lost)
+    settled = settle(decisions=Decisions(recover=True, accept_loss=ALL_LOSSES), **lost)
     assert settled.positions == (position(9, since=9, lost=(6, 9)),)
-    assert settled.notes[1] == "pizzas-0: the offsets [6, 9) are lost, as was accepted"
+    assert settled.notes[1] == "pizzas-0: the offsets [6, 9) (3) are lost, as was accepted"
 
 
 def test_without_a_copy_recovery_begins_at_the_log_start_even_if_the_reset_says_latest() -> None:
@@ -192,13 +194,58 @@ def test_offsets_that_retention_removed_are_refused_by_number() -> None:
     )
 
 
+def test_every_lost_range_is_named_with_its_number_of_offsets() -> None:
+    positions = position(5), position(5, 1, debts=owes(a=2)), position(90, 2)
+    logs = [log(0, start=8), log(1, start=10), log(2, start=8)]
+    with pytest.raises(
+        OffsetsLost, match=r'pizzas-0 lost.*; pizzas-1 lost.*accept_loss=\["pizzas-0", "pizzas-1"\]'
+    ) as caught:
+        settle(*positions, logs=logs)
+    p1 = TopicPartition("pizzas", 1)
+    assert caught.value.losses == (Loss(P0, 5, 8), Loss(p1, 5, 10), Loss(p1, 2, 10, "a"))
+
+
+@pytest.mark.parametrize("accepted", ["pizzas-1", "drinks"])
+def test_loss_that_is_not_accepted_is_refused_beside_one_that_is(accepted: str) -> None:
+    decisions = Decisions(accept_loss=frozenset({accepted}))
+    logs = [log(0, start=8), log(1, start=10), log(0, start=3, topic="drinks")]
+    positions = position(5), position(5, 1), position(1, topic="drinks")
+    with pytest.raises(OffsetsLost) as caught:
+        settle(*positions, logs=logs, decisions=decisions)
+    assert {str(loss.tp) for loss in caught.value.losses} == {"pizzas-0", "pizzas-1", "drinks-0"} - {
+        "drinks-0" if accepted == "drinks" else accepted
+    }
+
+
+@pytest.mark.parametrize("accepted", [["pizzas"], ["pizzas-0", "pizzas-1"], ["*"]], ids=str)
+def test_loss_is_accepted_by_topic_partition_or_all(accepted: list[str]) -> None:
+    decisions = Decisions(accept_loss=frozenset(accepted))
+    settled = settle(position(5), position(5, 1), logs=[log(0, start=8), log(1, start=10)], decisions=decisions)
+    assert [p.offset for p in settled.positions] == [8, 10]
+    assert len(settled.notes) == 2
+
+
+def test_accepted_name_means_the_topic_before_a_partition() -> None:
+    decisions = Decisions(accept_loss=frozenset({"pizzas-0"}))
+    logs = [log(0, start=8), log(0, start=8, topic="pizzas-0")]
+    with pytest.raises(OffsetsLost) as caught:
+        settle(
+            position(5),
+            position(5, topic="pizzas-0"),
+            logs=logs,
+            decisions=decisions,
+            routing=dict.fromkeys(("pizzas", "pizzas-0"), "R"),
+        )
+    assert caught.value.losses == (Loss(P0, 5, 8),)
+
+
 def test_an_accepted_loss_is_kept_in_the_position_and_moves_since() -> None:
     before = position(5)
     settled = settle(before, logs=[log(start=8)], decisions=ACCEPT_LOSS)
     assert settled == Settled(
         (position(8, since=8, lost=(5, 8)),),
         replaced=(before,),
-        notes=("pizzas-0: the offsets [5, 8) are lost, as was accepted",),
+        notes=("pizzas-0: the offsets [5, 8) (3) are lost, as was accepted",),
     )
 
 
@@ -222,11 +269,13 @@ def test_a_loss_that_no_snapshot_tells_of_yet_stays_in_the_position() -> None:
 def test_what_a_table_owed_of_the_removed_is_a_loss_too_and_since_moves_over_it(offset: int) -> None:
     owing = position(offset, debts=owes(a=10, b=25 if offset > 25 else 10))
     logs = [log(start=20)]
-    refused(r"pizzas-0 lost what table 'a' owes of \[10, 20\).*`accept_loss`", owing, logs=logs)
+    refused(r"pizzas-0 lost the offsets \[10, 20\) of the backlog of table 'a' \(10\).*`accept_loss`", owing, logs=logs)
     settled = settle(owing, logs=logs, decisions=ACCEPT_LOSS)
     left = owes(a=20, b=25) if offset == 50 else {}
     assert settled.positions == (position(offset, since=20, debts=left),)
-    assert settled.notes[0] == "pizzas-0: what table 'a' owes of [10, 20) are lost, as was accepted"
+    assert (
+        settled.notes[0] == "pizzas-0: the offsets [10, 20) of the backlog of table 'a' (10) are lost, as was accepted"
+    )
 
 
 def test_a_log_that_begins_above_the_position_loses_the_debts_with_the_rest() -> None:
@@ -240,16 +289,16 @@ def test_a_log_that_begins_above_the_position_loses_the_debts_with_the_rest() ->
 
 def test_another_incarnation_of_the_topic_is_refused() -> None:
     refused(
-        r"topic 'pizzas' was re-created.*'T2'.*'T1'.*adopt=\[\"pizzas\"\]",
+        r"topic 'pizzas' was re-created.*'T2'.*'T1'.*reset_topics=\[\"pizzas\"\]",
         position(5),
         logs=[log(topic_id="T2")],
-        decisions=Decisions(recover=True, accept_loss=True, adopt=frozenset({"drinks"})),
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, adopt=frozenset({"drinks"})),
     )
 
 
 def test_a_topic_that_was_deleted_with_its_positions_and_created_again_is_named_as_such() -> None:
     deleted: dict[str, Any] = {"held_ids": lambda _: frozenset({"T0"}), "logs": [log(start=4)]}
-    refused(r"'pizzas' was re-created: its id is 'T1', what was read belongs to 'T0'.*adopt=", **deleted)
+    refused(r"'pizzas' was re-created: its id is 'T1', what was read belongs to 'T0'.*reset_topics=", **deleted)
     refused("was re-created", decisions=RECOVER, **deleted)
     settled = settle(decisions=ADOPT, offset_reset="latest", **deleted)
     assert settled.positions == (position(4, since=4),)
@@ -274,10 +323,10 @@ def test_an_adopted_topic_whose_log_starts_at_the_old_position_is_still_another_
 
 def test_a_position_past_the_log_is_refused() -> None:
     refused(
-        r"position 101 of pizzas-2 is past its last stable offset 100.*adopt=\[\"pizzas\"\].*above 100 stays in them",
+        r"position 101 of pizzas-2 is past its last stable offset 100.*reset_topics=\[\"pizzas\"\].*above 100 stays in them",
         position(101, 2),
         logs=[log(2)],
-        decisions=Decisions(recover=True, accept_loss=True),
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES),
     )
 
 
@@ -291,10 +340,10 @@ def test_an_adopted_shortened_log_is_read_on_from_its_end_with_the_debts_below_i
 
 def test_another_cluster_is_refused() -> None:
     refused(
-        r"position of pizzas-0 belongs to cluster 'C1'.*'C2'.*Kafka connection.*adopt=\[\"pizzas\"\]",
+        r"position of pizzas-0 belongs to cluster 'C1'.*'C2'.*Kafka connection.*reset_topics=\[\"pizzas\"\]",
         position(5),
         cluster_id="C2",
-        decisions=Decisions(recover=True, accept_loss=True),
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES),
     )
 
 
@@ -312,7 +361,7 @@ def test_an_adopted_cluster_with_another_topic_begins_anew() -> None:
 
 
 def test_a_partition_that_vanished_is_refused() -> None:
-    refused(r"partition pizzas-1 has a position \(9\).*fewer partitions.*adopt=", position(5), position(9, 1))
+    refused(r"partition pizzas-1 has a position \(9\).*fewer partitions.*reset_topics=", position(5), position(9, 1))
 
 
 def test_a_vanished_partition_is_passed_over_when_its_topic_is_adopted_and_ever_after() -> None:
@@ -339,10 +388,10 @@ def test_a_partition_of_the_adopted_generation_that_vanishes_is_refused_again() 
 )
 def test_a_debt_that_cannot_be_caught_up_is_refused(routes: Mapping[tuple[str, str], str], why: str) -> None:
     refused(
-        rf"table 'a' owes pizzas-0 from 10 on, but {why}.*put the connector back.*forgive=\[\"a\"\]",
+        rf"table 'a' owes pizzas-0 from 10 on, but {why}.*put the connector back.*drop_backlog=\[\"a\"\]",
         position(50, debts=owes(a=10)),
         routes=routes,
-        decisions=Decisions(recover=True, accept_loss=True, adopt=frozenset({"*"}), forgive=frozenset({"b"})),
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, adopt=frozenset({"*"}), forgive=frozenset({"b"})),
     )
 
 
@@ -351,7 +400,7 @@ def test_a_forgiven_debt_is_gone_and_since_moves_over_what_stays_away(routes: Ma
     owing = position(50, debts=owes(a=10))
     settled = settle(owing, routes=routes, decisions=Decisions(forgive=frozenset({"a"})))
     assert settled == Settled(
-        (position(50, since=50),), replaced=(owing,), notes=("pizzas-0: table 'a' was forgiven [10, 50)",)
+        (position(50, since=50),), replaced=(owing,), notes=("pizzas-0: the backlog [10, 50) of table 'a' was dropped",)
     )
 
 
@@ -388,7 +437,7 @@ def test_what_was_rolled_back_at_or_above_the_position_is_read_anyway() -> None:
 
 def test_what_was_rolled_back_and_removed_by_retention_is_a_loss() -> None:
     removed: dict[str, Any] = {"reopened": {P0: {"a": 20}}, "logs": [log(start=30)]}
-    refused(r"what table 'a' owes of \[20, 30\)", position(50), **removed)
+    refused(r"lost the offsets \[20, 30\) of the backlog of table 'a'", position(50), **removed)
     settled = settle(position(50), decisions=ACCEPT_LOSS, **removed)
     assert settled.positions == (position(50, since=30, debts=owes(a=30)),)
 

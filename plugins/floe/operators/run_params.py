@@ -1,0 +1,106 @@
+"""The params of a run, checked before anything is read or created: names, old names, and types."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from floe.config.vocabulary import find, is_own
+from floe.operators.exceptions import ParamsRefused
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context, Param
+
+OLD_NAMES = {"adopt": "reset_topics", "forgive": "drop_backlog", "hand_back": "return_to_connect"}
+"""Names of before, to the present ones. They are taken for good."""
+
+MAX_NAMED = 10
+"""Unknown params that an error lists."""
+
+_COMPARED_CHARACTERS = 200  # difflib is quadratic, and a name may be any text
+
+
+def params_of(context: Context) -> dict[str, Any]:
+    """Return the params of the run under their present names. Raises ParamsRefused.
+
+    Airflow validates the params that the DAG has, and takes any other name of a trigger's ``conf`` without a word.
+    """
+    dag, run = context["dag"], context["dag_run"]
+    form = {name: dag.params.get_param(name) for name in dag.params}
+    return checked(context["params"], run.conf or {}, form)
+
+
+def checked(params: Mapping[str, Any], conf: Mapping[str, Any], form: Mapping[str, Param]) -> dict[str, Any]:
+    """Return ``params`` under the names of ``form``; ``conf``: what the trigger gave.
+
+    Raises ParamsRefused for a name that the form does not have, a value that is not of the param's type, an old and a
+    new name with different values, and for values of the trigger that Airflow was told to ignore.
+    """
+    _refuse_unknown({*params, *conf}, form)
+    ignored = sorted(name for name in conf if name not in params or params[name] != conf[name])
+    if ignored:
+        msg = (
+            f"Airflow ignores the params of a trigger here, and this run has {ignored}: core.dag_run_conf_overrides_params "
+            "is False. Nothing was read or created. Set it to True, or trigger the DAG without params."
+        )
+        raise ParamsRefused(msg)
+    present = {name: value for name, value in params.items() if name in form}
+    for old, name in OLD_NAMES.items():
+        if name not in form or params.get(old) is None:
+            continue
+        value = _validated(old, params[old], form[name])
+        if (name in conf or present.get(name)) and present[name] != value:
+            msg = (
+                f"the params {name} ({_shown(present[name])}) and {old}, its old name ({_shown(value)}), differ. Nothing was "
+                f"read or created. Trigger the DAG with {name} alone."
+            )
+            raise ParamsRefused(msg)
+        present[name] = value
+    for name, value in present.items():
+        if isinstance(value, float) and "integer" in _types(form[name]):
+            msg = f"param {name} is {_shown(value)}: write a whole number. Nothing was read or created."
+            raise ParamsRefused(msg)
+    return present
+
+
+def _refuse_unknown(names: Collection[str], form: Mapping[str, Param]) -> None:
+    known = {*form, *(old for old, name in OLD_NAMES.items() if name in form)}
+    unknown = sorted(set(names) - known)
+    if not unknown:
+        return
+    listed = "; ".join(_advice(name, known) for name in unknown[:MAX_NAMED])
+    more = f"; and {len(unknown) - MAX_NAMED} more" if len(unknown) > MAX_NAMED else ""
+    msg = f"{listed}{more}. Nothing was read or created. Correct the name, then trigger the DAG again."
+    raise ParamsRefused(msg)
+
+
+def _advice(name: str, known: Collection[str]) -> str:
+    short = name[:_COMPARED_CHARACTERS]
+    if is_own(name) or find(name) is not None:
+        return f'param {short!r} is not known: connector keys go into the param config, as in config={{"{short}": …}}'
+    likeness = {other: difflib.SequenceMatcher(None, short, other, autojunk=False).ratio() for other in known}
+    nearest = max(sorted(likeness), key=lambda other: likeness[other])
+    return f"param {short!r} is not known: the nearest param is {OLD_NAMES.get(nearest, nearest)}"
+
+
+def _validated(name: str, value: Any, param: Param) -> Any:
+    """Return a value that the param's schema takes; the param keeps its own."""
+    from airflow.sdk import Param
+    from airflow.sdk.exceptions import ParamValidationError
+
+    try:
+        return Param(None, schema=param.schema).resolve(value)
+    except ParamValidationError as error:
+        reason = next(iter(str(error).splitlines()), "")
+        msg = f"param {name} is {_shown(value)}: {reason[:300]}. Nothing was read or created."
+        raise ParamsRefused(msg) from None
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:200]
+
+
+def _types(param: Param) -> list[str]:
+    types = param.schema.get("type", [])
+    return [types] if isinstance(types, str) else list(types)

@@ -1,0 +1,115 @@
+"""The params of a run: unknown names, old names, wrong types, and what the forms show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk import Param
+from airflow.sdk.definitions.param import ParamsDict
+
+from floe.config import Connector, parse_connector
+from floe.exceptions import Terminal
+from floe.operators.exceptions import ParamsRefused
+from floe.operators.forms import replay_form, sink_form
+from floe.operators.run_params import OLD_NAMES, checked, params_of
+from tests.unit.config.conftest import MINIMAL
+
+FORM = sink_form()
+DEFAULTS = {name: param.value for name, param in FORM.items()}
+
+
+def given(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the params as Airflow hands them over: those of the form, and all else of the trigger."""
+    return checked({**DEFAULTS, **conf}, conf, FORM)
+
+
+def connector() -> Connector:
+    return parse_connector({**MINIMAL, "topics": "pizzas"})
+
+
+def test_known_params_are_taken_as_they_are() -> None:
+    assert given({}) == DEFAULTS
+    assert given({"max_records": 5, "dry_run": True}) == {**DEFAULTS, "max_records": 5, "dry_run": True}
+
+
+@pytest.mark.parametrize(
+    ("conf", "words"),
+    [
+        (
+            {"max_record": 10},
+            r"'max_record' is not known: the nearest param is max_records\. Nothing was read or created",
+        ),
+        ({"accept-loss": True}, r"'accept-loss' is not known: the nearest param is accept_loss"),
+        ({"adoptt": []}, r"the nearest param is reset_topics"),
+        ({"tasks.max": 4}, r"connector keys go into the param config, as in config=\{\"tasks.max\": …\}"),
+        ({"a": None, "b": None}, r"'a' is not known.*; param 'b' is not known"),
+        ({f"p{i:02}": 1 for i in range(12)}, r"and 2 more"),
+        ({"x" * 5000: 1}, r"is not known"),
+    ],
+)
+def test_unknown_param_is_refused_with_the_nearest_name(conf: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParamsRefused, match=words) as caught:
+        given(conf)
+    assert isinstance(caught.value, Terminal)
+    assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize(("old", "value"), [("adopt", ["pizzas"]), ("forgive", ["db.t"]), ("hand_back", True)], ids=str)
+def test_old_name_is_taken_for_the_new_one(old: str, value: Any) -> None:
+    new = OLD_NAMES[old]
+    assert given({old: value}) == {**DEFAULTS, new: value}
+    assert given({old: value, new: value})[new] == value
+    with pytest.raises(ParamsRefused, match=rf"the params {new} \(.*\) and {old}, its old name .* differ"):
+        given({old: value, new: [] if isinstance(value, list) else False})
+
+
+@pytest.mark.parametrize(
+    ("conf", "words"),
+    [
+        ({"forgive": "db.t"}, r"param forgive is 'db.t': .*not of type"),
+        ({"hand_back": "no"}, r"param hand_back is 'no'"),
+        ({"adopt": [1]}, r"param adopt is \[1\]"),
+        ({"max_records": 5.0}, r"param max_records is 5.0: write a whole number"),
+    ],
+)
+def test_type_that_airflow_lets_through_is_refused(conf: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParamsRefused, match=words):
+        given(conf)
+
+
+def test_params_that_airflow_was_told_to_ignore_are_refused() -> None:
+    with pytest.raises(ParamsRefused, match=r"ignores.*\['max_records'\].*dag_run_conf_overrides_params"):
+        checked(DEFAULTS, {"max_records": 5}, FORM)
+
+
+def test_params_of_a_run_are_checked_against_its_dags_form() -> None:
+    dag = SimpleNamespace(params=ParamsDict({**sink_form(), "own": Param(1)}))
+    context: Any = {"dag": dag, "dag_run": SimpleNamespace(conf=None), "params": {**DEFAULTS, "own": 2}}
+    assert params_of(context)["own"] == 2
+
+
+@pytest.mark.parametrize("form", [sink_form(), replay_form(connector())], ids=["sink", "replay"])
+def test_no_optional_param_of_a_form_is_shown_as_required(form: dict[str, Param]) -> None:
+    required = [name for name, param in form.items() if "null" not in param.schema["type"]]
+    assert required in ([], ["topic"])
+    for param in form.values():
+        assert param.resolve() == param.value
+
+
+def test_form_keeps_what_gives_up_data_apart() -> None:
+    sections: dict[str | None, list[str]] = {}
+    for name, param in sink_form().items():
+        sections.setdefault(param.schema.get("section"), []).append(name)
+    assert list(sections) == [None, "Recovery", "Recovery that gives up data", "Kafka Connect", "Connector keys"]
+    assert sections[None] == ["max_records", "dry_run"]
+    assert "accept_loss" not in sections["Recovery"]
+
+
+def test_replay_form_opens_with_the_ranges() -> None:
+    form = replay_form(connector())
+    assert next(iter(form)) == "ranges"
+    assert "section" not in form["ranges"].schema
+    assert form["config"].schema["section"] == "Connector keys"
