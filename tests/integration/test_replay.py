@@ -293,6 +293,14 @@ def test_a_branch_that_cannot_be_is_refused(eaten: Pipeline) -> None:
         drafted(eaten, branch="a\nb")
 
 
+def test_a_replay_does_not_write_to_main_what_the_file_keeps_from_it(eaten: Pipeline) -> None:
+    audited = eaten.changed(**{"iceberg.tables.default-commit-branch": "audit"})
+    before = trace(eaten)
+    with pytest.raises(PlanRefused, match=r"branch main: the connector file commits 'db.t' to another branch"):
+        drafted(audited, branch="main", ranges={"0": [0, 10]}, overlap="append")
+    assert trace(eaten) == before
+
+
 def test_a_tag_is_no_branch(eaten: Pipeline) -> None:
     table = eaten.table()
     snapshot = table.current_snapshot()

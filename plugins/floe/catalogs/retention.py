@@ -8,7 +8,8 @@ from functools import cache
 from pyiceberg.table import TableProperties
 from pyiceberg.table.refs import SnapshotRef
 
-from floe.config.table_properties import IN_EXPIRY, whole_number
+from floe.config.table_properties import whole_number
+from floe.config.table_property_names import IN_EXPIRY
 
 log = logging.getLogger(__name__)
 

@@ -24,6 +24,7 @@ from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord, TransactionalProducer
 from floe.offsets.cutting import Forecast, Nets, cut, forecast, net_of
+from floe.offsets.exceptions import PlanRefused
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Ledger
 from floe.offsets.plan import Plan, Slice, SliceKind
@@ -31,6 +32,7 @@ from floe.offsets.plan_seal import PlanKey
 from floe.offsets.ranges import OffsetRange, TopicPartition
 from floe.offsets.replay import Bounds, Overlap, ReplayRequest
 from floe.offsets.resolving import Ground, refuse_debts, resolve
+from floe.offsets.routing import MAIN_BRANCH
 
 BRANCH_KEY = "iceberg.tables.default-commit-branch"
 
@@ -101,6 +103,7 @@ def draft_replay(
     cluster_id = source.cluster_id()
     ranges = resolve(request, Ground(cluster_id, logs, positions, _marks(source, tps, request.window)))
     there, here = Routes(target), Routes(connector)
+    _refuse_main(there, here, request.tables or (EVERY_TABLE, *(name for name, _ in connector.settings.known)))
     empty = Plan(
         plan_id=replay_id(),
         connector=connector.name,
@@ -138,6 +141,18 @@ def _on_branch(connector: Connector, branch: str) -> dict[str, str]:
     """Return the keys that put every table on a branch, those too that have one of their own."""
     own = [f"iceberg.table.{table}.commit-branch" for table, _ in connector.settings.known]
     return {BRANCH_KEY: branch, **{key: branch for key in own if key in connector.properties}}
+
+
+def _refuse_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
+    """Raise PlanRefused for a table that the connector keeps from main: whoever starts a replay does not publish it."""
+    kept = [t for t in tables if there.branch(t) == MAIN_BRANCH != here.branch(t)]
+    if kept:
+        names = ", ".join("the tables that records name" if t == EVERY_TABLE else repr(t) for t in kept)[:300]
+        msg = (
+            f"branch main: the connector file commits {names} to another branch, so that a replay does not write to main. "
+            "Leave the branch empty, name another one, or change the connector file; nothing was written"
+        )
+        raise PlanRefused(msg)
 
 
 def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:

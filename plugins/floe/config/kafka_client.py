@@ -6,7 +6,8 @@ CVE-2023-25194 and CVE-2025-27817 (client settings as a way to run code and read
 
 import re
 
-from floe.config.library_settings import CLIENT_NAMES, unknown_settings
+from floe.config.client_settings import CLIENT_NAMES, unusable_client_values
+from floe.config.library_settings import unknown_settings
 from floe.config.properties import Properties
 from floe.config.settings import Settings
 
@@ -68,6 +69,7 @@ def read_consumer_overrides(settings: Settings) -> Properties:
 
 def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Properties:
     known = [key for key in client if key not in _IN_LIBRDKAFKA and not _RUNS_CODE.fullmatch(key)]
+    settings.problems += unusable_client_values(prefix, client)
     settings.problems += unknown_settings(prefix, known, CLIENT_NAMES, "librdkafka")
     for key, value in client.items():
         if key in _OWNED:

@@ -8,10 +8,10 @@ A new key is of class ``file``: a run may set it only once its row says so.
 
 from typing import Final
 
+from floe.config.client_settings import LIVE_CLIENT_SETTINGS
 from floe.config.key import Key, Kind, no_effect, refused, supported
 from floe.config.key_class import KeyClass
-from floe.config.library_settings import LIVE_CLIENT_SETTINGS
-from floe.config.table_properties import LIVE_WRITE_PROPERTIES
+from floe.config.table_property_names import LIVE_WRITE_PROPERTIES
 
 _TRANSFORM_OPTIONS: Final = ("*.field_name", "*.nested", "*.external_field", "*.include_key", "*.include_headers")
 

@@ -1,15 +1,10 @@
 """The table of keys as Markdown, for ``docs/configuration.md``."""
 
+from floe.config.client_settings import CLIENT_SETTINGS, LIVE_CLIENT_SETTINGS
 from floe.config.key import Key, Status
 from floe.config.keys import KEYS
-from floe.config.library_settings import (
-    CLIENT_SETTINGS,
-    FILE_IO,
-    LIVE_CLIENT_SETTINGS,
-    REST_CATALOG,
-    SQL_CATALOG,
-)
-from floe.config.table_properties import KNOWN_PROPERTIES
+from floe.config.library_settings import FILE_IO, REST_CATALOG, SQL_CATALOG
+from floe.config.table_property_names import KNOWN_PROPERTIES
 
 _TITLES = {
     Status.SUPPORTED: ("key", "type", "default", "class", "meaning"),

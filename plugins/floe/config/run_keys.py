@@ -12,6 +12,7 @@ from typing import Final
 from floe.config.key_class import KeyClass
 from floe.config.scalars import parse_list
 from floe.config.secrets import is_secret
+from floe.config.table_properties import run_problem
 from floe.config.vocabulary import canonical, find, nearest
 
 LIFTED_VARIABLE: Final = "FLOE_OVERRIDABLE_KEYS"
@@ -27,7 +28,9 @@ _NAMES_CODE: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+_WRITE_PROPS: Final = "iceberg.tables.write-props."
 _SHOWN_CHARACTERS = 200
+_TOLD = 20
 
 
 def names_code(key: str) -> bool:
@@ -59,13 +62,15 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
     """Say why a run that may set keys of the class ``allowed`` may not set this one; None if it may."""
     shown = key[:_SHOWN_CHARACTERS]
     if find(key) is None:
-        return f"unknown key {shown!r}; the nearest known key is {nearest(key)}"
+        return f"unknown key {shown!r}"
     if key == "name":
         return "name cannot be set by a run: a connector is its name; trigger the other connector's DAG"
     if is_secret(key, value):
         return f"{shown}: secrets do not go in params: put it into the connector file or the Airflow connection"
     key_class = class_of(key)
-    if allowed.permits(key_class) or is_lifted(key):
+    if allowed.permits(key_class):
+        return _value_problem(key, value)
+    if is_lifted(key):
         return None
     if names_code(key):
         return (
@@ -84,8 +89,20 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
 
 
 def key_problems(flat: Iterable[tuple[str, str]], allowed: KeyClass) -> list[str]:
-    """Say of all keys with their values why a run may not set them."""
-    return [problem for key, value in flat if (problem := key_problem(key, value, allowed))]
+    """Say of the keys with their values why a run may not set them: of the first ones, and how many more there are."""
+    refused = [(key, problem) for key, value in flat if (problem := key_problem(key, value, allowed))]
+    told = [
+        problem if find(key) else f"{problem}; the nearest known key is {nearest(key)}"
+        for key, problem in refused[:_TOLD]
+    ]
+    more = len(refused) - _TOLD
+    return [*told, *([f"and {more} more"] if more > 0 else [])]
+
+
+def _value_problem(key: str, value: str) -> str | None:
+    if not canonical(key).startswith(_WRITE_PROPS):
+        return None
+    return run_problem(canonical(key).removeprefix(_WRITE_PROPS), value)
 
 
 def _covers(lifted: str, key: str) -> bool:

@@ -11,8 +11,10 @@ import pyiceberg.io
 import pytest
 from pyiceberg.table import TableProperties
 
-from floe.config.library_settings import CLIENT_SETTINGS, FILE_IO, LIVE_CLIENT_SETTINGS, REST_CATALOG, SQL_CATALOG
-from floe.config.table_properties import KNOWN_PROPERTIES, is_icebergs
+from floe.config.client_settings import CLIENT_FLAGS, CLIENT_RANGES, CLIENT_SETTINGS, LIVE_CLIENT_SETTINGS
+from floe.config.library_settings import FILE_IO, REST_CATALOG, SQL_CATALOG
+from floe.config.table_properties import is_icebergs
+from floe.config.table_property_names import KNOWN_PROPERTIES
 
 LEFT_OUT = {
     *(
@@ -30,8 +32,8 @@ LEFT_OUT = {
 
 
 @pytest.fixture(scope="module")
-def librdkafka(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names of all settings of the librdkafka that is installed, as it lists them itself."""
+def librdkafka(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The names and ranges of all settings of the librdkafka that is installed, as it lists them itself."""
     (path,) = Path(confluent_kafka.__file__).parents[1].glob("confluent_kafka.libs/librdkafka*")
     library, libc = ctypes.CDLL(str(path)), ctypes.CDLL(None)
     libc.fopen.restype = ctypes.c_void_p
@@ -40,14 +42,31 @@ def librdkafka(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     stream = libc.fopen(str(listed).encode(), b"w")
     library.rd_kafka_conf_properties_show(stream)
     libc.fclose(stream)
-    names = {line.split("|")[0].strip() for line in listed.read_text().splitlines() if line.count("|") >= 5}
-    return {name for name in names if name and name != "Property" and not name.startswith("-")}
+    rows = [line.split("|") for line in listed.read_text().splitlines() if line.count("|") >= 5]
+    found = {row[0].strip(): row[2].strip() for row in rows}
+    return {name: text for name, text in found.items() if name and name != "Property" and not name.startswith("-")}
 
 
 def test_client_settings_are_librdkafkas(librdkafka):
-    assert set(CLIENT_SETTINGS) <= librdkafka
-    assert {name for name in librdkafka - set(CLIENT_SETTINGS) if not name.endswith("_cb")} == LEFT_OUT
+    assert set(CLIENT_SETTINGS) <= librdkafka.keys()
+    assert {name for name in librdkafka.keys() - set(CLIENT_SETTINGS) if not name.endswith("_cb")} == LEFT_OUT
     assert set(LIVE_CLIENT_SETTINGS) <= set(CLIENT_SETTINGS)
+
+
+def test_ranges_of_client_settings_are_librdkafkas(librdkafka):
+    assert {name: f"{least} .. {most}" for name, (least, most) in CLIENT_RANGES.items()} == {
+        name: librdkafka[name] for name in CLIENT_RANGES
+    }
+    assert {librdkafka[name] for name in CLIENT_FLAGS} == {"true, false"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("linger.ms", "127.0.0.1:9092"), ("socket.timeout.ms", "5"), ("linger.ms", "-1"), ("socket.nagle.disable", "x")],
+)
+def test_a_value_that_the_client_would_misread_is_refused(problems, name, value):
+    (problem,) = problems({f"iceberg.kafka.{name}": value})
+    assert problem.startswith(f"iceberg.kafka.{name} {value!r}: ")
 
 
 def test_settings_of_stores_are_pyicebergs():

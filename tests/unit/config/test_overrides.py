@@ -38,6 +38,8 @@ FILE_ONLY = [
     "consumer.override.auto.offset.reset",
     "consumer.override.enable.ssl.certificate.verification",
     "consumer.override.partitioner",
+    "consumer.override.queued.max.messages.kbytes",
+    "consumer.override.receive.message.max.bytes",
     "consumer.override.ssl.ca.location",
     "errors.deadletterqueue.topic.name",
     "errors.tolerance",
@@ -117,11 +119,11 @@ def test_no_run_sets_a_key_that_has_no_effect(entry):
         {"floe.max-records-per-run": 10},
         {"iceberg.control.commit.timeout-ms": 1000},
         {"errors.log.enable": "true"},
-        {"consumer.override.fetch.max.bytes": "1000000"},
+        {"consumer.override.fetch.wait.max.ms": "100"},
         {"iceberg.kafka.socket.timeout.ms": "1000"},
         {"iceberg.tables.write-props.write.parquet.compression-codec": "gzip"},
         {"iceberg.tables.write-props.write.metadata.metrics.column.id": "full"},
-        {"iceberg.table.write-props.write.target-file-size-bytes": "1000000"},
+        {"iceberg.table.write-props.write.target-file-size-bytes": "2000000"},
     ],
 )
 def test_a_key_of_class_live_is_set_by_every_run(connector, over):
@@ -179,6 +181,13 @@ def test_name_and_secrets_are_never_lifted(connector, monkeypatch):
     with pytest.raises(OverrideRefused) as caught:
         override(connector(), {"name": "x", "iceberg.catalog.token": CANARY})
     assert len(caught.value.problems) == 2 and CANARY not in str(caught.value)
+
+
+def test_thousands_of_refused_keys_are_answered_in_time(connector):
+    keys = {f"{prefix}zz{number}": "x" for number in range(3000) for prefix in ("floe.", "iceberg.catalog.")}
+    with pytest.raises(OverrideRefused) as caught:
+        override(connector(), keys)
+    assert caught.value.problems[-1] == "and 5980 more"
 
 
 def test_a_table_may_be_called_like_a_key_of_code(connector):
@@ -271,7 +280,23 @@ def test_an_override_of_nothing_changes_nothing(connector):
 def test_an_override_goes_over_the_other_spelling_too(connector):
     size = "write.target-file-size-bytes"
     file = connector({f"iceberg.table.write-props.{size}": "1"})
-    assert override(file, {f"iceberg.tables.write-props.{size}": "2"}).write_props == {size: "2"}
+    assert override(file, {f"iceberg.tables.write-props.{size}": "2000000"}).write_props == {size: "2000000"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("write.target-file-size-bytes", "1"),
+        ("write.parquet.row-group-limit", "1"),
+        ("write.parquet.compression-codec", "brotli"),
+        ("write.parquet.compression-codec", "lz4"),
+    ],
+)
+@pytest.mark.parametrize("spelling", ["iceberg.tables.write-props.", "iceberg.table.write-props."])
+def test_a_run_leaves_no_files_that_burden_the_table(connector, spelling, name, value):
+    connector({spelling + name: value})
+    with pytest.raises(OverrideRefused, match="a run may set"):
+        override(connector(), {spelling + name: value})
 
 
 @pytest.mark.parametrize(
