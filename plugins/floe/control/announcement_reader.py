@@ -139,18 +139,19 @@ class _SliceReader:
         signature = Signature.of(message.headers)
         attempt = (message.partition, signature.attempt if signature is not None else "")
         records = self._signed.get(attempt, {})
-        earlier = [one.mac for _, one in sorted(records.items())]
-        if signature is None or not signature.holds(key, message, earlier):
+        is_last = signature is not None and signature.is_last
+        parts = [one for _, one in sorted(records.items())] if is_last else []
+        if signature is None or not signature.holds(key, message, [one.mac for one in parts]):
             self.unsigned += 1
             if self.first_unsigned is None:
                 self.first_unsigned = message.offset
             return None
-        if not signature.is_last:
+        if not is_last:
             self._signed.setdefault(attempt, {}).setdefault(signature.place, _Record(message, signature.mac))
             return None
         self._signed.pop(attempt, None)
-        parts = [_Part(_payload(one.message, DataWritten), one.message.headers) for _, one in sorted(records.items())]
-        return _assemble(self._plan, self._slice, parts, _payload(message, DataComplete), message)
+        read = [_Part(_payload(one.message, DataWritten), one.message.headers) for one in parts]
+        return _assemble(self._plan, self._slice, read, _payload(message, DataComplete), message)
 
 
 class _Record(NamedTuple):

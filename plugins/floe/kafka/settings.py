@@ -102,6 +102,7 @@ class KafkaSettings:
         return {
             "fetch.wait.max.ms": FETCH_WAIT,
             "queued.max.messages.kbytes": CONTROL_QUEUE,
+            "fetch.queue.backoff.ms": 1,
             **self.control,
             **_ASSIGNED,
         }

@@ -30,6 +30,7 @@ from floe.offsets.ledger import Ledger, LogId
 from floe.offsets.ledger_property import property_name
 from floe.offsets.plan import Plan
 from floe.offsets.routing import SINK_ROUTE
+from floe.takeover.footers import check_footers, without_metrics
 from floe.takeover.pending import LEAVE_OUT, START_IT, PendingFile, Written, files_of, uncommitted
 
 log = logging.getLogger(__name__)
@@ -104,6 +105,7 @@ def examine(table: Table, seed: Seed, written: Sequence[Written]) -> None:
     files = seed.left(table, written)
     try:
         check_data_files(table, name, [f.file for f in files])
+        check_footers(table, name, [f.file for f in files])
         spec_files(table, files)
     except (AnnouncementVoid, DataFileConversionError) as error:
         msg = f"what the sink announced for table {name!r} cannot be committed: {error}. {START_IT}; or {LEAVE_OUT}."
@@ -160,7 +162,7 @@ def spec_files(table: Table, files: Iterable[PendingFile]) -> list[SpecFile]:
                 "the table does not have"
             )
             raise AnnouncementVoid(msg)
-        converted.append(SpecFile(spec.spec_id, to_pyiceberg(file, partition_type)))
+        converted.append(SpecFile(spec.spec_id, to_pyiceberg(without_metrics(file), partition_type)))
     return converted
 
 

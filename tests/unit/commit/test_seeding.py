@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pyarrow as pa
@@ -200,6 +202,7 @@ Forge = Callable[[Any], Any]
         pytest.param(lambda f: replace(f, file_path="file:///etc/passwd"), "lies outside", id="outside"),
         pytest.param(lambda f: replace(f, file_path=f.file_path + "x"), "is not there", id="missing"),
         pytest.param(lambda f: replace(f, file_size_in_bytes=1), "was announced with 1", id="another size"),
+        pytest.param(lambda f: replace(f, record_count=10**12), "records but has 5", id="other records"),
         pytest.param(lambda f: replace(f, file_format="ORC"), "Parquet data files only", id="another format"),
         pytest.param(lambda f: replace(f, first_row_id=3), "format version 3", id="of another version"),
     ],
@@ -209,6 +212,25 @@ def test_files_that_do_not_count_are_found_before_anything_is_changed(sink: Sink
     forged = tuple(map(forge, written.payload.data_files or ()))
     with pytest.raises(TakeoverRefused, match=f"{reason}.*Start the sink again until it has committed"):
         sink.examine(written._replace(payload=replace(written.payload, data_files=forged)))
+
+
+def test_pending_file_that_is_not_parquet_is_refused(sink: Sink) -> None:
+    written = sink.write(0, 5)
+    (file,) = written.payload.data_files or ()
+    Path(urlsplit(file.file_path).path).write_bytes(b"x" * file.file_size_in_bytes)
+    with pytest.raises(TakeoverRefused, match="no Parquet file"):
+        sink.examine(written)
+
+
+def test_pending_file_with_false_bounds_hides_no_row(sink: Sink) -> None:
+    written = sink.write(0, 5)
+    far = (10**12).to_bytes(8, "little")
+    lies = {"lower_bounds": {2: far}, "upper_bounds": {2: far}, "null_value_counts": {2: 5}, "value_counts": {2: 5}}
+    forged = tuple(replace(file, **lies) for file in written.payload.data_files or ())
+    one = written._replace(payload=replace(written.payload, data_files=forged))
+    sink.examine(one)
+    sink.land(one)
+    assert sink.lake.load().scan("kafka_offset < 100").to_arrow().num_rows == 5
 
 
 def test_a_partition_type_that_is_not_the_spec_s_is_refused(sink: Sink, lake: Lake) -> None:
