@@ -67,9 +67,8 @@ def _problems(properties: Mapping[str, str]) -> Iterator[str]:
 
 def _dialect_problems(uri: str) -> Iterator[str]:
     """Say what SQLAlchemy would load by an address beside the databases that it knows. The address may be a secret."""
-    dialect = uri.partition(":")[0]
-    if not _DIALECT.fullmatch(dialect):
-        yield f"{PREFIX}uri begins with {dialect[:40]!r}: SQLAlchemy has sqlite, postgresql, mysql, mariadb, mssql and oracle"
+    if not _DIALECT.fullmatch(uri.partition(":")[0]):
+        yield f"{PREFIX}uri is of no database that SQLAlchemy has: sqlite, postgresql, mysql, mariadb, mssql and oracle"
     if re.search(r"[?&]plugin=", uri):
         yield f"{PREFIX}uri names a plugin of SQLAlchemy, which is code: only the operator's environment does. Leave it out"
 

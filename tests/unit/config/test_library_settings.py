@@ -198,7 +198,8 @@ def test_code_of_the_catalog_is_refused(problems, key):
 @pytest.mark.parametrize(
     ("uri", "problem"),
     [
-        ("evil+mod://u:p4ssw0rd@h/db", "begins with 'evil+mod'"),
+        ("evil+mod://u:p4ssw0rd@h/db", "is of no database that SQLAlchemy has"),
+        ("p4ssw0rd", "is of no database that SQLAlchemy has"),
         ("postgresql://u:p4ssw0rd@h/db?plugin=evil", "names a plugin"),
         ("sqlite:////tmp/a%00b?p4ssw0rd", "code of a NUL character"),
     ],
