@@ -13,9 +13,11 @@ from floe.catalogs.exceptions import CatalogMisconfigured, CodeRefused, TableUns
 from floe.config.table_properties import is_of_store
 
 _ADDRESS: Final = re.compile(r"(gcs|adls|hf)\..*(host|endpoint|authority|scheme|proxy).*")
-_LOGIN: Final = re.compile(r"(gcs|adls|hf)\..*(token|account-key|sas|credential|secret|connection-string|anon).*")
-_LOCAL: Final = re.compile(r"auth|ssl|.*profile-name|hdfs\.kerberos_ticket|py-catalog-impl")
-"""Of this process' own: how it logs in, whom it trusts, which of its files it reads."""
+_LOGIN: Final = re.compile(r"(gcs|adls|hf)\..*(token|account-key|sas|credential|secret|connection-string).*")
+_LOCAL: Final = re.compile(
+    r"auth|ssl|.*profile-name|hdfs\.kerberos_ticket|gcs\.session-kwargs|s3\.proxy-uri|py-catalog-impl"
+)
+"""Of this process' own: how it logs in, whom it trusts, by which way it goes, which of its files it reads."""
 
 
 def check_table_properties(table: str, properties: Mapping[str, str]) -> None:
@@ -88,10 +90,13 @@ def _answer_problem(answer: Mapping[str, Any], own: Mapping[str, Any]) -> str | 
         return f"{', '.join(local)[:300]}: that is for this process' own configuration to say"
     for store in ("gcs", "adls", "hf"):
         address = sorted(key for key in changed if key.startswith(f"{store}.") and _ADDRESS.fullmatch(key))
-        login = any(key.startswith(f"{store}.") and _LOGIN.fullmatch(key) for key in answer)
-        if address and not login:
+        given, ours = (
+            {key for key in properties if key.startswith(f"{store}.") and _LOGIN.fullmatch(key)}
+            for properties in (answer, own)
+        )
+        if address and (not given or ours - given):
             return (
-                f"{', '.join(address)[:300]} and no credentials for it: those of the connector or the environment would be "
-                "sent there. Set the address in iceberg.catalog.* or PyIceberg's environment"
+                f"{', '.join(address)[:300]} and no credentials for it in the place of ours, which "
+                "would be sent there. Set the address in iceberg.catalog.* or PyIceberg's environment"
             )
     return None

@@ -138,11 +138,14 @@ def test_a_worker_loads_no_class_either():
         ({"oauth2-server-uri": "http://evil"}, "another oauth2-server-uri"),
         ({"gcs.service.host": "http://evil"}, "no credentials for it"),
         ({"adls.account-host": "evil"}, "no credentials for it"),
+        ({"adls.account-host": "evil", "adls.anon": "true"}, "no credentials for it"),
+        ({"adls.account-host": "evil", "adls.client-id": "x"}, "no credentials for it"),
+        ({"gcs.session-kwargs": '{"proxy": "http://evil"}'}, "own configuration"),
     ],
 )
 def test_a_catalog_that_answers_with_more_is_refused(answer, problem):
     with pytest.raises(CatalogMisconfigured, match=problem):
-        check_catalog_answer(answer, {"credential": "id:secret"})
+        check_catalog_answer(answer, {"credential": "id:secret", "adls.sas-token": "ours"})
 
 
 @pytest.mark.parametrize(
