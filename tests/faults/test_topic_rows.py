@@ -64,6 +64,26 @@ def test_row_24_a_topic_that_was_re_created_is_refused_until_it_is_adopted(sink:
     assert report.records == 600
 
 
+def test_row_24_rows_written_before_a_re_creation_land(sink: Sink) -> None:
+    sink.producer.produce(300)
+    sink.run()
+    sink.producer.produce(200)
+    run = sink.new_run()
+    assert run.step("plan").is_done
+    assert run.step("write").is_done
+    sink.delete_topics([sink.topic])
+    sink.create_topic(sink.topic, 3)
+    sink.producer.produce(100)
+    assert wait_until(lambda: not any(sink.positions().values()), 30)
+    for _ in range(2):
+        committed = run.step("commit")
+        assert committed.is_done, committed
+    assert "reset_topics" in sink.refused().message
+    sink.run(decisions={"adopt": [sink.topic]})
+    report = sink.assert_exactly_once()
+    assert report.records == 600
+
+
 def test_row_25_partitions_added_between_plan_and_read_come_with_the_next_run(sink: Sink) -> None:
     sink.producer.produce(300)
     run = sink.new_run()

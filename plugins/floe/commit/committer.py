@@ -1,13 +1,13 @@
 """The commit of one run: announcements, tables, and the positions last of all."""
 
-import json
 import logging
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from floe.commit.exceptions import AnnouncementMissing, SliceNotWritten, TablesOwe
+from floe.commit.backlogs import refuse_backlogs
+from floe.commit.exceptions import AnnouncementMissing, SliceNotWritten
 from floe.commit.landing import SliceLander
 from floe.commit.positions import Move, fence, move_positions
 from floe.commit.progress import Progress, progress
@@ -35,6 +35,9 @@ log = logging.getLogger(__name__)
 
 LOOK_AGAIN = 0.1
 """Seconds between looks for an announcement that is not visible yet."""
+
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def replay_transactional_id(connector: Connector, plan: Plan) -> str:
@@ -71,7 +74,7 @@ class Committer:
         # a partition may be in a live slice and in the catch-up slices of several tables
         partitions = sorted({r.tp for s in self._plan.slices for r in s.ranges})
         found = self._cluster.positions(self._plan.group_id, partitions)
-        return tuple(s for s in self._plan.slices if progress(self._plan, s, found) is Progress.BEFORE)
+        return tuple(s for s in self._plan.slices if progress(self._plan, s, found) is not Progress.DONE)
 
     def commit(self, written: Collection[str], failure: str | None = None) -> CommitReport:
         """Commit every slice that was announced, table by table, then move the positions.
@@ -102,7 +105,7 @@ class Committer:
         missing = [s for s in slices if self._plan.slice_id(s) not in found and s.kind is not SliceKind.CATCH_UP]
         if missing:
             raise SliceNotWritten(self._not_written(missing, failure))
-        self._raise_debts(lander.refusals)
+        self._raise_debts(lander.refusals, slices, lander.ends)
         return CommitReport(done=False, landed=tuple(lander.landed), announcements=tuple(found.values()))
 
     def _not_written(self, missing: Sequence[Slice], failure: str | None) -> str:
@@ -180,32 +183,32 @@ class Committer:
             if not left:
                 return None
             known = [found[p.tp] for p in self._plan.positions if p.tp in found]
+            if gone := sorted({r.tp for end in left for r in end.slice.ranges} - found.keys()):
+                log.warning(
+                    "group %s has no position of %s any more: the topic was deleted, or the group's offsets were deleted or "
+                    "expired. What was written of it is committed, and no position is written for it",
+                    self._plan.group_id,
+                    ", ".join(map(str, gone)),
+                )
             return Move(records, positions_after(self._plan, known, left))
 
         partitions = [p.tp for p in self._plan.positions]
         if not move_positions(self._connector, self._settings, partitions, decide, producer):
-            log.info("the positions of plan %s were moved by another run", self._plan.plan_id)
+            log.info("no position of plan %s is left to move: another run moved them", self._plan.plan_id)
 
-    def _raise_debts(self, refusals: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Raise TablesOwe when a position is on record with a debt: no debt is silent."""
+    def _raise_debts(
+        self, refusals: Mapping[str, str] = _NONE, slices: Sequence[Slice] = (), ends: Sequence[SliceEnd] = ()
+    ) -> None:
+        """Raise TablesOwe when a table is behind: on record in a position, or on none, as that is gone with its topic.
+
+        ``slices``: those that were to be committed, ``ends``: those that were.
+        """
         if self._plan.is_replay:
             return
         found = self._cluster.positions(self._plan.group_id, [p.tp for p in self._plan.positions])
-        debts: dict[str, list[str]] = {}
-        for position in found.values():
-            for table, debt in position.debts.items():
-                debts.setdefault(table, []).append(f"{position.tp}[{debt.start}, {position.offset})")
-        if debts:
-            told = "; ".join(
-                f"table {table!r} owes {len(ranges)} partition(s): {', '.join(ranges[:5])}"
-                + (f", because {refusals[table].rstrip('.')}" if table in refusals else "")
-                for table, ranges in sorted(debts.items())
-            )
-            msg = (
-                f"{told}. All other tables went on. Mend the table: the next runs read what it owes, for it alone, before "
-                f"it takes anything newer. Or skip these rows: trigger the DAG with drop_backlog={json.dumps(sorted(debts))}."
-            )
-            raise TablesOwe(msg)
+        read = {r.tp for piece in slices for r in piece.ranges}
+        gone = [p for p in self._plan.positions if p.tp in read - found.keys()]
+        refuse_backlogs(found.values(), positions_after(self._plan, gone, ends), refusals)
 
     def _record(self, payload: CommitToTable | CommitComplete) -> ControlRecord:
         first = self._plan.slices[0]

@@ -40,7 +40,7 @@ class TableNotCommitted(CommitError, Retryable):
 
 
 class TablesOwe(CommitError, Terminal):
-    """Some tables could not take their rows; all others did, and these are on record as owing them."""
+    """Some tables could not take their rows; all others did. They are on record as owing them, or it is said why not."""
 
 
 class PositionFull(CommitError, Terminal):

@@ -12,25 +12,29 @@ from floe.offsets.ranges import OffsetRange, TopicPartition
 class Progress(Enum):
     """Where the positions stand."""
 
-    BEFORE = "at the start"
+    BEFORE = "at the start, as far as there are positions"
     DONE = "at or past the end"
+    UNTOLD = "at or past the end, as far as there are positions: of the others the tables tell"
 
 
 def progress(plan: Plan, piece: Slice, found: Mapping[TopicPartition, Position]) -> Progress:
     """Compare positions, or debts, with the ranges of a slice. A replay is always before: its tables tell.
 
-    Raises Superseded when they are neither all at the start nor all past the end.
+    A position that is absent contradicts nothing: brokers delete it with its topic, and when it expires. Were that taken
+    for another run's doing, rows that were announced would be thrown away, with nowhere left to read them again; and
+    the ledgers of the tables know by themselves what they hold. Raises Superseded when positions are there and are
+    neither all at the start nor all past the end.
     """
     if piece.kind.is_replay:
         return Progress.BEFORE
     starts = {p.tp: p for p in plan.positions}
-    places = {r: _place(piece, r, found.get(r.tp)) for r in piece.ranges}
     _refuse_other_logs(plan, piece, starts, found)
+    places = {r: _place(piece, r, found[r.tp]) for r in piece.ranges if r.tp in found}
     if all(place == r.start for r, place in places.items()):
         _refuse_other_terms(plan, piece, starts, found)
         return Progress.BEFORE
-    if all(place is not None and place >= r.end for r, place in places.items()):
-        return Progress.DONE
+    if all(place >= r.end for r, place in places.items()):
+        return Progress.DONE if len(places) == len(piece.ranges) else Progress.UNTOLD
     odd = next(f"{r} is at {place}" for r, place in places.items() if place != r.start)
     raise Superseded(_superseded(plan, odd))
 
@@ -62,6 +66,8 @@ def _refuse_other_terms(
 ) -> None:
     """Raise when a partition is where the plan began, but routing or debts are not those that it was made with."""
     for r in piece.ranges:
+        if r.tp not in found:
+            continue
         now, then = found[r.tp].facts, starts[r.tp].facts
         if piece.kind is SliceKind.CATCH_UP:
             if now.debts[piece.table].route != then.debts[piece.table].route:
@@ -74,9 +80,9 @@ def _refuse_other_terms(
             raise Superseded(_superseded(plan, f"{new} owe {r.tp} by now, but it would bring them newer rows"))
 
 
-def _place(piece: Slice, r: OffsetRange, position: Position | None) -> int | None:
+def _place(piece: Slice, r: OffsetRange, position: Position) -> int:
     """Return how far a slice's tables have come: the position, or where the debt of a catch-up slice begins."""
-    if position is None or piece.kind is SliceKind.LIVE:
-        return position.offset if position is not None else None
+    if piece.kind is SliceKind.LIVE:
+        return position.offset
     debt = position.debts.get(piece.table)
     return debt.start if debt is not None else max(position.offset, r.end)

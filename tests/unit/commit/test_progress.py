@@ -53,11 +53,19 @@ def test_all_positions_at_or_past_their_ends_are_done(offsets: tuple[int, int]) 
     assert progress(PLAN, LIVE, at(*offsets)) is Progress.DONE
 
 
-@pytest.mark.parametrize(
-    "offsets", [(5, 4), (9, 0), (7, 0), (4, 0), (9, 3), (None, 4), (5, None), (9, None), (None, None)]
-)
+@pytest.mark.parametrize("offsets", [(5, 4), (9, 0), (7, 0), (4, 0), (9, 3), (None, 3), (7, None)])
 def test_anything_else_is_superseded_with_the_odd_one_named(offsets: tuple[int | None, int | None]) -> None:
     superseded(LIVE, at(*offsets))
+
+
+@pytest.mark.parametrize("offsets", [(5, None), (None, 0), (None, None)])
+def test_positions_that_are_absent_do_not_supersede(offsets: tuple[int | None, int | None]) -> None:
+    assert progress(PLAN, LIVE, at(*offsets)) is Progress.BEFORE
+
+
+@pytest.mark.parametrize("offsets", [(9, None), (None, 4)])
+def test_positions_past_the_end_beside_absent_ones_tell_too_little(offsets: tuple[int | None, int | None]) -> None:
+    assert progress(PLAN, LIVE, at(*offsets)) is Progress.UNTOLD
 
 
 def with_debts(*starts: int | None, route: str = ROUTE) -> Plan:
@@ -131,13 +139,18 @@ def test_debts_that_begin_at_or_past_its_end_or_are_gone_are_done(places: tuple[
         ((50, 7), (50, 0)),
         ((50, 3), (50, 0)),
         ((50, 5), (50, None)),
-        ((50, 5), None),
-        (None, (50, 4)),
-        (None, None),
+        ((50, 7), None),
     ],
 )
 def test_any_other_debt_is_superseded(places: tuple[Place, Place]) -> None:
     superseded(CATCH_UP, owing(*places))
+
+
+def test_debts_of_positions_that_are_absent_do_not_supersede() -> None:
+    owed = with_debts(5, 0)
+    assert progress(owed, CATCH_UP, owing((50, 5), None)) is Progress.BEFORE
+    assert progress(owed, CATCH_UP, {}) is Progress.BEFORE
+    assert progress(owed, CATCH_UP, owing(None, (50, 4))) is Progress.UNTOLD
 
 
 def test_what_another_table_owes_is_not_this_slices_place() -> None:
