@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pipeline import MakePipeline, Pipeline
 
+from floe.offsets.exceptions import SealBroken
 from floe.offsets.plan import Plan
 from floe.offsets.plan_seal import RunName
 from floe.operators import library
@@ -63,3 +65,27 @@ def test_a_write_of_a_committed_plan_has_nothing_to_do(written: tuple[Pipeline, 
     pizzas.commit(plan)
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
     assert write.execute({"ti": TaskInstance(plan)}) == {"announced": [], "tables": {}}  # type: ignore[arg-type]
+
+
+class Unsealed(TaskInstance):
+    """A task instance whose plan was robbed of its seal."""
+
+    def xcom_pull(self, task_ids: str) -> dict[str, Any]:
+        return {name: value for name, value in super().xcom_pull(task_ids).items() if name != "seal"}
+
+
+def test_plan_robbed_of_its_seal_is_refused(written: tuple[Pipeline, Plan]) -> None:
+    pizzas, plan = written
+    write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
+    with pytest.raises(SealBroken, match="runs that seal their plans have opened"):
+        write.execute({"ti": Unsealed(plan)})  # type: ignore[arg-type]
+    assert pizzas.position() == {0: 0}
+
+
+def test_plan_from_before_there_was_a_key_is_taken(written: tuple[Pipeline, Plan]) -> None:
+    pizzas = replace(written[0], connector=written[0].changed(name="older").connector, deployment_key=None)
+    plan = pizzas.plan()
+    pizzas.write(plan)
+    write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
+    told = write.execute({"ti": Unsealed(plan)})  # type: ignore[arg-type]
+    assert told["tables"]["db.t"]["rows"] == 100

@@ -1,17 +1,22 @@
 """Plans without a seal where the deployment has a key: made before it had one, or robbed of it since.
 
-Such a plan is taken only while no run that seals its plans has opened the connector, which the group's positions tell
-(they have an owner since then, and whoever edits XCom cannot write them), and only as far as everything in it can be
-compared with the connector file and with those positions. What cannot be compared is refused: decisions of a param, and
-replays that ask no ledger.
+Such a plan is taken only while no run that seals its plans has opened the connector, which the control topic and the
+group's positions tell (signed records; positions with an owner): whoever edits XCom cannot change those. And only as far
+as everything in it can be compared with the connector file and with the positions. What cannot be compared is refused:
+decisions of a param, and replays that ask no ledger.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 
 from floe.config import Connector, KeyClass, foreign_changes, thaw
+from floe.control.log import control_ends, read_control
+from floe.control.signature import is_signed
+from floe.kafka.cluster import Cluster
+from floe.kafka.settings import KafkaSettings
 from floe.offsets.exceptions import SealBroken
 from floe.offsets.plan import Plan, Slice, SliceKind
+from floe.offsets.plan_seal import DeploymentKey
 from floe.offsets.position import Position
 from floe.offsets.ranges import TopicPartition
 
@@ -19,15 +24,34 @@ OWNER = "owner"
 """Key of the metadata of positions since plans are sealed."""
 
 
+def has_signed_records(key: DeploymentKey, connector: Connector, settings: KafkaSettings) -> bool:
+    """Say whether the control topic has a record of this connector that was signed under the deployment's key."""
+    topic, cluster = connector.control_topic, Cluster.of_control(settings)
+    ends = control_ends(cluster, topic)
+    found = cluster.log_starts([TopicPartition(topic, partition) for partition in ends])
+    starts = {tp.partition: start for tp, start in found.items()}
+    messages = read_control(settings, topic, starts, ends, connector.group_id)
+    return any(is_signed(key, message) for message in messages)
+
+
 def refuse_unsealed(
-    plan: Plan, file: Connector, allowed: KeyClass, positions: Mapping[TopicPartition, Position]
+    plan: Plan,
+    file: Connector,
+    allowed: KeyClass,
+    positions: Mapping[TopicPartition, Position],
+    *,
+    has_signed: bool,
 ) -> None:
     """Raise SealBroken for a plan without a seal that may have been changed.
 
     ``file``: the connector as its file says today. ``allowed``: the class of keys that runs of this DAG may set, which
-    tells a replay from a live run. ``positions``: all of the group.
+    tells a replay from a live run. ``positions``: all of the group. ``has_signed``: whether the control topic has signed
+    records of the connector.
     """
-    problems = list(_problems(plan, file, allowed, positions))
+    if has_signed or any(_has_owner(position) for position in positions.values()):
+        problems = [f"runs that seal their plans have opened group {file.group_id!r} since"]
+    else:
+        problems = list(_problems(plan, file, allowed, positions))
     if problems:
         msg = (
             f"plan {plan.plan_id!r} has no seal, though this deployment has a key: it was made before, or its seal was taken "
@@ -40,9 +64,6 @@ def refuse_unsealed(
 def _problems(
     plan: Plan, file: Connector, allowed: KeyClass, positions: Mapping[TopicPartition, Position]
 ) -> Iterator[str]:
-    if any(_has_owner(position) for position in positions.values()):
-        yield f"runs that seal their plans have opened group {file.group_id!r} since"
-        return
     changes = foreign_changes(plan.config, file, allowed)
     if changes:
         yield from changes

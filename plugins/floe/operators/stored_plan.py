@@ -68,7 +68,7 @@ def opened(fields: object, context: Context, file: Connector) -> RunPlan:
         raise SealBroken(msg) from error
     if deployment is not None and key is None:
         is_replay = run_name(context).dag_id.endswith(REPLAY_SUFFIX)
-        _refuse_unsealed(plan, file, KeyClass.REPLAY if is_replay else KeyClass.LIVE)
+        _refuse_unsealed(plan, deployment, file, KeyClass.REPLAY if is_replay else KeyClass.LIVE)
         log.warning("plan %s was made before plans were sealed; it is carried out as it is", plan.plan_id)
     return RunPlan(plan, thaw(plan.config, file), key, fields)
 
@@ -113,12 +113,13 @@ def _verified(fields: Mapping[str, Any], context: Context, deployment: Deploymen
     return deployment.unseal(fields, run_name(context))
 
 
-def _refuse_unsealed(plan: Plan, file: Connector, allowed: KeyClass) -> None:
+def _refuse_unsealed(plan: Plan, deployment: DeploymentKey, file: Connector, allowed: KeyClass) -> None:
     """Compare a plan without a seal with what cannot be edited in Airflow."""
-    from floe.commit.unsealed_plan import refuse_unsealed
+    from floe.commit.unsealed_plan import has_signed_records, refuse_unsealed
     from floe.kafka.cluster import Cluster
     from floe.kafka.settings import KafkaSettings
 
     # by the file's addresses: the plan's own are not trusted yet
     settings = KafkaSettings.of(file, run.kafka_extra(file))
-    refuse_unsealed(plan, file, allowed, Cluster.of_control(settings).positions(file.group_id))
+    positions = Cluster.of_control(settings).positions(file.group_id)
+    refuse_unsealed(plan, file, allowed, positions, has_signed=has_signed_records(deployment, file, settings))

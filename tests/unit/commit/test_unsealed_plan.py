@@ -29,11 +29,18 @@ def unsealed(connector: Connector, kind: SliceKind = SliceKind.LIVE) -> Plan:
     return replace(plan, config=connector.frozen(), connector=connector.name, group_id=connector.group_id)
 
 
-def refused(plan: Plan, connector: Connector, allowed: KeyClass = KeyClass.LIVE, **positions: Position) -> str:
+def refused(
+    plan: Plan,
+    connector: Connector,
+    allowed: KeyClass = KeyClass.LIVE,
+    *,
+    has_signed: bool = False,
+    **positions: Position,
+) -> str:
     """Return why a plan is refused whose positions are as it says, unless told otherwise."""
     found = {p.tp: p for p in unsealed(connector).positions} | {p.tp: p for p in positions.values()}
     with pytest.raises(SealBroken, match="Trigger a new run") as caught:
-        refuse_unsealed(plan, connector, allowed, found)
+        refuse_unsealed(plan, connector, allowed, found, has_signed=has_signed)
     return str(caught.value)
 
 
@@ -43,9 +50,9 @@ def piece(plan: Plan, **changes: Any) -> Plan:
 
 def test_unsealed_plan_as_it_was_made_is_taken(connector: Connector) -> None:
     plan = unsealed(connector)
-    refuse_unsealed(plan, connector, KeyClass.LIVE, {p.tp: p for p in plan.positions})
+    refuse_unsealed(plan, connector, KeyClass.LIVE, {p.tp: p for p in plan.positions}, has_signed=False)
     skip = unsealed(connector, SliceKind.SKIP)
-    refuse_unsealed(skip, connector, KeyClass.REPLAY, {p.tp: p for p in plan.positions})
+    refuse_unsealed(skip, connector, KeyClass.REPLAY, {p.tp: p for p in plan.positions}, has_signed=False)
 
 
 ELSEWHERE = (OffsetRange(TOPIC, "T2", 0, 5, 10),)
@@ -90,4 +97,5 @@ def test_unsealed_plan_after_a_sealed_one_is_refused(connector: Connector) -> No
     owned = plan.positions[0].metadata.replace("{", '{"owner":"pizzas",', 1)
     other = Position(TopicPartition("another", 7), 3, owned)
     assert "opened group" in refused(plan, connector, other=other)
+    assert "opened group" in refused(plan, connector, has_signed=True)
     assert CLUSTER in owned
