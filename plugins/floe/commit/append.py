@@ -27,6 +27,7 @@ from pyiceberg.typedef import EMPTY_DICT
 
 from floe.commit.exceptions import TableRefused
 from floe.commit.expiring import expiring, remove_old_metadata
+from floe.commit.partition_summaries import readable
 from floe.offsets.ledger import Anchor, Ledger
 from floe.offsets.ledger_property import stale_properties, write_properties
 
@@ -67,7 +68,8 @@ class _Append(_MergeAppendFiles):
             self._parent_snapshot_id = main.snapshot_id if main else None
 
     def _manifests(self) -> list[ManifestFile]:
-        return self._process_manifests(added_manifests(self, self._files) + self._existing_manifests())
+        manifests = self._process_manifests(added_manifests(self, self._files) + self._existing_manifests())
+        return readable(manifests, self._transaction.table_metadata)
 
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
         metadata = self._transaction.table_metadata

@@ -12,6 +12,7 @@ from pyiceberg.table.update.snapshot import _OverwriteFiles
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.commit.append import SpecFile, Unchanged, added_manifests, counted, refuse_strange_specs, send_with_ledger
+from floe.commit.partition_summaries import readable
 from floe.commit.removal import Removal
 from floe.offsets.ledger import Ledger
 
@@ -34,7 +35,7 @@ class _Replace(_OverwriteFiles):
             self.delete_data_file(file)
 
     def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
-        return added_manifests(self, self._files) + manifests
+        return readable(added_manifests(self, self._files) + manifests, self._transaction.table_metadata)
 
     def _build_manifest_evaluator(self, spec_id: int) -> Callable[[ManifestFile], bool]:
         # the files were found in the same snapshot: a prediction by their partitions could only miss some

@@ -12,8 +12,8 @@ from pyiceberg.io.pyarrow import data_file_statistics_from_parquet_metadata
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
-from floe.parquet.bounds import raise_bounds
-from floe.parquet.dictionaries import with_dictionary
+from floe.parquet.bounds import UuidMetrics, raise_bounds
+from floe.parquet.dictionaries import with_dictionary, with_negative_zero
 from floe.parquet.layout import FileLayout
 from floe.parquet.sort_order import RowOrder
 
@@ -32,13 +32,21 @@ class DataFileWriter:
         partition: Record,
         first: pa.Table,
         order: RowOrder | None = None,
+        *,
+        takes_all: bool = False,
     ) -> None:
-        """Create the file at ``location``, a name that nobody else has. ``first``: the rows that will come first."""
+        """Create the file at ``location``, a unique name. ``first``: the rows that will come first.
+
+        With ``takes_all`` it takes any rows after them, for dictionaries of floats.
+        """
         self._layout = layout
         self._order = order
         self._writes = 0
         self._location = location
         self._partition = partition
+        self._uuids = [UuidMetrics(leaf, mode) for leaf, mode in layout.uuids]
+        self._free = {leaf.path for leaf in layout.floats} if takes_all else with_negative_zero(layout.floats, first)
+        never = {leaf.path for leaf, _ in layout.uuids} | self._free
         self._file = io.new_output(location)
         # The name is unique: asking the store whether it is taken would be a request for nothing.
         self._stream: Any = self._file.create(overwrite=True)
@@ -48,7 +56,11 @@ class DataFileWriter:
                 schema=layout.file_schema,
                 store_decimal_as_integer=True,
                 use_dictionary=with_dictionary(
-                    layout.file_schema, first, layout.column_ids, layout.writer_options["dictionary_pagesize_limit"]
+                    layout.file_schema,
+                    first,
+                    layout.column_ids,
+                    layout.writer_options["dictionary_pagesize_limit"],
+                    never,
                 ),
                 **layout.writer_options,
             )
@@ -61,11 +73,18 @@ class DataFileWriter:
         """Tell whether the file has reached the table's target size."""
         return int(self._stream.tell()) >= self._layout.file_size
 
+    def takes(self, rows: pa.Table) -> bool:
+        """Tell whether rows fit into this file: columns with a -0.0 must not have a dictionary."""
+        floats = [leaf for leaf in self._layout.floats if leaf.path not in self._free]
+        return not with_negative_zero(floats, rows)
+
     def write(self, rows: pa.Table) -> None:
         """Write rows as one row group, or several if there are more than the table wants in one."""
         self._writes += 1
         if self._order is not None:
             rows = self._order.sort(rows)
+        for metrics in self._uuids:
+            metrics.add(rows)
         self._writer.write_table(self._layout.in_file(rows), row_group_size=self._layout.row_group_rows)
 
     def close(self, sort_order_id: int | None = None) -> DataFile:
@@ -83,6 +102,9 @@ class DataFileWriter:
             parquet_column_mapping=self._layout.column_ids,
         )
         raise_bounds(statistics)
+        entry = statistics.to_serialized_dict()
+        for metrics in self._uuids:
+            metrics.complete(entry, self._writer.writer.metadata)
         return DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=self._location,
@@ -92,7 +114,7 @@ class DataFileWriter:
             sort_order_id=sort_order_id,
             equality_ids=None,
             key_metadata=None,
-            **statistics.to_serialized_dict(),
+            **entry,
         )
 
     def abort(self) -> None:

@@ -2,14 +2,21 @@
 
 Parquet gives every column one and lets go of it when it has become too large: for names that never come again that is work
 for nothing, and the part that was written with it is larger than without.
+
+Iceberg's Java library looks filters up in dictionaries, too: it compares UUIDs as signed there, so that a range finds
+nothing (apache/iceberg issue 14216), and takes -0.0 and 0.0 for two values, which Spark takes for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyiceberg.types import DoubleType
+
+from floe.parquet.leaves import Leaf
 
 FIRST, NEW = 1_000, 0.95
 """Values that are looked at first, and the share of different ones among them with which it is worth to look at more."""
@@ -21,18 +28,36 @@ LENGTH_BYTES = 4
 """What a value in a dictionary takes beside itself."""
 
 
-def with_dictionary(schema: pa.Schema, first: pa.Table, paths: Iterable[str], limit: int) -> bool | list[str]:
+def with_dictionary(
+    schema: pa.Schema, first: pa.Table, paths: Iterable[str], limit: int, never: Collection[str] = ()
+) -> bool | list[str]:
     """Return those of a file's columns, by Parquet's paths, that get a dictionary; True for all of them.
 
     ``schema`` is the file's; ``first`` are its first rows, with the columns at the same places. Columns of texts go without
-    whose dictionary would be larger than ``limit`` bytes before these rows are written.
+    whose dictionary would be larger than ``limit`` bytes before these rows are written, and those of ``never``.
     """
     without = {
         field.name
         for field, column in zip(schema, first.columns, strict=True)
         if _is_text(field.type) and _would_be_given_up(column, limit)
     }
+    without.update(never)
     return [path for path in paths if path not in without] if without else True
+
+
+def with_negative_zero(floats: Iterable[Leaf], rows: pa.Table) -> set[str]:
+    """Return those of the columns of floats and doubles, by Parquet's paths, that have a -0.0 in these rows."""
+    return {leaf.path for leaf in floats if any(_has_negative_zero(leaf, values) for values in leaf.values(rows))}
+
+
+def _has_negative_zero(leaf: Leaf, values: pa.Array) -> bool:
+    buffer = values.buffers()[1]
+    if buffer is None or not len(values):
+        return False
+    bits = np.dtype(np.int64 if isinstance(leaf.type, DoubleType) else np.int32)
+    # what lies under nulls may look like one: such a column goes without for nothing
+    raw = np.frombuffer(buffer, bits, len(values), values.offset * bits.itemsize)
+    return int(raw.min()) == -(1 << 8 * bits.itemsize - 1)
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -45,9 +45,10 @@ class FileRewriter:
         """
         groups = (self._of_table(rows) for rows in _gathered(batches))
         first = next(groups)
+        is_last = first.nbytes < BATCH_BYTES
         name = f"00000-replaced-{uuid4()}.parquet"
         location = load_location_provider(self.metadata.location, dict(self.properties)).new_data_location(name)
-        file = DataFileWriter(self.io, location, self._layout, origin.partition, first)
+        file = DataFileWriter(self.io, location, self._layout, origin.partition, first, takes_all=not is_last)
         try:
             file.write(first)
             for rows in groups:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import (
+    MetricModeTypes,
+    MetricsMode,
     StatisticsCollector,
     _get_parquet_writer_kwargs,
     compute_statistics_plan,
@@ -17,10 +19,12 @@ from pyiceberg.manifest import FileFormat
 from pyiceberg.schema import Schema, sanitize_column_names
 from pyiceberg.table import TableProperties
 from pyiceberg.typedef import Properties
+from pyiceberg.types import DoubleType, FloatType, UUIDType
 from pyiceberg.utils.properties import property_as_int
 
 from floe.parquet.arrow_shapes import rename
 from floe.parquet.exceptions import UnsupportedColumn, UnsupportedFileFormat
+from floe.parquet.leaves import Leaf, leaves
 from floe.parquet.null_structs import may_hide, without_hidden_nulls
 
 # PyIceberg warns of these at each file. The first is honoured here, the others are hints for readers.
@@ -29,6 +33,9 @@ _NOT_FOR_PYICEBERG = (
     TableProperties.PARQUET_BLOOM_FILTER_MAX_BYTES,
     TableProperties.PARQUET_BLOOM_FILTER_COLUMN_ENABLED_PREFIX,
 )
+
+_NO_METRICS = MetricsMode(MetricModeTypes.NONE)
+"""Of columns that Parquet has no statistics of: PyIceberg would warn of each."""
 
 _STEP_ROWS = 1024  # Arrow's own default
 # The codecs of Arrow and Iceberg, and whether they have levels: Arrow refuses a level for those that have none.
@@ -39,7 +46,8 @@ _CODECS = {"zstd": True, "gzip": True, "brotli": True, "lz4": True, "snappy": Fa
 class FileLayout:
     """What all files of one writer have in common. Sizes in bytes; those of row groups are Arrow's, in memory.
 
-    ``hiding``: columns with structs that may be null and require fields.
+    ``hiding``: columns with structs that may be null and require fields. ``uuids``: columns without Parquet statistics,
+    with how much the metadata says of them; ``floats``: those that may have a -0.0.
     """
 
     table_schema: pa.Schema
@@ -51,6 +59,8 @@ class FileLayout:
     writer_options: dict[str, Any]
     statistics: dict[int, StatisticsCollector]
     column_ids: dict[str, int]
+    uuids: tuple[tuple[Leaf, MetricsMode], ...]
+    floats: tuple[Leaf, ...]
 
     @classmethod
     def of(cls, schema: Schema, properties: Properties) -> FileLayout:
@@ -70,6 +80,13 @@ class FileLayout:
             )
             raise UnsupportedColumn(problem) from error
         arrow = schema_to_pyarrow(in_file)
+        column_ids = parquet_path_to_id_mapping(in_file)
+        statistics = compute_statistics_plan(in_file, _metrics_of(in_file, schema, properties))
+        found = leaves(schema, column_ids)
+        uuids = {leaf.field_id: leaf for leaf in found if isinstance(leaf.type, UUIDType)}
+        options = _writer_options(properties)
+        if uuids:
+            options["write_statistics"] = [path for path, field_id in column_ids.items() if field_id not in uuids]
         return cls(
             table_schema=schema_to_pyarrow(schema),
             file_schema=arrow,
@@ -87,9 +104,11 @@ class FileLayout:
             row_group_rows=_size(
                 properties, TableProperties.PARQUET_ROW_GROUP_LIMIT, TableProperties.PARQUET_ROW_GROUP_LIMIT_DEFAULT
             ),
-            writer_options=_writer_options(properties),
-            statistics=compute_statistics_plan(in_file, _metrics_of(in_file, schema, properties)),
-            column_ids=parquet_path_to_id_mapping(in_file),
+            writer_options=options,
+            statistics={i: replace(of, mode=_NO_METRICS) if i in uuids else of for i, of in statistics.items()},
+            column_ids=column_ids,
+            uuids=tuple((leaf, statistics[field_id].mode) for field_id, leaf in uuids.items()),
+            floats=tuple(leaf for leaf in found if isinstance(leaf.type, FloatType | DoubleType)),
         )
 
     def in_file(self, rows: pa.Table) -> pa.Table:

@@ -49,6 +49,7 @@ class PartitionWriter:
         if not self._parts:
             return
         rows = pa.concat_tables(self._let_go())
+        self._finish_unless_it_takes(rows)
         if self._file is None:
             self._budget.make_room()
             self._file = self._new_file(rows)
@@ -68,10 +69,15 @@ class PartitionWriter:
         """Write what waits and close the file. A file opened for that is closed at once and pushes out no other."""
         if self._parts:
             rows = pa.concat_tables(self._let_go())
+            self._finish_unless_it_takes(rows)
             if self._file is None:
                 self._file = self._new_file(rows)
             self._file.write(rows)
         self.finish()
+
+    def _finish_unless_it_takes(self, rows: pa.Table) -> None:
+        if self._file is not None and not self._file.takes(rows):
+            self.finish()
 
     def abort(self) -> None:
         """Let go of rows and file as they are."""

@@ -60,7 +60,7 @@ class Partitioner:
         if not self._columns:
             yield (), rows
             return
-        columns = [column.of(rows) for column in self._columns]
+        columns = [_with_one_zero(column.of(rows)) for column in self._columns]
         groups = _group(columns)
         # Groups are numbered as they appear, and counted in that order.
         sizes = pc.value_counts(groups).field("counts").to_pylist()
@@ -82,6 +82,11 @@ def _source(schema: Schema, field: PartitionField) -> SourceColumn:
         )
         raise UnsupportedColumn(problem)
     return column
+
+
+def _with_one_zero(values: pa.Array) -> pa.Array:
+    """Make 0.0 of -0.0: readers look one partition up, and to Iceberg's Java library these are two."""
+    return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values
 
 
 def _group(columns: list[pa.Array]) -> pa.Array:

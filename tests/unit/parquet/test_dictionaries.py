@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.schema import Schema
-from pyiceberg.types import ListType, LongType, NestedField, StringType, StructType
+from pyiceberg.types import DoubleType, FloatType, ListType, LongType, NestedField, StringType, StructType
 
 from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, write
 
@@ -83,3 +85,32 @@ def test_a_file_of_such_columns_alone_is_written(new_table: TableFactory) -> Non
     (file,) = write(table, rows(table, name=names))
     assert dictionaries(file.file_path) == {"name": False}
     assert commit(table, [file]).num_rows == 5_000
+
+
+# -- zeros ------------------------------------------------------------------------------------------------------------
+
+NUMBERS = Schema(
+    NestedField(1, "d", DoubleType(), required=False),
+    NestedField(2, "l", ListType(3, FloatType(), element_required=False), required=False),
+)
+
+
+@pytest.mark.parametrize(
+    ("zero", "inside", "kept"), [(0.0, 0.0, (True, True)), (-0.0, 0.0, (False, True)), (0.0, -0.0, (True, False))]
+)
+def test_column_with_a_negative_zero_has_no_dictionary(
+    new_table: TableFactory, zero: float, inside: float, kept: tuple[bool, bool]
+) -> None:
+    table = new_table(NUMBERS)
+    (file,) = write(table, rows(table, d=[zero, None, 1.5], l=[[inside, None], None, []]))
+    assert tuple(dictionaries(file.file_path).values()) == kept
+    assert (file.lower_bounds[1], file.upper_bounds[1]) == (struct.pack("<d", -0.0), struct.pack("<d", 1.5))
+
+
+def test_negative_zero_after_others_begins_a_file(new_table: TableFactory) -> None:
+    table = new_table(NUMBERS, properties={"write.parquet.row-group-limit": "2"})
+    batches = [[1.5, 2.5], [0.0, 1.0], [-0.0, 1.0], [0.0, 1.0], [-0.0, None]]
+    files = write(table, *(rows(table, d=batch, l=[None, None]) for batch in batches))
+    assert [file.record_count for file in files] == [4, 6]
+    assert [dictionaries(file.file_path)["d"] for file in files] == [True, False]
+    assert commit(table, files)["d"].to_pylist().count(0.0) == 4

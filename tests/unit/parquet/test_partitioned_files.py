@@ -18,7 +18,17 @@ from pyiceberg.transforms import (
     VoidTransform,
 )
 from pyiceberg.typedef import Record
-from pyiceberg.types import BinaryType, IcebergType, ListType, NestedField, StringType, StructType, TimestamptzType
+from pyiceberg.types import (
+    BinaryType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    ListType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestamptzType,
+)
 
 from floe.parquet.exceptions import UnsupportedColumn
 from floe.parquet.partitions import Partitioner
@@ -117,3 +127,12 @@ def test_a_field_of_a_column_that_no_row_has_one_of_is_refused_by_name(source: i
     listed = Schema(NestedField(1, "l", ListType(3, StringType(), element_required=False), required=False))
     with pytest.raises(UnsupportedColumn, match=rf"partition field 'p' is of column {source}.*replace the field"):
         Partitioner(spec((source, IdentityTransform(), "p")), listed)
+
+
+@pytest.mark.parametrize("of", [FloatType(), DoubleType()])
+def test_zeros_of_either_sign_are_one_partition(new_table: TableFactory, of: IcebergType) -> None:
+    schema = Schema(NestedField(1, "d", of, required=False))
+    table = new_table(schema, spec((1, IdentityTransform(), "d")))
+    files = write(table, rows(table, d=[-0.0, 0.0, 1.5]), rows(table, d=[0.0, -0.0]))
+    assert sorted((str(file.partition[0]), file.record_count) for file in files) == [("0.0", 4), ("1.5", 1)]
+    assert sorted(map(str, commit(table, files)["d"].to_pylist())) == ["-0.0", "-0.0", "0.0", "0.0", "1.5"]
