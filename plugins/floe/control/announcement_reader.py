@@ -27,6 +27,9 @@ from floe.offsets.ranges import OffsetRange, ranges_from_json
 
 log = logging.getLogger(__name__)
 
+MOST_WARNINGS = 20
+"""Of announcements that do not count, for each slice."""
+
 P = TypeVar("P", DataWritten, DataComplete)
 
 
@@ -92,6 +95,7 @@ class _SliceReader:
         self._unsigned_parts: list[_Part] = []
         self._signed: dict[tuple[int, str], dict[int, _Record]] = {}
         self._told = False
+        self._warned = 0
         self.unsigned = 0
         self.first_unsigned: int | None = None
 
@@ -110,10 +114,16 @@ class _SliceReader:
             ArithmeticError,
             RecursionError,
         ) as error:
-            # headers are anybody's JSON
-            slice_id = self._plan.slice_id(self._slice)
-            log.warning("an announcement of slice %s at offset %s does not count: %s", slice_id, message.offset, error)
+            # headers are anybody's JSON, and there may be any number of such records
             self._unsigned_parts = []
+            self._warned += 1
+            slice_id = self._plan.slice_id(self._slice)
+            if self._warned <= MOST_WARNINGS:
+                log.warning(
+                    "an announcement of slice %s at offset %s does not count: %s", slice_id, message.offset, error
+                )
+            if self._warned == MOST_WARNINGS:
+                log.warning("further announcements of slice %s that do not count are not named", slice_id)
             return None
 
     def pass_over(self, message: ControlMessage) -> None:

@@ -158,6 +158,13 @@ def test_plan_without_a_seal_counts_unsigned_and_signed_records() -> None:
     assert name_of(find(announced("new"), None)) == "new"
 
 
+def test_junk_of_an_unsigned_plan_is_named_twenty_times(caplog: pytest.LogCaptureFixture) -> None:
+    true = announced("old", None)
+    junk = [true[0]._replace(value=b"junk")] * 100
+    assert name_of(find([*junk, *true], None)) == "old"
+    assert len(caplog.records) == 21
+
+
 def test_reader_takes_records_as_they_come(parts: Messages) -> None:
     plan = make_plan(tables=("rpc.pizzas",))
     reader = AnnouncementReader(plan, PLAN_KEY)
