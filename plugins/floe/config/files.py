@@ -157,3 +157,6 @@ def _content(path: Path) -> bytes:
     except OSError as error:
         msg = f"the file cannot be read: {error.strerror or error}"
         raise MalformedFile(msg) from error
+    except ValueError as error:
+        msg = "the path has a NUL character: no file can be there"
+        raise MalformedFile(msg) from error

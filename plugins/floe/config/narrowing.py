@@ -51,7 +51,7 @@ def widened_tables(run: Connector, file: Connector) -> Iterator[str]:
 
 
 def widened_branches(run: Connector, file: Connector) -> Iterator[str]:
-    """Say which branches of a run the file commits nothing to."""
+    """Say which branches of a run the file commits nothing to, and which tables it keeps from main."""
     own = _branches(file)
     beyond = sorted(_branches(run) - own)
     if beyond:
@@ -59,6 +59,13 @@ def widened_branches(run: Connector, file: Connector) -> Iterator[str]:
             f"branch {_listed(beyond)} is not among the connector's branches ({_listed(sorted(own))}). The replay DAG's "
             "param `branch` writes to another one"
         )
+
+    known = {name for settings in (run.settings, file.settings) for name, _ in settings.known}
+    published = sorted(name for name in known if run.table(name).branch is None and file.table(name).branch is not None)
+    if run.settings.default.branch is None and file.settings.default.branch is not None:
+        published.append("all others")
+    if published:
+        yield f"branch main: the connector file commits {_listed(published)} to another branch. Leave its branch as it is"
 
 
 def _reads(file: Connector, topic: str) -> bool:

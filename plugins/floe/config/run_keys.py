@@ -64,7 +64,7 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
     if find(key) is None:
         return f"unknown key {shown!r}"
     if key == "name":
-        return "name cannot be set by a run: a connector is its name; trigger the other connector's DAG"
+        return "name is of class file and cannot be set by a run: a connector is its name; trigger the other connector's DAG"
     if is_secret(key, value):
         return f"{shown}: secrets do not go in params: put it into the connector file or the Airflow connection"
     key_class = class_of(key)

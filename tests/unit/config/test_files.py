@@ -241,3 +241,7 @@ def test_the_check_runs_as_a_module_and_imports_nothing_heavy(write):
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     command = [sys.executable, "-m", "floe.config", "check", str(write("a.json"))]
     assert subprocess.run(command, env=environment, check=True, capture_output=True).stdout.startswith(b"OK")
+
+
+def test_a_path_with_a_nul_character_is_no_file():
+    assert "NUL" in str(read_file(Path("a\0b.json")).error)

@@ -211,6 +211,11 @@ def test_a_table_may_be_called_like_a_key_of_code(connector):
         (TWO, {"iceberg.tables.default-commit-branch": "evil"}, "branch 'evil' is not among"),
         (TWO, {"iceberg.table.db.one.commit-branch": "evil"}, "branch 'evil' is not among"),
         (
+            {**TWO, "iceberg.table.db.one.commit-branch": "audit"},
+            {"iceberg.table.db.one.commit-branch": "main"},
+            "branch main: the connector file commits 'db.one' to another branch",
+        ),
+        (
             {"iceberg.tables.default-commit-branch": "audit"},
             {"iceberg.tables.default-commit-branch": "main"},
             "branch 'main' is not among the connector's branches",
@@ -314,7 +319,7 @@ def test_a_secret_does_not_go_in_params(connector, key, value):
 
 
 def test_the_name_is_not_set_by_a_run(connector):
-    with pytest.raises(OverrideRefused, match="name cannot be set by a run"):
+    with pytest.raises(OverrideRefused, match="name is of class file and cannot be set by a run"):
         override(connector(), {"name": "pizzas"}, REPLAY)
 
 
