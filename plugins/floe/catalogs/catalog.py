@@ -117,11 +117,13 @@ class Tables:
                 self._create_namespace(".".join(namespace[:depth]))
             properties: Mapping[str, str] = {**SHIPPED, **self.connector.auto_create_props}
             try:
-                return self.catalog.create_table(
+                table = self.catalog.create_table(
                     name, new.schema, partition_spec=new.spec, sort_order=new.sort_order, properties=dict(properties)
                 )
             except TableAlreadyExistsError:
-                return self.catalog.load_table(name)
+                table = self.catalog.load_table(name)
+        learn(table.io.properties)
+        return table
 
     def names(self, namespace: str | None = None) -> list[str]:
         """List the tables of a namespace, or of all namespaces, in no order."""

@@ -27,6 +27,13 @@ LONGEST = 65_536
 _NO_SECRETS = ("airflow",)
 """Passwords of everybody's test stacks. Airflow hides none of them either: its logs are full of the word."""
 
+_LOGIN = re.compile(r"(://[^\s/:@<>]{0,100}:)[^\s@<>/]{1,500}@")
+_TOKEN = re.compile(
+    r"(\b(?:[Bb]earer|[Bb]asic)\s+(?:b?['\"])?)(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})[\w.~+/=-]{8,}"
+    r"|()\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]+)?"
+)
+"""Tokens as headers carry them: a word behind the scheme that has a digit in it or is long; and web tokens."""
+
 _MOST_NESTED = 32
 """Levels of a setting that is an object: the extra of a connection."""
 
@@ -68,14 +75,14 @@ class Mask:
             return frozenset(self._too_short)
 
     def hide(self, text: str) -> str:
-        """Return ``text`` with every known secret hidden, whatever its spelling."""
+        """Return ``text`` with every known secret hidden, whatever its spelling, and with unknown ones of known shapes."""
         for spelled in self._spelled:
             if spelled in text:
                 text = text.replace(spelled, HIDDEN)
         for encoded in self._encoded:
             if encoded in text:
                 text = re.sub(rf"[\w+/-]*{re.escape(encoded)}[\w+/-]*=*", HIDDEN, text)
-        return text
+        return _without_shapes(text)
 
     def _add(self, texts: Iterable[str]) -> frozenset[str]:
         spelled = {spelled for text in texts for spelled in spellings(text)} - set(self._spelled)
@@ -118,6 +125,16 @@ def spellings(secret: str) -> frozenset[str]:
     quoted = {quote(octets, safe) for safe in _SAFE} | {quote_plus(octets)}
     quoted |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), text) for text in quoted}
     return frozenset(text for text in plain | quoted if len(text) >= SHORTEST)
+
+
+def _without_shapes(text: str) -> str:
+    """Hide what can be nothing but a secret: a header's token, a web token, the password of an address.
+
+    Nobody was told of these: a token that a catalog gave out, an address that a server answers with.
+    """
+    if "://" in text:
+        text = _LOGIN.sub(rf"\1{HIDDEN}@", text)
+    return _TOKEN.sub(lambda found: f"{found[1] or ''}{HIDDEN}", text)
 
 
 def _escaped(text: str) -> set[str]:

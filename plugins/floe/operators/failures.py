@@ -60,6 +60,9 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
     @wraps(execute)
     def told(self: object, *args: object, **kwargs: object) -> Result:
         keep_environment_secret()
+        connector = getattr(self, "_connector", None)
+        if connector is not None:
+            keep_secret(connector.properties)
         remove_abandoned()
         try:
             return execute(self, *args, **kwargs)

@@ -155,3 +155,20 @@ def test_address_is_shown_without_its_login(address: str, expected: str) -> None
 def test_spellings_are_long_enough() -> None:
     assert all(len(text) >= 6 for text in spellings("hunter22"))
     assert secret_texts("token", "${floe:token}") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("sent {'Authorization': 'Bearer abc123def456'}", "sent {'Authorization': 'Bearer <hidden>'}"),
+        ("Invalid header value b'Bearer abc123def'", "Invalid header value b'Bearer <hidden>'"),
+        ("Basic Zm9vOmJhcg== is wrong", "Basic <hidden> is wrong"),
+        ("got eyJhbGciOiJI.eyJzdWIiOiIx.abc-def back", "got <hidden> back"),
+        ("see postgresql://u:unknown@h/db", "see postgresql://u:<hidden>@h/db"),
+        ("Bearer authentication failed", "Bearer authentication failed"),
+        ("http://h:8181/a@b and s3://bucket/x", "http://h:8181/a@b and s3://bucket/x"),
+        ("a basic configuration of 3 brokers", "a basic configuration of 3 brokers"),
+    ],
+)
+def test_unknown_secrets_of_known_shapes_are_hidden(text: str, told: str) -> None:
+    assert Mask().hide(text) == told
