@@ -14,7 +14,7 @@ from pipeline import Pipeline, connector_keys
 from stack.airflow import Airflow
 from stack.broker import Broker
 from stack.settings import REPOSITORY, free_port
-from tests.support.canary import HARD, Canaries
+from tests.support.canary import Canaries
 from tests.support.echo import Echo
 from tests.support.keys import KEY_TEXT
 
@@ -84,18 +84,15 @@ class Deployment:
 def _secret_environment(canaries: Canaries, echo: Echo) -> dict[str, str]:
     """Return settings of catalogs that answer to nobody, with canaries in the place of their secrets."""
 
-    def planted(name: str, hard: str = "") -> str:
-        return canaries.plant(f"{ENVIRONMENT}{name}", hard=hard)
+    def planted(name: str) -> str:
+        return canaries.plant(f"{ENVIRONMENT}{name}")
 
     return {
         "PYICEBERG_CATALOG__ENVREST__URI": echo.address,
         "PYICEBERG_CATALOG__ENVREST__TOKEN": planted("token"),
         "PYICEBERG_CATALOG__ENVREST__HEADER__X_SECRET": planted("header"),
         "PYICEBERG_CATALOG__ENVREST__S3__SECRET_ACCESS_KEY": planted("S3 key"),
-        "PYICEBERG_CATALOG__ENVLINE__URI": echo.address,
-        "PYICEBERG_CATALOG__ENVLINE__TOKEN": planted("token of two lines", "\n"),
         "PYICEBERG_CATALOG__ENVSQL__URI": f"sqlite://floe:{planted('password of a SQLite address')}@host/x.db",
-        "PYICEBERG_CATALOG__ENVPG__URI": f"postgresql://floe:{planted('password of an address', HARD)}@127.0.0.1:1/x",
         "AIRFLOW_CONN_KAFKA_ENV": json.dumps(
             {
                 "conn_type": "kafka",

@@ -174,7 +174,7 @@ class Processes:
     ``home``: the ``AIRFLOW_HOME`` by which processes of floe's own are told from others.
     """
 
-    def __init__(self, home: Path, *, pause: float = 0.2) -> None:
+    def __init__(self, home: Path, *, pause: float = 0.5) -> None:
         self._home = str(home)
         self._pause = pause
         self._known: set[tuple[int, tuple[str, ...]]] = set()
