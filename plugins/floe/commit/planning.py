@@ -30,7 +30,7 @@ from floe.offsets.losses import OffsetsLost
 from floe.offsets.plan import Plan
 from floe.offsets.plan_seal import PlanKey
 from floe.offsets.planner import cut_slices
-from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.position import Position, PositionMetadata, refuse_other_owners
 from floe.offsets.ranges import TopicPartition
 from floe.offsets.settling import Beginnings, Settled, settle_positions
 
@@ -65,6 +65,7 @@ def draft_plan(
     ledgers = Ledgers(connector)
     beginnings = Beginnings(
         cluster_id=source.cluster_id(),
+        owner=connector.name,
         offset_reset=connector.offset_reset,
         routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
         held_ids=lambda topic: ledgers.held_ids(topic, group_is_known=bool(of_group)),
@@ -225,6 +226,7 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: Pl
     replaced = frozenset(plan.replaced)
 
     def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
+        refuse_other_owners((p for p in found.values() if p not in replaced), plan.connector)
         settled[:] = [p if found.get(p.tp) in replaced else _opened(p, found.get(p.tp)) for p in plan.positions]
         places = {p.tp: p for p in settled}
         if plan.slices and all(progress(plan, s, places) is Progress.DONE for s in plan.slices):
@@ -260,7 +262,7 @@ def _opened(position: Position, found: Position | None) -> Position:
 
 def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
     """Say whether a position at the plan's own offset differs only by debts that its own slices have paid since."""
-    if replace(now, debts={}, lost=then.lost) != replace(then, debts={}):
+    if replace(now, debts={}, lost=then.lost, owner=then.owner) != replace(then, debts={}):
         return False
     return all(table in then.debts and then.debts[table].start <= debt.start for table, debt in now.debts.items())
 

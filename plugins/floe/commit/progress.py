@@ -5,7 +5,7 @@ from enum import Enum
 
 from floe.commit.exceptions import Superseded
 from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.position import Position, PositionMetadata, refuse_other_owners
 from floe.offsets.ranges import OffsetRange, TopicPartition
 
 
@@ -23,10 +23,11 @@ def progress(plan: Plan, piece: Slice, found: Mapping[TopicPartition, Position])
     A position that is absent contradicts nothing: brokers delete it with its topic, and when it expires. Were that taken
     for another run's doing, rows that were announced would be thrown away, with nowhere left to read them again; and
     the ledgers of the tables know by themselves what they hold. Raises Superseded when positions are there and are
-    neither all at the start nor all past the end.
+    neither all at the start nor all past the end, PositionOwned when they belong to another connector.
     """
     if piece.kind.is_replay:
         return Progress.BEFORE
+    refuse_other_owners((found[r.tp] for r in piece.ranges if r.tp in found), plan.connector)
     starts = {p.tp: p for p in plan.positions}
     _refuse_other_logs(plan, piece, starts, found)
     places = {r: _place(piece, r, found[r.tp]) for r in piece.ranges if r.tp in found}

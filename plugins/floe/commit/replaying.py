@@ -29,6 +29,7 @@ from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Ledger
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.plan_seal import PlanKey
+from floe.offsets.position import refuse_other_owners
 from floe.offsets.ranges import OffsetRange, TopicPartition
 from floe.offsets.replay import Bounds, Overlap, ReplayRequest
 from floe.offsets.resolving import Ground, refuse_debts, resolve
@@ -100,6 +101,7 @@ def draft_replay(
     logs = source.logs([request.topic])
     tps = [log.tp for log in logs]
     positions = control.positions(connector.group_id, tps)
+    refuse_other_owners(positions.values(), connector.name)
     cluster_id = source.cluster_id()
     ranges = resolve(request, Ground(cluster_id, logs, positions, _marks(source, tps, request.window)))
     there, here = Routes(target), Routes(connector)

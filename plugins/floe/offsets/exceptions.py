@@ -11,6 +11,10 @@ class PlanRefused(OffsetsError, Terminal):
     """What the plan found cannot be read safely; the message says what to do about it."""
 
 
+class PositionOwned(PlanRefused):
+    """A position belongs to another connector: moving it would let that one pass over records."""
+
+
 class BooksDoNotBalance(OffsetsError, Retryable):
     """A range or a table has records that are neither written nor accounted for."""
 

@@ -1,18 +1,31 @@
 """Positions: the committed offsets of a connector's group, and what their metadata strings carry."""
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from floe.offsets.exceptions import PlanRefused
+from floe.offsets.exceptions import PlanRefused, PositionOwned
 from floe.offsets.intervals import Intervals
 from floe.offsets.ranges import TopicPartition
 
 FORMAT = 1
 LONGEST_METADATA = 4_096
 """Bytes; the brokers' default ``offset.metadata.max.bytes``."""
+
+
+MAX_OWNER = 40
+"""Characters of a connector's name that a position names in full; of a longer one, the beginning and a hash."""
+
+
+def owner_of(connector: str) -> str:
+    """Return what the positions of a connector say of whose they are."""
+    if len(connector) <= MAX_OWNER and connector.isascii():
+        return connector
+    digest = hashlib.sha256(connector.encode()).hexdigest()[:16]
+    return f"{connector[: MAX_OWNER - 17].encode('ascii', 'replace').decode()}~{digest}"
 
 
 class Debt(NamedTuple):
@@ -29,6 +42,7 @@ class PositionMetadata:
     ``routing``: hash of the connector's routing of this topic. ``since``: the offset from which that routing has
     been unchanged. ``topic_id`` and ``cluster_id``: the incarnation of the topic and the cluster that the offset
     belongs to. ``lost``: offsets that were accepted as lost and that no snapshot tells of yet. ``debts``: by table.
+    ``owner``: the connector that moves the position, as :func:`owner_of` has it; empty in those from before it was told.
     """
 
     routing: str
@@ -37,9 +51,13 @@ class PositionMetadata:
     cluster_id: str
     lost: Intervals = field(default_factory=Intervals)
     debts: Mapping[str, Debt] = field(default_factory=lambda: MappingProxyType({}))
+    owner: str = ""
 
     def encode(self) -> str:
-        """Write as compact JSON; without debts well below Kafka's limit, with many of them perhaps not."""
+        """Write as compact JSON; without debts well below Kafka's limit, with many of them perhaps not.
+
+        An owner for which there is no room beside the debts is left out: they cannot be told elsewhere.
+        """
         fields: dict[str, Any] = {
             "floe": FORMAT,
             "routing": self.routing,
@@ -51,7 +69,11 @@ class PositionMetadata:
             fields["lost"] = list(self.lost)
         if self.debts:
             fields["debts"] = {table: list(debt) for table, debt in sorted(self.debts.items())}
-        return json.dumps(fields, separators=(",", ":"))
+        text = json.dumps(fields, separators=(",", ":"))
+        if not self.owner:
+            return text
+        owned = json.dumps({**fields, "owner": self.owner}, separators=(",", ":"))
+        return owned if len(owned.encode()) <= LONGEST_METADATA else text
 
     def owing(self, debts: Mapping[str, Debt]) -> "PositionMetadata":
         """Return the same with other debts."""
@@ -75,6 +97,7 @@ class PositionMetadata:
                 cluster_id=str(fields["cluster"]),
                 lost=Intervals.of(fields.get("lost", ())),
                 debts=debts,
+                owner=str(fields.get("owner", "")),
             )
         except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
             return None
@@ -104,3 +127,18 @@ class Position:
             return {}
         found = PositionMetadata.decode(self.metadata)
         return found.debts if found is not None else {}
+
+
+def refuse_other_owners(positions: Iterable[Position], connector: str) -> None:
+    """Raise PositionOwned for a position that says that another connector moves it."""
+    for position in positions:
+        facts = PositionMetadata.decode(position.metadata)
+        if facts is not None and facts.owner not in ("", owner_of(connector)):
+            msg = (
+                f"the position {position.offset} of {position.tp} belongs to connector {facts.owner!r}, this is connector "
+                f"{connector!r}: both have the group of the same id, and one would pass over what the other read. Nothing "
+                "was committed and no position was moved. Give one of them an iceberg.connect.group-id of its own; or, if "
+                f"{facts.owner!r} was renamed to {connector!r}, trigger the DAG with `recover`, which takes its positions "
+                "over."
+            )
+            raise PositionOwned(msg)

@@ -10,7 +10,7 @@ from floe.offsets.exceptions import PlanRefused
 from floe.offsets.intervals import Intervals
 from floe.offsets.logs import PartitionLog
 from floe.offsets.losses import Loss, OffsetsLost
-from floe.offsets.position import Debt, Position, PositionMetadata
+from floe.offsets.position import Debt, Position, PositionMetadata, owner_of, refuse_other_owners
 from floe.offsets.ranges import TopicPartition
 
 
@@ -18,8 +18,9 @@ from floe.offsets.ranges import TopicPartition
 class Beginnings:
     """What decides where partitions begin that cannot simply be read on.
 
-    ``routing``: routing hash by topic. ``held_ids``: the ids of a topic's incarnations that the connector's tables hold
-    offsets of, None where the topic is new to them; asked once for each topic of which no partition has a position.
+    ``owner``: the connector's name. ``routing``: routing hash by topic. ``held_ids``: the ids of a topic's incarnations
+    that the connector's tables hold offsets of, None where the topic is new to them; asked once for each topic of which
+    no partition has a position.
     ``unreadable``: tables of which nobody knows what they hold, which is why ``held_ids`` may name none and not be None.
     ``copies``: the newest copy of a partition's position in the tables' ledgers, asked only to recover. ``routes``: route
     hash by (table, topic); a debt under another one cannot be caught up. ``reopened``: per partition and table, the
@@ -27,6 +28,7 @@ class Beginnings:
     """
 
     cluster_id: str
+    owner: str
     offset_reset: Literal["earliest", "latest"]
     routing: Mapping[str, str]
     held_ids: Callable[[str], frozenset[str] | None]
@@ -115,6 +117,8 @@ class _Settler:
         facts = PositionMetadata.decode(position.metadata)
         if facts is None:
             return self._recovered(log, position)
+        if facts.owner not in ("", owner_of(self._beginnings.owner)):
+            return self._taken_over(log, position, facts)
         settled = self._carried_on(log, position, facts)
         if settled != position:
             self.replaced.append(position)
@@ -126,8 +130,18 @@ class _Settler:
         beginnings = self._beginnings
         if self._decisions.recover and (copy := beginnings.copies(log)) is not None:
             return self._from_copy(log, copy)
-        metadata = PositionMetadata(beginnings.routing[log.tp.topic], offset, log.topic_id, beginnings.cluster_id)
+        metadata = self._first_facts(log, offset)
         return Position(log.tp, offset, metadata.encode())
+
+    def _first_facts(self, log: PartitionLog, offset: int) -> PositionMetadata:
+        beginnings = self._beginnings
+        return PositionMetadata(
+            routing=beginnings.routing[log.tp.topic],
+            since=offset,
+            topic_id=log.topic_id,
+            cluster_id=beginnings.cluster_id,
+            owner=owner_of(beginnings.owner),
+        )
 
     def _first_offset(self, log: PartitionLog) -> int:
         if log.tp.topic in self._topics:
@@ -169,6 +183,14 @@ class _Settler:
         self.replaced.append(position)
         return self._begun(log, log.log_start)
 
+    def _taken_over(self, log: PartitionLog, position: Position, facts: PositionMetadata) -> Position:
+        """Put the ledgers' copy, or the log start, in the place of another connector's position, where that is decided."""
+        if not self._decisions.recover:
+            refuse_other_owners([position], self._beginnings.owner)
+        self.notes.append(f"{log.tp}: the position {position.offset} is taken over from connector {facts.owner!r}")
+        self.replaced.append(position)
+        return self._begun(log, log.log_start)
+
     def _from_copy(self, log: PartitionLog, copy: Position) -> Position:
         self.notes.append(f"{log.tp}: recovered at {copy.offset}, as the tables tell")
         settled = self._carried_on(log, copy, copy.facts)
@@ -188,7 +210,8 @@ class _Settler:
             self._lose(Loss(log.tp, offset, log.log_start))
             facts = replace(facts, since=log.log_start, lost=facts.lost | Intervals(((offset, log.log_start),)))
             offset = log.log_start
-        facts = replace(self._with_debts(log, offset, facts), cluster_id=self._beginnings.cluster_id)
+        owner = owner_of(self._beginnings.owner)
+        facts = replace(self._with_debts(log, offset, facts), cluster_id=self._beginnings.cluster_id, owner=owner)
         routing = self._beginnings.routing[log.tp.topic]
         if facts.routing != routing:
             facts = replace(facts, routing=routing, since=offset)
@@ -212,9 +235,7 @@ class _Settler:
             f"the new log is read from {log.log_start}"
             + (f"; what {', '.join(sorted(facts.debts))} owed of the old one is lost" if facts.debts else "")
         )
-        beginnings = self._beginnings
-        new = PositionMetadata(beginnings.routing[log.tp.topic], log.log_start, log.topic_id, beginnings.cluster_id)
-        return Position(log.tp, log.log_start, new.encode())
+        return Position(log.tp, log.log_start, self._first_facts(log, log.log_start).encode())
 
     def _shortened(
         self, log: PartitionLog, position: Position, facts: PositionMetadata

@@ -26,7 +26,7 @@ from floe.kafka.transaction import TransactionalProducer
 from floe.offsets.ledger import Ledger
 from floe.offsets.logs import PartitionLog
 from floe.offsets.plan import Plan
-from floe.offsets.position import Position
+from floe.offsets.position import Position, refuse_other_owners
 from floe.offsets.ranges import TopicPartition
 from floe.offsets.routing import MAIN_BRANCH
 from floe.takeover.left_behind import Control, all_positions, coordinator_group, is_floes, refuse_running_sink
@@ -61,6 +61,7 @@ def hand_back(connector: Connector, settings: KafkaSettings) -> HandBackReport:
     logs = source.logs(connector.topics)
     found = all_positions(cluster, connector.group_id, logs)
     positions = tuple(p for tp, p in sorted(found.items()) if tp.topic in connector.topics)
+    refuse_other_owners(positions, connector.name)
     _check_positions(connector, positions, logs)
     control = Control(cluster, connector.control_topic)
     tables = _HandBack(connector, source.cluster_id(), positions, control).tell_tables()

@@ -13,7 +13,7 @@ from floe.kafka.exceptions import TopicMissing
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
 from floe.offsets.ledger import LogId
 from floe.offsets.logs import PartitionLog
-from floe.offsets.position import Position, PositionMetadata
+from floe.offsets.position import Position, PositionMetadata, owner_of
 from floe.offsets.ranges import TopicPartition
 
 Positions = Mapping[TopicPartition, Position]
@@ -195,7 +195,11 @@ def with_metadata(left: LeftBehind, connector: Connector) -> tuple[Position, ...
             continue
         routing = routes.routing(tp.topic)
         facts = PositionMetadata(
-            routing=routing, since=position.offset, topic_id=left.log_id(tp).topic_id, cluster_id=left.cluster_id
+            routing=routing,
+            since=position.offset,
+            topic_id=left.log_id(tp).topic_id,
+            cluster_id=left.cluster_id,
+            owner=owner_of(connector.name),
         )
         taken.append(Position(tp, position.offset, facts.encode()))
     return tuple(taken)

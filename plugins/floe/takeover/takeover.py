@@ -17,7 +17,7 @@ from floe.control.log import read_control
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import TransactionalProducer
 from floe.offsets.plan import Plan
-from floe.offsets.position import Position
+from floe.offsets.position import Position, refuse_other_owners
 from floe.offsets.ranges import TopicPartition
 from floe.offsets.routing import MAIN_BRANCH
 from floe.takeover.left_behind import LeftBehind, is_floes, look, with_metadata
@@ -48,6 +48,7 @@ def take_over(connector: Connector, settings: KafkaSettings) -> TakeoverReport:
     # ends what a killed takeover left open, which would hide positions and events until its time-out
     TransactionalProducer(settings, commit_transactional_id(connector))
     left = look(connector, settings)
+    refuse_other_owners(left.positions.values(), connector.name)
     if left.is_floes:
         log.info("all positions of %s are floe's already: nothing to take over", connector.group_id)
         return TakeoverReport(already=True, positions=tuple(p for _, p in sorted(left.positions.items())))

@@ -50,6 +50,7 @@ def position(offset: int, partition: int = 0, **over: Any) -> Position:
     owed = over.pop("owed", None)
     debts = {} if owed is None else {TABLE: Debt(owed, ROUTE)}
     fields = {"routing": ROUTING, "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, "debts": debts, **over}
+    fields.setdefault("owner", "pizzas")
     return Position(TopicPartition(TOPIC, partition), offset, PositionMetadata(**fields).encode())
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.intervals import Intervals
-from floe.offsets.position import LONGEST_METADATA, Debt, Position, PositionMetadata
+from floe.offsets.position import LONGEST_METADATA, Debt, Position, PositionMetadata, owner_of
 from floe.offsets.ranges import TopicPartition
 from floe.offsets.routing import branch_route, moved_route, route_hash, routing_hash
 
@@ -131,3 +131,27 @@ def test_a_branch_calls_mains_routes_by_names_of_its_own_that_can_be_found_again
     assert moved_route(branch_route(main, "audit"), "audit", "main", [main]) == main
     assert moved_route(main, "main", "audit", [main]) == branch_route(main, "audit")
     assert moved_route("unknown", "audit", "main", [main]) == "unknown"
+
+
+def test_an_owner_is_told_in_few_bytes() -> None:
+    assert owner_of("pizzas") == "pizzas"
+    long = [owner_of("p" * 250), owner_of("p" * 249 + "q"), owner_of("ü" * 30)]
+    assert len(set(long)) == 3
+    assert all(len(json.dumps(owner)) <= 42 for owner in long)
+
+
+def test_an_owner_leaves_the_rest_of_the_metadata_as_it_was() -> None:
+    bare = PositionMetadata("R", 0, "T1", "C1")
+    owned = replace(bare, owner="pizzas")
+    assert owned.encode() == bare.encode()[:-1] + ',"owner":"pizzas"}'
+    assert PositionMetadata.decode(owned.encode()) == owned
+
+
+def test_an_owner_never_takes_the_room_of_debts() -> None:
+    debts = {f"db.{'t' * 100}{i}": Debt(2**40, "0123456789ab") for i in range(27)}
+    metadata = PositionMetadata("R", 0, "T1", "C1", debts=debts, owner="p" * 40)
+    assert '"owner"' in metadata.encode()
+    free = LONGEST_METADATA - len(replace(metadata, owner="").encode())
+    full = replace(metadata, debts={**debts, "x" * (free - 30): Debt(0, "")})
+    assert LONGEST_METADATA - 40 < len(full.encode()) <= LONGEST_METADATA
+    assert '"owner"' not in full.encode()

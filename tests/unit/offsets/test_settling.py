@@ -28,6 +28,7 @@ EVERYTHING = Decisions(True, ALL_LOSSES, frozenset({"*"}), frozenset("ab"), {"a"
 def beginnings(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> Beginnings:
     fields: dict[str, Any] = {
         "cluster_id": "C1",
+        "owner": "",
         "offset_reset": "earliest",
         "routing": {"pizzas": "R", "drinks": "R"},
         "routes": {(table, topic): ROUTE for table in ("a", "b") for topic in ("pizzas", "drinks")},
