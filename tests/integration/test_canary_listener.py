@@ -20,7 +20,7 @@ from floe.config.table_property_names import KNOWN_PROPERTIES
 from floe.exceptions import FloeError
 from stack.settings import LOOPBACK
 
-FORMS = ("{}", "http://{}/x", "s3://{}/x", "hdfs://{}/x", "\\\\{}\\x", "a,http://{}", "{},{}")
+FORMS = ("{}", "http://{}/x", "s3://{}/x", "a,http://{}")
 METADATA = {"transforms": "m", "transforms.m.type": "KafkaMetadataTransform"}
 BY_FIELD = {"iceberg.tables.route-field": "kind", "iceberg.table.db.t.route-regex": ".*", **METADATA}
 BY_HEADER = {

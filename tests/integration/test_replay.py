@@ -167,7 +167,7 @@ def test_an_append_whose_second_slice_was_not_written_goes_on_there(eaten: Pipel
     plan, effective = opened(eaten, ranges={"0": [0, 12]}, overlap="append", max_records=4)
     one_slice = Plan.from_json({**plan.to_json(), "slices": plan.to_json()["slices"][:1]})
     effective.write(one_slice)
-    with pytest.raises(SliceNotWritten, match="clear"):
+    with pytest.raises(SliceNotWritten, match="Clear the write task"):
         effective.committer(plan).commit([plan.slice_id(plan.slices[0])])
     effective.write(plan)
     effective.commit(plan)
