@@ -61,6 +61,10 @@ class Cluster:
     def ensure_control_topic(self, name: str) -> None:
         """It is there."""
 
+    def topics(self, names: Iterable[str]) -> dict[str, None]:
+        """There is none."""
+        return {}
+
     def refuse_members(self, group_id: str) -> None:
         """It has none."""
 

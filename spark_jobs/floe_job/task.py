@@ -14,8 +14,8 @@ from floe.config.mask import learn, learn_environment
 from floe.exceptions import FloeError
 from floe.offsets.books import RangeBooks
 from floe.parquet.budget import WriteBudget
-from floe_job.bad_records import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, bad_records
-from floe_job.exceptions import BadRecords, SchemaConflict
+from floe_job.bad_records import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
+from floe_job.exceptions import SchemaConflict
 from floe_job.housekeeping import rare_housekeeping
 from floe_job.letters.letter import Letter
 from floe_job.letters.letterbox import Letterbox, LetterRules
@@ -111,6 +111,8 @@ class _TaskRun:
         self._outbox = Outbox(task.index, task.writers) if task.writers else None
         self._lookalikes = Lookalikes.of(task.targets, task.routes)
         self._deliveries = 0
+        self._bad = BadRecordCollector()
+        self._judged = 0
 
     def run(self) -> Generator[tuple[int, Parcel], None, TaskResult]:
         """Read every piece to its end; write as long as no column and no table is missing.
@@ -122,6 +124,9 @@ class _TaskRun:
             with closing(RangeReader(self._task.conf)) as reader:
                 for piece in self._task.pieces:
                     results.append((yield from self._read(reader, piece)))
+            bad = self._bad.counts(self._judged)
+            if bad:
+                return TaskResult(self._task.index, tuple(results), bad=bad)
             complete = not self._router.unknown and not any(table.needs for table in self._writers.values())
             tables = {name: table.close(complete=complete) for name, table in self._writers.items()}
             letters = self._letterbox.close(complete=complete)
@@ -131,7 +136,7 @@ class _TaskRun:
             for table in self._writers.values():
                 table.abort()
             self._letterbox.abort()
-        return TaskResult(self._task.index, tuple(results), tables, letters, tuple(self._router.unknown))
+        return TaskResult(self._task.index, tuple(results), tables, letters, tuple(self._router.unknown), bad=bad)
 
     def _read(self, reader: RangeReader, piece: Piece) -> Generator[tuple[int, Parcel], None, PieceResult]:
         seen = 0
@@ -158,6 +163,7 @@ class _TaskRun:
         tombstones = count - len(records)
         if not len(records):
             return RangeBooks(tombstones=tombstones)
+        self._judged += len(records)
         decoded = self._lookalikes.decode(records) if self._lookalikes is not None else None
         if decoded is None:
             self._lookalikes = None
@@ -196,7 +202,7 @@ class _TaskRun:
         if writer is None:
             return
         if name in self._targets:
-            self._bury(writer.take(records), len(records))
+            self._bury(writer.take(records))
         else:
             self._guess(name, writer, records)
 
@@ -227,7 +233,7 @@ class _TaskRun:
     def _refuse(self, records: Records, routed: Routed) -> tuple[int, int]:
         """Bury the records that reach no table; return how many are dead and how many were let go."""
         malformed = records.letters(routed.malformed, None)
-        self._bury(malformed, len(records))
+        self._bury(malformed)
         if not routed.unroutable:
             return len(malformed), 0
         match self._task.routes.routing.on_unroutable:
@@ -239,16 +245,18 @@ class _TaskRun:
                 return len(malformed) + len(letters), 0
             case _:
                 letters = records.letters(routed.unroutable, None)
-                raise BadRecords(bad_records(letters, len(records), "have no table", UNROUTABLE_ADVICE))
+                self._bad.take(letters, "have no table", UNROUTABLE_ADVICE)
+                return len(malformed) + len(letters), 0
 
-    def _bury(self, letters: Sequence[Letter], count: int) -> None:
-        """Put letters into the letterbox, or fail where bad records are not tolerated."""
+    def _bury(self, letters: Sequence[Letter]) -> None:
+        """Put letters into the letterbox, or count them where bad records are not tolerated: the task fails at its end."""
         if not letters:
             return
         if not self._task.letters.policy.tolerate:
             table = letters[0].table
             what = f"cannot become rows of table {table!r}" if table is not None else "are no JSON objects"
-            raise BadRecords(bad_records(letters, count, what, INTOLERANT_ADVICE))
+            self._bad.take(letters, what, INTOLERANT_ADVICE)
+            return
         self._letterbox.take(letters)
 
 

@@ -7,6 +7,7 @@ from typing import Self
 from floe.config.mask import hide
 from floe.exceptions import FloeError, Terminal
 from floe.offsets.books import RangeBooks
+from floe_job.bad_records import BadRecordCounts
 from floe_job.letters.letterbox import LettersResult
 from floe_job.target import Piece, TableResult
 
@@ -52,6 +53,7 @@ class TaskResult:
     """What one task did: its pieces, and each table by name.
 
     When a table lacks columns, or records named tables that the task was not given (``unknown``), nothing was written.
+    ``bad``: records that the connector does not tolerate; nothing was written either.
     A task that writes what others have read has no pieces, and of a table's books only the rows.
     """
 
@@ -61,7 +63,8 @@ class TaskResult:
     letters: LettersResult = field(default_factory=LettersResult)
     unknown: tuple[str, ...] = ()
     failure: Failure | None = None
+    bad: BadRecordCounts = field(default_factory=BadRecordCounts)
 
     @property
     def is_complete(self) -> bool:
-        return not self.unknown and not any(table.needs for table in self.tables.values())
+        return not self.bad and not self.unknown and not any(table.needs for table in self.tables.values())

@@ -105,7 +105,9 @@ class Pipeline:
     def plan(self, max_records: int | None = None, **decisions: Any) -> Plan:
         """Make and open a plan, through its JSON as the task state store keeps it."""
         decided = Decisions.of(decisions)
-        drafted = draft_plan(self.connector, self.settings, max_records, decisions=decided)
+        drafted = draft_plan(
+            self.connector, self.settings, max_records, decisions=decided, deployment=self.deployment_key
+        )
         plan = Plan.from_json(json.loads(json.dumps(drafted.to_json())))
         open_plan(plan, self.connector, self.settings, self.key(plan))
         return plan

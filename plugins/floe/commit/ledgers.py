@@ -70,6 +70,23 @@ class Ledgers:
         branch, sink = self.routes.branch(name), self._connector.sink_group_id
         return known.names_group or topic_in_use(known.table.metadata, branch, sink) is not None
 
+    def look_up(self, names: Collection[str]) -> dict[str, "Known | FloeError | None"]:
+        """Load tables, several at once: what was found, None for one that does not exist, or why it cannot be read.
+
+        Raises CatalogUnreachable when the catalog does not answer.
+        """
+        if not names:
+            return {}
+        _ = self.tables, self._loaded  # made before there are threads
+        with ThreadPoolExecutor(max(self._connector.commit_threads, 1)) as pool:
+            return dict(zip(names, pool.map(self._load, names), strict=True))
+
+    @property
+    def uuids(self) -> dict[str, str]:
+        """The UUIDs of the tables that were looked up so far and exist."""
+        found = {name: table for name, table in self._loaded.items() if isinstance(table, Known)}
+        return {name: str(known.table.metadata.table_uuid) for name, known in sorted(found.items())}
+
     @property
     def with_letters(self) -> tuple[str, ...]:
         """The same, and the table of dead letters, which has a ledger too."""

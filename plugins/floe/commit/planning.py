@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from floe.commit.decided import Decided
+from floe.commit.dropped_tables import Commits, dropped_tables, refilled_from
 from floe.commit.exceptions import Superseded
 from floe.commit.ledgers import Ledgers
 from floe.commit.positions import Move, move_positions
 from floe.commit.progress import Progress, progress
+from floe.commit.refusing_tables import refuse_if_none_takes
 from floe.commit.rollback import rolled_back
 from floe.commit.sink_rows import refuse_rows_of_sink
 from floe.config import Connector
@@ -23,12 +25,12 @@ from floe.crash import CrashPoint, reach
 from floe.kafka.cluster import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transaction import ControlRecord
-from floe.offsets.decisions import ALL, Decisions, Rollback
+from floe.offsets.decisions import ALL, Decisions, DroppedTable, Rollback
 from floe.offsets.exceptions import PlanRefused
 from floe.offsets.logs import PartitionLog
 from floe.offsets.losses import OffsetsLost
 from floe.offsets.plan import Plan
-from floe.offsets.plan_seal import PlanKey
+from floe.offsets.plan_seal import DeploymentKey, PlanKey
 from floe.offsets.planner import cut_slices
 from floe.offsets.position import Position, PositionMetadata, refuse_other_owners
 from floe.offsets.ranges import TopicPartition
@@ -44,11 +46,13 @@ def draft_plan(
     *,
     dry_run: bool = False,
     decisions: Decisions | None = None,
+    deployment: DeploymentKey | None = None,
 ) -> Plan:
     """Freeze what the next run reads. Nothing is written, but a missing control topic is created (not on a dry run).
 
     ``max_records``: offsets of a slice at most, over ``floe.max-records-per-run``. ``decisions``: the ways out of what
-    would be refused. Raises PlanRefused and the errors of ``floe.kafka``.
+    would be refused. ``deployment``: its key, by which commits in the control topic are signed. Raises PlanRefused, where
+    no table takes rows its refusal, and the errors of ``floe.kafka`` and ``floe.catalogs``.
     """
     decided = _completed(decisions or Decisions(), connector)
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
@@ -63,6 +67,12 @@ def draft_plan(
     _refuse_unknown_losses(decided, logs)
     known = {tp: p for tp, p in of_group.items() if tp.topic in connector.topics}
     ledgers = Ledgers(connector)
+    if decided.dropped_tables or _has_work(logs, known):
+        dropped = dropped_tables(ledgers, connector, Commits(settings, control, deployment), decided)
+        decided = replace(decided, dropped_tables=dropped)
+    reopened = _reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs})
+    for tp, starts in refilled_from(decided.dropped_tables, logs).items():
+        reopened.setdefault(tp, {}).update(starts)
     beginnings = Beginnings(
         cluster_id=source.cluster_id(),
         owner=connector.name,
@@ -76,13 +86,14 @@ def draft_plan(
             for table in _debtors(connector, known, decided)
             for topic in connector.topics
         },
-        reopened=_reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs}),
+        reopened=reopened,
     )
     if not known or decided.recover:
         refuse_rows_of_sink(ledgers, connector)
     settled = _settled(logs, known, beginnings, decided)
     limit = max_records if max_records is not None else connector.max_records_per_run
-    return Plan(
+    on_record = replace(decisions or Decisions(), dropped_tables=decided.dropped_tables)
+    plan = Plan(
         plan_id=uuid.uuid4().hex,
         connector=connector.name,
         group_id=connector.group_id,
@@ -93,9 +104,27 @@ def draft_plan(
         positions=settled.positions,
         slices=cut_slices(settled.positions, logs, connector.tables, limit),
         replaced=settled.replaced,
-        decisions=_on_record(decisions or Decisions(), settled.notes),
+        decisions=_on_record(on_record, [*_without_rows(decided), *settled.notes]),
         anchors=_anchors(ledgers, connector, decided),
+        tables=ledgers.uuids if not connector.routing.is_dynamic else {},
     )
+    refuse_if_none_takes(plan, ledgers, connector)
+    return plan
+
+
+def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, Position]) -> bool:
+    """Say whether there is something to read: nobody looks tables up for an idle run."""
+    found = [(log, positions.get(log.tp)) for log in logs]
+    return any(p is None or p.offset < log.stable_end or p.debts for log, p in found)
+
+
+def _without_rows(decisions: Decisions) -> list[str]:
+    """Return a note for each table that goes on without the rows that it lost."""
+    tables = [name for name, how in decisions.dropped_tables.items() if how is DroppedTable.CONTINUE]
+    notes = [f"table {name!r} was dropped, and goes on without its earlier rows" for name in tables]
+    for note in notes:
+        log.warning("%s", note)
+    return notes
 
 
 def _debtors(connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions) -> Sequence[str]:
@@ -103,7 +132,7 @@ def _debtors(connector: Connector, positions: Mapping[TopicPartition, Position],
     if not connector.routing.is_dynamic:
         return connector.tables
     owing = {table for position in positions.values() for table in position.debts}
-    return sorted(owing | decisions.rolled_back.keys())
+    return sorted(owing | decisions.rolled_back.keys() | decisions.dropped_tables.keys())
 
 
 def _completed(decisions: Decisions, connector: Connector) -> Decisions:
@@ -119,11 +148,26 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
             f'lost, rolled_back={{"{letters}": "accept"}}'
         )
         raise PlanRefused(msg)
+    _refuse_wrong_drops(decisions, connector)
     topics = sorted(decisions.adopt - set(connector.topics) - {"*"})
     if topics:
         msg = f"reset_topics names {topics}, but the connector reads {list(connector.topics)}: correct the param"
         raise PlanRefused(msg)
     return replace(decisions, accept_loss=frozenset({ALL})) if connector.on_data_loss == "accept" else decisions
+
+
+def _refuse_wrong_drops(decisions: Decisions, connector: Connector) -> None:
+    letters = connector.errors.table
+    unknown = sorted(decisions.dropped_tables.keys() - set(connector.tables) - {letters})
+    if unknown and not connector.routing.is_dynamic:
+        msg = f"dropped_tables names {unknown}, but the connector writes {list(connector.tables)}: correct the param"
+        raise PlanRefused(msg)
+    if letters is not None and decisions.dropped_tables.get(letters) is DroppedTable.REFILL:
+        msg = (
+            f"the dead-letter table {letters!r} cannot be filled again: its records are not read a second time. Go on "
+            f'without them, dropped_tables={{"{letters}": "continue"}}, or replay the ranges that had dead letters'
+        )
+        raise PlanRefused(msg)
 
 
 def _refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -> None:

@@ -21,6 +21,15 @@ class Rollback(StrEnum):
     """They stay away: the ledger goes on from the present head."""
 
 
+class DroppedTable(StrEnum):
+    """What becomes of a table that the connector filled and that was dropped."""
+
+    REFILL = "refill"
+    """Its rows are read again, from the log start on, as a backlog."""
+    CONTINUE = "continue"
+    """It takes new rows only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """The way out of each refusal; none of them is taken unless it is named.
@@ -28,7 +37,8 @@ class Decisions:
     ``recover``: restore lost or foreign positions from the tables' ledgers. ``accept_loss``: topics, partitions
     (``topic-0``) or ``*`` whose lost offsets are skipped. ``adopt`` (param ``reset_topics``): topics (or ``*``) whose new
     incarnation, cluster or shortened log is read as a new generation. ``forgive`` (param ``drop_backlog``): tables whose
-    backlog is dropped. ``rolled_back``: per table, what becomes of a rollback.
+    backlog is dropped. ``rolled_back``: per table, what becomes of a rollback. ``dropped_tables``: per table, what becomes
+    of one that was dropped.
     """
 
     recover: bool = False
@@ -36,6 +46,7 @@ class Decisions:
     adopt: frozenset[str] = frozenset()
     forgive: frozenset[str] = frozenset()
     rolled_back: Mapping[str, Rollback] = field(default_factory=lambda: MappingProxyType({}))
+    dropped_tables: Mapping[str, DroppedTable] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> "Decisions":
@@ -47,6 +58,7 @@ class Decisions:
             adopt=frozenset(params.get("reset_topics") or params.get("adopt") or ()),
             forgive=frozenset(params.get("drop_backlog") or params.get("forgive") or ()),
             rolled_back={str(t): Rollback(how) for t, how in (params.get("rolled_back") or {}).items()},
+            dropped_tables={str(t): DroppedTable(how) for t, how in (params.get("dropped_tables") or {}).items()},
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -57,6 +69,7 @@ class Decisions:
             "adopt": sorted(self.adopt),
             "forgive": sorted(self.forgive),
             "rolled_back": {table: how.value for table, how in self.rolled_back.items()},
+            "dropped_tables": {table: how.value for table, how in self.dropped_tables.items()},
         }
         return {name: value for name, value in fields.items() if value}
 

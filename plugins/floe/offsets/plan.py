@@ -84,8 +84,8 @@ class Plan:
     stable offsets when the plan was made, per partition; announcements count from there on. ``positions``: every
     partition's position as the plan sent it; slices start there. ``replaced``: positions as they were found, where the
     plan goes back or drops a debt, as somebody decided. ``decisions``: those decisions, for the record. ``anchors``: by
-    table the snapshot that its ledger stood on when something was decided about it. A replay has no positions and moves
-    none.
+    table the snapshot that its ledger stood on when something was decided about it. ``tables``: the UUIDs of the tables
+    that the plan looked up. A replay has no positions and moves none.
     """
 
     plan_id: str
@@ -100,6 +100,7 @@ class Plan:
     replaced: tuple[Position, ...] = ()
     decisions: Mapping[str, Any] = field(default_factory=dict)
     anchors: Mapping[str, int] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def commit_id(self) -> uuid.UUID:
@@ -152,6 +153,7 @@ class Plan:
             "replaced": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.replaced],
             "decisions": dict(self.decisions),
             "anchors": {table: str(snapshot_id) for table, snapshot_id in self.anchors.items()},
+            **({"tables": dict(self.tables)} if self.tables else {}),
         }
 
     @classmethod
@@ -173,6 +175,7 @@ class Plan:
             replaced=_positions(fields["replaced"]),
             decisions=fields["decisions"],
             anchors={table: int(snapshot_id) for table, snapshot_id in fields["anchors"].items()},
+            tables=fields.get("tables", {}),
         )
 
 

@@ -286,8 +286,14 @@ class _Settler:
         for table, start in self._beginnings.reopened.get(log.tp, {}).items():
             known = debts.get(table, Debt(start, self._beginnings.routes[table, log.tp.topic]))
             debts[table] = known._replace(start=min(start, known.start))
-            self.notes.append(f"{log.tp}: table {table!r} was rolled back and owes from {debts[table].start} on")
+            self.notes.append(self._reopened(log, table, debts[table].start))
         return debts
+
+    def _reopened(self, log: PartitionLog, table: str, start: int) -> str:
+        if table not in self._decisions.dropped_tables:
+            return f"{log.tp}: table {table!r} was rolled back and owes from {start} on"
+        gone = f"; the offsets [0, {start}) ({start}) before it are not in the log any more" if start else ""
+        return f"{log.tp}: table {table!r} was dropped, and is filled again from {start} on{gone}"
 
     def _lose(self, loss: Loss) -> None:
         if self._decisions.accepts_loss(loss.tp, self._names):

@@ -43,6 +43,15 @@ def sink_form() -> dict[str, Param]:
             description_md='`{"db.table": "replay"}` reads the removed rows again; `{"db.table": "accept"}` leaves them out.',
             section=RECOVERY,
         ),
+        "dropped_tables": Param(
+            None,
+            type=["null", "object"],
+            additionalProperties={"enum": ["refill", "continue"]},
+            title="Tables that were dropped",
+            description_md='`{"db.table": "refill"}` reads its rows again, as far as the log still has them; '
+            '`{"db.table": "continue"}` goes on without them.',
+            section=RECOVERY,
+        ),
         "accept_loss": Param(
             None,
             type=["null", "array", "boolean"],

@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.config import Connector, KeyClass
 from floe.crash import CrashPoint, reach
 from floe.operators import run
+from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
 from floe.operators.run_params import params_of
 from floe.operators.stored_plan import RunPlan, opened, sealed, warn_without_key
@@ -48,14 +49,17 @@ class PlanOperator(BaseOperator):
             self._hand_back(connector, settings, params)
             raise rest_skipped()
         if params.get("dry_run"):
-            self._show(draft_plan(connector, settings, most, dry_run=True, decisions=decisions))
+            deployment = deployment_key()
+            plan = draft_plan(connector, settings, most, dry_run=True, decisions=decisions, deployment=deployment)
+            self._show(plan)
             self.log.info("dry run: nothing was written, no position was moved")
             raise rest_skipped()
         stored = self._frozen(context)
         if stored is None:
             if params.get("takeover"):
                 self._take_over(connector, settings)
-            stored = self._freeze(context, draft_plan(connector, settings, most, decisions=decisions), connector)
+            plan = draft_plan(connector, settings, most, decisions=decisions, deployment=deployment_key())
+            stored = self._freeze(context, plan, connector)
         plan, connector, key, fields = stored
         self._show(plan)
         work_left = open_plan(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)), key)

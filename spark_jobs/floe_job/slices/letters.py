@@ -19,7 +19,7 @@ from floe.offsets.plan import Plan, Slice
 from floe.offsets.ranges import OffsetRange
 from floe_job.letters import LETTERS_SCHEMA, refuse_unsuitable
 from floe_job.letters.letterbox import LetterRules, LettersResult
-from floe_job.slices.table import SliceTable
+from floe_job.slices.table import SliceTable, refuse_dropped
 
 
 class SliceLetters:
@@ -66,7 +66,9 @@ class SliceLetters:
         return self._table.share(self._connector, written, self._routes.of(self._table.name, topics), books)
 
     def _load(self, tables: Tables, name: str) -> SliceTable:
-        table = tables.load(name) or tables.create(name, LETTERS_SCHEMA, TableSettings())
+        found = tables.load(name)
+        refuse_dropped(self._plan, name, found)
+        table = found or tables.create(name, LETTERS_SCHEMA, TableSettings())
         refuse_unsuitable(name, table.schema())
         ledger = ledger_of(table, self._routes.branch(name), self._plan)
         routes = self._routes.of(name, {r.topic for r in self._slice.ranges})

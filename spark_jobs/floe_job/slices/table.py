@@ -8,6 +8,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from floe.catalogs.catalog import Tables
+from floe.commit.exceptions import TableRefused
 from floe.commit.origin import OriginColumns
 from floe.commit.refusals import REFUSALS
 from floe.commit.routes import Routes
@@ -149,6 +150,7 @@ def load_table(tables: Tables, plan: Plan, piece: Slice, connector: Connector, n
     try:
         is_asked_for = bool(piece.tables) and not connector.auto_create
         table = tables.require(name) if is_asked_for else tables.load(name)
+        refuse_dropped(plan, name, table)
         if table is None:
             return missing_table(plan, piece, name)
         if replaces:
@@ -159,6 +161,17 @@ def load_table(tables: Tables, plan: Plan, piece: Slice, connector: Connector, n
         return SliceTable(name, table, nets, revived=revived, replaces=replaces)
     except REFUSALS as error:
         return SliceTable(name, None, (), error)
+
+
+def refuse_dropped(plan: Plan, name: str, table: Table | None) -> None:
+    """Raise TableRefused when the table that the plan found is gone: a new one would hide that its rows are."""
+    known = plan.tables.get(name)
+    if known is not None and (table is None or str(table.metadata.table_uuid) != known):
+        msg = (
+            f"table {name!r} ({known}) was dropped or replaced after this run was planned. Nothing is written for it; the "
+            "next plan says what is missing"
+        )
+        raise TableRefused(msg)
 
 
 def _nets(

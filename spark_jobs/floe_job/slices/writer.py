@@ -12,6 +12,7 @@ from floe.crash import CrashPoint, reach
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.plan_seal import PlanKey
+from floe_job.bad_records import bad_records
 from floe_job.exceptions import SliceFailed, SliceRefused
 from floe_job.needs import SchemaNeeds
 from floe_job.shuffle.distribution import writing_tasks
@@ -146,8 +147,13 @@ def _rows_wanted(results: Iterable[TaskResult]) -> dict[str, int]:
 
 
 def _raise_failures(results: Sequence[TaskResult]) -> None:
+    """Raise what tasks failed of: first what is final, then all bad records together, then what may pass."""
     failures: list[Failure] = [result.failure for result in results if result.failure is not None]
-    if not failures:
-        return
-    first = next((f for f in failures if not f.retryable), failures[0])
-    raise (SliceFailed if first.retryable else SliceRefused)(first.message)
+    final = next((f for f in failures if not f.retryable), None)
+    if final is not None:
+        raise SliceRefused(final.message)
+    counts = [result.bad for result in results]
+    if any(counts):
+        raise SliceRefused(bad_records(counts))
+    if failures:
+        raise SliceFailed(failures[0].message)

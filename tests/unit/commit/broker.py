@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import pytest
 
-from floe.commit import committer, decided, landing, ledgers, planning
+from floe.commit import committer, decided, dropped_tables, landing, ledgers, planning
 from floe.commit.positions import Move
 from floe.control.codec import decode
 from floe.control.headers import MAC
@@ -46,6 +47,7 @@ class Broker:
     found: dict[TopicPartition, Position] = field(default_factory=dict)
     partitions: list[PartitionLog] = field(default_factory=list)
     id: str = CLUSTER
+    filled: dict[str, UUID] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
     moves: list[Moved] = field(default_factory=list)
 
@@ -66,6 +68,9 @@ class Broker:
 
     def ensure_control_topic(self, name: str) -> None:
         self.done.append(f"ensure {name}")
+
+    def topics(self, names: Sequence[str]) -> dict[str, None]:
+        return dict.fromkeys(names)
 
     def refuse_members(self, _group_id: str) -> None:
         self.done.append("refuse members")
@@ -110,5 +115,7 @@ class Broker:
             monkeypatch.setattr(module, "control_ends", lambda *_: {0: 3})
         monkeypatch.setattr(committer, "TransactionalProducer", lambda *_: self)
         monkeypatch.setattr(committer, "fence", lambda *_: self)
+        monkeypatch.setattr(dropped_tables, "control_ends", lambda *_: {0: 3})
+        monkeypatch.setattr(dropped_tables, "filled_tables", lambda *_: self.filled)
         for module in (landing, ledgers, decided):
             monkeypatch.setattr(module, "Tables", SimpleNamespace(of=lambda _: self.lake.tables()))

@@ -45,6 +45,9 @@ ROUTING = routing_hash({TABLE: route_hash(TOPIC, None)})
 REPLAY, ACCEPT = ({TABLE: how} for how in (Rollback.REPLAY, Rollback.ACCEPT))
 
 
+CREATES = {"iceberg.tables.auto-create-enabled": "true"}
+
+
 def position(offset: int, partition: int = 0, **over: Any) -> Position:
     """Return a position; ``owed``: where the table's debt begins."""
     owed = over.pop("owed", None)
@@ -69,7 +72,7 @@ def draft(lake: Lake, broker: Broker) -> Callable[..., Plan]:
     def make(keys: dict[str, str] | None = None, **decided: Any) -> Plan:
         how = {name: decided.pop(name) for name in ("max_records", "dry_run") if name in decided}
         decisions = Decisions(**decided) if decided else None
-        return draft_plan(lake.connector(**(keys or {})), None, decisions=decisions, **how)  # type: ignore[arg-type]
+        return draft_plan(lake.connector(**CREATES, **(keys or {})), None, decisions=decisions, **how)  # type: ignore[arg-type]
 
     return make
 

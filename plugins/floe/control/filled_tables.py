@@ -1,0 +1,88 @@
+"""Tables that a connector filled, as its control topic tells: by the last ``CommitToTable`` of each."""
+
+import logging
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from floe.control import headers as h
+from floe.control.codec import decode
+from floe.control.events import CommitToTable
+from floe.control.exceptions import EventDecodeError
+from floe.control.log import ControlMessage, read_control
+from floe.control.signature import is_signed
+from floe.kafka.cluster import Cluster
+from floe.kafka.settings import KafkaSettings
+from floe.offsets.plan_seal import DeploymentKey
+from floe.offsets.ranges import TopicPartition
+
+log = logging.getLogger(__name__)
+
+WINDOWS = (5_000, 20_000, 75_000)
+"""Records of each control partition that are looked through, from the newest ones back."""
+
+
+class _Fact(NamedTuple):
+    """The last that is known of a table; ``uuid``: None when its loss was decided about since it was filled."""
+
+    at: datetime
+    uuid: UUID | None
+
+
+def filled_tables(
+    settings: KafkaSettings,
+    topic: str,
+    ends: Mapping[int, int],
+    group_id: str,
+    names: Collection[str] | None,
+    deployment: DeploymentKey | None = None,
+) -> dict[str, UUID]:
+    """Return the UUIDs of tables that the group's commits filled, but for those that ``dropped_tables`` named since.
+
+    ``ends``: last stable offsets of the control topic. ``names``: tables to look for; None for all that the newest
+    records name. ``deployment``: its key; with one, only records that a plan of it signed count. The look goes back as far
+    as ``WINDOWS``: a table whose commits are older, or were removed by retention, counts as never filled.
+    """
+    starts = {tp.partition: start for tp, start in _log_starts(settings, topic, ends).items()}
+    upper, facts = dict(ends), dict[str, _Fact]()
+    for size in WINDOWS:
+        lower = {p: max(starts.get(p, 0), end - size) for p, end in upper.items()}
+        for message in read_control(settings, topic, lower, upper, group_id):
+            if deployment is None or is_signed(deployment, message):
+                _note(facts, message)
+        upper = {p: start for p, start in lower.items() if start > starts.get(p, 0)}
+        if names is None or not upper or not set(names) - facts.keys():
+            break
+    else:
+        log.info("commits of %s are looked for in the last %s records of %r only", group_id, sum(WINDOWS), topic)
+    wanted = facts if names is None else names
+    return {name: fact.uuid for name in wanted if (fact := facts.get(name)) is not None and fact.uuid is not None}
+
+
+def _log_starts(settings: KafkaSettings, topic: str, ends: Mapping[int, int]) -> dict[TopicPartition, int]:
+    if not ends:
+        return {}
+    return Cluster.of_control(settings).log_starts([TopicPartition(topic, partition) for partition in ends])
+
+
+def _note(facts: dict[str, _Fact], message: ControlMessage) -> None:
+    """Keep what a record tells of tables, unless something newer is known; foreign and unreadable ones are passed by."""
+    for name, fact in _facts(message):
+        if name not in facts or facts[name].at <= fact.at:
+            facts[name] = fact
+
+
+def _facts(message: ControlMessage) -> Iterator[tuple[str, _Fact]]:
+    headers = message.headers
+    if h.VERSION not in headers or h.TABLES in headers or h.PART in headers:
+        return
+    with suppress(EventDecodeError, ValueError, AttributeError, TypeError):
+        event = decode(message.value)
+        if isinstance(event.payload, CommitToTable):
+            reference = event.payload.table_reference
+            yield ".".join((*reference.namespace, reference.name)), _Fact(event.timestamp, reference.table_uuid)
+        elif h.DECISIONS in headers:
+            for name in h.json_header(headers, h.DECISIONS).get("dropped_tables", {}):
+                yield str(name), _Fact(event.timestamp, None)
