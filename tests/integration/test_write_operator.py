@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pipeline import MakePipeline, Pipeline
 
+from floe.commit.planning import draft_plan, open_plan
 from floe.offsets.exceptions import SealBroken
 from floe.offsets.plan import Plan
 from floe.offsets.plan_seal import RunName
@@ -77,14 +78,17 @@ class Unsealed(TaskInstance):
 def test_plan_robbed_of_its_seal_is_refused(written: tuple[Pipeline, Plan]) -> None:
     pizzas, plan = written
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
-    with pytest.raises(SealBroken, match="runs that seal their plans have opened"):
+    with pytest.raises(SealBroken, match="seals its plans have opened"):
         write.execute({"ti": Unsealed(plan)})  # type: ignore[arg-type]
     assert pizzas.position() == {0: 0}
 
 
 def test_plan_from_before_there_was_a_key_is_taken(written: tuple[Pipeline, Plan]) -> None:
     pizzas = replace(written[0], connector=written[0].changed(name="older").connector, deployment_key=None)
-    plan = pizzas.plan()
+    plan = draft_plan(pizzas.connector, pizzas.settings)
+    positions = [replace(p, metadata=replace(p.facts, owner="").encode()) for p in plan.positions]
+    plan = replace(plan, positions=tuple(positions))
+    open_plan(plan, pizzas.connector, pizzas.settings, None)
     pizzas.write(plan)
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
     told = write.execute({"ti": Unsealed(plan)})  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ as everything in it can be compared with the connector file and with the positio
 decisions of a param, and replays that ask no ledger.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 
 from floe.config import Connector, KeyClass, foreign_changes, thaw
@@ -17,11 +16,8 @@ from floe.kafka.settings import KafkaSettings
 from floe.offsets.exceptions import SealBroken
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.plan_seal import DeploymentKey
-from floe.offsets.position import Position
+from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
-
-OWNER = "owner"
-"""Key of the metadata of positions since plans are sealed."""
 
 
 def has_signed_records(key: DeploymentKey, connector: Connector, settings: KafkaSettings) -> bool:
@@ -49,7 +45,7 @@ def refuse_unsealed(
     records of the connector.
     """
     if has_signed or any(_has_owner(position) for position in positions.values()):
-        problems = [f"runs that seal their plans have opened group {file.group_id!r} since"]
+        problems = [f"runs of a floe that seals its plans have opened group {file.group_id!r} since"]
     else:
         problems = list(_problems(plan, file, allowed, positions))
     if problems:
@@ -107,8 +103,5 @@ def _elsewhere(
 
 
 def _has_owner(position: Position) -> bool:
-    try:
-        fields = json.loads(position.metadata)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(fields, dict) and OWNER in fields
+    facts = PositionMetadata.decode(position.metadata)
+    return facts is not None and bool(facts.owner)

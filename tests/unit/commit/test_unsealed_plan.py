@@ -14,7 +14,7 @@ from floe.offsets.exceptions import SealBroken
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.position import Position
 from floe.offsets.ranges import OffsetRange, TopicPartition
-from tests.unit.commit.lake import CLUSTER, TOPIC, Lake, make_plan
+from tests.unit.commit.lake import TOPIC, Lake, make_plan
 
 Change = Callable[[Plan], Plan]
 
@@ -94,8 +94,7 @@ def test_unsealed_replay_of_other_topics_is_refused(connector: Connector) -> Non
 
 def test_unsealed_plan_after_a_sealed_one_is_refused(connector: Connector) -> None:
     plan = unsealed(connector)
-    owned = plan.positions[0].metadata.replace("{", '{"owner":"pizzas",', 1)
+    owned = replace(plan.positions[0].facts, owner="pizzas").encode()
     other = Position(TopicPartition("another", 7), 3, owned)
     assert "opened group" in refused(plan, connector, other=other)
     assert "opened group" in refused(plan, connector, has_signed=True)
-    assert CLUSTER in owned
