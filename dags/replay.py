@@ -1,20 +1,10 @@
-"""One Airflow DAG per connector that reads again what was read before; broken connectors have none."""
+"""One Airflow DAG per connector that reads again what was read before."""
 
 from pathlib import Path
 
 from airflow.sdk import get_parsing_context
 
-from floe.config import connectors_folder, load_connectors
-from floe.operators.replay import replay_dag, replay_dag_id
+from floe.operators.connector_dags import replay_dags
 
-# a task parses this file again, for its own DAG only
-wanted = get_parsing_context().dag_id
-
-# all at once: a connector may have the name of something that this file still uses
-globals().update(
-    {
-        replay_dag_id(file.name): replay_dag(file.connector)
-        for file in load_connectors(connectors_folder(Path(__file__).parent / "connectors"))
-        if file.connector is not None and wanted in (None, replay_dag_id(file.name))
-    }
-)
+# a task parses this file again, for its own DAG only; all at once, as a connector may have the name of something used here
+globals().update(replay_dags(Path(__file__).parent / "connectors", get_parsing_context().dag_id))

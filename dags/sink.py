@@ -1,20 +1,10 @@
-"""One Airflow DAG per connector: plan >> write >> commit."""
+"""One Airflow DAG per connector: plan >> write >> commit. A broken connector's runs fail with what is wrong with its file."""
 
 from pathlib import Path
 
 from airflow.sdk import get_parsing_context
 
-from floe.config import connectors_folder, load_connectors
-from floe.operators.sink import dag_of
+from floe.operators.connector_dags import sink_dags
 
-# a task parses this file again, for its own DAG only
-wanted = get_parsing_context().dag_id
-
-# all at once: a connector may have the name of something that this file still uses
-globals().update(
-    {
-        file.name: dag_of(file)
-        for file in load_connectors(connectors_folder(Path(__file__).parent / "connectors"))
-        if wanted in (None, file.name)
-    }
-)
+# a task parses this file again, for its own DAG only; all at once, as a connector may have the name of something used here
+globals().update(sink_dags(Path(__file__).parent / "connectors", get_parsing_context().dag_id))

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 from pipeline import Pipeline
-from sink_dag import DagRun, Deployment, first_run
+from sink_dag import Deployment, first_run
 
 from stack.progress import wait_until
 
@@ -201,24 +201,6 @@ def test_a_missing_or_unsuitable_connection_is_an_error_that_names_it(
     run = first_run(deployment, pizzas)
     assert (run.state, run.tasks[task]) == ("failed", "failed")
     assert words in run.log(task)
-
-
-def test_a_broken_connector_becomes_a_red_dag_and_leaves_the_others_alone(
-    deployment: Deployment, topic: Callable[..., str], tmp_path: Path
-) -> None:
-    pizzas = deployment.add(topic(1), tmp_path)
-    (deployment.connectors / "broken-one.json").write_text(
-        '{"name": "broken-one", "topics": "t", "iceberg.tabels": "x"}'
-    )
-    rest = deployment.airflow.rest
-    rest.wait_for_dag("broken-one")
-    rest.wait_for_dag(pizzas.connector.name)
-    found = rest.call("GET", "/api/v2/dags/broken-one")
-    assert {tag["name"] for tag in found["tags"]} == {"floe", "broken"}
-    rest.unpause("broken-one")
-    run_id = rest.trigger("broken-one")
-    assert rest.wait_for_run("broken-one", run_id) == "failed"
-    assert "iceberg.tables" in DagRun(deployment, "broken-one", run_id).log("connector")
 
 
 def test_cancelling_the_write_ends_its_driver_and_nothing_is_announced_after(

@@ -207,15 +207,6 @@ def test_the_form_itself_refuses_what_has_the_wrong_shape(
         replay(deployment, untouched, **conf)
 
 
-def test_a_broken_connector_has_no_replay_dag(deployment: Deployment, untouched: Pipeline) -> None:
-    (deployment.connectors / "broken-two.json").write_text('{"name": "broken-two", "topics": "t", "iceberg.tables": 1}')
-    rest = deployment.airflow.rest
-    rest.wait_for_dag("broken-two")
-    rest.wait_for_dag(replay_id(untouched))
-    found = rest.call("GET", "/api/v2/dags?dag_id_pattern=broken-two&exclude_stale=true")["dags"]
-    assert [dag["dag_id"] for dag in found] == ["broken-two"]
-
-
 BACKFILL = {
     "from_date": "2026-01-01T00:00:00Z",
     "to_date": "2026-01-02T00:00:00Z",

@@ -27,11 +27,11 @@ class ConfigError(Terminal):
         self.source = str(source).encode(errors="backslashreplace").decode()
         return self
 
-    def first_problems(self) -> tuple[str, ...]:
+    def first_problems(self, limit: int = MAX_SHOWN_PROBLEMS) -> tuple[str, ...]:
         """Return as many problems as people read at once, each as far as they do, and how many more there are."""
         first = tuple(
             problem if len(problem) <= _SHOWN_CHARACTERS else f"{problem[:_SHOWN_CHARACTERS]}…"
-            for problem in self.problems[:MAX_SHOWN_PROBLEMS]
+            for problem in self.problems[:limit]
         )
         more = len(self.problems) - len(first)
         return (*first, f"… and {more} more") if more else first

@@ -3,13 +3,15 @@
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from floe.config.connector import Connector
-from floe.config.document import MOST_BYTES, claimed_name, parse_document
+from floe.config.document import MOST_BYTES, parse_document
 from floe.config.exceptions import ConfigError, MalformedFile
+from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
 from floe.config.names import legal_name
 from floe.config.parser import parse_connector
 
@@ -22,14 +24,17 @@ _MAX_PARSED = 1000
 class ConnectorFile:
     """One file: its connector, or the error that says why there is none.
 
-    ``name`` is a legal dag_id that no other file of the folder has: the connector's, the one that a broken file gives
-    itself, or one made of the file's name.
+    ``name`` is a legal dag_id that no other file of the folder has. Of a broken file it is the one in its text, else the
+    one that it had when it was last good, else one made of the file's name (``is_name_guessed``); so is ``interval_ms``,
+    with five minutes in the end.
     """
 
     path: Path
     name: str
     connector: Connector | None
     error: ConfigError | None
+    interval_ms: int = DEFAULT_INTERVAL_MS
+    is_name_guessed: bool = False
 
 
 def connectors_folder(default: Path) -> Path:
@@ -38,10 +43,13 @@ def connectors_folder(default: Path) -> Path:
     return Path(named).expanduser() if named else default
 
 
-def load_connectors(folder: Path | None = None) -> list[ConnectorFile]:
+def load_connectors(
+    folder: Path | None = None, last_good: Mapping[str, Identity] = MappingProxyType({})
+) -> list[ConnectorFile]:
     """Read every ``*.json`` of ``folder``, sorted by file name, dotfiles excepted.
 
-    Without ``folder``: ``FLOE_CONNECTORS_DIR``, else the folder ``dags/connectors`` beside ``plugins``.
+    Without ``folder``: ``FLOE_CONNECTORS_DIR``, else the folder ``dags/connectors`` beside ``plugins``. ``last_good``: by
+    file name, what files were known by when they were good.
 
     :raises ConfigError: there is no such folder.
     """
@@ -52,7 +60,7 @@ def load_connectors(folder: Path | None = None) -> list[ConnectorFile]:
     except OSError as error:
         msg = f"the folder of connectors cannot be read ({error.strerror}): create it or set {FOLDER_VARIABLE}"
         raise ConfigError(msg).located(folder) from error
-    return settle_names([read_file(path) for path in paths])
+    return settle_names([read_file(path, last_good.get(path.name, UNKNOWN)) for path in paths])
 
 
 def load_connector(path: Path) -> Connector:
@@ -66,12 +74,12 @@ def load_connector(path: Path) -> Connector:
     return file.connector
 
 
-def read_file(path: Path) -> ConnectorFile:
+def read_file(path: Path, last_good: Identity = UNKNOWN) -> ConnectorFile:
     """Read one file; what is wrong with it is returned, not raised."""
     try:
         content = _content(path)
     except MalformedFile as error:
-        return ConnectorFile(path, legal_name(path.stem), None, error.located(path))
+        return _unreadable(path, last_good, error)
     key = (hashlib.sha256(content).digest(), path.stem)
     parsed = _PARSED.get(key)
     if parsed is None:
@@ -79,18 +87,29 @@ def read_file(path: Path) -> ConnectorFile:
         while len(_PARSED) >= _MAX_PARSED:
             _PARSED.pop(next(iter(_PARSED)), None)
         _PARSED[key] = parsed
-    if parsed.failure is None:
-        return ConnectorFile(path, parsed.name, parsed.connector, None)
-    return ConnectorFile(path, parsed.name, None, parsed.failure(*parsed.problems).located(path))
+    if parsed.connector is None:
+        return _unreadable(path, parsed.identity.or_else(last_good), parsed.failure(*parsed.problems))
+    return ConnectorFile(path, parsed.connector.name, parsed.connector, None, parsed.connector.commit_interval_ms)
+
+
+def _unreadable(path: Path, identity: Identity, error: ConfigError) -> ConnectorFile:
+    return ConnectorFile(
+        path=path,
+        name=identity.name or legal_name(path.stem),
+        connector=None,
+        error=error.located(path),
+        interval_ms=identity.interval_ms or DEFAULT_INTERVAL_MS,
+        is_name_guessed=identity.name is None,
+    )
 
 
 @dataclass(frozen=True)
 class _Parsed:
     """What one content is, in a file of one name: a connector, or a failure with its problems."""
 
-    name: str
-    connector: Connector | None = None
-    failure: type[ConfigError] | None = None
+    connector: Connector | None
+    identity: Identity = UNKNOWN
+    failure: type[ConfigError] = ConfigError
     problems: tuple[str, ...] = ()
 
 
@@ -99,14 +118,14 @@ _PARSED: dict[tuple[bytes, str], _Parsed] = {}
 
 
 def _parse(content: bytes, stem: str) -> _Parsed:
-    name = legal_name(stem)
     try:
         document = parse_document(content)
-        name = claimed_name(document) or name
-        connector = parse_connector(document, default_name=stem)
+    except MalformedFile as error:
+        return _Parsed(None, identity_in_text(content[:MOST_BYTES]), type(error), error.problems)
+    try:
+        return _Parsed(parse_connector(document, default_name=stem))
     except ConfigError as error:
-        return _Parsed(name, failure=type(error), problems=error.problems)
-    return _Parsed(connector.name, connector)
+        return _Parsed(None, identity_of(document), type(error), error.problems)
 
 
 def settle_names(files: list[ConnectorFile]) -> list[ConnectorFile]:

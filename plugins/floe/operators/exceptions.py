@@ -19,6 +19,10 @@ class ParamsRefused(OperatorError, Terminal):
     """A run has a param that its DAG does not know, or a value that the param does not take."""
 
 
+class ConnectorBroken(OperatorError, Terminal):
+    """The connector's file cannot be used as it is written; the message lists its problems."""
+
+
 class PlanMissing(OperatorError, Terminal):
     """The plan task of this run left no plan."""
 

@@ -22,8 +22,7 @@ VARIABLE = "FLOE_PRELOAD"
 """Set to ``false``, tasks import for themselves."""
 
 MODULES = (
-    "floe.operators.sink",
-    "floe.operators.replay",
+    "floe.operators.connector_dags",
     "floe.commit.planning",
     "floe.commit.committer",
     "pyiceberg.catalog.rest",

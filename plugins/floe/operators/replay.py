@@ -94,7 +94,7 @@ def replay_dag(connector: Connector) -> DAG:
         dag_id=replay_dag_id(connector.name),
         description=f"Read {connector.source} again, into {connector.destination}"[:500],
         schedule=None,
-        start_date=sink.BEGINNING,
+        start_date=run.BEGINNING,
         catchup=False,
         max_active_runs=MOST_AT_ONCE,
         is_paused_upon_creation=False,

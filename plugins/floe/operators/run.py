@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from floe.config import Connector, KeyClass, override
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from floe.kafka.settings import KafkaSettings
 
 log = logging.getLogger(__name__)
+
+BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
+"""Start date of all DAGs, any moment that is past: runs do not depend on their logical date."""
 
 PLAN_TASK = "plan"
 WRITE_TASK = "write"

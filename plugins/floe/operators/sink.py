@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, BaseOperator
@@ -12,13 +12,10 @@ from floe.config import Connector, ConnectorFile
 from floe.exceptions import Retryable, Terminal
 from floe.operators import run
 from floe.operators.commit import CommitOperator
-from floe.operators.failures import floe_task, say_failure
+from floe.operators.failures import say_failure
 from floe.operators.forms import sink_form
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
-
-BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
-"""Any moment that is past: runs do not depend on their logical date."""
 
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
 """All but Airflow's own backfill: a run reads from the position on, whatever its date."""
@@ -29,11 +26,15 @@ COMMIT_RETRIES = 5
 """With doubled delays about five minutes, over the patience of each try: what was written is worth waiting for."""
 
 
+_SHOWN_CHARACTERS = 500
+_SHOWN_WARNINGS = 20
+
+
 def dag_of(file: ConnectorFile) -> DAG:
-    """Build the DAG of a connector file; a broken file's DAG has one task, which fails with the error."""
-    if file.connector is None:
-        return _broken_dag(file)
-    return _sink_dag(file.connector)
+    """Build the DAG of a connector file, as copies of ``dags/sink.py`` from before ``connector_dags`` ask for it."""
+    from floe.operators.broken_dag import broken_sink_dag  # which takes its tasks' arguments from here
+
+    return broken_sink_dag(file) if file.connector is None else sink_dag(file.connector)
 
 
 def retry_policy() -> ExceptionRetryPolicy:
@@ -73,12 +74,13 @@ def chain(connector: Connector, plan: BaseOperator) -> None:
     plan >> commit
 
 
-def _sink_dag(connector: Connector) -> DAG:
+def sink_dag(connector: Connector) -> DAG:
+    """Build the DAG of a connector: plan >> write >> commit, every commit interval."""
     with DAG(
         dag_id=connector.name,
         description=f"{connector.source} into {connector.destination}"[:500],
         schedule=timedelta(milliseconds=connector.commit_interval_ms),
-        start_date=BEGINNING,
+        start_date=run.BEGINNING,
         catchup=False,
         max_active_runs=1,
         allowed_run_types=RUN_TYPES,  # type: ignore[arg-type]
@@ -93,7 +95,7 @@ def _sink_dag(connector: Connector) -> DAG:
 
 def _doc(connector: Connector) -> str:
     lines = [
-        f"**{connector.source}** into **{connector.destination}** every "
+        f"**{connector.source[:_SHOWN_CHARACTERS]}** into **{connector.destination[:_SHOWN_CHARACTERS]}** every "
         f"{connector.commit_interval_ms / 1000:g} s, exactly once.",
         "",
         "* `plan` freezes the offsets that this run reads.",
@@ -105,34 +107,7 @@ def _doc(connector: Connector) -> str:
         "",
         "Airflow's own backfill is refused: a run reads from the position on, whatever its date. To read offsets or times "
         f"again, trigger `{connector.name}.replay`.",
-        *(f"\n⚠ {warning}" for warning in connector.warnings),
+        *(f"\n⚠ {warning}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
+        "",  # Airflow takes a text that ends in .md for a path
     ]
     return "\n".join(lines)
-
-
-class BrokenConnector(BaseOperator):
-    """Fails with what is wrong with a connector file."""
-
-    def __init__(self, *, file: ConnectorFile, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._file = file
-
-    @floe_task
-    def execute(self, context: Any) -> None:
-        """Raise the error of the file."""
-        assert self._file.error is not None  # noqa: S101 - a broken file has one
-        raise self._file.error
-
-
-def _broken_dag(file: ConnectorFile) -> DAG:
-    with DAG(
-        dag_id=file.name,
-        description=f"{file.path.name} is broken",
-        schedule=None,
-        start_date=BEGINNING,
-        default_args=default_args(),
-        tags=["floe", "broken"],
-        doc_md=f"`{file.path.name}` cannot be used:\n\n```\n{file.error}\n```",
-    ) as dag:
-        BrokenConnector(task_id="connector", file=file)
-    return dag

@@ -15,7 +15,7 @@ KEYS = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": False,
 }
-NAMES = ("dag_of", "file", "plain", "wanted")
+NAMES = ("sink_dags", "get_parsing_context", "plain", "Path")
 
 
 def test_connectors_named_like_the_files_own_names_all_become_dags(
