@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status demo test test-unit faults soak bench lint format types imports check clean distclean python connector-named
+.PHONY: screenshot help setup setup-dev up down status demo test test-unit faults soak bench lint format types imports check clean distclean python new-enough connector-named
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,8 +79,11 @@ imports: setup-dev ## check the direction of imports
 screenshot: setup-dev ## make the README's picture of a run from the running stack (make up first)
 	@$(VENV)/python tests/browser/screenshot.py
 
-check: connector-named setup ## validate a connector without running it: make check CONNECTOR=file
-	@PYTHONPATH=plugins $(VENV)/python -m floe.config check "$(CONNECTOR)"
+check: connector-named new-enough ## validate connectors, by Python alone: make check CONNECTOR=file or folder, STRICT=1
+	@PYTHONPATH=plugins $(ANY_PYTHON) -m floe.config check $(if $(STRICT),--strict) $(CONNECTOR)
+
+new-enough: python
+	@$(ANY_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(ANY_PYTHON) is `$(ANY_PYTHON) -V 2>&1`: floe needs 3.11 or newer; name one, as in make PYTHON=python3.11 check"; exit 1; }
 
 connector-named:
 	$(if $(CONNECTOR),@true,$(error say which connector: make check CONNECTOR=dags/connectors/pizzas-on-ice.json))

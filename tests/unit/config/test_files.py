@@ -1,17 +1,13 @@
 import contextlib
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import floe
 from floe.config import ConfigError, connectors_folder, load_connector, load_connectors, parse_connector
-from floe.config.__main__ import main
 from floe.config.document import parse_document
 from floe.config.exceptions import MalformedFile
 from floe.config.files import read_file
@@ -186,61 +182,6 @@ def test_no_value_of_any_key_makes_anything_but_a_connector_or_its_errors(docume
 def test_strict_json_never_raises_anything_else(text):
     with contextlib.suppress(MalformedFile):
         parse_document(text.encode())
-
-
-def test_the_check_prints_the_settings_and_hides_secrets(write, document, capsys):
-    path = write("x.json", document({"iceberg.catalog.token": "canary", "confluent.x": "1"}))
-    assert main(["check", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith(f"OK {path}") and "canary" not in out
-    assert "token=<hidden>" in out and "warning: 'confluent.x'" in out
-
-
-def test_the_check_prints_routes_and_what_is_said_of_each_table(write, document, capsys):
-    over = {
-        "iceberg.tables": "rpc.pizzas, rpc.all",
-        "iceberg.tables.route-field": "a.kind",
-        "iceberg.table.rpc.pizzas.route-regex": "piz.*",
-        "iceberg.table.rpc.pizzas.partition-by": "day(ts), store",
-        "floe.table.rpc.all.topics": "completed-pizzas",
-        "transforms": "meta",
-        "transforms.meta.type": "KafkaMetadataTransform",
-        "transforms.meta.include_key": "true",
-    }
-    assert main(["check", str(write("x.json", document(over)))]) == 0
-    out = capsys.readouterr().out
-    assert (
-        "default: -; rpc.pizzas: partition_by=day(ts), store route_regex=piz.*; rpc.all: topics=completed-pizzas" in out
-    )
-    assert "by=field path=a, kind" in out and "key=True" in out
-
-
-def test_the_check_prints_all_errors_of_all_files(write, tmp_path, capsys):
-    write("a.json", "{")
-    write("b.json", {"name": "b"})
-    write("c.json")
-    assert main(["check", str(tmp_path / "a.json"), str(tmp_path / "b.json"), str(tmp_path / "c.json")]) == 1
-    out = capsys.readouterr().out
-    assert "line 1, column 2" in out and "Must specify table name(s)" in out and "OK " in out
-
-
-def test_the_check_takes_a_folder_and_an_empty_one_is_not_fine(write, tmp_path, capsys):
-    assert main(["check", str(tmp_path)]) == 1
-    write("a.json")
-    assert main(["check", str(tmp_path)]) == 0
-    assert "no connector files" in capsys.readouterr().out
-
-
-def test_the_check_runs_as_a_module_and_imports_nothing_heavy(write):
-    code = (
-        "import sys, floe.config; "
-        "sys.exit(any(name.split('.')[0] in {'airflow', 'pyspark', 'pyiceberg', 'pyarrow', 'confluent_kafka'}"
-        " for name in sys.modules))"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(floe.__file__).parents[1])}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    command = [sys.executable, "-m", "floe.config", "check", str(write("a.json"))]
-    assert subprocess.run(command, env=environment, check=True, capture_output=True).stdout.startswith(b"OK")
 
 
 def test_a_path_with_a_nul_character_is_no_file():

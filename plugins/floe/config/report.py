@@ -1,0 +1,88 @@
+"""What a connector file comes to, for people: its problems or warnings, then a row for each key."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from floe.config.connector import OFFSET_RESET, Connector
+from floe.config.document import MOST_BYTES, parse_document, unwrap
+from floe.config.errors import TOLERANCE
+from floe.config.files import ConnectorFile
+from floe.config.key import Status
+from floe.config.keys import KEYS
+from floe.config.routing import ON_UNROUTABLE
+from floe.config.run_keys import class_of
+from floe.config.secrets import shown
+from floe.config.vocabulary import canonical
+
+_MAX_KEY = 60
+_MAX_VALUE = 200
+
+
+class Row(NamedTuple):
+    """One key: its value with secrets hidden, ``file`` or ``default``, and the class that says which runs may set it."""
+
+    key: str
+    value: str
+    source: str
+    key_class: str
+
+
+def report(file: ConnectorFile) -> str:
+    """Describe one file: all its problems, or warnings first and then every key that counts."""
+    if file.connector is None:
+        return f"ERROR {readable(str(file.error))}"
+    connector = file.connector
+    lines = [
+        f"OK {readable(str(file.path))}: connector {connector.name}, {counted(len(connector.warnings), 'warning')}"
+    ]
+    lines += [f"  WARNING {readable(warning)}" for warning in connector.warnings]
+    rows = [Row("key", "value", "from", "class"), *rows_of(connector, file.path)]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        lines.append(f"  {'  '.join([*cells, row.key_class])}")
+    return "\n".join(lines)
+
+
+def rows_of(connector: Connector, path: Path) -> Iterator[Row]:
+    """Yield the keys of a connector: those of its file as they stand there, then those whose default holds."""
+    given = _given(path)
+    for key, value in connector.properties.items():
+        yield _row(key, value, "file" if key in given else "default")
+    spelled = {canonical(key) for key in connector.properties}
+    effective = {
+        OFFSET_RESET: connector.offset_reset,
+        TOLERANCE: "all" if connector.errors.tolerate else "none",
+        ON_UNROUTABLE: connector.routing.on_unroutable,
+    }
+    for entry in KEYS:
+        default = effective.get(entry.name, entry.default)
+        if default is None or entry.is_pattern or entry.status is not Status.SUPPORTED or entry.name in spelled:
+            continue
+        yield _row(entry.name, default.replace("<name>", connector.name), "default")
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def readable(text: str) -> str:
+    """Write a text that came from a file so that a terminal shows it and does nothing else; lines stay."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _row(key: str, value: str, source: str) -> Row:
+    return Row(_cut(key, _MAX_KEY), _cut(shown(key, value), _MAX_VALUE) or "(empty)", source, class_of(key).value)
+
+
+def _given(path: Path) -> dict[str, object]:
+    """Return what the file itself holds: a name may be the file's own."""
+    with path.open("rb") as stream:
+        return unwrap(parse_document(stream.read(MOST_BYTES)))[0]
+
+
+def _cut(text: str, limit: int) -> str:
+    line = readable(text).replace("\n", "\\n")
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
