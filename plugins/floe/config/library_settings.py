@@ -4,11 +4,11 @@ The tables in ``docs/configuration.md`` are compared with these lists, and a tes
 pyarrow and fsspec get theirs by PyIceberg's FileIO. Spark gets none: its settings are the Airflow connection's.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from floe.config.name_set import NameSet
+from floe.config.spelling import nearest_of
 from floe.config.table_property_names import KNOWN_PROPERTIES
 
 FILE_IO: Final = (
@@ -108,8 +108,6 @@ def unknown_settings(prefix: str, names: Iterable[str], known: NameSet, library:
     """Say of each name that a list lacks that it is not known, with the nearest one that is."""
     unknown = [name for name in names if name not in known]
     for number, name in enumerate(unknown):
-        near = (
-            difflib.get_close_matches(name[:_SHOWN_CHARACTERS], list(known), 1, 0) if number < _MAX_SUGGESTIONS else []
-        )
-        hint = f"; the nearest known one is {prefix}{near[0]}" if near else ""
+        near = nearest_of(name, tuple(known)) if number < _MAX_SUGGESTIONS else None
+        hint = f"; the nearest known one is {prefix}{near}" if near else ""
         yield f"{prefix}{name[:_SHOWN_CHARACTERS]} is no setting of {library} that floe hands on{hint}"

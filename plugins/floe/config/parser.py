@@ -1,5 +1,6 @@
 """From a connector's JSON object to a ``Connector``, with every problem found in one go."""
 
+import re
 from collections.abc import Collection, Mapping
 
 from floe.config.catalog import read_catalog
@@ -7,11 +8,11 @@ from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
 from floe.config.converters import check_converters
 from floe.config.document import unwrap
 from floe.config.errors import LETTER_TABLE, read_errors
-from floe.config.exceptions import ConfigError
+from floe.config.exceptions import MAX_SHOWN_PROBLEMS, ConfigError
 from floe.config.kafka_client import read_consumer_overrides, read_control_client
 from floe.config.library_settings import TABLE_NAMES, unknown_settings
 from floe.config.limits import check_limits
-from floe.config.mask import Mask
+from floe.config.mask import SHORTEST, Mask
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
 from floe.config.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
@@ -29,6 +30,8 @@ CLASSES = (
     "IcebergSinkConnector",
     "IcebergSink",
 )
+_MAX_TEXTS = MAX_SHOWN_PROBLEMS - 1
+_HAS_PARTS = re.compile(r"[\s:=@;,]")
 _DISTRIBUTION = "write.distribution-mode"
 
 
@@ -122,14 +125,21 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
 
 def _without_secrets(properties: Mapping[str, str], texts: Collection[str]) -> tuple[str, ...]:
     """Hide what problems and warnings quote of the secrets among the properties: they stand in DAG docs."""
-    told = "\n".join(texts)
+    if not texts:
+        return ()
+    first = list(texts)[:_MAX_TEXTS]
+    told = "\n".join(first)
     quoted = {
         key: value
         for key, value in properties.items()
-        if told and is_secret(key, value) and any(text in told for text in secret_texts(key, value))
+        # a value is quoted from its beginning; only one that has parts may be quoted from elsewhere
+        if (value[:SHORTEST] in told or _HAS_PARTS.search(value))
+        and is_secret(key, value)
+        and any(text in told for text in secret_texts(key, value))
     }
     mask = Mask.of(quoted)
-    return tuple(mask.hide(text) for text in texts)
+    more = [f"… and {len(texts) - len(first)} more"] if len(texts) > len(first) else []
+    return (*(mask.hide(text) for text in first), *more)
 
 
 def _read_name(settings: Settings) -> str:

@@ -27,7 +27,7 @@ _SECRET_KEY = re.compile(
 )
 _SECRET_VALUE = re.compile(
     r"""
-      ://.*@ | ^[^\s/:@]+:[^\s@]+@[^\s@]+$
+      ^[^\s/:@]+:[^\s@]+@[^\s@]+$
     | (password|passwd|pwd|secret|token|sig|signature|credential|(api|access|account|shared)[-_]?key)\s*=
     | -----BEGIN | \beyJ[\w-]{8,}\.[\w-]+ | ^(basic|bearer)\s+\S
     """,
@@ -53,6 +53,9 @@ def is_secret(key: str, value: str = "") -> bool:
     """Whether a setting must not be shown: its key looks like a secret's, or its value carries one (user:password@)."""
     if len(key) > _SEARCHED_CHARACTERS or len(value) > _SEARCHED_CHARACTERS:
         return True  # the expressions are quadratic, and hiding is safe
+    scheme = value.find("://")
+    if scheme >= 0 and value.find("@", scheme) >= 0:
+        return True
     return bool(_SECRET_KEY.search(key) or _SECRET_VALUE.search(value) or any(map(_is_misspelt, _WORD.findall(key))))
 
 

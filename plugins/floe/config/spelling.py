@@ -3,6 +3,8 @@
 Keys come from files that anyone may have written, so no cost here grows with the product of two lengths.
 """
 
+from functools import lru_cache
+
 MAX_DISTANCE = 2
 MAX_CHARACTERS = 100
 """Of a text that are compared: longer than any known key."""
@@ -22,6 +24,17 @@ def pairs(text: str) -> Pairs:
 def likeness(one: Pairs, other: Pairs) -> float:
     """Return the share of pairs that two texts have in common (Dice's coefficient), 0 to 1."""
     return 2 * len(one & other) / ((len(one) + len(other)) or 1)
+
+
+def nearest_of(text: str, names: tuple[str, ...]) -> str | None:
+    """Return the name that shares the largest part of its pairs with ``text``; None if there are no names."""
+    own = pairs(text)
+    return max(names, key=lambda name: likeness(own, _pairs_of_name(name)), default=None)
+
+
+@lru_cache(maxsize=2000)
+def _pairs_of_name(name: str) -> Pairs:
+    return pairs(name)
 
 
 def may_be_near(one: Pairs, known: Pairs) -> bool:

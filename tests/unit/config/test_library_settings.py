@@ -107,7 +107,8 @@ def test_a_setting_that_no_library_has_is_refused(problems, key, nearest):
 
 
 def test_thousands_of_unknown_settings_are_answered_in_time(problems):
-    assert len(problems({f"iceberg.catalog.zz{number}": "x" for number in range(3000)})) == 3000
+    found = problems({f"iceberg.catalog.zz{number}": "x" for number in range(3000)})
+    assert (len(found), found[-1]) == (100, "… and 2901 more")
 
 
 def test_a_created_table_may_have_properties_of_its_owner(connector):

@@ -151,8 +151,8 @@ def test_a_content_under_another_file_name_is_another_connector(write, document)
 def test_an_error_is_shown_in_part_and_says_how_many_more(problems, document):
     with pytest.raises(ConfigError) as caught:
         parse_connector(document(own_unknown(3000)))
-    assert len(caught.value.problems) == 3000
-    assert str(caught.value).endswith("… and 2900 more")
+    assert caught.value.problems[-1] == "… and 2901 more"
+    assert len(str(caught.value)) < 20_000
     with pytest.raises(ConfigError) as caught:
         parse_connector(document({"iceberg." + "z" * 900_000: "x"}))
     assert len(str(caught.value)) < 2500
