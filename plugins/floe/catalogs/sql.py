@@ -20,6 +20,7 @@ from pyiceberg.table.update import RemoveSnapshotsUpdate, TableRequirement, Tabl
 from pyiceberg.typedef import Identifier
 from pyiceberg.utils.config import Config
 
+from floe.catalogs.clock import dated, last_time, with_risen_times
 from floe.catalogs.metadata_file import Fields, read_metadata, write_metadata
 from floe.catalogs.metadata_update import completed, concerned
 from floe.catalogs.table_trust import check_table_properties
@@ -105,11 +106,15 @@ class QuickSqlCatalog(SqlCatalog):
         if commit is None or not isinstance(current_table, QuickTable):
             return super()._update_and_stage_table(current_table, table_identifier, requirements, updates)
         commit.base = current_table.version
+        name = ".".join(table_identifier)
+        if last_time(current_table.metadata) > last_time(commit.table.metadata):
+            updates = dated(updates, name, current_table.metadata)  # another change came in between, of a later time
         _refuse_new_refs(commit.table.metadata, current_table.metadata, updates)
         given = concerned(current_table.metadata, updates)
         part = Table(table_identifier, given, current_table.metadata_location, current_table.io, self)
         staged = super()._update_and_stage_table(part, table_identifier, requirements, updates)
-        staged.metadata = completed(staged.metadata, given, current_table.metadata, updates)
+        whole = completed(staged.metadata, given, current_table.metadata, updates)
+        staged.metadata = with_risen_times(whole, current_table.metadata, name)
         return staged
 
     def _write_metadata(self, metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:  # type: ignore[override]

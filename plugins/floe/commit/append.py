@@ -25,6 +25,7 @@ from pyiceberg.table.update import (
 from pyiceberg.table.update.snapshot import _MergeAppendFiles, _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
+from floe.catalogs.clock import dated
 from floe.commit.exceptions import TableRefused
 from floe.commit.expiring import expiring, remove_old_metadata
 from floe.commit.partition_summaries import readable
@@ -176,13 +177,14 @@ def send_with_ledger(
 def committed(
     producer: _SnapshotProducer[Any],
 ) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
-    """Write a snapshot's manifests and return what is to be sent; the branch keeps its own retention.
+    """Write a snapshot's manifests and return what is to be sent, as of a time after the table's last one.
 
-    PyIceberg moves a branch without it, and so takes it away.
+    The branch keeps its own retention: PyIceberg moves it without, and so takes it away.
     """
     updates, requirements = producer._commit()
-    refs = producer._transaction.table_metadata.refs
-    return tuple(_keeping_retention(refs, update) for update in updates), requirements
+    metadata = producer._transaction.table_metadata
+    kept = [_keeping_retention(metadata.refs, update) for update in updates]
+    return dated(kept, ".".join(producer._transaction._table.name()), metadata), requirements
 
 
 def _keeping_retention(refs: Mapping[str, SnapshotRef], update: TableUpdate) -> TableUpdate:

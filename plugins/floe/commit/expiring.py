@@ -1,7 +1,6 @@
 """Expiry as part of a catalog commit, and the metadata files that a commit leaves over."""
 
 import logging
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -38,7 +37,7 @@ def expiring(table: Table, branch: str, updates: Iterable[TableUpdate], ledger_n
     """Return what a commit of a snapshot to ``branch`` is to take out of a table."""
     metadata, name = table.metadata, ".".join(table.name())
     added = next(update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
-    expired = Expiry(name, metadata, branch, added, ledger_name, ledger).due(int(time.time() * 1000))
+    expired = Expiry(name, metadata, branch, added, ledger_name, ledger).due()
     if not expired:
         return Changes()
     log.info("table %s: %s snapshots expire", name, len(expired.snapshots))

@@ -20,6 +20,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
+from floe.catalogs.clock import age_of
 from floe.catalogs.retention import Retention
 from floe.commit.ancestry import GROUP, LINKS, is_before, lineage, links_of, links_text, parent_of
 from floe.offsets.exceptions import LedgerUnreadable
@@ -56,8 +57,8 @@ class Expiry:
     ledger_name: str
     ledger: Ledger
 
-    def due(self, now: int) -> Expired:
-        """Return what may go at a time in epoch ms: nothing where the table does not say so, or one cannot be sure."""
+    def due(self) -> Expired:
+        """Return what may go by now: nothing where the table does not say so, or one cannot be sure."""
         retention = Retention.of(self.table, self.metadata.properties)
         if retention is None:
             return Expired()
@@ -70,11 +71,11 @@ class Expiry:
         if not links and LINKS in self.metadata.properties:
             _warn(self.table, f"its property {LINKS!r} was changed by hand: remove it, or set it back")
             return Expired()
-        return self._due(retention, anchors, links, now)
+        return self._due(retention, anchors, links)
 
-    def _due(self, retention: Retention, anchors: Mapping[str, int], links: Mapping[int, int], now: int) -> Expired:
+    def _due(self, retention: Retention, anchors: Mapping[str, int], links: Mapping[int, int]) -> Expired:
         by_id = {s.snapshot_id: s for s in (*self.metadata.snapshots, self.added)}
-        refs = self._old_refs(retention, by_id, now)
+        refs = self._old_refs(retention, by_id)
         heads = {name: ref.snapshot_id for name, ref in self.metadata.refs.items() if name not in refs}
         heads[self.branch] = self.added.snapshot_id
         lines = {
@@ -82,7 +83,10 @@ class Expiry:
             for name, head in heads.items()
             if _is_branch(self.metadata.refs.get(name))
         }
-        kept = {name: _retained(line, retention.on(self.metadata.refs.get(name)), now) for name, line in lines.items()}
+        kept = {
+            name: _retained(line, retention.on(self.metadata.refs.get(name)), self.added)
+            for name, line in lines.items()
+        }
         needed = {one for name, line in lines.items() for one in _newest_of_each(line, line[kept[name] :])}
         needed.update(one for one in anchors.values() if one in by_id)
         needed.update(_left_behind(lines, anchors, by_id, links))
@@ -92,7 +96,7 @@ class Expiry:
         old = [
             s
             for s in self.metadata.snapshots
-            if s.snapshot_id not in stays and (s.snapshot_id in referenced or _is_old(s, retention, now))
+            if s.snapshot_id not in stays and (s.snapshot_id in referenced or _is_old(s, retention, self.added))
         ]
         old.sort(key=lambda s: (s.sequence_number or 0, s.timestamp_ms))
         gone = dict.fromkeys(s.snapshot_id for s in old[:MOST_AT_ONCE])
@@ -111,7 +115,7 @@ class Expiry:
         found[self.ledger_name] = self.ledger
         return {name: one.anchor.snapshot_id for name, one in found.items() if one is not None and one.anchor}
 
-    def _old_refs(self, retention: Retention, by_id: Mapping[int, Snapshot], now: int) -> list[str]:
+    def _old_refs(self, retention: Retention, by_id: Mapping[int, Snapshot]) -> list[str]:
         """Return tags and branches that are past their age; not those that floe writes to, or has a ledger of."""
         ledgers = (self.ledger_name, *ledger_names(self.metadata.properties))
         old = []
@@ -119,7 +123,7 @@ class Expiry:
             head, most = by_id.get(ref.snapshot_id), retention.on(ref).max_ref_age
             if name in (MAIN_BRANCH, self.branch) or any(ledger.endswith(f".{name}") for ledger in ledgers):
                 continue
-            if head is not None and most is not None and now - head.timestamp_ms > most:
+            if head is not None and most is not None and age_of(head.timestamp_ms, self.added.timestamp_ms) > most:
                 old.append(name)
         return old
 
@@ -128,13 +132,14 @@ def _is_branch(ref: SnapshotRef | None) -> bool:
     return ref is None or ref.snapshot_ref_type == SnapshotRefType.BRANCH
 
 
-def _is_old(snapshot: Snapshot, retention: Retention, now: int) -> bool:
-    return retention.max_age is not None and now - snapshot.timestamp_ms > retention.max_age
+def _is_old(snapshot: Snapshot, retention: Retention, newest: Snapshot) -> bool:
+    return retention.max_age is not None and age_of(snapshot.timestamp_ms, newest.timestamp_ms) > retention.max_age
 
 
-def _retained(line: Sequence[Snapshot], retention: Retention, now: int) -> int:
+def _retained(line: Sequence[Snapshot], retention: Retention, newest: Snapshot) -> int:
     """Return how many snapshots a branch keeps, from its head backwards to the first that it does not."""
-    return next((i for i, s in enumerate(line) if not retention.keeps(i, now - s.timestamp_ms)), len(line))
+    ages = (age_of(s.timestamp_ms, newest.timestamp_ms) for s in line)
+    return next((i for i, age in enumerate(ages) if not retention.keeps(i, age)), len(line))
 
 
 def _newest_of_each(line: Iterable[Snapshot], old: Iterable[Snapshot]) -> Iterable[int]:
