@@ -11,6 +11,7 @@
     │       └── TooManyColumns  its table
     ├── SchemaConflict          Terminal: two types for one new column, and the policy is to fail
         ├── RangeLost               Terminal: the broker no longer has the offsets
+        ├── BatchTooLarge           Terminal: a batch of Kafka's is larger than the connector takes
         ├── RangeStalled            Retryable: nothing came for too long
         └── ReadFailed              Retryable: the broker refused or failed otherwise
 
@@ -90,6 +91,10 @@ class SchemaConflict(JobError, Terminal):
 
 class RangeLost(JobError, Terminal):
     """Offsets of a range are gone from the broker."""
+
+
+class BatchTooLarge(JobError, Terminal):
+    """A batch of Kafka's is, once decompressed, larger than ``floe.batch.max-bytes``."""
 
 
 class RangeStalled(JobError, Retryable):

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from floe.config.mask import learn, learn_environment
 from floe.exceptions import FloeError
+from floe.kafka.reader_limits import ReaderLimits
 from floe.offsets.books import RangeBooks
 from floe.parquet.budget import WriteBudget
 from floe_job.bad_records import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
@@ -46,6 +47,7 @@ class Task:
 
     ``guess``: what a table is taken for that the task is not given, where floe may create it. ``writers``: how many tasks
     write the files of tables that are spread by partition; with 0, every task writes the files of what it has read.
+    ``limits``: of the memory that reading takes.
     """
 
     index: int
@@ -56,6 +58,7 @@ class Task:
     conf: Mapping[str, Any] = field(repr=False)
     guess: Target | None = None
     writers: int = 0
+    limits: ReaderLimits = field(default_factory=ReaderLimits)
 
 
 def run_task(task: Task) -> TaskResult:
@@ -121,7 +124,7 @@ class _TaskRun:
         """
         results = []
         try:
-            with closing(RangeReader(self._task.conf)) as reader:
+            with closing(RangeReader(self._task.conf, self._task.limits)) as reader:
                 for piece in self._task.pieces:
                     results.append((yield from self._read(reader, piece)))
             bad = self._bad.counts(self._judged)

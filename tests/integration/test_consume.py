@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
+import os
 import random
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,10 +18,12 @@ import confluent_kafka as ck
 import confluent_kafka.cimpl
 import pytest
 
+from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.ranges import OffsetRange
 from floe_job.consume.batch import Batch
 from floe_job.consume.consumer import Consumer, Event, SettingRefused
+from floe_job.exceptions import BatchTooLarge
 from floe_job.read import RangeReader
 from stack.broker import Broker
 
@@ -219,3 +225,67 @@ def test_a_consumer_without_a_group_is_refused(conf: dict[str, Any]) -> None:
     del conf["group.id"]
     with pytest.raises(SettingRefused, match=r"(?i)group"):
         Consumer(conf, MOST)
+
+
+# -- large batches ----------------------------------------------------------------------------------------------------
+
+MB = 1_000_000
+
+
+def most_at_once(conf: dict[str, Any], topic: str, count: int, limits: ReaderLimits) -> int:
+    """Read a range in a process of its own; return by how many bytes its memory grew at most."""
+    program = (
+        "import json, sys\n"
+        "from contextlib import closing\n"
+        "from floe.kafka.reader_limits import ReaderLimits\n"
+        "from floe.offsets.ranges import OffsetRange\n"
+        "from floe_job.housekeeping import rare_housekeeping\n"
+        "from floe_job.read import RangeReader\n"
+        "def kept(name):\n"
+        "    return [int(x.split()[1]) * 1024 for x in open('/proc/self/status') if x.startswith(name)][0]\n"
+        "conf, topic, count, memory, largest = json.loads(sys.argv[1])\n"
+        "before, read = kept('VmRSS'), 0\n"
+        "with rare_housekeeping(), closing(RangeReader(conf, ReaderLimits(memory, largest))) as reader:\n"
+        "    for batch in reader.read(OffsetRange(topic, 'x', 0, 0, count)):\n"
+        "        read += len(batch)\n"
+        "        del batch\n"
+        "assert read == count, read\n"
+        "print(kept('VmHWM') - before)\n"
+    )
+    given = json.dumps([conf, topic, count, limits.memory, limits.largest_batch])
+    done = subprocess.run(
+        [sys.executable, "-c", program, given],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_batches_that_burst_are_decompressed_one_by_one(
+    conf: dict[str, Any], topic: Callable[..., str], codec: str
+) -> None:
+    name = topic()
+    for _ in range(20):
+        produce(conf, name, [{"value": b"x" * 9 * MB}], **{"compression.type": codec, "message.max.bytes": 100 * MB})
+    limits = ReaderLimits(memory=64 * MIB)
+    assert most_at_once(conf, name, 20, limits) < 64 * MIB
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_batch_beyond_the_limit_is_refused_with_its_place(
+    conf: dict[str, Any], topic: Callable[..., str], codec: str
+) -> None:
+    name = topic()
+    produce(conf, name, [{"value": b"small"}])
+    more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.size": 100 * MB}
+    produce(conf, name, [{"value": b"x" * 4000} for _ in range(2000)], **more, **{"batch.num.messages": 100_000})
+    limits = ReaderLimits(largest_batch=2 * MB)
+    with (
+        closing(RangeReader(conf, limits)) as reader,
+        pytest.raises(BatchTooLarge, match=rf"at offset 1 of {name}-0 .*floe\.batch\.max-bytes"),
+    ):
+        list(reader.read(OffsetRange(name, "x", 0, 0, 2001)))

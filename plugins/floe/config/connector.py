@@ -25,8 +25,8 @@ class Connector:
     """Topics into tables: what a run needs to know, validated. Printing it shows no secret.
 
     ``name`` is also the dag_id. ``topics`` is empty while ``topics_regex`` is not resolved (``with_topics``). A limit of
-    None is no limit; limits count records, times are in milliseconds. ``properties`` is the whole flat map that was
-    parsed.
+    None is no limit; limits count records, sizes are in bytes, times in milliseconds. ``properties`` is the whole flat map
+    that was parsed.
     """
 
     name: str
@@ -55,6 +55,8 @@ class Connector:
     spark_conn_id: str
     spark_conn_ids: tuple[str, ...]
     max_records_per_run: int | None
+    worker_memory: int
+    batch_max_bytes: int
     on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]
     properties: Properties

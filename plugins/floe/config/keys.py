@@ -318,6 +318,22 @@ FLOE: Final = (
         minimum=-1,
         key_class=KeyClass.LIVE,
     ),
+    supported(
+        "floe.worker.memory",
+        Kind.LONG,
+        "419430400",
+        "Bytes that a Spark worker is meant to take while it reads: the sizes of its client's buffers.",
+        minimum=67_108_864,
+        key_class=KeyClass.LIVE,
+    ),
+    supported(
+        "floe.batch.max-bytes",
+        Kind.LONG,
+        "536870912",
+        "The largest batch of Kafka's that is read, in bytes once decompressed; a larger one fails the run, with its place.",
+        minimum=1_048_576,
+        key_class=KeyClass.LIVE,
+    ),
     refused("floe.max-bytes-per-run", Kind.LONG, "-1", "Offsets tell no bytes. Set floe.max-records-per-run.", "-1"),
     supported(
         "floe.on-data-loss",

@@ -117,6 +117,8 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         spark_conn_id=_read_plain(settings, SPARK_CONN_ID, "spark_default"),
         spark_conn_ids=_read_conn_ids(settings),
         max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
+        worker_memory=settings.integer("floe.worker.memory"),
+        batch_max_bytes=settings.integer("floe.batch.max-bytes"),
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
         warnings=_without_secrets(settings.properties, settings.warnings),
         properties=settings.properties,

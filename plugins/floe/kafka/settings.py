@@ -6,6 +6,7 @@ from typing import Any
 
 from floe.config import Connector
 from floe.kafka.exceptions import KafkaMisconfigured
+from floe.kafka.reader_limits import ReaderLimits
 
 Conf = dict[str, Any]
 
@@ -41,6 +42,7 @@ _JAVA_ONLY = {
 }
 
 
+_RECEIVE = "receive.message.max.bytes"
 _SOURCE_KEYS, _CONTROL_KEYS = "consumer.override.*", "iceberg.kafka.*"
 
 _ASSIGNED: Mapping[str, Any] = {
@@ -86,15 +88,18 @@ class KafkaSettings:
                 raise KafkaMisconfigured(msg)
         return cls(source, control, origin)
 
-    def reader(self) -> Conf:
+    def reader(self, limits: ReaderLimits | None = None) -> Conf:
         """Return the settings of a consumer that is assigned a range and must read it whole or fail."""
+        limits = limits or ReaderLimits()
+        given = str(self.source.get(_RECEIVE, "")).strip()
         return {
             "queued.min.messages": 50_000,
-            "queued.max.messages.kbytes": 65_536,
+            "queued.max.messages.kbytes": limits.queue_bytes // 1024,
             "fetch.queue.backoff.ms": 1,
             "fetch.wait.max.ms": FETCH_WAIT,
             **self.source,
             **_ASSIGNED,
+            _RECEIVE: max(limits.receive_bytes, int(given) if given.isdecimal() else 0),
         }
 
     def control_reader(self) -> Conf:

@@ -13,7 +13,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
 from floe.parquet.bounds import UuidMetrics, raise_bounds
-from floe.parquet.dictionaries import with_dictionary, with_negative_zero
+from floe.parquet.dictionaries import with_dictionary, with_negative_zero, with_statistics
 from floe.parquet.layout import FileLayout
 from floe.parquet.sort_order import RowOrder
 
@@ -50,6 +50,8 @@ class DataFileWriter:
         self._file = io.new_output(location)
         # The name is unique: asking the store whether it is taken would be a request for nothing.
         self._stream: Any = self._file.create(overwrite=True)
+        given = layout.writer_options.get("write_statistics", True)
+        judged = layout.column_ids if given is True else given
         try:
             self._writer = pq.ParquetWriter(
                 self._stream,
@@ -62,7 +64,7 @@ class DataFileWriter:
                     layout.writer_options["dictionary_pagesize_limit"],
                     never,
                 ),
-                **layout.writer_options,
+                **{**layout.writer_options, "write_statistics": with_statistics(layout.file_schema, first, judged)},
             )
         except BaseException:
             self._stream.close()

@@ -24,6 +24,9 @@ FIRST, NEW = 1_000, 0.95
 ENOUGH = 1.25
 """How many bytes of values are looked at, as a multiple of what a dictionary may hold: Arrow's offsets are among them."""
 
+LARGE_VALUE = 1024 * 1024
+"""Bytes of a value, on average of the first rows, from which on a column is written without statistics."""
+
 LENGTH_BYTES = 4
 """What a value in a dictionary takes beside itself."""
 
@@ -69,3 +72,16 @@ def _would_be_given_up(column: pa.ChunkedArray, limit: int) -> bool:
         return False
     values = pc.unique(column.slice(0, int(ENOUGH * limit * len(column) / column.nbytes)))
     return bool(pc.sum(pc.binary_length(values)).as_py() + LENGTH_BYTES * len(values) > limit)
+
+
+def with_statistics(schema: pa.Schema, first: pa.Table, paths: Iterable[str]) -> list[str]:
+    """Return those of a file's columns, by Parquet's paths, that get statistics: all but those with values of megabytes.
+
+    Arrow copies the least and the greatest value several times, and writes neither where they are that long.
+    """
+    large = {
+        field.name
+        for field, column in zip(schema, first.columns, strict=True)
+        if _is_text(field.type) and column.nbytes > LARGE_VALUE * len(column)
+    }
+    return [path for path in paths if path not in large]

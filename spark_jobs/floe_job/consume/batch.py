@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +47,8 @@ class Batch:
     def __len__(self) -> int:
         return len(self.pointers)
 
-    def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Batch:
-        """Return the records that a mask has."""
+    def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> Batch:
+        """Return the records that a mask or a slice has."""
         return Batch(
             self.lease,
             self.pointers[mask],
@@ -57,6 +57,16 @@ class Batch:
             self.sizes[mask],
             self.key_sizes[mask],
         )
+
+    def pieces(self, octets: int) -> Iterator[Batch]:
+        """Cut the batch where its values come to so many bytes; a piece has one record at least."""
+        ends = np.cumsum(self.sizes + self.key_sizes)
+        start = 0
+        while start < len(self):
+            taken = int(ends[start - 1]) if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, taken + octets, "right")))
+            yield self.where(slice(start, end)) if end - start < len(self) else self
+            start = end
 
     @property
     def octets(self) -> int:

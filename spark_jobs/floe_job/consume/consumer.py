@@ -82,6 +82,12 @@ class Consumer:
         if code:
             raise _exception(code)
 
+    def unassign(self) -> None:
+        """Read nothing any more; what was fetched ahead is dropped. Raises KafkaException."""
+        code = librdkafka.assign(self._handle.pointer, None)
+        if code:
+            raise _exception(code)
+
     def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
         """Return what is there, after at most some seconds: records, and events that came among them.
 

@@ -18,6 +18,9 @@ from floe_job.decode.tokens import TYPES, column
 FEWEST_BYTES = 64 * 1024
 """Bytes of a chunk for each value of its records from which on this pays: the parser takes such values one by one faster."""
 
+MOST_BYTES = 16 * 1024 * 1024
+"""Bytes of a chunk, which has but one record where it is that large: several copies are made to look at it."""
+
 MOST_SKELETONS = 4
 """Kinds of records in a chunk, as where some columns are null in some of them."""
 
@@ -40,6 +43,8 @@ class Alike:
 
         The text must be UTF-8. ``parse`` gets the records that are like no others; none of them holds a newline.
         """
+        if len(lines.text) > MOST_BYTES:
+            return None
         if self._waiting:
             self._waiting -= 1
             return None

@@ -9,6 +9,7 @@ from floe.config import Connector
 from floe.control.announcement import Announcement
 from floe.control.recent import recent_tables
 from floe.crash import CrashPoint, reach
+from floe.kafka.reader_limits import ReaderLimits
 from floe.kafka.settings import KafkaSettings
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.plan_seal import PlanKey
@@ -80,11 +81,12 @@ class SliceWriter:
         """Run the tasks, and again those that lacked a column or a table, until none lacks anything."""
         results: dict[int, TaskResult] = {}
         todo = list(range(len(groups)))
+        limits = ReaderLimits(self._connector.worker_memory, self._connector.batch_max_bytes)
         for _ in range(MOST_ROUNDS):
             targets, routes, guess = self._tables.targets(), self._tables.routes(), self._tables.guess()
-            letters, conf = self._letters.rules(), self._settings.reader()
+            letters, conf = self._letters.rules(), self._settings.reader(limits)
             writers = writing_tasks(targets, len(todo), self._connector.tasks_max)
-            done = run_tasks([Task(i, groups[i], targets, routes, letters, conf, guess, writers) for i in todo])
+            done = run_tasks([Task(i, groups[i], targets, routes, letters, conf, guess, writers, limits) for i in todo])
             _raise_failures(done)
             results |= {result.index: result for result in done}
             todo = self._settle(results, done)
