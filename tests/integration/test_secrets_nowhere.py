@@ -58,7 +58,7 @@ def walked(
         slow = {name: dag_id for name, dag_id in dags.items() if name.startswith("kafka")}
         runs = ended(deployment, {**slow, "good": good.connector.name})
         runs |= ended(deployment, {name: dag_id for name, dag_id in dags.items() if name not in slow})
-        deployment.dag(broken)
+        assert wait_until(partial(is_unpaused, deployment, broken), 60, pause=1.0)
         rest = deployment.airflow.rest
         runs["broken"] = DagRun(deployment, broken, rest.trigger(broken))
         rest.wait_for_run(broken, runs["broken"].run_id)
@@ -70,14 +70,23 @@ def walked(
 
 def ended(deployment: Deployment, dags: dict[str, str]) -> dict[str, DagRun]:
     """Start some DAGs side by side; return their runs once each has ended or has failed for the first time."""
-    for dag_id in dags.values():
-        deployment.dag(dag_id)
     rest = deployment.airflow.rest
+    for dag_id in dags.values():
+        rest.wait_for_dag(dag_id)
+        assert wait_until(partial(is_unpaused, deployment, dag_id), 60, pause=1.0), dag_id
     runs = {name: DagRun(deployment, dag_id, rest.wait_for_scheduled_run(dag_id)) for name, dag_id in dags.items()}
     for name, run in runs.items():
         last = "commit" if name == "good" else "plan"
         assert wait_until(partial(has_ended, run, last), 240, pause=1.0), name
     return runs
+
+
+def is_unpaused(deployment: Deployment, dag_id: str) -> bool:
+    try:
+        deployment.airflow.rest.unpause(dag_id)
+    except StackError:  # its database was locked: SQLite, while the scheduler writes
+        return False
+    return True
 
 
 def has_ended(run: DagRun, task_id: str) -> bool:
