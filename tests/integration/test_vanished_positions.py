@@ -205,7 +205,7 @@ def test_rows_land_when_the_group_was_deleted(pipeline: MakePipeline, admin: Adm
     assert pizzas.column("id") == list(range(80))
 
 
-def test_a_write_for_a_recreated_topic_takes_no_row_of_the_new_one(pipeline: MakePipeline, admin: AdminClient) -> None:
+def test_a_write_for_a_recreated_topic_takes_no_new_row(pipeline: MakePipeline, admin: AdminClient) -> None:
     pizzas = pipeline()
     pizzas.produce(ids(0, 30))
     plan = pizzas.plan()

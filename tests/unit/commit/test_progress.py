@@ -64,7 +64,7 @@ def test_positions_that_are_absent_do_not_supersede(offsets: tuple[int | None, i
 
 
 @pytest.mark.parametrize("offsets", [(9, None), (None, 4)])
-def test_positions_past_the_end_beside_absent_ones_tell_too_little(offsets: tuple[int | None, int | None]) -> None:
+def test_positions_past_the_end_beside_absent_ones_leave_it_open(offsets: tuple[int | None, int | None]) -> None:
     assert progress(PLAN, LIVE, at(*offsets)) is Progress.UNTOLD
 
 
