@@ -14,7 +14,7 @@ from replays import drafted, drop, mend, opened, replay, trace
 
 from floe.catalogs.catalog import Tables
 from floe.commit import redriving
-from floe.commit.exceptions import SliceStale
+from floe.commit.exceptions import DeadLettersLeft, SliceStale
 from floe.commit.landing import SliceLander
 from floe.commit.replaying import draft_replay
 from floe.commit.table import land
@@ -114,14 +114,29 @@ def test_records_between_letters_are_filtered_and_slices_are_cut(pipeline: MakeP
 
 
 def test_what_dies_again_stays_open_and_gets_no_second_letter(spoilt: Pipeline) -> None:
-    plan = replay(spoilt, **REDRIVE)
-    assert plan.slices
+    with pytest.raises(DeadLettersLeft, match=r"all 5 dead letters .* failed again \(5 Unconvertible\)"):
+        replay(spoilt, **REDRIVE)
     assert states(spoilt) == {"dead": [5, 6, 7, 8, 9], "resolved": []}
     assert spoilt.column("id") == [*range(5), *range(10, 20)]
     mend(spoilt)
     replay(spoilt, **REDRIVE)
     assert states(spoilt)["resolved"] == [5, 6, 7, 8, 9]
     assert spoilt.column("id") == list(range(20))
+
+
+def test_re_drive_of_which_some_become_rows_says_both_numbers(
+    pipeline: MakePipeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = pipeline(**{LETTERS_KEY: LETTERS})
+    one.produce([order(0)])
+    one.run()
+    one.produce([order(1, "many"), order(2, "x"), b"no json"])
+    one.run()
+    mend(one)
+    with caplog.at_level("INFO"):
+        replay(one, **REDRIVE)
+    assert "dead letters: 2 became rows, 1 failed again (1 Malformed)" in caplog.text
+    assert states(one)["resolved"] == [1, 2]
 
 
 def test_a_snapshot_tells_what_it_revived_and_a_later_skip_leaves_it_out(spoilt: Pipeline) -> None:
@@ -462,7 +477,8 @@ def test_too_many_letters_are_refused_with_a_range_to_begin_with(
     monkeypatch.setattr(redriving, "MOST_SPANS", 3)
     with pytest.raises(PlanRefused, match=r'15 dead letters are open, in 11 spans.*ranges=\{"0": \[null, 24\]\}'):
         drafted(spoilt, **REDRIVE)
-    replay(spoilt, ranges={"0": [None, 24]}, **REDRIVE)
+    with pytest.raises(DeadLettersLeft):
+        replay(spoilt, ranges={"0": [None, 24]}, **REDRIVE)
 
 
 def test_a_missing_table_that_may_not_be_created_is_refused(spoilt: Pipeline) -> None:

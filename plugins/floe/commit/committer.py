@@ -11,6 +11,7 @@ from floe.commit.exceptions import AnnouncementMissing, SliceNotWritten
 from floe.commit.landing import SliceLander
 from floe.commit.positions import Move, fence, move_positions
 from floe.commit.progress import Progress, progress
+from floe.commit.redrive_outcome import report_redrive
 from floe.commit.summary import valid_through
 from floe.commit.table import Landed
 from floe.config import Connector
@@ -106,6 +107,7 @@ class Committer:
         if missing:
             raise SliceNotWritten(self._not_written(missing, failure))
         self._raise_debts(lander.refusals, slices, lander.ends)
+        report_redrive(self._plan, found.values())
         return CommitReport(done=False, landed=tuple(lander.landed), announcements=tuple(found.values()))
 
     def _not_written(self, missing: Sequence[Slice], failure: str | None) -> str:

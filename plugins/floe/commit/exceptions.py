@@ -43,6 +43,10 @@ class TablesOwe(CommitError, Terminal):
     """Some tables could not take their rows; all others did. They are on record as owing them, or it is said why not."""
 
 
+class DeadLettersLeft(CommitError, Terminal):
+    """Every dead letter that was read again failed again; all of them stay open."""
+
+
 class PositionFull(CommitError, Terminal):
     """A position has no room for the debts of its partition."""
 

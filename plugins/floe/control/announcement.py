@@ -73,7 +73,8 @@ class Announcement:
     ``refused``: tables that could not be written for, with the reason; they owe what they would have taken. ``lost``:
     ranges accepted as lost that no snapshot tells of yet. ``revived``: records that were dead letters and are rows of the
     files, by table. ``resolved``: letters that need no more attention once every table has landed. ``known``: of a
-    replacement, the letters that were open when it was written.
+    replacement, the letters that were open when it was written. ``reasons``: of a re-drive, how many records failed again,
+    by error.
     ``assignments``: every partition of the connector, those read with their next offset and last timestamp.
     ``control_offset``: control partition and next offset behind the announcement; None before it was read back.
     """
@@ -91,6 +92,7 @@ class Announcement:
     revived: LetterOffsets = field(default_factory=LetterOffsets)
     resolved: LetterOffsets = field(default_factory=LetterOffsets)
     known: LetterOffsets = field(default_factory=LetterOffsets)
+    reasons: Mapping[str, int] = field(default_factory=dict)
     control_offset: tuple[int, int] | None = None
 
 
@@ -130,6 +132,8 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
         more[h.REVIVED] = announcement.revived.to_json()
     if announcement.resolved:
         more[h.RESOLVED] = announcement.resolved.to_json()
+    if announcement.reasons:
+        more[h.REASONS] = dict(announcement.reasons)
     if announcement.known:
         more[h.KNOWN] = announcement.known.to_json()
     records.append(ControlRecord(encode(complete), h.header_list(slice_id, kind, more)))

@@ -230,9 +230,15 @@ def _assemble(
         lost=ranges_from_json(h.json_header(message.headers, h.LOST)) if h.LOST in message.headers else (),
         revived=_letters(message, h.REVIVED, piece),
         resolved=_letters(message, h.RESOLVED, piece),
+        reasons=_reasons(message),
         known=_letters(message, h.KNOWN, piece),
         control_offset=(message.partition, message.offset + 1),
     )
+
+
+def _reasons(message: ControlMessage) -> dict[str, int]:
+    fields = h.json_header(message.headers, h.REASONS) if h.REASONS in message.headers else {}
+    return {str(error): int(count) for error, count in fields.items()}
 
 
 def _letters(message: ControlMessage, header: str, piece: Slice) -> LetterOffsets:

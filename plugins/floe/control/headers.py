@@ -6,7 +6,7 @@
 * on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``,
   ``floe-lost`` (ranges accepted as lost), ``floe-revived`` (dead letters that became rows, by table),
   ``floe-resolved`` (letters that are dealt with once the tables have landed), of a replacement ``floe-known`` (letters that
-  were open when it was written)
+  were open when it was written), of a re-drive ``floe-reasons`` (by error, how many records failed again)
 * on ``StartCommit``, when somebody decided something: ``floe-decisions``
 """
 
@@ -33,6 +33,7 @@ LOST = "floe-lost"
 REVIVED = "floe-revived"
 RESOLVED = "floe-resolved"
 KNOWN = "floe-known"
+REASONS = "floe-reasons"
 DECISIONS = "floe-decisions"
 MAC = "floe-mac"
 

@@ -1,5 +1,6 @@
 """The dead letters of one task: counted, logged, and put where they are kept."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,12 +40,15 @@ class LetterRules:
 
 @dataclass(frozen=True)
 class LettersResult:
-    """What one task's letters came to: how many, some of them by name (without the record), and the table's share."""
+    """What one task's letters came to: how many, some of them by name (without the record), the table's share, and
+    how many there are by error.
+    """
 
     dead: int = 0
     named: tuple[Letter, ...] = ()
     books: TableBooks = field(default_factory=TableBooks)
     files: SpecFiles | None = None
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
 
 class Letterbox:
@@ -61,12 +65,14 @@ class Letterbox:
         self._topic: LetterTopic | None = None
         self._named: list[Letter] = []
         self._dead = self._held = 0
+        self._reasons: Counter[str] = Counter()
 
     def take(self, letters: Sequence[Letter]) -> None:
         """Take letters. Raises WriteFailed, LetterRefused, LetterUndelivered."""
         if not letters:
             return
         self._dead += len(letters)
+        self._reasons.update(one.error for one in letters)
         room = NAMED_LETTERS - len(self._named)
         self._named += [replace(one, key=None, value=None, headers=()) for one in letters[: max(room, 0)]]
         if self._log is not None:
@@ -103,7 +109,7 @@ class Letterbox:
             self._topic.flush()
         in_table = self._rules.target is not None
         books = TableBooks(assigned=self._dead, rows=rows, held=self._held) if in_table else TableBooks()
-        return LettersResult(self._dead, tuple(self._named), books, files)
+        return LettersResult(self._dead, tuple(self._named), books, files, dict(self._reasons))
 
     def abort(self) -> None:
         """Drop what is not kept yet."""

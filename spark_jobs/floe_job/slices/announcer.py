@@ -1,6 +1,7 @@
 """The announcement of a slice: what its tasks came to, checked against what they were given."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from floe.commit.routes import Routes
@@ -100,8 +101,16 @@ class Announcer:
             lost=self._lost(),
             revived=settled.revived,
             resolved=settled.resolved,
+            reasons=self._reasons(letters),
             known=self._letters.open if self._slice.kind is SliceKind.REPLACE else LetterOffsets(),
         )
+
+    def _reasons(self, letters: Sequence[LettersResult]) -> dict[str, int]:
+        """Return, of a re-drive, how many records failed again, by error: they get no second letter that would tell."""
+        reasons: Counter[str] = Counter()
+        for result in letters if self._slice.kind is SliceKind.REDRIVE else ():
+            reasons.update(result.reasons)
+        return dict(sorted(reasons.items()))
 
     def _settled(self, results: Sequence[TaskResult]) -> Settled:
         """Tell which open letters the slice deals with."""

@@ -1,0 +1,35 @@
+"""What a re-drive came to: how many dead letters became rows, and how many failed again, and of what."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+
+from floe.commit.exceptions import DeadLettersLeft
+from floe.control.announcement import Announcement
+from floe.offsets.plan import Plan, SliceKind
+
+log = logging.getLogger(__name__)
+
+
+def report_redrive(plan: Plan, announcements: Iterable[Announcement]) -> None:
+    """Log what became of the dead letters of a re-drive. Raises DeadLettersLeft when every one of them failed again."""
+    if not any(piece.kind is SliceKind.REDRIVE for piece in plan.slices):
+        return
+    reasons: Counter[str] = Counter()
+    rows = resolved = 0
+    for announcement in announcements:
+        reasons.update(announcement.reasons)
+        resolved += announcement.resolved.count
+        rows += sum(books.rows for name, books in announcement.tables.items() if name != plan.letters)
+    failed = sum(reasons.values())
+    why = ", ".join(
+        f"{count} {error}" for error, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    )
+    if failed and not rows and not resolved:
+        msg = (
+            f"all {failed} dead letters that were read again failed again ({why}): none became a row, and all stay open. The "
+            "log of the write task has them one by one with errors.log.enable. Fix the table, the connector or the "
+            "transforms first, then trigger the replay again"
+        )
+        raise DeadLettersLeft(msg)
+    log.info("dead letters: %s became rows, %s failed again%s", rows, failed, f" ({why})" if why else "")
