@@ -177,9 +177,9 @@ def test_a_connection_without_brokers_or_with_unknown_settings_is_refused(pipeli
 
 
 def test_a_client_setting_of_the_connector_is_not_laid_to_the_connection_alone(pipeline: MakePipeline) -> None:
-    one = pipeline(**{"consumer.override.fetch.min.bytes": "abc"})
+    one = pipeline(**{"consumer.override.broker.address.family": "v5"})
     with pytest.raises(
-        KafkaMisconfigured, match=r"with the connector's consumer\.override\.\* is not.*fetch\.min\.bytes"
+        KafkaMisconfigured, match=r"with the connector's consumer\.override\.\* is not.*broker\.address\.family"
     ):
         Cluster.of_source(one.settings)
 

@@ -19,6 +19,7 @@ from test_write_operator import TaskInstance
 
 from floe.operators.exceptions import ConnectionUnsuitable
 from floe.operators.write import WriteFilesOperator
+from tests.support.keys import KEY_TEXT
 
 # the provider's hook leaves the pipe of spark-submit to the garbage collector
 pytestmark = [
@@ -71,6 +72,7 @@ def connect(monkeypatch: pytest.MonkeyPatch, cluster: SparkCluster, **conf: str)
         "extra": {"conf": everybody | conf},
     }
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(spark))
+    monkeypatch.setenv("FLOE_SECRET_KEY", KEY_TEXT)
 
 
 def write_and_commit(pizzas: Pipeline) -> dict[str, Any]:
@@ -172,6 +174,7 @@ def test_a_secret_or_a_line_of_text_is_refused_as_conf(
 ) -> None:
     spark = {"conn_type": "spark", "host": "spark://127.0.0.1", "port": 7077, "extra": {"conf": conf}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(spark))
+    monkeypatch.setenv("FLOE_SECRET_KEY", KEY_TEXT)
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
     with pytest.raises(ConnectionUnsuitable, match=words):
         write.execute({"ti": TaskInstance(pizzas.plan())})  # type: ignore[arg-type]

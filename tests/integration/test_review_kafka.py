@@ -116,8 +116,12 @@ def test_a_control_topic_that_is_gone_or_cut_is_named_and_the_next_run_reads_aga
 def test_write_properties_that_no_writer_takes_are_named(pipeline: MakePipeline) -> None:
     from floe_job.exceptions import SliceRefused
 
-    one = pipeline(**{"iceberg.tables.write-props.write.parquet.compression-codec": "nosuch"})
+    one = pipeline()
     one.produce([{"id": 1}])
+    one.run()
+    with one.table().transaction() as transaction:  # as another engine would
+        transaction.set_properties({"write.parquet.compression-codec": "nosuch"})
+    one.produce([{"id": 2}])
     plan = one.plan()
     with pytest.raises(SliceRefused, match=r"compression-codec='nosuch': floe cannot write it; set one of zstd"):
         one.write(plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from floe.operators.failures import keep_secret
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+FERNET_BYTES = 32
 
 
 def deployment_key() -> DeploymentKey | None:
@@ -52,7 +55,19 @@ def _password() -> str | None:
 
 
 def _fernet_key() -> str | None:
+    """Return Airflow's Fernet keys; None where one of them is none.
+
+    A worker without an ``airflow.cfg`` of its own reads the template's placeholder ``{FERNET_KEY}`` here.
+    """
     from airflow.sdk.configuration import conf
 
-    found: str | None = conf.get("core", "fernet_key", fallback=None)
-    return found
+    found: str = conf.get("core", "fernet_key", fallback="") or ""
+    return found if all(_is_fernet_key(part.strip()) for part in found.split(",")) else None
+
+
+def _is_fernet_key(text: str) -> bool:
+    """Whether a text is 32 bytes in URL-safe base64, as the Fernet specification has it."""
+    try:
+        return len(base64.b64decode(text, altchars=b"-_", validate=True)) == FERNET_BYTES
+    except ValueError:
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from floe.operators.stored_plan import announced_slices, pulled, sealed
 from tests.unit.commit.lake import Lake, make_plan
 
 KEYS = [f"{name}-key-of-32-characters-or-more" for name in ("variable", "connection", "fernet", "other")]
+KEYS[2] = base64.urlsafe_b64encode(KEYS[2][:32].encode()).decode()
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +60,12 @@ def test_key_of_the_variable_goes_before_connection_and_fernet(monkeypatch: pyte
     monkeypatch.setenv(VARIABLE, KEYS[0])
     found.append(deployment_key())
     assert [one.secrets[0].decode() for one in found if one] == [KEYS[2], KEYS[1], KEYS[0]]
+
+
+@pytest.mark.parametrize("text", ["{FERNET_KEY}", "", "a" * 44, f"{KEYS[2]},short"])
+def test_fernet_key_that_is_none_is_no_key(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FERNET_VARIABLE, text)
+    assert deployment_key() is None
 
 
 def test_key_is_the_password_of_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
