@@ -39,4 +39,4 @@ def end_of(topic: str, partition: int, offset: int) -> Event:
     ],
 )
 def test_a_range_ends_only_with_its_own_partition_and_not_before_its_end(end: Event, ends: bool) -> None:
-    assert _ends(OffsetRange("t", "id", 0, 0, 10), end) is ends
+    assert _ends(OffsetRange("t", "id", 0, 0, 10), end, 5) is ends
