@@ -76,7 +76,8 @@ def test_a_red_run_names_the_param_that_leads_out(
     assert "is not of type" in deployment.run(pizzas, {"hand_back": "no"}).log("plan")
     assert held(pizzas)[0] == list(range(320))
     assert deployment.run(pizzas, {"forgive": ["db.t"], "max_records": 5}).state == "success"
-    assert held(pizzas)[0][:325] == list(range(325))
+    some = held(pizzas)[0]  # of ten that lie in one partition or in two
+    assert (len(some), some[:320]) == (325, list(range(320)))
     assert deployment.run(pizzas).state == "success"
 
     # a name that the connector does not have
