@@ -18,7 +18,7 @@ from pathlib import Path
 from bench import machine, report
 from bench.measurement import Measurement
 from bench.site import Site
-from bench.suites import growth, latency, scale, side_by_side, sizes
+from bench.suites import growth, hostile, latency, scale, side_by_side, sizes
 from bench.systems.floe import Floe
 from bench.systems.floor import Floor
 from bench.systems.sink import Sink
@@ -27,7 +27,7 @@ from bench.systems.system import System
 from stack.progress import say
 from stack.settings import REPOSITORY
 
-SUITES = ("side-by-side", "sizes", "latency", "growth", "scale")
+SUITES = ("side-by-side", "sizes", "latency", "growth", "scale", "hostile")
 
 
 def main(argv: list[str]) -> int:
@@ -86,6 +86,8 @@ def _measure(folder: Path, suites: Sequence[str], quick: bool, rounds: int) -> I
         yield from growth.measure(folder, quick)
     if "scale" in suites:
         yield from scale.measure(folder, quick)
+    if "hostile" in suites:
+        yield from hostile.measure(folder, quick)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bench import plots, targets
 from bench.measurement import Measurement, Spread
+from bench.suites import hostile
 
 BEGIN, END = "<!-- results: made by make bench -->", "<!-- end of results -->"
 
@@ -21,6 +22,7 @@ def write(folder: Path) -> None:
         _targets(targets.judge(found)),
         _side_by_side(found),
         _parts(found),
+        _hostile(found),
     ]
     (folder / "results.md").write_text("\n\n".join(part for part in parts if part) + "\n")
     plots.draw(found, folder)
@@ -96,3 +98,23 @@ def _parts(found: Sequence[Measurement]) -> str:
         if told:
             rows.append([scenario, system, Spread.of(m.seconds for m in mine).text(2), ", ".join(told)])
     return "## What the figures are made of\n\n" + _table(["scenario", "system", "s", "parts, s"], rows) if rows else ""
+
+
+def _hostile(found: Sequence[Measurement]) -> str:
+    """What hostile records cost per byte, and as a multiple of orders: median, least and most of the turns."""
+    rows = []
+    for one in (m for m in found if m.scenario.startswith(hostile.NAME)):
+        told, ratio = one.more, float(one.more["ratio"])
+        least, *_, most = told["ratios"]
+        rows.append(
+            [
+                one.scenario.removeprefix(hostile.NAME),
+                f"{told['rows']}",
+                f"{told['dead']}",
+                f"{told['ns_per_byte']:.0f}",
+                f"{ratio:.1f} × ({least:.1f}–{most:.1f})",
+                "yes" if ratio <= hostile.MOST else "**no**",
+            ]
+        )
+    head = ["records", "rows", "dead letters", "CPU ns per byte", "of an order's", f"≤ {hostile.MOST:g} ×"]
+    return f"## Records made to be dear\n\n{_table(head, rows)}" if rows else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.measurement import Measurement
-from bench.suites import sizes
+from bench.suites import hostile, sizes
 from bench.suites.side_by_side import BACKLOG
 
 SINK, WARM, COLD, FLOOR = "Kafka Connect sink", "floe warm", "floe cold", "floor"
@@ -26,7 +26,7 @@ class Judged:
 
 def judge(found: Sequence[Measurement]) -> list[Judged]:
     """Compare what was measured with what was asked; what was not measured is left out."""
-    return [*_ratios(found), *_latency(found), *_sizes(found), *_told(found), *_memory(found)]
+    return [*_ratios(found), *_latency(found), *_sizes(found), *_told(found), *_hostile(found), *_memory(found)]
 
 
 def _ratios(found: Sequence[Measurement]) -> Iterator[Judged]:
@@ -99,6 +99,17 @@ def _told(found: Sequence[Measurement]) -> Iterator[Judged]:
         value = statistics.median(float(m.more["value"]) for m in mine)
         most, unit = float(mine[0].more["most"]), mine[0].more["unit"]
         yield Judged(scenario, f"≤ {most:g} {unit}", f"{value:.2f} {unit}", value <= most)
+
+
+def _hostile(found: Sequence[Measurement]) -> Iterator[Judged]:
+    """Judge the dearest of the records that are made to be dear."""
+    ratios = {m.scenario: float(m.more["ratio"]) for m in found if m.scenario.startswith(hostile.NAME)}
+    if ratios:
+        worst = max(ratios, key=ratios.__getitem__)
+        within = sum(ratio <= hostile.MOST for ratio in ratios.values())
+        text = f"{ratios[worst]:.1f} × ({worst.removeprefix(hostile.NAME)}); {within} of {len(ratios)} kinds hold"
+        holds = within == len(ratios)
+        yield Judged("hostile records vs orders, CPU per byte", f"≤ {hostile.MOST:g} ×", text, holds)
 
 
 def _memory(found: Sequence[Measurement]) -> Iterator[Judged]:

@@ -1,0 +1,57 @@
+"""What records cost that are made to be dear, as a multiple of orders, per byte.
+
+20,000 records of 300 bytes, or as many bytes of larger ones, through a task's rounds (see ``bench.task_rounds``): decoding,
+the columns that they bring, files, dead letters. Orders and hostile records take turns in one process, in CPU time.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.hostile_records import BYTES, HostileShape, pizza, shapes
+from bench.measurement import Measurement
+from bench.task_rounds import Rounds, TaskRounds
+from stack.progress import step
+
+NAME, SYSTEM = "hostile: ", "floe, a task"
+MOST = 10.0
+RECORDS, TURNS = 20_000, 5
+QUICK_RECORDS, QUICK_TURNS = 5_000, 3
+ORDERS = HostileShape("orders", pizza)
+
+
+def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
+    """Compare each shape with orders."""
+    records, turns = (QUICK_RECORDS, QUICK_TURNS) if quick else (RECORDS, TURNS)
+    rounds = TaskRounds(folder / "hostile")
+    orders = ORDERS.values(records)
+    rounds.run(ORDERS, orders)  # what a process does once
+    for shape in shapes():
+        with step(f"{shape.name}: {records * BYTES / 1e6:g} MB, {turns} times"):
+            found = _compared(rounds, shape, orders, records, turns)
+        yield found
+
+
+def _compared(rounds: TaskRounds, shape: HostileShape, orders: list[bytes], records: int, turns: int) -> Measurement:
+    values = shape.values(records)
+    measure, octets = sum(map(len, orders)), sum(map(len, values))
+    theirs: list[float] = []
+    ours: list[float] = []
+    last: Rounds | None = None
+    for _ in range(turns):
+        ours.append(rounds.run(ORDERS, orders).cpu_seconds / measure * 1e9)
+        last = rounds.run(shape, values)
+        theirs.append(last.cpu_seconds / octets * 1e9)
+    ratios = sorted(hostile / order for hostile, order in zip(theirs, ours, strict=True))
+    more = {
+        "orders_ns_per_byte": statistics.median(ours),
+        "ns_per_byte": statistics.median(theirs),
+        "ratios": ratios,
+        "rows": last.rows if last else 0,
+        "dead": last.dead if last else 0,
+        "ratio": statistics.median(theirs) / statistics.median(ours),
+    }
+    seconds = statistics.median(theirs) * octets / 1e9
+    return Measurement(f"{NAME}{shape.name}", SYSTEM, 0, len(values), seconds, 0.0, more=more)

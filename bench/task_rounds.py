@@ -1,0 +1,172 @@
+"""What a job's workers do with given records, in this process: a task's rounds, without Kafka and without Spark.
+
+Reading is stood in for, as it costs the same for all records of a size. Tables and files are real (SQLite). As in a run, a
+task that finds columns missing runs again once the table has them; records that cannot become rows become dead letters, of
+which the table is written, too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table
+
+from bench.hostile_records import HostileShape
+from floe.config.errors import ErrorPolicy
+from floe.config.routing import Routing
+from floe.config.table_settings import TableSettings
+from floe.offsets.ranges import OffsetRange
+from floe_job import task as job
+from floe_job.consume.message import Headers, Messages
+from floe_job.consume.values import Values
+from floe_job.letters import LETTERS_SCHEMA
+from floe_job.letters.letterbox import LetterRules
+from floe_job.routing.routes import RouteRules
+from floe_job.rules import ColumnRules
+from floe_job.target import Piece, Target
+from floe_job.task import Task, run_task
+from floe_job.task_result import TaskResult
+
+FRAME = b"\x14\x00\x00"
+"""What stands before a value in a batch of Kafka's."""
+
+BATCH_RECORDS = 50_000
+MOST_ROUNDS = 4
+NAMESPACE = "hostile"
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What the rounds took in CPU seconds of this process, and what became of the records."""
+
+    cpu_seconds: float
+    rows: int
+    dead: int
+    unknown_tables: int
+
+
+@dataclass
+class TaskRounds:
+    """Runs tasks into new tables of a catalog in ``folder``."""
+
+    folder: Path
+    _count: int = 0
+    _catalog: SqlCatalog = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True)
+        self._catalog = SqlCatalog("bench", uri=f"sqlite:///{self.folder}/c.db", warehouse=self.folder.as_uri())
+        self._catalog.create_namespace(NAMESPACE)
+
+    def run(self, shape: HostileShape, values: Sequence[bytes]) -> Rounds:
+        """Read, decode and write records until no column is missing."""
+        self._count += 1
+        name = f"{NAMESPACE}.t{self._count}"
+        table = self._catalog.create_table(name, shape.schema)
+        letters = self._catalog.create_table(f"{NAMESPACE}.dead_{self._count}", LETTERS_SCHEMA)
+        rules = ColumnRules(evolve=True, case_insensitive=shape.case_insensitive)
+        with _given(values):
+            began = time.process_time()
+            for _ in range(MOST_ROUNDS):
+                result = run_task(_task(shape.routing, len(values), name, table, letters, rules))
+                if result.failure is not None:
+                    raise AssertionError(result.failure)
+                if result.is_complete or result.unknown:
+                    return _rounds(time.process_time() - began, result)
+                needs = result.tables[name].needs
+                if needs is None:
+                    raise AssertionError(result)
+                with table.update_schema() as update:
+                    needs.apply(update)
+                table = self._catalog.load_table(name)
+        raise AssertionError(shape.name)
+
+
+def _task(routing: Routing | None, records: int, name: str, table: Table, letters: Table, rules: ColumnRules) -> Task:
+    policy = ErrorPolicy(
+        tolerate=True,
+        log=False,
+        log_messages=False,
+        table=f"{NAMESPACE}.dead",
+        topic=None,
+        topic_replication=1,
+        context_headers=False,
+        max_ratio=1.0,
+    )
+    pieces = (Piece(OffsetRange("hostile", "T1", 0, 0, records), 0, records),)
+    kept = LetterRules(policy, "bench", "bench", _target(letters.name()[-1], letters, ColumnRules()))
+    if routing is not None:
+        return Task(0, pieces, (), RouteRules(routing, ()), kept, {}, Target("", rules=rules))
+    static = RouteRules(Routing(), ((name, TableSettings()),))
+    return Task(0, pieces, (_target(name, table, rules),), static, kept, {})
+
+
+def _target(name: str, table: Table, rules: ColumnRules) -> Target:
+    return Target(name, table.metadata, table.io, table.properties, rules=rules)
+
+
+def _rounds(seconds: float, result: TaskResult) -> Rounds:
+    rows = sum(table.books.rows for table in result.tables.values())
+    return Rounds(seconds, rows, result.letters.dead, len(result.unknown))
+
+
+def _given(values: Sequence[bytes]) -> AbstractContextManager[object]:
+    """Have tasks read these values."""
+    batches = [_Batch(first, values[first : first + BATCH_RECORDS]) for first in range(0, len(values), BATCH_RECORDS)]
+    return mock.patch.object(job, "RangeReader", lambda *_: _Reader(batches))
+
+
+class _Reader:
+    def __init__(self, batches: Sequence[_Batch]) -> None:
+        self._batches = batches
+
+    def read(self, _: OffsetRange) -> Iterator[_Batch]:
+        return iter(self._batches)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class _Batch:
+    """Records in memory of their own, behind each other with a frame before each, as a broker sends them."""
+
+    def __init__(self, first: int, values: Sequence[bytes]) -> None:
+        text = b"".join(FRAME + value for value in values)
+        held: Any = ctypes.create_string_buffer(text, len(text) + 1)
+        sizes = np.array([len(value) for value in values], np.int64)
+        self.offsets = np.arange(first, first + len(values))
+        self.values = Values((held,), ctypes.addressof(held) + np.cumsum(sizes + len(FRAME)) - sizes, sizes)
+        self.messages = _Beside(self.offsets.tolist())
+
+
+class _Beside(Messages):
+    """Key, time and headers of each record."""
+
+    def __init__(self, offsets: Sequence[int]) -> None:
+        self._offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def select(self, indices: Sequence[int] | slice) -> Messages:
+        if isinstance(indices, slice):
+            return _Beside(self._offsets[indices])
+        return _Beside([self._offsets[i] for i in indices])
+
+    def keys(self) -> list[bytes | None]:
+        return [b"k%d" % offset for offset in self._offsets]
+
+    def timestamps(self) -> list[int | None]:
+        return [1_700_000_000_000 + offset for offset in self._offsets]
+
+    def headers(self) -> list[Headers | None]:
+        return [[("h", b"v")] for _ in self._offsets]
