@@ -10,17 +10,23 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from re import _parser  # type: ignore[attr-defined]  # the tree that Python itself compiles
 from typing import Any, NoReturn
 
 _MOST_CHARACTERS = 4000
 
 _PLAIN = re.compile(rf"[A-Za-z0-9_/ -]{{0,{_MOST_CHARACTERS}}}")
+_SIMPLE = re.compile(r"(?:(?:[A-Za-z0-9_/ .-]|\\[./-])[*+?]?|\|)*")
+"""What every engine takes: plain words with ``.``, counts behind single characters, and choices."""
 _ESCAPE = re.compile(r"\\(?:0|[1-7][0-7]{2}|.)", re.DOTALL)
 _PART = re.compile(
     r"\(\?#[^)]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\\N\{[^}]*\}|\{[0-9]+(?:,[0-9]*)?\}|" + _ESCAPE.pattern + "|.", re.DOTALL
 )
 """A comment, a class, a character's name, a count, an escape, a character."""
+
+_IGNORECASE, _DOTALL, _MULTILINE_OR_VERBOSE = int(re.IGNORECASE), int(re.DOTALL), int(re.MULTILINE | re.VERBOSE)
+"""As numbers: to ask a ``RegexFlag`` takes twenty times as long."""
 
 Ranges = list[tuple[int, int]]
 """Characters, first and last."""
@@ -72,7 +78,8 @@ def check_expression(text: str) -> None:
 
     :raises ValueError: as there.
     """
-    _rewritten(text)
+    if len(text) > _MOST_CHARACTERS or _SIMPLE.fullmatch(text) is None:
+        _rewritten(text)
 
 
 def is_plain(text: str) -> bool:
@@ -88,18 +95,25 @@ def _rewritten(text: str) -> str:
         msg = f"an expression of {len(text)} characters is too long: write at most {_MOST_CHARACTERS}"
         raise ValueError(msg)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # of sets that a later Python, and Java today, read differently
-            tree = _parser.parse(text, re.ASCII)
-            different = next(_differences(text), None)
-            if different is None:
-                return _Writer(tree.state.flags).sequence(tree, is_last=True)
+        tree = _parsed(text)
+        different = next(_differences(text), None)
+        if different is None:
+            return _Writer(tree.state.flags).sequence(tree, is_last=True)
     except _Different as error:
         different = str(error)
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
         instead = next((advice for of_java, advice in _INSTEAD if of_java.search(text)), "write it in Python's syntax")
         different = f"{error}; {instead}"
     raise _unusable(text, different)
+
+
+def _parsed(text: str) -> Any:
+    """Parse an expression; a warning, of sets that a later Python, and Java today, read differently, is an error."""
+    if "[" not in text:
+        return _parser.parse(text, int(re.ASCII))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return _parser.parse(text, int(re.ASCII))
 
 
 def _unusable(text: str, different: str) -> ValueError:
@@ -129,7 +143,7 @@ class _Writer:
     """Writes a tree anew. ``flags``: those of the place; ``is_last``: nothing can follow before the end of the value."""
 
     def __init__(self, flags: int) -> None:
-        if flags & (re.MULTILINE | re.VERBOSE):
+        if flags & _MULTILINE_OR_VERBOSE:
             _refuse("(?m) and (?x) mean something else in Java: do without")
         self._flags = flags
 
@@ -146,34 +160,22 @@ class _Writer:
     # -- characters ---------------------------------------------------------------------------------------------------
 
     def _literal(self, char: int, _: bool) -> str:
-        if not self._flags & re.IGNORECASE:
+        if not self._flags & _IGNORECASE:
             return _text(char)
-        return self._one_of([(char, char)])
+        return self._one_of(((char, char),))
 
     def _not_literal(self, char: int, _: bool) -> str:
-        return self._one_of([(char, char)], "^")
+        return self._one_of(((char, char),), "^")
 
     def _any(self, _: None, __: bool) -> str:
-        return "(?s:.)" if self._flags & re.DOTALL else _ANY
+        return "(?s:.)" if self._flags & _DOTALL else _ANY
 
     def _in(self, members: list[tuple[Any, Any]], _: bool) -> str:
         is_negated = members[0][0].name == "NEGATE"
-        return self._one_of([one for member in members for one in _ranges(*member)], "^" if is_negated else "")
+        return self._one_of(tuple(one for member in members for one in _ranges(*member)), "^" if is_negated else "")
 
-    def _one_of(self, ranges: Ranges, negation: str = "") -> str:
-        if self._flags & re.IGNORECASE:
-            ranges = [*ranges, *_other_case(ranges)]
-        if not negation and all(first == last for first, last in ranges):
-            chars = sorted({char for char, _ in ranges})
-            if len(chars) == 1 or (len(chars) == 2 and chars[0] ^ chars[1] == 0x20):
-                # no [Ss]: RE2 takes it for (?i:s), and may remember later that this is U+017F too
-                return f"(?:{'|'.join(map(_text, chars))})" if len(chars) == 2 else _text(chars[0])
-        if not negation and any(last == sys.maxunicode for _, last in ranges):
-            # compiling a class up to the last character takes milliseconds, compiling what it leaves out does not
-            ranges, negation = _complement(_merged(ranges)), "^"
-            if not ranges:
-                return "(?s:.)"
-        return f"[{negation}{''.join(f'{_text(first)}-{_text(last)}' for first, last in ranges)}]"
+    def _one_of(self, ranges: tuple[tuple[int, int], ...], negation: str = "") -> str:
+        return _class_of(ranges, negation, bool(self._flags & _IGNORECASE))
 
     # -- groups -------------------------------------------------------------------------------------------------------
 
@@ -186,7 +188,7 @@ class _Writer:
         return f"({inner})" if group is not None else f"(?:{inner})"
 
     def _groupref(self, group: int, _: bool) -> str:
-        return rf"(?i:\{group})" if self._flags & re.IGNORECASE else rf"(?:\{group})"
+        return rf"(?i:\{group})" if self._flags & _IGNORECASE else rf"(?:\{group})"
 
     def _atomic_group(self, items: Any, _: bool) -> str:
         return f"(?>{self.sequence(items)})"
@@ -225,6 +227,25 @@ class _Writer:
             return "" if is_last else _END
         # Python before 3.14 has no \B in an empty value
         return {"AT_BOUNDARY": r"\b", "AT_NON_BOUNDARY": r"(?!\b)"}.get(place.name, r"\A")
+
+
+@lru_cache(2000)
+def _class_of(given: tuple[tuple[int, int], ...], negation: str, ignores_case: bool) -> str:
+    """Write a class of these characters."""
+    ranges = list(given)
+    if ignores_case:
+        ranges += _other_case(ranges)
+    if not negation and all(first == last for first, last in ranges):
+        chars = sorted({char for char, _ in ranges})
+        if len(chars) == 1 or (len(chars) == 2 and chars[0] ^ chars[1] == 0x20):
+            # no [Ss]: RE2 takes it for (?i:s), and may remember later that this is U+017F too
+            return f"(?:{'|'.join(map(_text, chars))})" if len(chars) == 2 else _text(chars[0])
+    if not negation and any(last == sys.maxunicode for _, last in ranges):
+        # compiling a class up to the last character takes milliseconds, compiling what it leaves out does not
+        ranges, negation = _complement(_merged(ranges)), "^"
+        if not ranges:
+            return "(?s:.)"
+    return f"[{negation}{''.join(f'{_text(first)}-{_text(last)}' for first, last in ranges)}]"
 
 
 def _check_width(direction: int, items: Any) -> None:

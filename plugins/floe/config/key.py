@@ -81,6 +81,11 @@ class Key:
         """The text behind ``<table>``; empty for a trailing ``*``."""
         return self.name.partition(">")[2]
 
+    @cached_property
+    def setting(self) -> str:
+        """The last part of a key about a table; empty of any other."""
+        return self.suffix.removeprefix(".")
+
 
 def supported(
     name: str,

@@ -8,6 +8,7 @@ from floe.config.document import MAX_KEYS
 from floe.config.exceptions import ConfigError
 from floe.config.expressions import is_plain
 from floe.config.key import Kind
+from floe.config.keys import KEYS
 from floe.config.settings import Settings
 
 MAX_LIST_ELEMENTS = 10_000
@@ -18,7 +19,8 @@ MAX_EXPRESSION_CHARACTERS = 10_000
 
 MAX_TRANSFORMS = 100
 
-_WITH_GRAMMAR = ("regex", "partition-by", "sort-by")
+_LISTS = frozenset(entry.name for entry in KEYS if entry.kind is Kind.LIST)
+_WITH_GRAMMAR = frozenset(entry.name for entry in KEYS if entry.name.endswith(("regex", "partition-by", "sort-by")))
 
 
 def check_limits(settings: Settings) -> None:
@@ -28,9 +30,9 @@ def check_limits(settings: Settings) -> None:
     """
     elements = characters = 0
     for key, entry in settings.entries.items():
-        if entry.kind is Kind.LIST:
+        if entry.name in _LISTS:
             elements += settings.properties[key].count(",") + 1
-        elif entry.name.endswith(_WITH_GRAMMAR) and not is_plain(settings.properties[key]):
+        elif entry.name in _WITH_GRAMMAR and not is_plain(settings.properties[key]):
             characters += len(settings.properties[key])
     transforms = settings.properties.get("transforms", "").count(",") + 1
     counted = (

@@ -1,23 +1,21 @@
 """From a connector's JSON object to a ``Connector``, with every problem found in one go."""
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from floe.config.catalog import read_catalog
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
 from floe.config.converters import check_converters
 from floe.config.document import unwrap
 from floe.config.errors import LETTER_TABLE, read_errors
-from floe.config.exceptions import MAX_SHOWN_PROBLEMS, ConfigError
+from floe.config.exceptions import ConfigError
 from floe.config.kafka_client import read_consumer_overrides, read_control_client
 from floe.config.library_settings import TABLE_NAMES, unknown_settings
 from floe.config.limits import check_limits
-from floe.config.mask import SHORTEST, Mask
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
+from floe.config.quoted_secrets import without_secrets
 from floe.config.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
 from floe.config.schema_rules import read_schema_rules
-from floe.config.secrets import is_secret, secret_texts
 from floe.config.settings import Settings
 from floe.config.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
 from floe.config.tables import read_tables
@@ -30,8 +28,6 @@ CLASSES = (
     "IcebergSinkConnector",
     "IcebergSink",
 )
-_MAX_TEXTS = MAX_SHOWN_PROBLEMS - 1
-_HAS_PARTS = re.compile(r"[\s:=@;,]")
 _DISTRIBUTION = "write.distribution-mode"
 
 
@@ -55,7 +51,7 @@ def parse_connector(
     settings.check_keys()
     connector = _build(settings, narrowed=narrowed)
     if settings.problems:
-        raise ConfigError(*_without_secrets(flat, dict.fromkeys(settings.problems)))
+        raise ConfigError(*without_secrets(flat, dict.fromkeys(settings.problems)))
     return connector
 
 
@@ -120,28 +116,9 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         worker_memory=settings.integer("floe.worker.memory"),
         batch_max_bytes=settings.integer("floe.batch.max-bytes"),
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
-        warnings=_without_secrets(settings.properties, settings.warnings),
+        warnings=() if settings.problems else without_secrets(settings.properties, settings.warnings),
         properties=settings.properties,
     )
-
-
-def _without_secrets(properties: Mapping[str, str], texts: Collection[str]) -> tuple[str, ...]:
-    """Hide what problems and warnings quote of the secrets among the properties: they stand in DAG docs."""
-    if not texts:
-        return ()
-    first = list(texts)[:_MAX_TEXTS]
-    told = "\n".join(first)
-    quoted = {
-        key: value
-        for key, value in properties.items()
-        # a value is quoted from its beginning; only one that has parts may be quoted from elsewhere
-        if (value[:SHORTEST] in told or _HAS_PARTS.search(value))
-        and is_secret(key, value)
-        and any(text in told for text in secret_texts(key, value))
-    }
-    mask = Mask.of(quoted)
-    more = [f"… and {len(texts) - len(first)} more"] if len(texts) > len(first) else []
-    return (*(mask.hide(text) for text in first), *more)
 
 
 def _read_name(settings: Settings) -> str:

@@ -23,8 +23,9 @@ Unroutable = Literal["fail", "dead-letter", "drop"]
 _BY = ("field", "header", "key")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _SHOWN_CHARACTERS = 200
-_PART = re.compile(r"[a-z_][a-z0-9_]{0,127}")
-_MAX_COMPARISONS = 20_000
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,127}(\.[a-z_][a-z0-9_]{0,127})+")
+_AS_PART = str.maketrans(".-", "__")
+_MAX_COMPARISONS = 5_000
 """Of topics and tables, while a file is read; beyond, any text may stand for a topic."""
 _CONDITIONS = (("iceberg.table", REGEX), ("floe.table", TOPICS))
 
@@ -75,7 +76,7 @@ class Routing:
 
 def topic_part(topic: str) -> str:
     """Return a topic's name as a part of a table's name."""
-    return re.sub(r"[.-]", "_", topic).lower()
+    return topic.translate(_AS_PART).lower()
 
 
 def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *, has_letters: bool) -> Routing:
@@ -233,29 +234,30 @@ def _check_dynamic(settings: Settings, template: str, tables: Tables, topics: Co
     """Note settings of tables that no record can name, and who chooses the namespace."""
     if tables.named:
         return  # both static and dynamic, which was noted
-    expected = topics if len(topics) * len(tables.known) <= _MAX_COMPARISONS else ()
-    for table, one in tables.known:
-        conditions = (one.route_regex, one.topics)
-        settings.problems.extend(
-            f"{prefix}.{table[:_SHOWN_CHARACTERS]}.{name} goes with {STATIC}, but here the records name their tables"
-            for (prefix, name), condition in zip(_CONDITIONS, conditions, strict=True)
-            if condition is not None
-        )
-        if not may_name(template, expected, table):
-            settings.problems.append(
-                f"settings are given for table {table[:_SHOWN_CHARACTERS]!r}, which {template[:_SHOWN_CHARACTERS]!r} never "
-                "names: names of records' tables have lower-case letters, digits and '_' only"
-            )
     if template == VALUE and settings.boolean("iceberg.tables.auto-create-enabled"):
         settings.warnings.append(
             "records name the namespace too, so whoever writes to the topics can have tables created in any: set "
             f"{NAMESPACE} if they are all of one"
         )
+    if not tables.known:
+        return
+    expected = topics if len(topics) * len(tables.known) <= _MAX_COMPARISONS else ()
+    named = _Named(template, expected)
+    for table, one in tables.known:
+        for (prefix, name), condition in zip(_CONDITIONS, (one.route_regex, one.topics), strict=True):
+            if condition is not None:
+                settings.problems.append(
+                    f"{prefix}.{table[:_SHOWN_CHARACTERS]}.{name} goes with {STATIC}, but here the records name their tables"
+                )
+        if table not in named:
+            settings.problems.append(
+                f"settings are given for table {table[:_SHOWN_CHARACTERS]!r}, which {template[:_SHOWN_CHARACTERS]!r} never "
+                "names: names of records' tables have lower-case letters, digits and '_' only"
+            )
 
 
 def _is_name(name: str) -> bool:
-    parts = name.split(".")
-    return len(parts) > 1 and all(_PART.fullmatch(part) for part in parts)
+    return _NAME.fullmatch(name) is not None
 
 
 def may_name(template: str, topics: Collection[str], table: str) -> bool:
@@ -263,25 +265,37 @@ def may_name(template: str, topics: Collection[str], table: str) -> bool:
 
     The cost is that of comparing two names, once for each topic.
     """
-    if not _is_name(table) or template == VALUE:
-        return _is_name(table)
-    if TOPIC not in template or not topics:
-        return _may_fill(template, table)
-    parts = {topic_part(topic) for topic in topics}
-    return any(_may_fill(template.replace(TOPIC, part), table) for part in parts)
+    return table in _Named(template, topics)
 
 
-def _may_fill(template: str, table: str) -> bool:
-    """Say whether a template is a table's name once each placeholder is a text of at least one character, dots excepted."""
-    templates, parts = template.split("."), table.split(".")
-    return len(templates) == len(parts) and all(map(_may_fill_part, templates, parts))
+class _Named:
+    """The names of tables that a template makes of some topics, empty if not known yet, and of any route value.
+
+    To look one up costs the comparison of two names, once for each topic where values are part of the names.
+    """
+
+    def __init__(self, template: str, topics: Collection[str]) -> None:
+        self._is_any = template == VALUE
+        filled = {template}
+        if TOPIC in template and topics:
+            filled = {template.replace(TOPIC, topic_part(topic)) for topic in topics}
+        self._exact = frozenset(one for one in filled if "{" not in one)
+        self._forms = [[_PLACEHOLDER.split(part) for part in one.split(".")] for one in filled - self._exact]
+
+    def __contains__(self, table: str) -> bool:
+        if not _is_name(table) or self._is_any:
+            return _is_name(table)
+        if table in self._exact:
+            return True
+        parts = table.split(".")
+        return any(len(form) == len(parts) and all(map(_may_fill_part, form, parts)) for form in self._forms)
 
 
-def _may_fill_part(template: str, part: str) -> bool:
-    first, *fixed = _PLACEHOLDER.split(template)
-    if not fixed:
-        return part == first
-    *between, last = fixed
+def _may_fill_part(fixed: list[str], part: str) -> bool:
+    """Say whether a part of a name has these texts, with a text of at least one character for each gap between them."""
+    if len(fixed) == 1:
+        return part == fixed[0]
+    first, *between, last = fixed
     if not part.startswith(first) or not part.endswith(last):
         return False
     place, end = len(first), len(part) - len(last)

@@ -25,6 +25,25 @@ _SECRET_KEY = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_IN_SECRET_KEYS = (
+    *(
+        "pass",
+        "pwd",
+        "secret",
+        "token",
+        "credential",
+        "private",
+        "jaas",
+        "authori",
+        "cookie",
+        "sig",
+        "sas",
+        "key",
+        "fernet",
+    ),
+    *("pem", "connection", "user", "header"),
+)
+"""One of them is in every key that the expression matches: to look for them takes a tenth of its time."""
 _SECRET_VALUE = re.compile(
     r"""
       ^[^\s/:@]+:[^\s@]+@[^\s@]+$
@@ -36,6 +55,8 @@ _SECRET_VALUE = re.compile(
 # the form of Kafka Connect's own config providers, which a connector may not use: so no real value reads like it
 _PROVIDER = re.compile(r"\$\{[^{}:]*:")
 _SEARCHED_CHARACTERS = 4096
+_SCHEMES = ("basic", "bearer")
+_LONGEST_SCHEME = 6
 
 _MOST_LINES = 200
 """Lines of a secret that are hidden each for itself: more than a private key with its certificates has."""
@@ -56,7 +77,21 @@ def is_secret(key: str, value: str = "") -> bool:
     scheme = value.find("://")
     if scheme >= 0 and value.find("@", scheme) >= 0:
         return True
-    return bool(_SECRET_KEY.search(key) or _SECRET_VALUE.search(value) or any(map(_is_misspelt, _WORD.findall(key))))
+    return _is_secret_key(key) or _is_secret_value(value) or any(map(_is_misspelt, _WORD.findall(key)))
+
+
+def _is_secret_key(key: str) -> bool:
+    low = key.lower()
+    return (not key.isascii() or any(part in low for part in _IN_SECRET_KEYS)) and bool(_SECRET_KEY.search(key))
+
+
+def _is_secret_value(value: str) -> bool:
+    low = value[:_LONGEST_SCHEME].lower()
+    if value.isascii() and "=" not in value and not ("@" in value and ":" in value) and not low.startswith(_SCHEMES):
+        low = value.lower()
+        if "eyj" not in low and "-----begin" not in low:
+            return False
+    return bool(_SECRET_VALUE.search(value))
 
 
 def secret_texts(key: str, value: str) -> frozenset[str]:

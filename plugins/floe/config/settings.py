@@ -21,16 +21,17 @@ class Settings:
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         self.properties = Properties(properties)
+        self._flat = dict(properties)
         self.problems: list[str] = []
         self.warnings: list[str] = []
-        self.entries = {key: entry for key in self.properties if (entry := find(key)) is not None}
+        self.entries = {key: entry for key in self._flat if (entry := find(key)) is not None}
         self._suggested = 0
         self._foreign = 0
 
     def check_keys(self) -> None:
         """Judge every key by its row in the table: unknown, refused, without effect, or of the wrong type."""
         spelled: dict[str, str] = {}
-        for key, value in self.properties.items():
+        for key, value in self._flat.items():
             entry = self.entries.get(key)
             if entry is None:
                 self._note_unknown(key)
@@ -46,7 +47,7 @@ class Settings:
                 self._check_status(entry, key, value)
             spelling = canonical_of(entry, key)
             other = spelled.setdefault(spelling, key)
-            if other != key and self.properties[other] != value:
+            if other is not key and self._flat[other] != value:
                 self.problems.append(f"{key} and {other} are one setting with two values: keep {spelling}")
         if self._foreign > _MAX_FOREIGN:
             self.problems.append(

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, NamedTuple
 
+from floe.config.exceptions import MAX_SHOWN_PROBLEMS
 from floe.config.expressions import check_expression
 from floe.config.key import Key
 from floe.config.names import plain_problem, table_problem, topic_problem
@@ -26,7 +27,6 @@ _DEFAULTS = {
     ID_COLUMNS: "iceberg.tables.default-id-columns",
 }
 _SHOWN_CHARACTERS = 200
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -54,29 +54,26 @@ def table_of(key: str) -> tuple[str, str] | None:
 
 
 def _table_of(entry: Key, key: str) -> tuple[str, str] | None:
-    if "<table>" not in entry.name:
+    if not entry.suffix:
         return None
-    return key[len(entry.prefix) : -len(entry.suffix)], entry.suffix.removeprefix(".")
+    return key[len(entry.prefix) : -len(entry.suffix)], entry.setting
 
 
 def read_tables(settings: Settings, topics: Collection[str]) -> Tables:
     """Read ``iceberg.tables`` and all settings by table; ``topics``: those that a table may ask for, empty for any."""
     names = _read_names(settings)
-    texts: dict[str, dict[str, str]] = {}
     keys: dict[str, dict[str, str]] = {}
     for key, entry in settings.entries.items():
-        if (found := _table_of(entry, key)) is not None:
-            table, setting = found
-            texts.setdefault(table, {})[setting] = settings.properties[key]
-            keys.setdefault(table, {})[setting] = key
+        if entry.suffix and (found := _table_of(entry, key)) is not None:
+            keys.setdefault(found[0], {})[found[1]] = key
     _check_tables(settings, names, keys)
     reader = _Reader(settings, topics)
-    given = {name: settings.text(key) for name, key in _DEFAULTS.items() if settings.given(key)}
-    default = reader.read(given, _DEFAULTS, TableSettings())
-    unsaid = reader.read({}, {}, default)
+    given = {name: key for name, key in _DEFAULTS.items() if settings.given(key)}
+    default = reader.read(given, settings.text, TableSettings())
+    text = settings.properties.__getitem__
     known = tuple(
-        (table, reader.read(texts[table], keys[table], default) if table in texts else unsaid)
-        for table in dict.fromkeys([*names, *texts])
+        (table, reader.read(keys[table], text, default) if table in keys else default)
+        for table in dict.fromkeys([*names, *keys])
     )
     tables = Tables(names, known, default)
     _check_topics(settings, tables, topics)
@@ -117,33 +114,58 @@ def _check_tables(settings: Settings, names: tuple[str, ...], keys: Mapping[str,
         settings.problems.extend(f"{key[:_SHOWN_CHARACTERS]}: {problem}" for key in of_table.values())
 
 
+class _Wrong(NamedTuple):
+    """What is wrong with a text."""
+
+    problem: str
+
+
+_UNREAD = _Wrong(f"was not looked at, after {MAX_SHOWN_PROBLEMS} wrong ones")
+
+
 class _Reader:
     def __init__(self, settings: Settings, topics: Collection[str]) -> None:
         self._settings = settings
         self._topics = frozenset(topics)
         self._shown = ", ".join(topics)[:_SHOWN_CHARACTERS]
+        self._parse: Mapping[str, tuple[str, Callable[[str], object]]] = {
+            BRANCH: ("branch", _branch),
+            PARTITION_BY: ("partition_by", parse_partition_by),
+            ID_COLUMNS: ("id_columns", _columns),
+            SORT_BY: ("sort_by", parse_sort_by),
+            REGEX: ("route_regex", _regex),
+            TOPICS: ("topics", self._some_topics),
+        }
+        self._wrong = 0
+        # many tables have the same
+        self._parsed: dict[tuple[str, str], object] = {}
+        self._made: dict[frozenset[tuple[str, str]], TableSettings] = {}
 
-    def read(self, texts: Mapping[str, str], keys: Mapping[str, str], base: TableSettings) -> TableSettings:
-        """Read one table's settings from texts by name; ``keys``: under which key each stands, for the problems."""
-        return TableSettings(
-            branch=self._setting(texts, keys, BRANCH, _branch, base.branch),
-            partition_by=self._setting(texts, keys, PARTITION_BY, parse_partition_by, base.partition_by),
-            id_columns=self._setting(texts, keys, ID_COLUMNS, _columns, base.id_columns),
-            sort_by=self._setting(texts, keys, SORT_BY, parse_sort_by, base.sort_by),
-            route_regex=self._setting(texts, keys, REGEX, _regex, None),
-            topics=self._setting(texts, keys, TOPICS, self._some_topics, None),
-        )
+    def read(self, keys: Mapping[str, str], text_of: Callable[[str], str], base: TableSettings) -> TableSettings:
+        """Read one table's settings over those that hold for all; ``keys``: under which key each stands, by its name."""
+        texts = {name: text_of(key) for name, key in keys.items()}
+        signature = frozenset(texts.items())
+        made = self._made.get(signature)
+        if made is None:
+            parsed = {name: self._parsed_once(name, text) for name, text in texts.items()}
+            wrong = {name: value for name, value in parsed.items() if isinstance(value, _Wrong)}
+            self._settings.problems += [
+                f"{keys[name][:_SHOWN_CHARACTERS]}: {one.problem}" for name, one in wrong.items()
+            ]
+            given: dict[str, Any] = {self._parse[name][0]: value for name, value in parsed.items() if name not in wrong}
+            made = replace(base, **given)
+            if not wrong:
+                self._made[signature] = made
+        return made
 
-    def _setting(
-        self, texts: Mapping[str, str], keys: Mapping[str, str], name: str, parse: Callable[[str], _T], otherwise: _T
-    ) -> _T:
-        if name not in texts:
-            return otherwise
-        try:
-            return parse(texts[name])
-        except ValueError as error:
-            self._settings.problems.append(f"{keys[name][:_SHOWN_CHARACTERS]}: {error}")
-            return otherwise
+    def _parsed_once(self, name: str, text: str) -> object:
+        if (name, text) not in self._parsed:
+            try:
+                self._parsed[name, text] = self._parse[name][1](text) if self._wrong < MAX_SHOWN_PROBLEMS else _UNREAD
+            except ValueError as error:
+                self._parsed[name, text] = _Wrong(str(error))
+                self._wrong += 1
+        return self._parsed[name, text]
 
     def _some_topics(self, text: str) -> frozenset[str]:
         topics = parse_list(text)

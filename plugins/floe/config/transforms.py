@@ -82,8 +82,9 @@ def read_transforms(settings: Settings) -> tuple[KafkaMetadata, ...]:
 def _owned(settings: Settings, names: tuple[str, ...]) -> dict[str, Properties]:
     """Divide the keys below ``transforms.`` among the names; of names with dots the longest has the key."""
     owned: dict[str, dict[str, str]] = {name: {} for name in names}
+    owners = _Owners(names)
     for key, value in settings.properties.under(f"{NAMES}.").items():
-        owner = _owner(key, owned)
+        owner = owners.of(key)
         if owner is None:
             settings.problems.append(
                 f"unknown key {f'{NAMES}.{key}'[:_SHOWN_CHARACTERS]!r}: {NAMES} does not name this transform, it names "
@@ -96,15 +97,23 @@ def _owned(settings: Settings, names: tuple[str, ...]) -> dict[str, Properties]:
 
 def is_unowned(key: str, names: Collection[str]) -> bool:
     """Whether ``key`` is a setting of a transform that is not among the names."""
-    return key.startswith(f"{NAMES}.") and _owner(key.removeprefix(f"{NAMES}."), names) is None
+    return key.startswith(f"{NAMES}.") and _Owners(names).of(key.removeprefix(f"{NAMES}.")) is None
 
 
-def _owner(key: str, names: Collection[str]) -> str | None:
-    """Return the longest of the names that ``key`` begins with, a dot behind it."""
-    end = key.rfind(".", 0, _SHOWN_CHARACTERS + 1)
-    while end > 0 and key[:end] not in names:
-        end = key.rfind(".", 0, end)
-    return key[:end] if end > 0 else None
+class _Owners:
+    """The names of transforms, asked for thousands of keys."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = frozenset(names)
+        self._lengths = sorted({len(name) for name in self._names if name}, reverse=True)
+        self._begins = tuple(f"{name}." for name in self._names)
+
+    def of(self, key: str) -> str | None:
+        """Return the longest of the names that ``key`` begins with, a dot behind it."""
+        if not key.startswith(self._begins):
+            return None
+        ends = (end for end in self._lengths if key[end : end + 1] == "." and key[:end] in self._names)
+        return next((key[:end] for end in ends), None)
 
 
 def _read_transform(settings: Settings, prefix: str, keys: Properties) -> KafkaMetadata | None:

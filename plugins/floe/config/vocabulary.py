@@ -13,9 +13,15 @@ OWN_PREFIXES = ("iceberg.", "floe.", "transforms.", "predicates.", "errors.")
 _EXACT = {entry.name: entry for entry in KEYS if not entry.is_pattern}
 _PATTERNS = tuple((entry.prefix, entry.suffix, entry) for entry in KEYS if entry.is_pattern)
 _ALL_OF_FAMILY = {prefix[:-1]: entry for prefix, _, entry in _PATTERNS if prefix.count(".") == 1}
-_PATTERNS_BY_FAMILY: dict[tuple[str, ...], list[tuple[str, str, Key]]] = {}
-for _pattern in _PATTERNS:
-    _PATTERNS_BY_FAMILY.setdefault(tuple(_pattern[0].split(".")[:2]), []).append(_pattern)
+_Patterns = tuple[tuple[str, str, Key], ...]
+_PATTERNS_BY_FAMILY: dict[str, dict[str, _Patterns]] = {}
+"""By the first two parts of a key and its last one; under an empty last one, for all others."""
+for _family in {".".join(prefix.split(".")[:2]) for prefix, _, _ in _PATTERNS}:
+    _own = tuple(pattern for pattern in _PATTERNS if ".".join(pattern[0].split(".")[:2]) == _family)
+    _PATTERNS_BY_FAMILY[_family] = {
+        end: tuple(pattern for pattern in _own if pattern[1].rpartition(".")[2] in ("", end))
+        for end in ("", *(suffix.rpartition(".")[2] for _, suffix, _ in _own))
+    }
 _UNFILLED = 0.87  # a pattern that the key has no part for is less likely meant
 
 
@@ -24,9 +30,11 @@ def find(key: str) -> Key | None:
     if exact := _EXACT.get(key):
         return exact
     family, _, rest = key.partition(".")
-    for prefix, suffix, entry in _PATTERNS_BY_FAMILY.get((family, rest.partition(".")[0]), ()):
-        if key.startswith(prefix) and key.endswith(suffix) and len(key) > len(prefix) + len(suffix):
-            return entry
+    by_end = _PATTERNS_BY_FAMILY.get(f"{family}.{rest.partition('.')[0]}")
+    if by_end is not None:
+        for prefix, suffix, entry in by_end.get(rest.rpartition(".")[2]) or by_end[""]:
+            if key.startswith(prefix) and key.endswith(suffix) and len(key) > len(prefix) + len(suffix):
+                return entry
     return _ALL_OF_FAMILY.get(family) if rest else None
 
 
