@@ -78,7 +78,9 @@ def _items(array: pa.Array) -> pa.Array:
 
 def _entries(array: pa.Array) -> tuple[pa.Array, int, int]:
     """Return maps with where their entries are: a null one may have some in memory."""
-    if array.null_count:
+    if array.null_count == len(array):
+        array = array.slice(0, 0)  # of nulls alone Arrow makes no empty array of its own, if UUIDs are inside
+    elif array.null_count:
         array = array.drop_null()
     start, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
     return array, start, end - start

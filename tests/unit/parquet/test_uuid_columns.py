@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pyarrow.parquet as pq
@@ -127,3 +128,12 @@ def test_nested_uuids_have_counts_and_no_statistics(new_table: TableFactory) -> 
     assert [file.value_counts[i] for i in ids] == [4, 6, 5, 5]
     assert [file.null_value_counts[i] for i in ids] == [2, 3, 3, 2]
     assert commit(table, [file]).num_rows == 4
+
+
+@pytest.mark.parametrize("nothing", [None, []], ids=["null", "empty"])
+def test_nested_uuids_of_which_there_are_none_are_written(new_table: TableFactory, nothing: list[Any] | None) -> None:
+    table = new_table(NESTED)
+    batch = rows(table, s=[None] * 3, l=[nothing] * 3, m=[nothing] * 3, k=[nothing] * 3)
+    (file,) = write(table, batch, batch.slice(1), batch.slice(0, 0))
+    assert commit(table, [file]).select(["l", "m", "k"]).to_pylist() == [dict.fromkeys("lmk", nothing)] * 5
+    assert [file.value_counts[table.schema().find_field(name).field_id] for name in ("l.element", "m.value")] == [5, 5]
