@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyiceberg.expressions import And, BooleanExpression, GreaterThanOrEqual, In, IsNull, LessThan, Or, Reference
+from pyiceberg.expressions.literals import literal
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IcebergType, IntegerType, LongType, StringType
@@ -49,23 +51,24 @@ class OriginColumns:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """The columns as scans select them."""
+        """The columns as scans and their filters know them: no text of a filter holds every name that a column may have."""
         topic, partition, offset = (".".join(path) for path in (self.topic, self.partition, self.offset))
         return topic, partition, offset
 
-    def condition(self, ranges: Sequence[OffsetRange]) -> str:
+    def condition(self, ranges: Sequence[OffsetRange]) -> BooleanExpression:
         """Return a filter that all rows of some ranges pass; of several ranges others between them may, too."""
-        topics = ", ".join(f"'{topic}'" for topic in sorted({r.topic for r in ranges}))
-        partitions = ", ".join(str(p) for p in sorted({r.partition for r in ranges}))
-        topic, partition, offset = (_quoted(path) for path in (self.topic, self.partition, self.offset))
-        return (
-            f"{topic} in ({topics}) and {partition} in ({partitions}) and {offset} >= {min(r.start for r in ranges)} "
-            f"and {offset} < {max(r.end for r in ranges)}"
+        topic, partition, offset = map(Reference, self.names)
+        return And(
+            In(term=topic, values={literal(r.topic) for r in ranges}),
+            In(term=partition, values={literal(r.partition) for r in ranges}),
+            GreaterThanOrEqual(term=offset, value=literal(min(r.start for r in ranges))),
+            LessThan(term=offset, value=literal(max(r.end for r in ranges))),
         )
 
-    def unknown(self) -> str:
+    def unknown(self) -> BooleanExpression:
         """Return a filter of rows that do not tell where they came from."""
-        return " or ".join(f"{_quoted(path)} is null" for path in (self.topic, self.partition, self.offset))
+        topic, partition, offset = map(Reference, self.names)
+        return Or(IsNull(term=topic), IsNull(term=partition), IsNull(term=offset))
 
     def mask(self, rows: pa.RecordBatch, ranges: Sequence[OffsetRange]) -> pa.BooleanArray:
         """Say of each row whether it came from one of the ranges. Raises TableRefused for rows that do not tell."""
@@ -116,10 +119,6 @@ def _problem(schema: Schema, part: str, path: tuple[str, ...]) -> str | None:
         wanted = "string" if part == TOPIC else "int or long"
         return f"its column {name!r} is of type {kind}, and only {wanted} can be looked up"
     return None
-
-
-def _quoted(path: Sequence[str]) -> str:
-    return ".".join(f'"{name}"' for name in path)
 
 
 def _column(rows: pa.RecordBatch, path: tuple[str, ...]) -> pa.Array:

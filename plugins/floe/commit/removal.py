@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.conversions import from_bytes
-from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.expressions import AlwaysTrue, BooleanExpression
 from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
@@ -80,17 +80,14 @@ class Remover:
         rewritten: list[SpecFile] = []
         gone = 0
         for task in self._tasks(table, branch, self.columns.condition(self.ranges)):
-            path = task.file.file_path
-            if path not in self._done or task.delete_files:
-                self._done[path] = self._rewrite(table, task)
-            rows, left = self._done[path]
+            rows, left = self._rewritten(table, task)
             if rows:
                 gone += rows
                 removed.append(task.file)
                 rewritten += [left] if left is not None else []
         return Removal(tuple(removed), tuple(rewritten), gone)
 
-    def _tasks(self, table: Table, branch: str, condition: str) -> list[FileScanTask]:
+    def _tasks(self, table: Table, branch: str, condition: BooleanExpression) -> list[FileScanTask]:
         refs = table.metadata.refs
         ref = refs.get(branch) or refs.get(MAIN_BRANCH)
         if ref is None:
@@ -122,6 +119,15 @@ class Remover:
                     name = ".".join(table.name())
                     msg = f"rows of table {name!r} cannot be replaced: {error}. One such file: {task.file.file_path}"
                     raise TableRefused(msg) from None
+
+    def _rewritten(self, table: Table, task: FileScanTask) -> tuple[int, SpecFile | None]:
+        """Rewrite a file once, however often its commit is tried; each time where deletes apply to it, which may change."""
+        if task.delete_files:
+            return self._rewrite(table, task)
+        path = task.file.file_path
+        if path not in self._done:
+            self._done[path] = self._rewrite(table, task)
+        return self._done[path]
 
     def _rewrite(self, table: Table, task: FileScanTask) -> tuple[int, SpecFile | None]:
         """Return how many rows of a file go, and the file that has the others: None when there are none, or all stay."""

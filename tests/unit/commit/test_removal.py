@@ -22,7 +22,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.typedef import Record
-from pyiceberg.types import LongType, NestedField, StringType
+from pyiceberg.types import LongType, NestedField, StringType, StructType
 
 from floe.commit import removal as module
 from floe.commit.append import _Append
@@ -84,6 +84,28 @@ def test_files_are_dropped_rewritten_or_left_alone(table: Table) -> None:
     assert (part.rows, len(part.removed), sorted(left_of(part))) == (7, 2, [*range(5), *range(12, 20)])
     none = remover(piece(20, 30), piece(0, 99, partition=1)).remove(table, MAIN_BRANCH)
     assert none == module.Removal()
+
+
+@pytest.mark.parametrize("name", ["meta.kafka", "a\\b", 'a"b', "'", "x y", "k-1", "\u00e9", "or", "a.b.c"])
+@pytest.mark.parametrize("is_nested", [False, True], ids=["flat", "nested"])
+def test_rows_are_found_by_columns_of_any_name(lake: Lake, name: str, is_nested: bool) -> None:
+    parts = [NestedField(2, "topic", StringType()), NestedField(3, "partition", LongType()),
+             NestedField(4, "offset", LongType())]  # fmt: skip
+    if is_nested:
+        fields, columns = [NestedField(5, name, StructType(*parts))], [(name, part.name) for part in parts]
+    else:
+        fields, columns = [NestedField(f.field_id, f"{name}_{f.name}", f.field_type) for f in parts], []
+        columns = [(field.name,) for field in fields]
+    lake.create(schema=Schema(NestedField(1, "id", LongType()), *fields))
+    table = lake.load()
+    origins = [dict(zip(("topic", "partition", "offset"), (TOPIC, 0, offset), strict=True)) for offset in range(10)]
+    rows = [
+        {"id": i, **({name: one} if is_nested else {f"{name}_{part}": value for part, value in one.items()})}
+        for i, one in enumerate(origins)
+    ]
+    table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())))
+    found = Remover(OriginColumns(*columns), [piece(3, 6)]).remove(lake.load(), MAIN_BRANCH)
+    assert (found.rows, left_of(found)) == (3, [0, 1, 2, 6, 7, 8, 9])
 
 
 def test_a_count_is_exact_where_whole_files_go_and_else_an_upper_bound(table: Table) -> None:
@@ -160,18 +182,35 @@ def delete_rows(lake: Lake, content: DataFileContent, rows: pa.Table) -> Table:
     return lake.load()
 
 
+def positions(path: str, *rows: int) -> pa.Table:
+    fields = [pa.field("file_path", pa.string(), metadata={"PARQUET:field_id": "2147483546"}),
+              pa.field("pos", pa.int64(), metadata={"PARQUET:field_id": "2147483545"})]  # fmt: skip
+    return pa.Table.from_arrays([pa.array([path] * len(rows)), pa.array(rows, pa.int64())], schema=pa.schema(fields))
+
+
 def test_rows_that_position_deletes_took_out_stay_out(lake: Lake, table: Table) -> None:
     (path,) = [
         t.file.file_path for t in table.scan().plan_files() if t.file.lower_bounds[4] == (0).to_bytes(8, "little")
     ]
-    fields = [pa.field("file_path", pa.string(), metadata={"PARQUET:field_id": "2147483546"}),
-              pa.field("pos", pa.int64(), metadata={"PARQUET:field_id": "2147483545"})]  # fmt: skip
-    rows = pa.Table.from_arrays([pa.array([path, path]), pa.array([1, 5])], schema=pa.schema(fields))
-    with_deletes = delete_rows(lake, DataFileContent.POSITION_DELETES, rows)
+    with_deletes = delete_rows(lake, DataFileContent.POSITION_DELETES, positions(path, 1, 5))
     assert sorted(with_deletes.scan().to_arrow()["id"].to_pylist()) == [0, 2, 3, 4, 6, 7, 8, 9, *range(10, 20)]
     assert remover(piece(0, 20)).most(with_deletes, MAIN_BRANCH) == (20, False)
     found = remover(piece(4, 7)).remove(with_deletes, MAIN_BRANCH)
     assert (found.rows, left_of(found)) == (2, [0, 2, 3, 7, 8, 9])
+
+
+def test_deletes_that_were_rolled_back_meanwhile_bring_rows_back(lake: Lake, table: Table) -> None:
+    head = table.current_snapshot()
+    assert head is not None
+    (path,) = [
+        t.file.file_path for t in table.scan().plan_files() if t.file.lower_bounds[4] == (0).to_bytes(8, "little")
+    ]
+    one = remover(piece(4, 7))
+    assert left_of(one.remove(delete_rows(lake, DataFileContent.POSITION_DELETES, positions(path, 1)), MAIN_BRANCH)) == [
+        0, 2, 3, 7, 8, 9
+    ]  # fmt: skip
+    lake.load().manage_snapshots().rollback_to_snapshot(head.snapshot_id).commit()
+    assert left_of(one.remove(lake.load(), MAIN_BRANCH)) == [0, 1, 2, 3, 7, 8, 9]
 
 
 def test_equality_deletes_are_refused_with_the_way_out(lake: Lake, table: Table) -> None:
