@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from floe.operators.markdown import readable
+
 WIDTH = 80
 """Characters of a line that Airflow shows without scrolling."""
 
@@ -32,7 +34,7 @@ class Brief(NamedTuple):
     @classmethod
     def of(cls, message: str) -> Brief:
         """Take a message apart: ``what: the value. What state it left. What to do next.``"""
-        first, *rest = _SENTENCE.split(" ".join(message.split()))
+        first, *rest = _SENTENCE.split(readable(message).strip())
         what, _, detail = first.partition(": ")
         advice = next((text for text in rest if _ADVICE.match(text)), None)
         if advice is None and _ADVICE.match(detail):

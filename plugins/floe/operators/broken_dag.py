@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -13,9 +12,8 @@ from floe.config import ConfigError, ConnectorFile
 from floe.operators import run, sink
 from floe.operators.exceptions import ConnectorBroken
 from floe.operators.failures import floe_task
+from floe.operators.markdown import markdown, readable
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
-_BLANKS = re.compile(r"\s+")
 _MAX_LISTED = 50
 _MAX_PROBLEMS = 20
 _SHOWN_CHARACTERS = 500
@@ -32,10 +30,10 @@ class BrokenConnector(BaseOperator):
     @floe_task
     def execute(self, context: Any) -> None:
         """Raise the errors of the file, as a list."""
-        problems = "".join(f"\n* {_readable(problem)}" for problem in _error_of(self._file).first_problems())
-        path = _readable(str(self._file.path))
+        problems = "".join(f"\n* {readable(problem)}" for problem in _error_of(self._file).first_problems())
+        path = readable(str(self._file.path))
         msg = (
-            f"The connector file {_readable(self._file.path.name)!r} is broken:\n{problems}\n\nNo record was read, and the "
+            f"The connector file {readable(self._file.path.name)!r} is broken:\n{problems}\n\nNo record was read, and the "
             f"position stays. Correct {path}: the next run goes on from there."
         )
         raise ConnectorBroken(msg)
@@ -71,7 +69,7 @@ def import_error(files: Iterable[ConnectorFile]) -> str | None:
 def _dag(file: ConnectorFile, dag_id: str, schedule: timedelta | None, *, is_paused: bool) -> DAG:
     with DAG(
         dag_id=dag_id,
-        description=f"⚠ {_readable(file.path.name)} is broken"[:500],
+        description=f"⚠ {readable(file.path.name)} is broken"[:500],
         schedule=schedule,
         start_date=run.BEGINNING,
         catchup=False,
@@ -93,28 +91,18 @@ def _error_of(file: ConnectorFile) -> ConfigError:
 
 def _listed(file: ConnectorFile) -> str:
     first = _error_of(file).first_problems(_MAX_PROBLEMS)
-    problems = "".join(f"\n  - {_readable(problem)[:_SHOWN_CHARACTERS]}" for problem in first)
-    return f"{_readable(str(file.path))} (DAG {file.name}):{problems}"
+    problems = "".join(f"\n  - {readable(problem)[:_SHOWN_CHARACTERS]}" for problem in first)
+    return f"{readable(str(file.path))} (DAG {file.name}):{problems}"
 
 
 def _doc(file: ConnectorFile) -> str:
     problems: Sequence[str] = _error_of(file).first_problems()
     return "\n".join(
         [
-            f"**{_markdown(file.path.name)} is broken**, so every run of this connector fails and no record is read. "
+            f"**{markdown(file.path.name)} is broken**, so every run of this connector fails and no record is read. "
             "Nothing is lost: the position stays, and the first run after the file is corrected goes on from there.",
             "",
-            *(f"* {_markdown(problem)}" for problem in problems),
+            *(f"* {markdown(problem)}" for problem in problems),
             "",  # Airflow takes a text that ends in .md for a path
         ]
     )
-
-
-def _readable(text: str) -> str:
-    """Write a text that came from a file on one line, in characters that can be stored and shown."""
-    line = _BLANKS.sub(" ", text.encode(errors="backslashreplace").decode())
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
-
-
-def _markdown(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", _readable(text))

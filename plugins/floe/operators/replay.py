@@ -11,6 +11,7 @@ from floe.config.names import REPLAY_SUFFIX
 from floe.operators import run, sink
 from floe.operators.failures import floe_task
 from floe.operators.forms import replay_form
+from floe.operators.markdown import readable
 from floe.operators.plan import PlanOperator, rest_skipped
 from floe.operators.run_params import params_of
 
@@ -92,7 +93,7 @@ def replay_dag(connector: Connector) -> DAG:
     """Build the replay DAG of a connector: plan >> write >> commit, only when somebody triggers it."""
     with DAG(
         dag_id=replay_dag_id(connector.name),
-        description=f"Read {connector.source} again, into {connector.destination}"[:500],
+        description=readable(f"Read {connector.source} again, into {connector.destination}")[:500],
         schedule=None,
         start_date=run.BEGINNING,
         catchup=False,
@@ -110,8 +111,8 @@ def replay_dag(connector: Connector) -> DAG:
 def _doc(connector: Connector) -> str:
     return "\n".join(
         [
-            f"Reads offsets or times of **{connector.source}** again that `{connector.name}` has read before, "
-            f"into **{connector.destination}**, exactly once. It moves no position: it may run beside "
+            f"Reads offsets or times of **{sink.shown(connector.source)}** again that `{connector.name}` has read before, "
+            f"into **{sink.shown(connector.destination)}**, exactly once. It moves no position: it may run beside "
             f"`{connector.name}` and beside other replays.",
             "",
             "* `skip` fills what a table lacks: triggering it twice adds nothing.",

@@ -14,6 +14,7 @@ from floe.operators import run
 from floe.operators.commit import CommitOperator
 from floe.operators.failures import say_failure
 from floe.operators.forms import sink_form
+from floe.operators.markdown import markdown, readable
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
 
@@ -24,7 +25,6 @@ RETRIES = 2
 RETRY_DELAY = timedelta(seconds=10)
 COMMIT_RETRIES = 5
 """With doubled delays about five minutes, over the patience of each try: what was written is worth waiting for."""
-
 
 _SHOWN_CHARACTERS = 500
 _SHOWN_WARNINGS = 20
@@ -78,7 +78,7 @@ def sink_dag(connector: Connector) -> DAG:
     """Build the DAG of a connector: plan >> write >> commit, every commit interval."""
     with DAG(
         dag_id=connector.name,
-        description=f"{connector.source} into {connector.destination}"[:500],
+        description=readable(f"{connector.source} into {connector.destination}")[:500],
         schedule=timedelta(milliseconds=connector.commit_interval_ms),
         start_date=run.BEGINNING,
         catchup=False,
@@ -93,9 +93,14 @@ def sink_dag(connector: Connector) -> DAG:
     return dag
 
 
+def shown(text: str) -> str:
+    """Write what a connector reads or writes for a DAG's docs."""
+    return markdown(text[:_SHOWN_CHARACTERS])
+
+
 def _doc(connector: Connector) -> str:
     lines = [
-        f"**{connector.source[:_SHOWN_CHARACTERS]}** into **{connector.destination[:_SHOWN_CHARACTERS]}** every "
+        f"**{shown(connector.source)}** into **{shown(connector.destination)}** every "
         f"{connector.commit_interval_ms / 1000:g} s, exactly once.",
         "",
         "* `plan` freezes the offsets that this run reads.",
@@ -107,7 +112,7 @@ def _doc(connector: Connector) -> str:
         "",
         "Airflow's own backfill is refused: a run reads from the position on, whatever its date. To read offsets or times "
         f"again, trigger `{connector.name}.replay`.",
-        *(f"\n⚠ {warning}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
+        *(f"\n⚠ {markdown(warning)}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
         "",  # Airflow takes a text that ends in .md for a path
     ]
     return "\n".join(lines)
