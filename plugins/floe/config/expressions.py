@@ -1,18 +1,21 @@
-r"""Regular expressions of a connector: written for Java, read by Python's parser, matched by Python or by RE2.
+r"""Regular expressions of a connector: written for Java, read by Python's parser, matched by RE2 or by ``automaton``.
 
 The three agree on little more than characters, ranges, groups and counts: ``\s``, ``.``, ``$`` and the small letters of
-``(?i)`` are other characters in each. So an expression is written anew, with Java's meaning, in what Python and RE2 read
-alike; what only Python can do (look-around, backreferences, ``(?>…)``, ``a*+``) is written so that RE2 refuses it. What
-Java reads differently and nobody should rely on is refused here.
+``(?i)`` are other characters in each. So an expression is written again, with Java's meaning, in what Python's parser and RE2
+read alike; look-around, which RE2 does not have, is written so that it refuses it. What Java reads differently is refused
+here, and so is what only an engine can match that takes ages for some values: back-references, ``(?>…)``, ``a*+``.
 """
 
 import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from re import _parser  # type: ignore[attr-defined]  # the tree that Python itself compiles
 from typing import Any, NoReturn
+
+from floe.config.automaton import Automaton, check_size
 
 _MOST_CHARACTERS = 4000
 
@@ -57,20 +60,37 @@ _END = r"(?:(?=(?:\r\n|[\r\x85\u2028\u2029])?\Z)|(?<!\r)(?=\n\Z))"
 """``$`` of Java: the end, or before the last line end, of which ``\r\n`` is one."""
 
 
-def compile_expression(text: str) -> re.Pattern[str]:
-    r"""Compile an expression, to be used with ``fullmatch``.
+@dataclass(frozen=True)
+class Expression:
+    """An expression that has to match a whole value. ``pattern``: as RE2 reads it, or refuses it."""
+
+    pattern: str
+
+    def matches(self, values: Iterable[str]) -> list[bool]:
+        """Say of each value whether it matches, in a time that is linear in the values."""
+        return self._automaton.matches(values)
+
+    def fullmatch(self, value: str) -> bool:
+        """Say whether one value matches; for many, ask for all of them at once."""
+        return self.matches((value,))[0]
+
+    @cached_property
+    def _automaton(self) -> Automaton:
+        return Automaton(self.pattern)
+
+
+def compile_expression(text: str) -> Expression:
+    r"""Compile an expression.
 
     ``\d``, ``\w``, ``\s``, ``\b`` and ``(?i)`` know ASCII only, as in Java. What Java reads and Python does not
     (``\p{…}``, ``\Q…\E``, ``(?<name>…)``), and what they read differently (``[a&&b]``, ``[a[b]]``, ``a{,2}``), is
-    refused. RE2 reads ``pattern`` of what is returned as Python does, or not at all.
+    refused.
 
     :raises ValueError: with what is wrong, and the expression.
     """
     written = _rewritten(text)
-    try:
-        return re.compile(written, re.ASCII)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise _unusable(text, str(error)) from None
+    _check_size(text, written)
+    return Expression(written)
 
 
 def check_expression(text: str) -> None:
@@ -79,7 +99,16 @@ def check_expression(text: str) -> None:
     :raises ValueError: as there.
     """
     if len(text) > _MOST_CHARACTERS or _SIMPLE.fullmatch(text) is None:
-        _rewritten(text)
+        _check_size(text, _rewritten(text))
+
+
+def _check_size(text: str, written: str) -> None:
+    """Refuse an expression whose counts make too much of it; without counts it is as large as its text."""
+    if "{" in text:
+        try:
+            check_size(written)
+        except (ValueError, re.error, OverflowError, RecursionError) as error:
+            raise _unusable(text, str(error)) from None
 
 
 def is_plain(text: str) -> bool:
@@ -188,10 +217,10 @@ class _Writer:
         return f"({inner})" if group is not None else f"(?:{inner})"
 
     def _groupref(self, group: int, _: bool) -> str:
-        return rf"(?i:\{group})" if self._flags & _IGNORECASE else rf"(?:\{group})"
+        _refuse(rf"to match \{group} can take ages, and here the time of a match is bounded: write out what it repeats")
 
-    def _atomic_group(self, items: Any, _: bool) -> str:
-        return f"(?>{self.sequence(items)})"
+    def _atomic_group(self, _: Any, __: bool) -> str:
+        _refuse("(?>…) only saves time in Java, and here the time of a match is bounded: write (?:…)")
 
     def _assert(self, of: tuple[int, Any], _: bool) -> str:
         _check_width(*of)
@@ -212,8 +241,10 @@ class _Writer:
     def _min_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
         return self._repeat(of, "?", is_last)
 
-    def _possessive_repeat(self, of: tuple[int, int, Any], _: bool) -> str:
-        return self._repeat(of, "+", False)
+    def _possessive_repeat(self, _: Any, __: bool) -> str:
+        _refuse(
+            "a count with + behind it only saves time in Java, and here the time of a match is bounded: leave the + out"
+        )
 
     def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
         least, most, items = of

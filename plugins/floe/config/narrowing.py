@@ -1,6 +1,6 @@
 """Topics, tables and branch of one run: within those of the connector file, never beyond."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from floe.config.connector import Connector
 from floe.config.errors import LETTER_TOPIC
@@ -19,7 +19,7 @@ def narrowed_topics(file: Connector, regex: str) -> tuple[str, ...]:
         pattern = compile_expression(regex)
     except ValueError:
         return ()  # which the parser says of the expression itself
-    return tuple(topic for topic in file.topics if pattern.fullmatch(topic))
+    return tuple(topic for topic, is_match in zip(file.topics, pattern.matches(file.topics), strict=True) if is_match)
 
 
 def widened_topics(run: Connector, file: Connector) -> Iterator[str]:
@@ -31,7 +31,7 @@ def widened_topics(run: Connector, file: Connector) -> Iterator[str]:
                 f"cannot be told of an expression. Name the topics in {TOPICS}"
             )
         return
-    beyond = [topic for topic in run.topics if not _reads(file, topic)]
+    beyond = _unread(file, run.topics)
     if beyond:
         yield f"{TOPICS}: {_listed(beyond)} is not among the connector's topics ({_short(file.source)}). {_NARROW}"
 
@@ -68,13 +68,18 @@ def widened_branches(run: Connector, file: Connector) -> Iterator[str]:
         yield f"branch main: the connector file commits {_listed(published)} to another branch. Leave its branch as it is"
 
 
-def _reads(file: Connector, topic: str) -> bool:
+def _unread(file: Connector, topics: Sequence[str]) -> list[str]:
+    """Return the topics that a file does not name."""
     if file.topics_regex is None:
-        return topic in file.topics
+        named = frozenset(file.topics)
+        return [topic for topic in topics if topic not in named]
     own = {file.control_topic, file.properties.get(LETTER_TOPIC, "").strip()}
-    if topic.startswith("__") or topic in own:
-        return False
-    return compile_expression(file.topics_regex).fullmatch(topic) is not None
+    matches = compile_expression(file.topics_regex).matches(topics)
+    return [
+        topic
+        for topic, is_match in zip(topics, matches, strict=True)
+        if not is_match or topic.startswith("__") or topic in own
+    ]
 
 
 def _writes(file: Connector, table: str) -> bool:

@@ -49,7 +49,8 @@ def matching_topics(connector: "Connector", names: Iterable[str]) -> tuple[str, 
     pattern = compile_expression(connector.topics_regex or "")
     # the dead letters' also while they are not tolerated: those of before are still in it
     own = {connector.control_topic, connector.properties.get(LETTER_TOPIC, "").strip()}
-    found = sorted({n for n in names if not n.startswith("__") and n not in own and pattern.fullmatch(n)})
+    asked = sorted({name for name in names if not name.startswith("__") and name not in own})
+    found = [name for name, is_match in zip(asked, pattern.matches(asked), strict=True) if is_match]
     if not found:
         msg = f"{REGEX} {connector.topics_regex!r} matches no topic of the cluster: create one, or mend the expression"
         raise ConfigError(msg)

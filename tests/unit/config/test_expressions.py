@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.expressions import compile_expression
+from floe.config.expressions import check_expression, compile_expression
 
 VALUES = [
     *("", "a", "b", "ab", "aa", "a]", "a{", "k", "K", "\u212a", "s", "S", "\u017f", "é", "É", "aé", "\U0001f600"),
@@ -32,7 +32,12 @@ VALUES = [
         (r"\B", [""]),
         (r"a\b(?s:.)", ["a]", "a{", "aé", "a\n", "a\r", "a\x85"]),
         ("(?!a$)a.*", "ab aa a] a{ aé"),
-        (r"(?i)(a)\1", "aa"),
+        ("(?!.*b)(?=.*a).*", "a aa a] a{ aé"),
+        (
+            "(?:(?!b).)*",
+            [v for v in VALUES if not {*v} & {*"b\n\r\x85\u2028"}],
+        ),
+        ("(?i)(?:(?<=a)B|a(?=.))*", ["", "ab"]),
         (r"[\]\[]|a[]]", "a]"),
     ],
 )
@@ -68,12 +73,19 @@ def test_an_expression_means_what_it_means_to_java(expression, matched):
         ("(?<shop>a)", "write (…): names of groups are not used"),
         (r"a\z", "leave it out, an expression has to match as a whole"),
         ("[a-z&&[^b]]", r"write \[ or \& for the character"),
+        (r"(a)\1", r"to match \1 can take ages, and here the time of a match is bounded: write out what it repeats"),
+        (r"(?i)(a)(?!\1)a", r"to match \1 can take ages"),
+        ("(?>a)b", "here the time of a match is bounded: write (?:…)"),
+        ("a++b", "here the time of a match is bounded: leave the + out"),
+        ("(a{100}){100}b", "written out, its counts make more than 10000 parts of it: choose smaller ones"),
+        ("a{1000000}", "written out, its counts make more than 10000 parts of it"),
     ],
 )
 def test_what_java_reads_differently_is_refused_with_what_to_write(expression, why):
-    with pytest.raises(ValueError, match="is no regular expression that floe can use") as caught:
-        compile_expression(expression)
-    assert why in str(caught.value)
+    for read in (compile_expression, check_expression):
+        with pytest.raises(ValueError, match="is no regular expression that floe can use") as caught:
+            read(expression)
+        assert why in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +99,20 @@ def test_what_only_looks_like_it_is_not(expression):
 def test_an_expression_that_can_be_read_and_is_too_deep_to_be_written_anew_is_refused_too():
     with pytest.raises(ValueError, match="is no regular expression that floe can use: maximum recursion depth"):
         compile_expression("(?:" * 300 + "a" + ")*" * 300)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["(a+)+b", "(?!b)(a+)+b", "(?=(a+)+b|a)a*b", "(?:(?!(a|aa)+c)a)*b", "a*(?<!a)a*b", "(a?){9}(a{9})*b", "(.*){20}b"],
+)
+@pytest.mark.parametrize("length", [30, 10_000])
+def test_no_value_is_hostile_to_an_expression(expression, length):
+    """Each took ages, or would in an engine that tries one way after the other; a hang is seen by whoever runs the test."""
+    assert compile_expression(expression).matches(["a" * length, "a" * length + "b"]) == [False, True]
+
+
+def test_many_values_are_matched_at_once_and_apart_from_each_other():
+    expression = compile_expression(r"(?<!a)\w*(?=b)b")
+    values = ["b", "a", "ab", "", "b\n", "\n", "c" * 2000 + "b", "b"]
+    assert expression.matches(values * 50) == [True, False, True, False, False, False, True, True] * 50
+    assert expression.matches([]) == []

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from floe.config.expressions import compile_expression
 from floe_job.routing.values import matcher
 
 CHARACTERS = "akKsS\u212a\u017fÉé1_ -]^{.\\\0\t\n\x0b\x0c\r\x1c\x85\u2028\U0001f600"
@@ -25,10 +26,11 @@ def grown(inner: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[tuple[
     """Make larger expressions of some: each as the user writes it and as Python is to read it."""
 
     def joined(form: str, *parts: tuple[str, str]) -> tuple[str, str]:
-        return form.format(*(text for text, _ in parts)), form.format(*(text for _, text in parts))
+        return form.format(*(text for text, _ in parts)), form.replace(".", DOT).format(*(text for _, text in parts))
 
     forms = ["({0})", "(?:{0})?", "(?:{0})*", "(?:{0})+?", "(?:{0}){{2}}", "(?:{0}){{0,2}}", "(?:{0}){{1,}}"]
-    forms += ["(?i:{0})", "(?-i:{0})", "(?={0}){0}", "(?!{0})\\S*", "(?>{0})", "(?:{0})*+", "(?<!a){0}"]
+    forms += ["(?i:{0})", "(?-i:{0})", "(?={0}){0}", "(?!{0})\\S*", "(?<!a){0}", "(?:(?!{0}).)*"]
+    forms += ["(?=.*(?:{0})).*", "(?<=\\b.){0}", "(?:{0}(?=\\S))*.?", "(?!(?={0}).+).*"]
     return st.one_of(
         st.builds(joined, st.sampled_from(forms), inner),
         st.builds(joined, st.sampled_from(["{0}{1}", "{0}|{1}", "(?:{0}|{1})*"]), inner, inner),
@@ -80,4 +82,6 @@ def test_common_expressions_take_linear_time() -> None:
 def test_a_run_matches_what_python_does_in_ascii(given_one: tuple[str, tuple[str, str]], some: list[str]) -> None:
     flags, (written, oracle) = given_one
     ascii_only = re.compile(flags + oracle, re.ASCII)
-    assert list(matcher(flags + written)(some)) == [ascii_only.fullmatch(value) is not None for value in some]
+    expected = [ascii_only.fullmatch(value) is not None for value in some]
+    assert list(matcher(flags + written)(some)) == expected
+    assert compile_expression(flags + written).matches(some) == expected
