@@ -19,6 +19,7 @@ import pyiceberg.table.locations
 from pyiceberg.utils.config import Config
 
 from floe.catalogs.exceptions import CodeRefused
+from floe.config.mask import clip
 
 FILE_IO: Final = "py-io-impl"
 LOCATION_PROVIDER: Final = "write.py-location-provider.impl"
@@ -48,9 +49,9 @@ def check_class(key: str, name: str) -> None:
     if name in BUILT_IN[key] or name in operators_classes(key):
         return
     msg = (
-        f"{key} names the class {name[:_SHOWN_CHARACTERS]!r}: floe loads no class that a connector, a table or a catalog's "
-        "answer names. Remove the property; or, if the class is wanted, name it in the environment of Airflow's and "
-        f"Spark's workers, such as {_variable(key)}"
+        f"{key} names the class {clip(name, _SHOWN_CHARACTERS)!r}: floe loads no class that a connector, a table or a "
+        "catalog's answer names. Remove the property; or, if the class is wanted, name it in the environment of Airflow's "
+        f"and Spark's workers, such as {_variable(key)}"
     )
     raise CodeRefused(msg)
 

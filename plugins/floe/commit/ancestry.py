@@ -10,6 +10,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.commit.exceptions import TableRefused
+from floe.config.mask import clip
 from floe.offsets.ledger import Anchor, Ledger
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ def links_of(metadata: TableMetadata) -> dict[int, int]:
             int(child): int(ancestor) for child, ancestor in json.loads(metadata.properties.get(LINKS, "{}")).items()
         }
     except (ValueError, TypeError, AttributeError):
-        log.warning("table property %r cannot be read: %r", LINKS, metadata.properties[LINKS][:200])
+        log.warning("table property %r cannot be read: %r", LINKS, clip(metadata.properties[LINKS], 200))
         return {}
 
 

@@ -14,7 +14,8 @@ from floe.config.exceptions import ConfigError
 from floe.config.files import ConnectorFile, load_connectors, read_file, settle_names
 from floe.config.key import Status
 from floe.config.manual import key_table, library_table
-from floe.config.report import counted, readable, report
+from floe.config.mask import short_in_environment, short_secret
+from floe.config.report import counted, readable, report, warnings_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +42,9 @@ def _check(paths: Sequence[Path], *, is_strict: bool) -> int:
     if not has_key(os.environ):
         print(f"warning: in this environment {NO_KEY}", file=sys.stderr)
     print("\n".join(report(file) for file in files) or "no connector files")
-    warnings = sum(len(file.connector.warnings) for file in files if file.connector)
+    for name in short_in_environment(os.environ):
+        print(f"warning: {short_secret(name)}", file=sys.stderr)
+    warnings = sum(len(warnings_of(file.connector)) for file in files if file.connector)
     if is_strict and warnings:
         print(f"ERROR {counted(warnings, 'warning')} above, which --strict takes for errors")
     has_error = not files or any(file.connector is None for file in files)

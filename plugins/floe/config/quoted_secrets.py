@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from floe.config.exceptions import MAX_SHOWN_PROBLEMS
+from floe.config.fragments import MIN_CUT
 from floe.config.mask import SHORTEST, Mask
 from floe.config.secrets import is_secret, secret_texts
 
@@ -49,7 +50,8 @@ def _quoted(properties: Mapping[str, str], told: str) -> dict[str, str] | None:
         compared += 1
         if compared > MAX_COMPARED or len(quoted) > MAX_HIDDEN:
             return None
-        if _is_escaped(value) or any(text in told for text in secret_texts(key, value)):
+        # messages shorten what they quote, so its first characters count
+        if _is_escaped(value) or any(text[:MIN_CUT] in told for text in secret_texts(key, value)):
             quoted[key] = value
     return quoted
 

@@ -10,6 +10,7 @@ from floe.config.errors import TOLERANCE
 from floe.config.files import ConnectorFile
 from floe.config.key import Status
 from floe.config.keys import KEYS
+from floe.config.mask import Mask, short_secret
 from floe.config.routing import ON_UNROUTABLE
 from floe.config.run_keys import class_of
 from floe.config.secrets import shown
@@ -33,16 +34,24 @@ def report(file: ConnectorFile) -> str:
     if file.connector is None:
         return f"ERROR {readable(str(file.error))}"
     connector = file.connector
-    lines = [
-        f"OK {readable(str(file.path))}: connector {connector.name}, {counted(len(connector.warnings), 'warning')}"
-    ]
-    lines += [f"  WARNING {readable(warning)}" for warning in connector.warnings]
+    warnings = warnings_of(connector)
+    lines = [f"OK {readable(str(file.path))}: connector {connector.name}, {counted(len(warnings), 'warning')}"]
+    lines += [f"  WARNING {readable(warning)}" for warning in warnings]
     rows = [Row("key", "value", "from", "class"), *rows_of(connector, file.path)]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append(f"  {'  '.join([*cells, row.key_class])}")
     return "\n".join(lines)
+
+
+def warnings_of(connector: Connector) -> tuple[str, ...]:
+    """Return a connector's warnings, and one for each secret that is too short to be hidden.
+
+    Those are for whoever may read the file: the connector's own warnings are in the docs of its DAG.
+    """
+    short = Mask.of(connector.properties).too_short
+    return (*connector.warnings, *(short_secret(key) for key in sorted(short)))
 
 
 def rows_of(connector: Connector, path: Path) -> Iterator[Row]:

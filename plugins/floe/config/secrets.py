@@ -10,6 +10,7 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 HIDDEN = "<hidden>"
@@ -48,32 +49,43 @@ _SECRET_VALUE = re.compile(
     r"""
       ^[^\s/:@]+:[^\s@]+@[^\s@]+$
     | (password|passwd|pwd|secret|token|sig|signature|credential|(api|access|account|shared)[-_]?key)\s*=
-    | -----BEGIN | \beyJ[\w-]{8,}\.[\w-]+ | ^(basic|bearer)\s+\S
+    | -----BEGIN | ^(basic|bearer)\s+\S
     """,
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+JWT = r"(?<![\w-])(?=[\w-]{11,}\.[\w.-])([\w-]*?)\beyJ[\w-]{8,}(?:\.[\w-]+|\.(?=\.[\w-])){1,4}"
+"""A JSON web token, and what stands before it in the same word. The word is read once, as texts may be long."""
+_HAS_JWT = re.compile(JWT)
 # the form of Kafka Connect's own config providers, which a connector may not use: so no real value reads like it
 _PROVIDER = re.compile(r"\$\{[^{}:]*:")
-_SEARCHED_CHARACTERS = 4096
 _SCHEMES = ("basic", "bearer")
 _LONGEST_SCHEME = 6
-
-_MOST_LINES = 200
+_OWN_REFERENCE = re.compile(r"\$\{floe:[^{}]*\}")
+_MAX_KEY = 4096
+_MAX_VALUE = 65_536
+_MAX_LINES = 200
 """Lines of a secret that are hidden each for itself: more than a private key with its certificates has."""
+_MAX_PARTS = 100
+"""Passwords that are taken out of one value, and the parts of each."""
 
 _MISSPELT = {"secret": 1, "token": 1, "password": 2, "passphrase": 2, "credential": 2, "authorization": 2}
 """Words of secrets, and how many letters of each may be wrong: a misspelt key holds a secret all the same."""
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+")
 
 _BARE_ADDRESS = re.compile(r"^[^\s/:@]+:[^\s@]+@[^\s@]+$")
+_USER_NAME = re.compile(r"user[-._]?name$", re.IGNORECASE)
+_WITH_USER = re.compile(r"credential$|user[-._]?info$", re.IGNORECASE)
 _SCHEME = re.compile(r"(basic|bearer|digest|token|apikey|negotiate)\s+(\S.*)", re.IGNORECASE | re.DOTALL)
-_PAIR = re.compile(r"""(?<![\w.-])([\w.-]{1,100})\s*=\s*("[^"]*"|'[^']*'|[^\s;&,"']+)""")
+_PAIR = re.compile(r"""(?<![\w.-])([\w.-]{1,100})\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;&]+)""", re.DOTALL)
 
 
 def is_secret(key: str, value: str = "") -> bool:
     """Whether a setting must not be shown: its key looks like a secret's, or its value carries one (user:password@)."""
-    if len(key) > _SEARCHED_CHARACTERS or len(value) > _SEARCHED_CHARACTERS:
-        return True  # the expressions are quadratic, and hiding is safe
+    # what is longer is not for people to read, and takes its time to be searched again and again
+    return len(key) > _MAX_KEY or len(value) > _MAX_VALUE or _carries_secret(key, value)
+
+
+def _carries_secret(key: str, value: str) -> bool:
     scheme = value.find("://")
     if scheme >= 0 and value.find("@", scheme) >= 0:
         return True
@@ -88,10 +100,12 @@ def _is_secret_key(key: str) -> bool:
 def _is_secret_value(value: str) -> bool:
     low = value[:_LONGEST_SCHEME].lower()
     if value.isascii() and "=" not in value and not ("@" in value and ":" in value) and not low.startswith(_SCHEMES):
-        low = value.lower()
-        if "eyj" not in low and "-----begin" not in low:
-            return False
-    return bool(_SECRET_VALUE.search(value))
+        return "-----begin" in value.lower() or _has_web_token(value)
+    return bool(_SECRET_VALUE.search(value)) or _has_web_token(value)
+
+
+def _has_web_token(value: str) -> bool:
+    return "eyJ" in value and _HAS_JWT.search(value) is not None
 
 
 def secret_texts(key: str, value: str) -> frozenset[str]:
@@ -100,16 +114,28 @@ def secret_texts(key: str, value: str) -> frozenset[str]:
     An address is quoted in pieces, by whoever fails to make sense of it. None for a setting that is no secret, for a
     reference and for a boolean. Texts may be short.
     """
-    if not is_secret(key, value) or is_reference(value) or value.strip().lower() in ("", "true", "false"):
+    if value.strip().lower() in ("", "true", "false") or _OWN_REFERENCE.fullmatch(value):
         return frozenset()
-    if len(value) > _SEARCHED_CHARACTERS:
-        return frozenset(text for text in _plain_texts(value) if text)
-    found = {secret for name, secret in _pairs(value) if is_secret(name)}
+    if not _carries_secret(key, value):
+        return frozenset()
+    found = set(islice((secret for name, secret in _pairs(value) if is_secret(name)), _MAX_PARTS))
     if "://" in value or _BARE_ADDRESS.search(value):
         found |= set(_address_texts(value))
     if not found or is_secret(key):
         found |= set(_plain_texts(value))
     return frozenset(text for text in found if text)
+
+
+def weakest_text(key: str, value: str) -> str:
+    """Return the shortest password, token or key in a setting; "" for one that is no secret, and for a user's name."""
+    if not secret_texts(key, value) or _USER_NAME.search(key):
+        return ""
+    found = [secret for name, secret in islice(_pairs(value), _MAX_PARTS) if is_secret(name)]
+    if "://" in value or _BARE_ADDRESS.search(value):
+        found += [login.partition(":")[2] or login for login in _logins(value.partition("://")[2] or value)]
+    elif not found and _WITH_USER.search(key):
+        found = [value.partition(":")[2]]
+    return min(filter(None, found), key=len, default=value.strip())
 
 
 def shown(key: str, value: str) -> str:
@@ -173,7 +199,7 @@ def _plain_texts(value: str) -> Iterator[str]:
     """Yield a value that is a secret as a whole, its lines, the part behind ``user:`` and what a header's scheme names."""
     yield value
     yield value.strip()
-    yield from (line.strip() for line in value.splitlines()[:_MOST_LINES] if not line.startswith("-----"))
+    yield from (line.strip() for line in value.splitlines()[:_MAX_LINES] if not line.startswith("-----"))
     yield value.partition(":")[2].strip()
     header = _SCHEME.match(value.strip())
     if header:
@@ -193,7 +219,9 @@ def _address_texts(value: str) -> Iterator[str]:
         yield f"{login}@"  # also where the password alone is too short to be told from other text
         for text in (secret, unquote(secret), unquote_plus(secret)):
             yield text
-            yield from re.split(r"[:@/?#]", text)
+            for part in re.split(r"[:@/?#]", text, maxsplit=_MAX_PARTS):
+                yield part
+                yield part.lower()  # as a host, where the address was read otherwise
 
 
 def _logins(rest: str) -> Iterator[str]:
@@ -223,7 +251,9 @@ def _pairs(value: str) -> Iterator[tuple[str, str]]:
     """Yield ``name=value`` of a query, of JAAS or of a connection string, as given and unquoted."""
     for match in _PAIR.finditer(value):
         text = match[2].strip("\"'")
-        yield from ((match[1], spelled) for spelled in {text, unquote(text), unquote_plus(text)})
+        ends_early = re.split("[,\"']", text, maxsplit=1)[0]
+        spelled = {text, ends_early, unquote(text), unquote_plus(text), re.sub(r"\\(.)", r"\1", text)}
+        yield from ((match[1], one) for one in spelled)
 
 
 def _decoded(text: str) -> str:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from floe.config.mask import clip, hide
+
 log = logging.getLogger("floe.kafka.librdkafka")
 
 REPEATED_WITHIN = 60.0
@@ -86,7 +88,7 @@ class ClientLog:
 def write(level: int, facility: str, text: str) -> None:
     """Log a line of librdkafka, unless it repeats an earlier one."""
     if not _REPETITIONS.is_one(f"{facility} {_WHERE.sub('', text)}"):
-        log.log(level, "%s %s", facility, text)
+        log.log(level, "%s %s", facility, hide(text))
 
 
 def parse_line(line: str) -> tuple[int, str, str] | None:
@@ -97,4 +99,4 @@ def parse_line(line: str) -> tuple[int, str, str] | None:
 
 def reason_of(text: str) -> str:
     """Cut the reason out of a line about a connection: ``Connect to ipv4#127.0.0.1:1 failed: Connection refused``."""
-    return _WHEN.sub("", _WHERE.sub("", text)).strip()[:300]
+    return clip(_WHEN.sub("", _WHERE.sub("", text)).strip(), 300)

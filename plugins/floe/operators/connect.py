@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from floe.config.mask import hide
+from floe.config.mask import clip
 from floe.operators.exceptions import JobFailed
 
 log = logging.getLogger(__name__)
@@ -71,5 +71,5 @@ def open_session(conn_id: str, archive: Path) -> Session:
         tag = f"floe-{uuid.uuid4().hex}"
         spark.addTag(tag)
         return Session(spark, tag)
-    msg = f"no session on the Spark Connect server of connection {conn_id!r}: {hide(reason)[:300]}. Is the server up?"
+    msg = f"no session on the Spark Connect server of connection {conn_id!r}: {clip(reason, 300)}. Is the server up?"
     raise JobFailed(msg)

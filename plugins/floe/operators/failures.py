@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
-from floe.config.mask import SHORTEST, hide, learn, learn_environment, too_short
+from floe.config.mask import clip, hide, learn, learn_environment, short_in_environment, short_secret, too_short
 from floe.exceptions import FloeError
 from floe.operators.brief import Brief
 from floe.operators.exceptions import TaskFailed
@@ -37,17 +37,15 @@ def keep_secret(settings: Mapping[str, object]) -> None:
     known = too_short()
     _tell_airflow(learn(settings))
     for key in sorted(too_short() - known):
-        log.warning(
-            "The secret of %r has fewer than %s characters, so floe cannot hide it where a message quotes it. Use a "
-            "longer one.",
-            key,
-            SHORTEST,
-        )
+        log.warning("%s", short_secret(key))
 
 
 def keep_environment_secret() -> None:
     """Learn the secrets in the environment and in PyIceberg's own configuration."""
-    _tell_airflow(learn_environment(os.environ))
+    texts = learn_environment(os.environ)
+    _tell_airflow(texts)
+    for name in short_in_environment(os.environ) if texts else ():
+        log.warning("%s", short_secret(name))
 
 
 def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
@@ -108,8 +106,7 @@ def failure_of(context: Context, task_id: str) -> str | None:
 
 def _readable(text: str) -> str:
     """Return a text as one line of bounded length, without secrets and without characters that terminals obey."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in hide(text)).split())
-    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"
+    return clip(" ".join("".join(c if c.isprintable() else " " for c in hide(text)).split()), MOST_CHARACTERS)
 
 
 def without_chain(error: FloeError) -> BaseException:

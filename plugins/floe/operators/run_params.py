@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from floe.config.mask import clip, hide
 from floe.config.vocabulary import find, is_own
 from floe.operators.exceptions import ParamsRefused
 
@@ -92,13 +93,13 @@ def _validated(name: str, value: Any, param: Param) -> Any:
     try:
         return Param(None, schema=param.schema).resolve(value)
     except ParamValidationError as error:
-        reason = next(iter(str(error).splitlines()), "")
-        msg = f"param {name} is {_shown(value)}: {reason[:300]}. Nothing was read or created."
+        reason = next(iter(hide(str(error)).splitlines()), "")
+        msg = f"param {name} is {_shown(value)}: {clip(reason, 300)}. Nothing was read or created."
         raise ParamsRefused(msg) from None
 
 
 def _shown(value: Any) -> str:
-    return repr(value)[:200]
+    return clip(repr(value), 200)
 
 
 def _types(param: Param) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floe.config import Connector, KeyClass, thaw
 from floe.config.deployment_key import NO_KEY
+from floe.config.mask import clip
 from floe.config.names import REPLAY_SUFFIX
 from floe.offsets.exceptions import SealBroken
 from floe.offsets.plan import Plan
@@ -57,14 +58,14 @@ def opened(fields: object, context: Context, file: Connector) -> RunPlan:
     ``file``: the connector as its file says. Raises SealBroken, ThawError.
     """
     if not isinstance(fields, dict):
-        msg = f"what this run has as its plan is {str(fields)[:80]!r}, which no plan task stored. {NOT_OURS}"
+        msg = f"what this run has as its plan is {clip(str(fields), 80)!r}, which no plan task stored. {NOT_OURS}"
         raise SealBroken(msg)
     deployment = deployment_key()
     key = _verified(fields, context, deployment)
     try:
         plan = Plan.from_json(fields)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        msg = f"what this run has as its plan cannot be read ({type(error).__name__}: {str(error)[:200]}). {NOT_OURS}"
+        msg = f"what this run has as its plan cannot be read ({type(error).__name__}: {clip(str(error), 200)}). {NOT_OURS}"
         raise SealBroken(msg) from error
     if deployment is not None and key is None:
         is_replay = run_name(context).dag_id.endswith(REPLAY_SUFFIX)
@@ -94,8 +95,9 @@ def announced_slices(context: Context, plan: Plan) -> list[str]:
     known = {plan.slice_id(piece) for piece in plan.slices}
     if not isinstance(found, list) or not all(isinstance(one, str) and one in known for one in found):
         msg = (
-            f"the write task of this run left {str(written)[:200]!r} in XCom, not a list of slices of plan {plan.plan_id}: "
-            "it was changed. Nothing was committed. Clear the write task: what was announced counts, and is found again."
+            f"the write task of this run left {clip(str(written), 200)!r} in XCom, not a list of slices of plan "
+            f"{plan.plan_id}: it was changed. Nothing was committed. Clear the write task: what was announced "
+            "counts, and is found again."
         )
         raise SealBroken(msg)
     return found

@@ -11,6 +11,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 
 from floe.config import Connector
 from floe.config.deployment_key import IN_ENVIRONMENT
+from floe.config.mask import hide
 from floe.operators import library, local, run
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
 from floe.operators.failures import floe_task, leave_failure
@@ -120,7 +121,7 @@ class WriteFilesOperator(SparkSubmitOperator):
                 raise JobFailed(msg) from error
             if outcome.error is not None:
                 raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
-            reason = str(error).partition("\n")[0]
+            reason = hide(str(error)).partition("\n")[0]
             self.log.warning("The job was done, and Spark failed at its end: %s", reason)
 
     def _prepare(self, order: Path, conf: Mapping[str, str]) -> None:

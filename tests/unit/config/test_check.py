@@ -154,3 +154,23 @@ def test_make_check_needs_no_setup(write: Write, tmp_path: Path) -> None:
     both = run(f"CONNECTOR={good} {warned}", "STRICT=1")
     assert both.returncode == 2 and "no valid JSON" in both.stdout
     assert not (place / ".venv").exists()
+
+
+def test_check_warns_of_secrets_that_are_too_short(check: Any, write: Write, document: Document) -> None:
+    path = write("x.json", document({"iceberg.kafka.sasl.password": "p1x", "iceberg.catalog.token": "long-enough"}))
+    code, out = check(path)
+    assert code == 0
+    (warning,) = (line for line in out.splitlines() if "WARNING" in line)
+    assert "'iceberg.kafka.sasl.password' has fewer than 6 characters" in warning
+    assert "p1x" not in out
+    assert check("--strict", path)[0] == 1
+
+
+def test_check_warns_of_short_secrets_in_the_environment(
+    write: Write, document: Document, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__TOKEN", "p1x")
+    assert main(["check", str(write("x.json", document()))]) == 0
+    told = capsys.readouterr()
+    assert "'PYICEBERG_CATALOG__LAKE__TOKEN' has fewer than 6 characters" in told.err
+    assert "p1x" not in told.out + told.err

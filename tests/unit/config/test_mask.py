@@ -2,11 +2,13 @@
 
 import base64
 import json
+import time
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
 
-from floe.config.mask import Mask, learn, learn_environment, spellings
+from floe.config.mask import Mask, clip, learn, learn_environment, short_in_environment, spellings
 from floe.config.mask import hide as hide_known
 from floe.config.secrets import is_secret, secret_texts, shown_address
 
@@ -72,6 +74,11 @@ def test_mask_hides_base64_behind_any_user(user: str) -> None:
         ("sasl.jaas.config", 'x required username="a" password="CANARY12";', "CANARY12"),
         ("adls.connection-string", "AccountName=a;AccountKey=CANARY12==;EndpointSuffix=x", "CANARY12=="),
         ("credential", "client:CANARY12", "CANARY12"),
+        ("sasl.jaas.config", r'x required password="a\"b;CANARY12";', r'a"b;CANARY12'),
+        ("uri", "jdbc:x://h/db?password=ab,CANARY12&x=1", "ab,CANARY12"),
+        ("uri", "postgresql://u:p@SS-CANARYxx/w@h/db", "no host ss-canaryxx"),
+        ("warehouse", "s3://id:a//CANARYxyz@bucket/a", "s3://id:a/CANARYxyz@bucket/a"),
+        ("token", "${a:CANARY12", "${a:CANARY12"),
         ("extra", '{"sasl.password": "CANARY12"}', "CANARY12"),
         ("extra", '{"a": {"b": [{"token": "CANARY12"}]}}', "CANARY12"),
         ("iceberg.kafka.sasl.pasword", "CANARY12", "CANARY12"),
@@ -83,7 +90,7 @@ def test_mask_hides_base64_behind_any_user(user: str) -> None:
 )
 def test_mask_hides_what_libraries_cut_out(key: str, value: str, quoted: str) -> None:
     told = hide({key: value}, quoted)
-    assert "CANARY" not in told and "pw1" not in told, told
+    assert "CANARY" not in told.upper() and "pw1" not in told, told
     assert "<hidden>" in told
 
 
@@ -172,3 +179,138 @@ def test_spellings_are_long_enough() -> None:
 )
 def test_unknown_secrets_of_known_shapes_are_hidden(text: str, told: str) -> None:
     assert Mask().hide(text) == told
+
+
+def growth(cost: Callable[[int], object], size: int) -> float:
+    """Return how much more a text of four times the size costs: 4 where the cost is linear, 16 where it is quadratic."""
+
+    def of(size: int) -> float:
+        times = []
+        for _ in range(5):
+            began = time.process_time()
+            cost(size)
+            times.append(time.process_time() - began)
+        return min(times)
+
+    return of(4 * size) / max(of(size), 1e-6)
+
+
+LONG = (
+    "-eyJaaaaaaaa",
+    "a",
+    "password ",
+    "user:",
+    "a@",
+    'a="b',
+    "${",
+    "header.",
+    "Basic ",
+    "aB",
+    "://a:",
+    "=",
+    "%41\\n",
+)
+
+
+@pytest.mark.parametrize("part", LONG)
+def test_looking_at_a_value_costs_what_its_size_is(part: str) -> None:
+    def look(size: int) -> None:
+        for _ in range(8):
+            is_secret("iceberg.catalog.x", (part * size)[:size])
+
+    assert growth(look, 1000) < 9
+    assert growth(lambda size: secret_texts("password", (part * size)[:size]), 15_000) < 9
+
+
+@pytest.mark.parametrize(
+    "part", [*LONG, "INFO org.apache.spark: task 12 of 3 ended ", "'", "abc\n", "t0ken-in-common-"]
+)
+def test_hiding_costs_what_the_size_of_the_text_is(part: str) -> None:
+    mask = Mask.of({f"{i}.password": f"t0ken-in-common-{i}-{'x/@' * i}" for i in range(50)} | {"token": "a" * 200})
+    assert growth(lambda size: mask.hide((part * size)[:size]), 8_000) < 9
+
+
+def test_number_of_secrets_costs_nothing_where_a_text_has_none() -> None:
+    few, many = (Mask.of({f"{i}.password": f"{i:04}-t0ken" for i in range(n)}) for n in (10, 1000))
+    line = "INFO org.apache.spark: task 12 of stage 3 ended on host 'a' " * 200
+    times = []
+    for mask in (few, many):
+        began = time.process_time()
+        for _ in range(5):
+            assert mask.hide(line) == line
+        times.append(time.process_time() - began)
+    assert times[1] < 5 * times[0]
+
+
+TOKEN = base64.b64encode(bytes(range(3, 153))).decode()
+
+
+@pytest.mark.parametrize("length", [200, 60, 40, 20])
+@pytest.mark.parametrize(
+    "told",
+    [
+        "server said '{head}': sent",
+        "server said {head}… for it",
+        "server said {head}",
+        "{tail} is no token",
+        "server said\n{tail}\nonly",
+        "at …{middle}… there",
+        "see {head}... ({tail})",
+        "b'Basic {head}\\n' was sent",
+    ],
+)
+def test_secret_that_was_cut_is_hidden(told: str, length: int) -> None:
+    first = 150 - length // 2
+    parts = {"head": TOKEN[:length], "tail": TOKEN[-length:], "middle": TOKEN[first : first + length]}
+    hidden = hide({"token": TOKEN}, told.format(**parts))
+    assert hidden == told.format(**dict.fromkeys(parts, "<hidden>"))
+
+
+def test_few_characters_of_a_secret_are_hidden_where_the_text_was_cut() -> None:
+    settings = {"password": "hunter22-and-more", "credential": "floe-connect:hunter33"}
+    assert (
+        hide(settings, "it is 'hunter22' or hunter22… or \"nd-more\"") == "it is '<hidden>' or <hidden>… or \"nd-more\""
+    )
+    assert (
+        hide(settings, "hunter22 for 'floe-connect' of floe-connect…") == "hunter22 for 'floe-connect' of floe-connect…"
+    )
+
+
+def test_secret_wrapped_over_lines_is_hidden() -> None:
+    wrapped = "\n    ".join(TOKEN[at : at + 40] for at in range(0, len(TOKEN), 40))
+    assert hide({"token": TOKEN}, f"sent:\n    {wrapped}\nrefused") == "sent:\n    <hidden>\nrefused"
+    assert hide({"password": "hunter22"}, "it is hunt\n\ter22.") == "it is <hidden>."
+
+
+def test_overlapping_secrets_are_hidden_as_one() -> None:
+    assert hide({"a.password": "abcdefgh", "b.password": "efghijkl"}, "x abcdefghijkl y") == "x <hidden> y"
+
+
+def test_clip_hides_before_it_shortens() -> None:
+    learn({"token": "clip-CANARY-" + "z9" * 94})
+    for before in range(180, 210):
+        told = clip("." * before + "clip-CANARY-" + "z9" * 94, 200)
+        assert len(told) <= 200 and "CANARY" not in told and "clip" not in told
+
+
+def test_what_stands_in_the_place_of_secrets_is_none() -> None:
+    settings = {"a.password": "hidden", "b.password": "<hidden>", "c.password": "hunter22"}
+    assert hide(settings, "hidden: hunter22") == "hidden: <hidden>"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_short"),
+    [
+        ("PYICEBERG_CATALOG__X__TOKEN", "abc", True),
+        ("PYICEBERG_CATALOG__X__TOKEN", "long-enough", False),
+        ("PYICEBERG_CATALOG__X__CREDENTIAL", "a-long-client:abc", True),
+        ("PYICEBERG_CATALOG__X__URI", "postgresql://user:pw@host/db", True),
+        ("PYICEBERG_CATALOG__X__URI", "postgresql+psycopg2://u:p%40@h/db?sslpassword=x", True),
+        ("PYICEBERG_CATALOG__X__WAREHOUSE", "s3://id:secret@bucket", False),
+        ("AIRFLOW_CONN_KAFKA", '{"extra": {"sasl.username": "abc", "sasl.password": "long-enough"}}', False),
+        ("AIRFLOW_CONN_KAFKA", '{"extra": {"sasl.password": "abc"}}', True),
+        ("SOME_TOKEN", "abc", False),
+    ],
+)
+def test_short_secrets_of_connections_are_named(name: str, value: str, is_short: bool) -> None:
+    assert short_in_environment({name: value}) == [name] * is_short

@@ -86,3 +86,12 @@ def test_settings_that_are_no_secrets_are_not_counted():
     properties = {f"iceberg.table.a.b{i}.commit-branch": "branches" for i in range(5000)}
     assert without_secrets(properties, ["'branches' is wrong"]) == ("'branches' is wrong",)
     assert not is_secret("iceberg.table.a.b1.commit-branch", "branches")
+
+
+@pytest.mark.parametrize("before", [60, 80, 90])
+@pytest.mark.parametrize("key", ["iceberg.control.topic", "connector.class", "value.converter", "iceberg.catalog.type"])
+def test_secret_cut_by_a_message_is_hidden(problems, key: str, before: int) -> None:
+    canary = "CANARY" * 40
+    told = problems({key: f"postgresql://{'u' * before}:{canary}@host/db"})
+    assert any("uuu" in problem or "<hidden>" in problem for problem in told)
+    assert "CANARY" not in str(told)
