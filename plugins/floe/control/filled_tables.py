@@ -51,7 +51,7 @@ def filled_tables(
         lower = {p: max(starts.get(p, 0), end - size) for p, end in upper.items()}
         for message in read_control(settings, topic, lower, upper, group_id):
             if deployment is None or is_signed(deployment, message):
-                _note(facts, message)
+                _note(facts, message, group_id)
         upper = {p: start for p, start in lower.items() if start > starts.get(p, 0)}
         if names is None or not upper or not set(names) - facts.keys():
             break
@@ -67,19 +67,21 @@ def _log_starts(settings: KafkaSettings, topic: str, ends: Mapping[int, int]) ->
     return Cluster.of_control(settings).log_starts([TopicPartition(topic, partition) for partition in ends])
 
 
-def _note(facts: dict[str, _Fact], message: ControlMessage) -> None:
+def _note(facts: dict[str, _Fact], message: ControlMessage, group_id: str) -> None:
     """Keep what a record tells of tables, unless something newer is known; foreign and unreadable ones are passed by."""
-    for name, fact in _facts(message):
+    for name, fact in _facts(message, group_id):
         if name not in facts or facts[name].at <= fact.at:
             facts[name] = fact
 
 
-def _facts(message: ControlMessage) -> Iterator[tuple[str, _Fact]]:
+def _facts(message: ControlMessage, group_id: str) -> Iterator[tuple[str, _Fact]]:
     headers = message.headers
     if h.VERSION not in headers or h.TABLES in headers or h.PART in headers:
         return
     with suppress(EventDecodeError, ValueError, AttributeError, TypeError):
         event = decode(message.value)
+        if event.group_id != group_id:
+            return  # a record of another connector, copied under this one's key: its signature holds
         if isinstance(event.payload, CommitToTable):
             reference = event.payload.table_reference
             yield ".".join((*reference.namespace, reference.name)), _Fact(event.timestamp, reference.table_uuid)

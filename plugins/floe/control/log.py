@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from operator import methodcaller
 from typing import NamedTuple
 
 import confluent_kafka as ck
@@ -100,8 +101,7 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
 
 def _control_message(message: ck.Message) -> ControlMessage:
     headers: dict[str, str] = {}
-    pairs: Iterable[tuple[str, str | bytes | None]] = message.headers() or []  # type: ignore[assignment]
-    for name, value in pairs:
+    for name, value in _headers(message):
         text = value if isinstance(value, str) else (value or b"").decode("utf-8", "replace")
         headers[name] = text
     key = message.key()
@@ -109,3 +109,19 @@ def _control_message(message: ck.Message) -> ControlMessage:
     value = message.value()
     raw = value.encode() if isinstance(value, str) else (value or b"")
     return ControlMessage(message.partition() or 0, message.offset() or 0, text_key, raw, headers)
+
+
+_headers_of = methodcaller("headers")
+"""``message.headers()``, by a call after which Python looks whether an error was left behind."""
+
+
+def _headers(message: ck.Message) -> Iterable[tuple[str, str | bytes | None]]:
+    """Return a record's headers; none where a name among them is no UTF-8, which neither floe nor the Java sink writes.
+
+    The client then leaves the decoder's error behind and returns a list with a hole in it. Called as usual, that is a
+    SystemError, or, once the interpreter has specialised the call and looks no more, the end of the process.
+    """
+    try:
+        return _headers_of(message) or []
+    except (UnicodeDecodeError, SystemError):
+        return []

@@ -61,13 +61,22 @@ class SliceTables:
         """
         of_letters = self._slice.letters.tables
         self._recent = frozenset(recent)
-        loaded = self._load(self._slice.tables or sorted({*self._recent, *of_letters}))
+        loaded = self._load(self._slice.tables or self._guessed(of_letters))
         if not self._slice.tables:
-            loaded = [t for t in loaded if t.table is not None or t.refusal is not None or t.name in of_letters]
+            loaded = [table for table in loaded if table.name in of_letters or self._is_worth_keeping(table)]
         self._keep(loaded)
         if self._slice.tables:
             refuse_if_none_is_left(loaded)
         self._warn_of_refusals()
+
+    def _guessed(self, of_letters: Collection[str]) -> list[str]:
+        """Return the tables to look up before any record was read; anybody may have named the recent ones."""
+        recent, _ = self._sorted_out(sorted(self._recent))
+        return sorted({*recent, *of_letters})
+
+    def _is_worth_keeping(self, table: SliceTable) -> bool:
+        """Say whether a table that was guessed is there. In a replay, one that refuses counts once a record names it."""
+        return table.table is not None or (table.refusal is not None and not self._slice.kind.is_replay)
 
     def discover(self, names: Collection[str]) -> None:
         """Look up tables that records named; from here on, no others are known. Raises the refusal in a replay."""

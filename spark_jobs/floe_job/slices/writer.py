@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from floe.catalogs.catalog import Tables
 from floe.config import Connector
+from floe.config.routing import may_name
 from floe.control.announcement import Announcement
 from floe.control.recent import recent_tables
 from floe.crash import CrashPoint, reach
@@ -75,7 +76,9 @@ class SliceWriter:
         owing = {table for position in self._plan.positions for table in position.debts}
         plan = self._plan
         recent = recent_tables(self._settings, plan.control_topic, plan.control_ends, plan.group_id)
-        return (recent | owing) - {self._plan.letters or ""}
+        template, topics = self._connector.routing.template or "", {r.topic for r in self._slice.ranges}
+        named = {table for table in recent if may_name(template, topics, table)}
+        return frozenset(named | owing) - {plan.letters or ""}
 
     def _run(self, run_tasks: RunTasks, groups: Sequence[tuple[Piece, ...]]) -> list[TaskResult]:
         """Run the tasks, and again those that lacked a column or a table, until none lacks anything."""
