@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from pydantic import ValidationError as InvalidFields
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -21,6 +22,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     TableAlreadyExistsError,
     UnauthorizedError,
+    ValidationError,
 )
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -35,9 +37,10 @@ from floe.catalogs.exceptions import (
     CatalogUnreachable,
     CodeRefused,
     TableMissing,
+    TableUnsuitable,
 )
 from floe.config import Connector
-from floe.config.mask import hide, learn, learn_environment
+from floe.config.mask import clip, hide, learn, learn_environment
 from floe.config.schema_rules import OnUnsuitable
 from floe.config.secrets import shown_address
 from floe.config.table_settings import TableSettings
@@ -83,6 +86,14 @@ class Tables:
                 table = self.catalog.load_table(name)
             except (NoSuchTableError, NoSuchNamespaceError):
                 return None
+            except (ValidationError, InvalidFields) as error:
+                if not _is_of_metadata(error):
+                    raise
+                msg = (
+                    f"table {name!r} cannot be loaded: PyIceberg does not understand its metadata ({_summary_of(error)}). "
+                    "Its rows wait. Take back what was changed in it, or use a floe that knows it."
+                )
+                raise TableUnsuitable(hide(msg)) from _fit_to_show(error)
         learn(table.io.properties)  # a REST catalog lends credentials with a table
         return table
 
@@ -282,6 +293,20 @@ def _fit_to_show(error: Exception) -> Exception | None:
     """Return the cause of floe's error; None where it, or the chain behind it, quotes a secret."""
     told = "".join(traceback.format_exception(error))
     return error if hide(told) == told else None
+
+
+def _is_of_metadata(error: ValidationError | InvalidFields) -> bool:
+    """Say whether a table's metadata was there and is not understood, rather than an answer that is none at all."""
+    if isinstance(error, ValidationError):
+        return True
+    return all(one["type"] != "json_invalid" and one["loc"] not in ((), ("metadata",)) for one in error.errors())
+
+
+def _summary_of(error: ValidationError | InvalidFields) -> str:
+    if isinstance(error, ValidationError):
+        return _first_line(error)
+    first = error.errors()[0]
+    return clip(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 300)
 
 
 def _first_line(error: BaseException) -> str:

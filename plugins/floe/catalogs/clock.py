@@ -95,4 +95,7 @@ def with_risen_times(updated: TableMetadata, present: TableMetadata, table: str)
 
 
 def _shown(moment: int) -> str:
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
+    try:
+        return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return f"{moment} ms"  # beyond the year 9999

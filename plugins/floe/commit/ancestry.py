@@ -77,7 +77,7 @@ def links_of(metadata: TableMetadata) -> dict[int, int]:
         return {
             int(child): int(ancestor) for child, ancestor in json.loads(metadata.properties.get(LINKS, "{}")).items()
         }
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         log.warning("table property %r cannot be read: %r", LINKS, clip(metadata.properties[LINKS], 200))
         return {}
 

@@ -5,7 +5,8 @@ delete the manifests of a snapshot that did land. Updates and requirements go to
 that was written is ever deleted here. (Private names of PyIceberg are leaned on; ``tests/unit/commit`` guards each.)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -29,8 +30,13 @@ from floe.catalogs.clock import dated
 from floe.commit.exceptions import TableRefused
 from floe.commit.expiring import expiring, remove_old_metadata
 from floe.commit.partition_summaries import readable
+from floe.config.mask import clip
+from floe.exceptions import FloeError
 from floe.offsets.ledger import Anchor, Ledger
 from floe.offsets.ledger_property import stale_properties, write_properties
+
+COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, NotImplementedError)
+"""What values raise that cannot be read or written, Arrow's errors among them; those of stores are OSErrors."""
 
 
 class SpecFile(NamedTuple):
@@ -159,8 +165,9 @@ def send_with_ledger(
     if not keep_anchor:
         ledger = ledger.anchored(Anchor(producer.snapshot_id, metadata.next_sequence_number()))
     properties = write_properties(ledger_name, ledger)
-    updates, requirements = committed(producer)
-    changes = expiring(table, branch, updates, ledger_name, ledger)
+    with _prepared(table):
+        updates, requirements = committed(producer)
+        changes = expiring(table, branch, updates, ledger_name, ledger)
     extra: list[TableUpdate] = [SetPropertiesUpdate(updates={**properties, **changes.properties})]
     removals = [*stale_properties(ledger_name, metadata.properties, properties), *changes.removals]
     if removals:
@@ -172,6 +179,22 @@ def send_with_ledger(
     )
     remove_old_metadata(table, response.metadata)
     return producer.snapshot_id
+
+
+@contextmanager
+def _prepared(table: Table) -> Iterator[None]:
+    """Turn what comes again whenever a commit to this table is made into a refusal; nothing was sent by then."""
+    try:
+        yield
+    except FloeError:
+        raise
+    except (*COMES_AGAIN, FileNotFoundError) as error:
+        msg = (
+            f"no commit can be made to table {'.'.join(table.name())!r} as it is ({type(error).__name__}: "
+            f"{clip(str(error), 300)}). Nothing was committed to it, its rows wait. Take back what was changed in it, or "
+            "roll it back to a snapshot before"
+        )
+        raise TableRefused(msg) from error
 
 
 def committed(

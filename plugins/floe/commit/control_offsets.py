@@ -1,6 +1,7 @@
 """How far a table has the control topic: the sink's own snapshot property, read and raised."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -8,13 +9,20 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.commit.ancestry import GROUP, branch_history, snapshot_property
+from floe.commit.exceptions import TableRefused
+from floe.config.mask import clip
 from floe.offsets.ledger import Anchor
 from floe.offsets.routing import MAIN_BRANCH
+
+log = logging.getLogger(__name__)
 
 PREFIX = "kafka.connect.offsets."
 
 Offsets = Mapping[int, int]
 """Next offset by partition of the control topic."""
+
+_MOST = 2**63 - 1
+_SHOWN_CHARACTERS = 100
 
 
 class Committed(NamedTuple):
@@ -33,14 +41,49 @@ def offsets_property(control_topic: str, group_id: str) -> str:
 
 
 def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Committed:
-    """Read the property in the nearest ancestor that has it."""
+    """Read the property in the nearest ancestor that has it. Raises TableRefused for one that is no offsets."""
     oldest = None
     for snapshot in _history(metadata, branch):
-        text = snapshot_property(snapshot, name)
-        if text is not None:
-            return Committed({int(partition): int(offset) for partition, offset in json.loads(text).items()}, True)
+        try:
+            offsets = _offsets(snapshot, name)
+        except ValueError as error:
+            msg = (
+                f"table at {metadata.location!r}: {error}: which events of the control topic it has cannot be told. Nothing "
+                "was changed. Roll it back to the snapshot before, or commit one that has the property as it was"
+            )
+            raise TableRefused(msg) from error
+        if offsets is not None:
+            return Committed(offsets, True)
         oldest = snapshot
     return Committed({}, oldest is None or _is_first(oldest))
+
+
+def known_offsets(metadata: TableMetadata, branch: str, name: str) -> Offsets:
+    """Read the property in the nearest ancestor that has offsets there; what others wrote in their place is passed over."""
+    for snapshot in _history(metadata, branch):
+        try:
+            offsets = _offsets(snapshot, name)
+        except ValueError as error:
+            log.warning("%s: it is passed over. Check who commits to the table", error)
+            continue
+        if offsets is not None:
+            return offsets
+    return {}
+
+
+def _offsets(snapshot: Snapshot, name: str) -> Offsets | None:
+    """Read the property of one snapshot; None where it has none. Raises ValueError for what no sink reads."""
+    text = snapshot_property(snapshot, name)
+    if text is None:
+        return None
+    try:
+        offsets = {int(partition): int(offset) for partition, offset in json.loads(text).items()}
+        if all(partition >= 0 and 0 <= offset <= _MOST for partition, offset in offsets.items()):
+            return offsets
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        pass
+    msg = f"property {name!r} of snapshot {snapshot.snapshot_id} is {clip(text, _SHOWN_CHARACTERS)!r}, which is no offsets"
+    raise ValueError(msg)
 
 
 def _is_first(oldest: Snapshot) -> bool:

@@ -97,14 +97,15 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
         if snapshot_property(snapshot, GROUP) != group_id:
             continue
         net, revived, replaced = (_offsets(snapshot, name) for name in (NET, REVIVED, REPLACED))
-        if net is None or revived is None or replaced is None:
+        topics = {r.topic for r in (*(net or ()), *(replaced or ()))}
+        here = _routes(snapshot, branch, topics, ledger.routes())
+        if net is None or revived is None or replaced is None or here is None:
             msg = (
                 f"table {'.'.join(table.name())!r}: which offsets snapshot {snapshot.snapshot_id} added, its summary does "
                 "not tell in full, and it is not in the history that the ledger speaks of. Set the branch to "
                 f"{ledger.anchor.snapshot_id if ledger.anchor else None} again."
             )
             raise TableRefused(msg)
-        here = _routes(snapshot, branch, {r.topic for r in (*net, *replaced)}, ledger.routes())
         to = to.with_replaced((r, here[r.topic]) for r in replaced)
         to = to.with_replayed((r, here[r.topic]) for r in net).with_revived(_by_log(revived))
     return to
@@ -126,9 +127,14 @@ def _refuse_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapshot]
             raise TableRefused(msg)
 
 
-def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Return by topic the route hash of a snapshot's offsets, as ``branch`` calls it."""
-    told = json.loads(snapshot_property(snapshot, ROUTE) or "{}")
+def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Iterable[str]) -> dict[str, str] | None:
+    """Return by topic the route hash of a snapshot's offsets, as ``branch`` calls it; None when its summary has others."""
+    try:
+        told = json.loads(snapshot_property(snapshot, ROUTE) or "{}")
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or not all(isinstance(route, str) for route in told.values()):
+        return None
     was = snapshot_property(snapshot, BRANCH) or branch
     return {
         topic: moved_route(
@@ -182,9 +188,12 @@ def _may_be_behind(oldest: Snapshot, one: Snapshot) -> bool:
 
 
 def _offsets(snapshot: Snapshot, name: str) -> tuple[OffsetRange, ...] | None:
-    """Read offsets out of a summary; None when only a digest of them is there."""
-    fields = json.loads(snapshot_property(snapshot, name) or "{}")
-    return None if "sha256" in fields else ranges_from_json(fields)
+    """Read offsets out of a summary; None when only a digest of them is there, or what floe never wrote."""
+    try:
+        fields = json.loads(snapshot_property(snapshot, name) or "{}")
+        return None if "sha256" in fields else ranges_from_json(fields)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return None
 
 
 def _by_log(ranges: Iterable[OffsetRange]) -> dict[LogId, Intervals]:

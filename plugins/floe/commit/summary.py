@@ -9,7 +9,8 @@ import pyiceberg
 from pyiceberg.table.metadata import TableMetadata
 
 import floe
-from floe.commit.ancestry import BRANCH, GROUP, NET, REPLACED, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
+from floe.commit.ancestry import BRANCH, GROUP, NET, REPLACED, REVIVED, ROUTE, SLICE
+from floe.commit.control_offsets import known_offsets, offsets_property, raised
 from floe.control.announcement import Announcement, TableShare
 from floe.control.events import TopicPartitionOffset
 from floe.offsets.intervals import Intervals
@@ -17,7 +18,6 @@ from floe.offsets.ledger import Ledger, LogId, ranges_of
 from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, SliceKind
 from floe.offsets.ranges import OffsetRange, ranges_to_json
-from floe.offsets.routing import MAIN_BRANCH
 
 LONGEST_PROPERTY = 4_096
 """Characters of a net or of books in a summary; longer ones are replaced by a digest."""
@@ -32,7 +32,7 @@ def snapshot_properties(
     offsets are raised, never lowered, against the nearest ancestor that has them. ``floe.net`` is what the ledger holds
     newly, ``floe.appended`` what a replay appended on purpose, held or not, ``floe.revived`` dead letters that became rows.
     """
-    offsets_key = f"kafka.connect.offsets.{plan.control_topic}.{plan.group_id}"
+    offsets_key = offsets_property(plan.control_topic, plan.group_id)
     properties = {
         offsets_key: _control_offsets(offsets_key, plan, announcement, share, metadata),
         "kafka.connect.commit-id": str(plan.commit_id),
@@ -85,18 +85,11 @@ def _engine() -> dict[str, str]:
 def _control_offsets(
     key: str, plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata
 ) -> str:
-    offsets = {str(partition): end for partition, end in plan.control_ends.items()}
+    ends = dict(plan.control_ends)
     if announcement.control_offset is not None:
         partition, end = announcement.control_offset
-        offsets[str(partition)] = max(end, offsets.get(str(partition), 0))
-    # a branch that does not exist yet grows from main
-    for snapshot in branch_history(metadata, share.branch if share.branch in metadata.refs else MAIN_BRANCH):
-        text = snapshot_property(snapshot, key)
-        if text is not None:
-            for name, end in json.loads(text).items():
-                offsets[name] = max(int(end), offsets.get(name, 0))
-            break
-    return json.dumps(dict(sorted(offsets.items(), key=lambda item: int(item[0]))), separators=(",", ":"))
+        ends[partition] = max(end, ends.get(partition, 0))
+    return raised(known_offsets(metadata, share.branch, key), ends)
 
 
 def valid_through(assignments: Iterable[TopicPartitionOffset]) -> datetime | None:

@@ -12,7 +12,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from floe.catalogs.catalog import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.ancestry import find_slice
-from floe.commit.append import SpecFile, append, append_nothing
+from floe.commit.append import COMES_AGAIN, SpecFile, append, append_nothing
 from floe.commit.exceptions import FilesNotWritten, SliceStale, TableRefused
 from floe.commit.files import check_files
 from floe.commit.origin import OriginColumns
@@ -32,9 +32,6 @@ from floe.offsets.ledger_property import property_name
 from floe.offsets.plan import Plan, Slice, SliceKind
 
 log = logging.getLogger(__name__)
-
-_COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, NotImplementedError)
-"""What values raise that cannot be read or written, Arrow's errors among them; those of stores are OSErrors."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +197,7 @@ def file_access(table: str) -> Iterator[None]:
             "Airflow's workers on the warehouse."
         )
         raise TableRefused(msg) from error
-    except _COMES_AGAIN as error:
+    except COMES_AGAIN as error:
         msg = (
             f"files of table {table!r} cannot be read or rewritten ({type(error).__name__}: {error}). Nothing was "
             "committed and no row was changed. Compact the table (rewrite_data_files) and clear the run."

@@ -1,9 +1,10 @@
 """Where a ledger is kept: a table property, packed and in pieces when it is long."""
 
 import json
+import re
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -15,7 +16,10 @@ FORMAT = 1
 LONGEST_VALUE = 3_500
 """Characters per property value; Hive takes 4,000."""
 
+MOST_BYTES = 100_000_000
+"""Of a ledger that was packed: thousands of partitions have some megabytes."""
 
+_REPLAY = re.compile(r"[^/]+/[0-9]{1,9}")
 _PREFIX = "floe.ledger."
 
 
@@ -59,7 +63,7 @@ def _pieces(name: str, properties: Mapping[str, str]) -> Iterator[str]:
     try:
         header = json.loads(properties.get(name, "{}"))
         count = int(header.get("pieces", 0))
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return  # a piece itself, or changed by hand, which its reader tells
     yield from takewhile(properties.__contains__, (f"{name}/{i}" for i in range(count)))
 
@@ -73,17 +77,27 @@ def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:
         fields = json.loads(value)
         if "pieces" in fields:
             packed = "".join(properties[f"{name}/{i}"] for i in range(int(fields["pieces"])))
-            fields = json.loads(zlib.decompress(b85decode(packed)))
+            fields = json.loads(_unpacked(b85decode(packed)))
         if fields.get("floe") != FORMAT:
             msg = f"table property {name!r} has ledger format {fields.get('floe')!r}, this floe reads {FORMAT}"
             raise LedgerUnreadable(msg)
         return _from_json(fields)
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, zlib.error) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error) as error:
         msg = (
             f"table property {name!r} is not a ledger of floe ({error}): it was changed by hand. Set it back to the "
             "value it had (the table's metadata log keeps older versions); nothing is written meanwhile"
         )
         raise LedgerUnreadable(msg) from error
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Decompress a ledger, as far as one is ever long. Raises zlib.error, ValueError."""
+    decompressor = zlib.decompressobj()
+    text = decompressor.decompress(packed, MOST_BYTES)
+    if not decompressor.eof:
+        msg = f"it is cut, or has more than {MOST_BYTES} bytes"
+        raise ValueError(msg)
+    return text
 
 
 def _to_json(ledger: Ledger) -> dict[str, Any]:
@@ -110,16 +124,33 @@ def _to_json(ledger: Ledger) -> dict[str, Any]:
 def _from_json(fields: Mapping[str, Any]) -> Ledger:
     holdings = {}
     for topic, topic_id, partition, held, live_end, position, *more in fields["logs"]:
-        spans = {str(route): Intervals.of(spans) for route, spans in held.items()}
+        spans = {str(route): _spans(spans) for route, spans in held.items()}
         copy = None if position is None else (int(position[0]), str(position[1]))
         holdings[LogId(str(topic), str(topic_id), int(partition))] = Holding(
-            spans, None if live_end is None else int(live_end), copy, Intervals.of(more[0] if more else ())
+            spans, None if live_end is None else int(live_end), copy, _spans(more[0] if more else ())
         )
     anchor = fields["anchor"]
     return Ledger(
         cluster_id=str(fields["cluster"]),
         holdings=holdings,
-        replays=tuple(fields["replays"]),
-        slices=tuple(fields.get("slices", ())),
+        replays=_replays(fields["replays"]),
+        slices=tuple(map(str, fields.get("slices", ()))),
         anchor=None if anchor is None else Anchor(int(anchor[0]), int(anchor[1])),
     )
+
+
+def _spans(fields: Iterable[Sequence[int]]) -> Intervals:
+    spans = Intervals.of(fields)
+    if spans and spans.spans[0][0] < 0:
+        msg = f"it has a negative offset, {spans.spans[0]}"
+        raise ValueError(msg)
+    return spans
+
+
+def _replays(fields: Iterable[str]) -> tuple[str, ...]:
+    entries = tuple(fields)
+    wrong = next((one for one in entries if _REPLAY.fullmatch(one) is None), None)
+    if wrong is not None:
+        msg = f"{wrong[:100]!r} is no replay"
+        raise ValueError(msg)
+    return entries

@@ -57,7 +57,7 @@ def long_ledger() -> Callable[[int], Ledger]:
             held = Intervals.of(zip(bounds[::2], bounds[1::2], strict=True))
             log_id = LogId("pizzas", f"{rng.getrandbits(128):032x}", p)
             holdings[log_id] = Holding({"r": held}, bounds[-1], (bounds[0], f"{rng.getrandbits(256):064x}"))
-        return Ledger("C1", holdings, ("replay-1", "replay-2"), Anchor(2**62, 9))
+        return Ledger("C1", holdings, ("replay-1/1", "replay-2/3"), Anchor(2**62, 9))
 
     return make
 
