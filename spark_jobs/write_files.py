@@ -7,46 +7,76 @@ or a context in hand.
 import logging
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from floe.config.mask import hide, learn_environment
 from floe.exceptions import FloeError, Terminal
+from floe.offsets.exceptions import WriteTimeout
+from floe.offsets.plan import Slice
 from floe_job.context import end_context, prefer_installed, start_context
 from floe_job.forked_daemon import fork_daemon
 from floe_job.logs import start_logging
-from floe_job.order import Order, Outcome
+from floe_job.order import Order, Outcome, SliceMark
 
 log = logging.getLogger("floe")
 
 
-def write_files(spark: Any, order: Order) -> tuple[str, ...]:
+def _ignore(slice_id: str) -> None:
+    """Do nothing with the slice that is begun."""
+
+
+def write_files(spark: Any, order: Order, begin: Callable[[str], None] = _ignore) -> tuple[str, ...]:
     """Write every slice of the order that is not announced yet and return the ids of those that are now.
 
     One that fails does not keep the others from being written, but for a replay, whose slices land in order. One error is
-    raised at the end, and is not logged before; the others are logged.
+    raised at the end, and is not logged before; the others are logged. A slice that took too long is final for the run:
+    WriteTimeout is raised before all others. ``begin`` is told of each slice before it is written.
     """
-    # not above: submitted, the driver imports them while Spark starts
-    from floe_job.slices.writer import SliceWriter
-    from floe_job.spark import run_on
-
     announced: list[str] = []
     failures: list[tuple[str, FloeError]] = []
     for piece in order.todo:
+        slice_id = order.plan.slice_id(piece)
+        begin(slice_id)
         try:
-            writer = SliceWriter(order.plan, piece, order.connector, order.settings, order.key)
-            announced.append(writer.write(lambda tasks: run_on(spark, tasks)).slice_id)
+            announced.append(_write(spark, order, piece))
         except FloeError as error:
-            failures.append((order.plan.slice_id(piece), error))
+            failures.append((slice_id, error))
             if piece.kind.is_replay:
                 break
     if failures:
-        raised = next((failure for _, failure in failures if not isinstance(failure, Terminal)), failures[0][1])
-        for slice_id, failure in failures:
-            if str(failure) != str(raised):
-                log.error("slice %s failed: %s", slice_id, failure)
-        raise raised
+        raise _raised(failures)
     return tuple(announced)
+
+
+def _write(spark: Any, order: Order, piece: Slice) -> str:
+    """Write one slice, in the time that it has; return its id."""
+    # not above: submitted, the driver imports them while Spark starts
+    from floe_job.slices.time_limit import TimeLimit
+    from floe_job.slices.writer import SliceWriter
+    from floe_job.spark_jobs import SparkJobs
+
+    jobs = SparkJobs(spark)
+
+    def write(may_announce: Callable[[], None]) -> str:
+        writer = SliceWriter(order.plan, piece, order.connector, order.settings, order.key)
+        return writer.write(jobs.run, may_announce).slice_id
+
+    timeout_ms = order.connector.write_timeout_ms
+    return write(lambda: None) if timeout_ms is None else TimeLimit(timeout_ms, piece, jobs).run(write)
+
+
+def _raised(failures: Sequence[tuple[str, FloeError]]) -> FloeError:
+    """Return the error that counts, and log the others."""
+    raised = next((failure for _, failure in failures if not isinstance(failure, Terminal)), failures[0][1])
+    timed_out = [(slice_id, failure) for slice_id, failure in failures if isinstance(failure, WriteTimeout)]
+    if timed_out:
+        raised = WriteTimeout(str(timed_out[0][1]), [slice_id for slice_id, _ in timed_out])
+    for slice_id, failure in failures:
+        if str(failure) != str(raised):
+            log.error("slice %s failed: %s", slice_id, failure)
+    return raised
 
 
 def main(argv: list[str]) -> int:
@@ -60,7 +90,9 @@ def main(argv: list[str]) -> int:
     order.learn_secrets()
     context = start_context(order.connector.tasks_max)
     try:
-        outcome = Outcome(announced=write_files(context, order))
+        outcome = Outcome(announced=write_files(context, order, SliceMark.of(path).set))
+    except WriteTimeout as error:
+        outcome = Outcome(error=hide(str(error)), timed_out=error.slices)
     except FloeError as error:
         outcome = Outcome(error=hide(str(error)), retryable=not isinstance(error, Terminal))
     except Exception as error:  # its first line goes where the Airflow task finds it

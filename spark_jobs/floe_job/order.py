@@ -75,11 +75,15 @@ class Order:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: the slices that it announced, and floe's error if it raised one."""
+    """How a job ended: the slices that it announced, and floe's error if it raised one.
+
+    ``timed_out``: the slices whose write took too long, which is what the error is of then.
+    """
 
     announced: tuple[str, ...] = ()
     error: str | None = None
     retryable: bool = False
+    timed_out: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -93,7 +97,12 @@ class Outcome:
 
     def save(self, path: Path) -> None:
         """Write to a file."""
-        fields = {"announced": list(self.announced), "error": self.error, "retryable": self.retryable}
+        fields = {
+            "announced": list(self.announced),
+            "error": self.error,
+            "retryable": self.retryable,
+            "timed_out": list(self.timed_out),
+        }
         path.write_text(json.dumps(fields))
 
     @classmethod
@@ -102,4 +111,26 @@ class Outcome:
         if not path.exists():
             return None
         fields = json.loads(path.read_text())
-        return cls(tuple(fields["announced"]), fields["error"], bool(fields["retryable"]))
+        timed_out = tuple(fields["timed_out"])
+        return cls(tuple(fields["announced"]), fields["error"], bool(fields["retryable"]), timed_out)
+
+
+@dataclass(frozen=True)
+class SliceMark:
+    """A file beside the order that names the slice that the driver writes: whoever ends the driver learns it there."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, order: Path) -> "SliceMark":
+        return cls(order.with_suffix(".slice"))
+
+    def set(self, slice_id: str) -> None:
+        """Name the slice that is begun."""
+        part = self.path.with_suffix(".part")
+        part.write_text(slice_id)
+        part.replace(self.path)
+
+    def get(self) -> str | None:
+        """Return the slice that was begun last; None when none was."""
+        return self.path.read_text() if self.path.exists() else None

@@ -19,17 +19,21 @@ def run_on(spark: Any, tasks: Sequence[Task]) -> list[TaskResult]:
     """Run each task in a Spark task of its own and return the results of those attempts that succeeded."""
     if not tasks:
         return []
-    is_connected = type(spark).__module__.startswith("pyspark.sql.connect")
     if tasks[0].writers:
         files = PartitionFiles.of(tasks)
-        return _spread_connected(spark, tasks, files) if is_connected else _spread(spark, tasks, files)
-    if is_connected:
+        return _spread_connected(spark, tasks, files) if is_connected(spark) else _spread(spark, tasks, files)
+    if is_connected(spark):
         return _run_connected(spark, tasks)
-    results: list[TaskResult] = _context(spark).parallelize(tasks, len(tasks)).mapPartitions(run_tasks).collect()
+    results: list[TaskResult] = context_of(spark).parallelize(tasks, len(tasks)).mapPartitions(run_tasks).collect()
     return results
 
 
-def _context(spark: Any) -> Any:
+def is_connected(spark: Any) -> bool:
+    """Say whether this is a session of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def context_of(spark: Any) -> Any:
     """Return the context of a classic session; a job that was submitted has nothing but that."""
     return getattr(spark, "sparkContext", spark)
 
@@ -52,7 +56,7 @@ def _run_connected(spark: Any, tasks: Sequence[Task]) -> list[TaskResult]:
 
 
 def _spread(spark: Any, tasks: Sequence[Task], files: PartitionFiles) -> list[TaskResult]:
-    read = _context(spark).parallelize(tasks, len(tasks)).mapPartitions(send_tasks)
+    read = context_of(spark).parallelize(tasks, len(tasks)).mapPartitions(send_tasks)
     # a key is the number of its partition; PySpark's own hash would be of the seed that each interpreter has
     results: list[TaskResult] = read.partitionBy(files.writers, int).values().mapPartitions(files.run).collect()
     return results

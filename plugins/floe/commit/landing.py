@@ -79,8 +79,14 @@ class SliceLander:
         if failed or not self._mark_letters(announcement, owing):
             return False
         topics = {r.topic for r in piece.ranges}
-        self.ends.append(SliceEnd(piece, {table: self._routes.of(table, topics) for table in owing}, bool(landed)))
+        owed = {table: self._routes.of(table, topics) for table in owing}
+        self.ends.append(SliceEnd(piece, owed, bool(landed), self._is_quick(announcement)))
         return True
+
+    def _is_quick(self, announcement: Announcement) -> bool:
+        """Say whether twice as much could have been written in the time that a write may take."""
+        took, timeout = announcement.write_ms, self._connector.write_timeout_ms
+        return took is None or timeout is None or 2 * took <= timeout
 
     def _unheld(self, piece: Slice, announcement: Announcement) -> Iterator[tuple[str, FloeError]]:
         """Yield the tables whose rows were all left out as held, and that do not hold them, with the error."""

@@ -87,6 +87,7 @@ def draft_plan(
             for topic in connector.topics
         },
         reopened=reopened,
+        keeps_limits=connector.write_timeout_ms is not None,
     )
     if not known or decided.recover:
         refuse_rows_of_sink(ledgers, connector)
@@ -305,8 +306,11 @@ def _opened(position: Position, found: Position | None) -> Position:
 
 
 def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
-    """Say whether a position at the plan's own offset differs only by debts that its own slices have paid since."""
-    if replace(now, debts={}, lost=then.lost, owner=then.owner) != replace(then, debts={}):
+    """Say whether a position at the plan's own offset differs only by debts that its own slices have paid since.
+
+    And by limits: the plan's own write may have taken too long.
+    """
+    if replace(now, debts={}, lost=then.lost, owner=then.owner, limits=then.limits) != replace(then, debts={}):
         return False
     return all(table in then.debts and then.debts[table].start <= debt.start for table, debt in now.debts.items())
 

@@ -57,6 +57,7 @@ class Connector:
     max_records_per_run: int | None
     worker_memory: int
     batch_max_bytes: int
+    write_timeout_ms: int | None
     on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]
     properties: Properties

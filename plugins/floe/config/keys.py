@@ -334,6 +334,15 @@ FLOE: Final = (
         minimum=1_048_576,
         key_class=KeyClass.LIVE,
     ),
+    supported(
+        "floe.write.timeout",
+        Kind.INT,
+        "-1",
+        "Milliseconds that the write of one slice may take, at least 1000; -1 for no limit. A longer one is ended, fails its "
+        "run, and the next run reads at most half of the range.",
+        minimum=-1,
+        key_class=KeyClass.LIVE,
+    ),
     refused("floe.max-bytes-per-run", Kind.LONG, "-1", "Offsets tell no bytes. Set floe.max-records-per-run.", "-1"),
     supported(
         "floe.on-data-loss",

@@ -28,6 +28,9 @@ CLASSES = (
     "IcebergSinkConnector",
     "IcebergSink",
 )
+SHORTEST_WRITE_TIMEOUT = 1000
+"""Milliseconds. No slice is written in less, and a smaller number was most likely meant in seconds."""
+
 _DISTRIBUTION = "write.distribution-mode"
 
 
@@ -115,6 +118,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
         worker_memory=settings.integer("floe.worker.memory"),
         batch_max_bytes=settings.integer("floe.batch.max-bytes"),
+        write_timeout_ms=_read_limit(settings, "floe.write.timeout", SHORTEST_WRITE_TIMEOUT),
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
         warnings=() if settings.problems else without_secrets(settings.properties, settings.warnings),
         properties=settings.properties,
@@ -180,11 +184,11 @@ def _read_conn_ids(settings: Settings) -> tuple[str, ...]:
     return names
 
 
-def _read_limit(settings: Settings, key: str) -> int | None:
+def _read_limit(settings: Settings, key: str, least: int = 1) -> int | None:
     limit = settings.integer(key)
-    if limit == 0:
+    if 0 <= limit < least:
         settings.problems.append(
-            f"Invalid value 0 for configuration {key}: Value must be at least 1, or -1 for no limit"
+            f"Invalid value {limit} for configuration {key}: Value must be at least {least}, or -1 for no limit"
         )
     return None if limit < 0 else limit
 

@@ -74,7 +74,7 @@ class Announcement:
     ranges accepted as lost that no snapshot tells of yet. ``revived``: records that were dead letters and are rows of the
     files, by table. ``resolved``: letters that need no more attention once every table has landed. ``known``: of a
     replacement, the letters that were open when it was written. ``reasons``: of a re-drive, how many records failed again,
-    by error.
+    by error. ``write_ms``: how long the write took, where the next plan depends on it.
     ``assignments``: every partition of the connector, those read with their next offset and last timestamp.
     ``control_offset``: control partition and next offset behind the announcement; None before it was read back.
     """
@@ -93,6 +93,7 @@ class Announcement:
     resolved: LetterOffsets = field(default_factory=LetterOffsets)
     known: LetterOffsets = field(default_factory=LetterOffsets)
     reasons: Mapping[str, int] = field(default_factory=dict)
+    write_ms: int | None = None
     control_offset: tuple[int, int] | None = None
 
 
@@ -134,6 +135,8 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
         more[h.RESOLVED] = announcement.resolved.to_json()
     if announcement.reasons:
         more[h.REASONS] = dict(announcement.reasons)
+    if announcement.write_ms is not None:
+        more[h.WRITE_MS] = str(announcement.write_ms)
     if announcement.known:
         more[h.KNOWN] = announcement.known.to_json()
     records.append(ControlRecord(encode(complete), h.header_list(slice_id, kind, more)))

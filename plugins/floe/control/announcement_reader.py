@@ -232,6 +232,7 @@ def _assemble(
         resolved=_letters(message, h.RESOLVED, piece),
         reasons=_reasons(message),
         known=_letters(message, h.KNOWN, piece),
+        write_ms=int(message.headers[h.WRITE_MS]) if h.WRITE_MS in message.headers else None,
         control_offset=(message.partition, message.offset + 1),
     )
 

@@ -6,7 +6,8 @@
 * on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``,
   ``floe-lost`` (ranges accepted as lost), ``floe-revived`` (dead letters that became rows, by table),
   ``floe-resolved`` (letters that are dealt with once the tables have landed), of a replacement ``floe-known`` (letters that
-  were open when it was written), of a re-drive ``floe-reasons`` (by error, how many records failed again)
+  were open when it was written), of a re-drive ``floe-reasons`` (by error, how many records failed again), of a slice that a
+  time-out has made smaller ``floe-write-ms`` (how long its write took)
 * on ``StartCommit``, when somebody decided something: ``floe-decisions``
 """
 
@@ -34,6 +35,7 @@ REVIVED = "floe-revived"
 RESOLVED = "floe-resolved"
 KNOWN = "floe-known"
 REASONS = "floe-reasons"
+WRITE_MS = "floe-write-ms"
 DECISIONS = "floe-decisions"
 MAC = "floe-mac"
 

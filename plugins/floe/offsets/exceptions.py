@@ -1,5 +1,7 @@
 """Errors of ranges, plans, ledgers and books."""
 
+from collections.abc import Iterable
+
 from floe.exceptions import FloeError, Retryable, Terminal
 
 
@@ -25,6 +27,17 @@ class LedgerUnreadable(OffsetsError, Terminal):
 
 class ReplayForgotten(OffsetsError, Terminal):
     """A replay is too old for a table to tell whether it was appended."""
+
+
+class WriteTimeout(OffsetsError, Terminal):
+    """The write of a slice took longer than ``floe.write.timeout``. It is final for its run; the next one reads less.
+
+    ``slices``: the ids of all slices of the run that took too long.
+    """
+
+    def __init__(self, message: str, slices: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.slices = tuple(slices)
 
 
 class SealBroken(OffsetsError, Terminal):

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import LiveRange
 from floe.offsets.letters import LetterOffsets
-from floe.offsets.position import Debt, Position
+from floe.offsets.position import LIVE, Debt, Position
+from floe.offsets.range_limits import grown, halved
 from floe.offsets.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
 
 FORMAT = 2
@@ -61,6 +62,11 @@ class Slice:
         return sum(len(r) for r in self.ranges)
 
     @property
+    def limit_name(self) -> str:
+        """Its name among the limits that positions hold: that of its table, if it is a catch-up slice."""
+        return self.table if self.kind is SliceKind.CATCH_UP else LIVE
+
+    @property
     def table(self) -> str:
         """The one table of a catch-up slice."""
         (table,) = self.tables
@@ -68,12 +74,16 @@ class Slice:
 
 
 class SliceEnd(NamedTuple):
-    """How a slice ended: the tables that owe its ranges from now on, and whether a snapshot tells of it."""
+    """How a slice ended: the tables that owe its ranges from now on, and whether a snapshot tells of it.
+
+    ``is_quick``: twice as much could be written in the time that ``floe.write.timeout`` gives.
+    """
 
     slice: Slice
     owing: Mapping[str, Mapping[str, str]]
     """Per table the route hash per topic."""
     has_snapshot: bool
+    is_quick: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,15 +210,40 @@ def _live(r: OffsetRange, position: Position) -> LiveRange:
 def positions_after(plan: Plan, positions: Iterable[Position], ends: Iterable[SliceEnd]) -> tuple[Position, ...]:
     """Return the positions, moved over the slices that ended, with the debts that are left and new ones."""
     by_partition: dict[TopicPartition, list[tuple[OffsetRange, SliceEnd]]] = {}
+    ends = tuple(ends)
     for end in ends:
         for r in end.slice.ranges:
             by_partition.setdefault(r.tp, []).append((r, end))
     left_out = {p.tp: p.debts for p in plan.positions if p.debts}
     forgiven = frozenset(plan.decisions.get("forgive", ()))
     return tuple(
-        _moved(p, by_partition[p.tp], left_out.get(p.tp, {}), forgiven) if p.tp in by_partition else p
+        _relaxed(_moved(p, by_partition[p.tp], left_out.get(p.tp, {}), forgiven) if p.tp in by_partition else p, ends)
         for p in positions
     )
+
+
+def positions_limited(positions: Iterable[Position], slices: Sequence[Slice]) -> tuple[Position, ...]:
+    """Return the positions with the limits that follow from slices whose write took too long."""
+    return tuple(_limited(position, slices) for position in positions)
+
+
+def _limited(position: Position, slices: Sequence[Slice]) -> Position:
+    facts = position.facts
+    limits = {piece.limit_name: halved(facts.limits.get(piece.limit_name), piece.records) for piece in slices}
+    return replace(position, metadata=replace(facts, limits={**facts.limits, **limits}).encode())
+
+
+def _relaxed(position: Position, ends: Sequence[SliceEnd]) -> Position:
+    """Return the position with the limits that follow from slices that were committed."""
+    by_name = {end.slice.limit_name: end for end in ends}
+    limits = dict(position.limits)
+    for name in limits.keys() & by_name.keys():
+        end = by_name[name]
+        limit = grown(limits.pop(name), end.slice.records, is_quick=end.is_quick)
+        limits |= {} if limit is None else {name: limit}
+    if limits == position.limits:
+        return position
+    return replace(position, metadata=replace(position.facts, limits=limits).encode())
 
 
 def _moved(

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from floe.offsets.logs import PartitionLog
 from floe.offsets.plan import Slice, SliceKind
-from floe.offsets.position import Position
+from floe.offsets.position import LIVE, Position
+from floe.offsets.range_limits import limit_of, smaller
 from floe.offsets.ranges import OffsetRange, TopicPartition
 
 
@@ -13,18 +14,20 @@ def cut_slices(
 ) -> tuple[Slice, ...]:
     """Return what a run reads: one slice of what is new, and one for each table that owes something.
 
-    ``tables``: those of the connector, none where records name them. ``limit``: offsets at most, for each slice. A
-    partition that every table owes has no new part before that is paid.
+    ``tables``: those of the connector, none where records name them. ``limit``: offsets at most, for each slice; a
+    smaller one that the positions hold for a slice counts. A partition that every table owes has no new part before that is
+    paid.
     """
     debts = {p.tp: p.debts for p in positions}
     paid = [p for p in positions if not tables or not all(table in debts[p.tp] for table in tables)]
-    live = allocate(paid, logs, limit)
+    live = allocate(paid, logs, smaller(limit, limit_of(positions, LIVE)))
     kinds = [(SliceKind.LIVE, live, tuple(tables))] if live else []
     ends = {p.tp: p.offset for p in positions} | {r.tp: r.end for r in live}
     log_of = {log.tp: log for log in logs}
     for table in sorted({table for owed in debts.values() for table in owed}):
         starts = {tp: owed[table].start for tp, owed in debts.items() if table in owed}
-        shares = fair_shares({tp: ends[tp] - start for tp, start in starts.items()}, limit)
+        most = smaller(limit, limit_of(positions, table))
+        shares = fair_shares({tp: ends[tp] - start for tp, start in starts.items()}, most)
         ranges = tuple(
             OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, start, start + shares[tp])
             for tp, start in starts.items()

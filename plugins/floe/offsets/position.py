@@ -16,6 +16,9 @@ LONGEST_METADATA = 4_096
 """Bytes; the brokers' default ``offset.metadata.max.bytes``."""
 
 
+LIVE = ""
+"""The name that live slices have among limits; a catch-up slice has that of its table."""
+
 MAX_OWNER = 40
 """Characters of a connector's name that a position names in full; of a longer one, the beginning and a hash."""
 
@@ -43,6 +46,8 @@ class PositionMetadata:
     been unchanged. ``topic_id`` and ``cluster_id``: the incarnation of the topic and the cluster that the offset
     belongs to. ``lost``: offsets that were accepted as lost and that no snapshot tells of yet. ``debts``: by table.
     ``owner``: the connector that moves the position, as :func:`owner_of` has it; empty in those from before it was told.
+    ``limits``: offsets that a slice reads at most after a write that took too long, by the slice's name (see
+    ``range_limits``).
     """
 
     routing: str
@@ -52,11 +57,13 @@ class PositionMetadata:
     lost: Intervals = field(default_factory=Intervals)
     debts: Mapping[str, Debt] = field(default_factory=lambda: MappingProxyType({}))
     owner: str = ""
+    limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     def encode(self) -> str:
         """Write as compact JSON; without debts well below Kafka's limit, with many of them perhaps not.
 
-        An owner for which there is no room beside the debts is left out: they cannot be told elsewhere.
+        An owner or limits for which there is no room beside the debts are left out: debts cannot be stored elsewhere. A
+        limit of a table that is not behind is not written.
         """
         fields: dict[str, Any] = {
             "floe": FORMAT,
@@ -69,11 +76,11 @@ class PositionMetadata:
             fields["lost"] = list(self.lost)
         if self.debts:
             fields["debts"] = {table: list(debt) for table, debt in sorted(self.debts.items())}
-        text = json.dumps(fields, separators=(",", ":"))
-        if not self.owner:
-            return text
-        owned = json.dumps({**fields, "owner": self.owner}, separators=(",", ":"))
-        return owned if len(owned.encode()) <= LONGEST_METADATA else text
+        limits = {name: limit for name, limit in sorted(self.limits.items()) if name == LIVE or name in self.debts}
+        for name, value in (("owner", self.owner), ("limits", limits)):
+            if value and len(_json({**fields, name: value}).encode()) <= LONGEST_METADATA:
+                fields[name] = value
+        return _json(fields)
 
     def owing(self, debts: Mapping[str, Debt]) -> "PositionMetadata":
         """Return the same with other debts."""
@@ -98,6 +105,7 @@ class PositionMetadata:
                 lost=Intervals.of(fields.get("lost", ())),
                 debts=debts,
                 owner=str(fields.get("owner", "")),
+                limits=_limits(fields.get("limits", {})),
             )
         except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
             return None
@@ -127,6 +135,26 @@ class Position:
             return {}
         found = PositionMetadata.decode(self.metadata)
         return found.debts if found is not None else {}
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """The limits of slices by name; none in a position that another program wrote."""
+        if '"limits"' not in self.metadata:
+            return {}
+        found = PositionMetadata.decode(self.metadata)
+        return found.limits if found is not None else {}
+
+
+def _json(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _limits(fields: Mapping[str, Any]) -> dict[str, int]:
+    limits = {str(name): int(limit) for name, limit in fields.items()}
+    if any(limit < 1 for limit in limits.values()):
+        msg = f"limits below 1: {limits}"
+        raise ValueError(msg)
+    return limits
 
 
 def refuse_other_owners(positions: Iterable[Position], connector: str) -> None:

@@ -24,7 +24,8 @@ class Beginnings:
     ``unreadable``: tables of which nobody knows what they hold, which is why ``held_ids`` may name none and not be None.
     ``copies``: the newest copy of a partition's position in the tables' ledgers, asked only to recover. ``routes``: route
     hash by (table, topic); a debt under another one cannot be caught up. ``reopened``: per partition and table, the
-    first offset that was rolled back and is to be read again.
+    first offset that was rolled back and is to be read again. ``keeps_limits``: the connector has a ``floe.write.timeout``,
+    so that the limits of earlier runs hold.
     """
 
     cluster_id: str
@@ -36,6 +37,7 @@ class Beginnings:
     copies: Callable[[PartitionLog], Position | None] = lambda _: None
     routes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     reopened: Mapping[TopicPartition, Mapping[str, int]] = field(default_factory=dict)
+    keeps_limits: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,8 @@ class _Settler:
             offset = log.log_start
         owner = owner_of(self._beginnings.owner)
         facts = replace(self._with_debts(log, offset, facts), cluster_id=self._beginnings.cluster_id, owner=owner)
+        if not self._beginnings.keeps_limits:
+            facts = replace(facts, limits={})
         routing = self._beginnings.routing[log.tp.topic]
         if facts.routing != routing:
             facts = replace(facts, routing=routing, since=offset)

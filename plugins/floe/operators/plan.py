@@ -120,6 +120,9 @@ class PlanOperator(BaseOperator):
         for position in plan.positions:
             for table, debt in position.debts.items():
                 self.log.warning("table %s owes %s[%s, %s)", table, position.tp, debt.start, position.offset)
+        for name, limit in sorted({item for position in plan.positions for item in position.limits.items()}):
+            what = f"table {name!r}" if name else "what is new"
+            self.log.warning("at most %s offsets are read for %s: an earlier write took too long", limit, what)
         for piece in plan.slices:
             tables = ", ".join(piece.tables) or "the tables that records name"
             self.log.info("slice %s (%s): %s offsets for %s", piece.index, piece.kind, piece.records, tables)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +14,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from floe.config import Connector
 from floe.config.deployment_key import IN_ENVIRONMENT
 from floe.config.mask import hide
+from floe.offsets.exceptions import WriteTimeout
 from floe.operators import library, local, run
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
 from floe.operators.failures import floe_task, leave_failure
@@ -19,6 +22,8 @@ from floe.operators.job_folder import job_folder
 from floe.operators.spark_conf import conf_of
 from floe.operators.spark_log import RelayingHook
 from floe.operators.stored_plan import pulled
+from floe.operators.write_guard import GuardExpired, write_guard
+from floe.operators.write_timeout import followed_up, stuck
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,8 +79,16 @@ class WriteFilesOperator(SparkSubmitOperator):
         self._conn_id = connector.spark_conn_id
         spark = run.connection(self._conn_id, "floe.spark.conn-id")
         order = job.Order(plan, connector, extra, key, done)
+        try:
+            self._run(context, spark, order, job)
+        except WriteTimeout as error:
+            raise followed_up(error, plan, connector, order.settings) from error
+        return _summary(committer.announcements(still_open))
+
+    def _run(self, context: Context, spark: Connection, order: Any, job: Any) -> None:
+        """Run the job as the connection says. Raises WriteTimeout when it took too long, by its own clock or by ours."""
         if spark.conn_type == "spark":
-            self._submit(context, spark, order, job.Outcome)
+            self._submit(context, spark, order, job)
         elif spark.conn_type == "spark_connect":
             self._connect(order)
         else:
@@ -84,11 +97,10 @@ class WriteFilesOperator(SparkSubmitOperator):
                 "(spark-submit) or 'spark_connect'"
             )
             raise ConnectionUnsuitable(msg)
-        return _summary(committer.announcements(still_open))
 
     # -- spark-submit -------------------------------------------------------------------------------------------------
 
-    def _submit(self, context: Context, spark: Connection, order: Any, outcomes: Any) -> None:
+    def _submit(self, context: Context, spark: Connection, order: Any, job: Any) -> None:
         """Submit the job with its order in a private folder, and raise the error that the job names."""
         if str(spark.extra_dejson.get("deploy-mode", "client")) == "cluster":
             msg = (
@@ -102,23 +114,30 @@ class WriteFilesOperator(SparkSubmitOperator):
             self._prepare(path, conf_of(spark))
             if _is_local(spark):
                 with local.settings(folder, self.conf or {}, self.env_vars or {}) as (self.conf, self.env_vars):
-                    self._carry_out(context, outcomes, path)
+                    self._carry_out(context, order, job, path)
             else:
                 # unless told otherwise the workers' Python would be the driver's too
                 self.conf = {"spark.pyspark.driver.python": sys.executable, **(self.conf or {})}
                 self.py_files = str(library.archive(folder))
-                self._carry_out(context, outcomes, path)
+                self._carry_out(context, order, job, path)
 
-    def _carry_out(self, context: Context, outcomes: Any, order: Path) -> None:
+    def _carry_out(self, context: Context, order: Any, job: Any, path: Path) -> None:
         from airflow.sdk.exceptions import AirflowException
 
+        mark = job.SliceMark.of(path)
         try:
-            super().execute(context)
+            with write_guard(order.connector.write_timeout_ms, mark.get):
+                super().execute(context)
+        except GuardExpired:
+            self.on_kill()
+            raise stuck(order, mark.get()) from None
         except AirflowException as error:
-            outcome = outcomes.load(outcomes.path_of(order))
+            outcome = job.Outcome.load(job.Outcome.path_of(path))
             if outcome is None:
                 msg = "The Spark driver exited before floe reported a result. See the Spark log above."
                 raise JobFailed(msg) from error
+            if outcome.timed_out:
+                raise WriteTimeout(str(outcome.error), outcome.timed_out) from None
             if outcome.error is not None:
                 raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
             reason = hide(str(error)).partition("\n")[0]
@@ -149,10 +168,14 @@ class WriteFilesOperator(SparkSubmitOperator):
         """Run the job's driver in this process, its tasks in a session of the Connect server."""
         from floe.operators.connect import open_session
 
+        begun: list[str] = []
         with job_folder() as folder:
             try:
-                self._session = open_session(self._conn_id, library.archive(folder))
-                library.write_job().write_files(self._session.spark, order)
+                with write_guard(order.connector.write_timeout_ms, lambda: begun[-1] if begun else None):
+                    self._session = open_session(self._conn_id, library.archive(folder))
+                    library.write_job().write_files(self._session.spark, order, begun.append)
+            except GuardExpired:
+                raise stuck(order, begun[-1] if begun else None) from None
             finally:
                 if self._session is not None:
                     self._session.close()
@@ -173,6 +196,9 @@ class WriteFilesOperator(SparkSubmitOperator):
             if process.is_running():
                 process.kill()
         psutil.wait_procs(family, timeout=10)
+        if submit is not None:
+            with suppress(subprocess.TimeoutExpired):  # it was killed; it ends once the kernel lets it
+                submit.wait(10)
 
 
 def _is_local(spark: Connection) -> bool:

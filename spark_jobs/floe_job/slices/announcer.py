@@ -1,8 +1,10 @@
 """The announcement of a slice: what its tasks came to, checked against what they were given."""
 
 import logging
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from floe.commit.routes import Routes
 from floe.config import Connector
@@ -17,6 +19,7 @@ from floe.offsets.books import RangeBooks, TableBooks, balance_range, balance_ta
 from floe.offsets.letters import LetterOffsets
 from floe.offsets.plan import Plan, Slice, SliceKind
 from floe.offsets.plan_seal import PlanKey
+from floe.offsets.range_limits import limit_of
 from floe.offsets.ranges import OffsetRange
 from floe_job.exceptions import RangeLost
 from floe_job.letters import check_ratio
@@ -52,12 +55,16 @@ class Announcer:
         self._tables = tables
         self._routes = Routes(connector)
 
-    def announce(self, results: Sequence[TaskResult]) -> Announcement:
+    def announce(self, results: Sequence[TaskResult], may_announce: Callable[[], None], begun: float) -> Announcement:
         """Check what was read, balance the books, put the announcement together and send it, once.
 
-        Raises RangeLost, BooksDoNotBalance, TooManyDeadLetters before anything is sent.
+        ``begun``: when the write began, by the monotonic clock. Raises RangeLost, BooksDoNotBalance, TooManyDeadLetters and
+        what ``may_announce`` raises before anything is sent.
         """
         announcement = self._announcement(results)
+        if limit_of(self._plan.positions, self._slice.limit_name) is not None:
+            announcement = replace(announcement, write_ms=round(1000 * (time.monotonic() - begun)))
+        may_announce()
         self._send(announcement)
         return announcement
 

@@ -1,6 +1,7 @@
 """The driver's part: hand out a slice's tasks, give tables what they lack, announce once."""
 
 import logging
+import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -34,12 +35,17 @@ MOST_ROUNDS = 5
 """Times that tasks run again because a column was missing; more means that somebody else keeps changing the table."""
 
 
+def _always() -> None:
+    """Let the announcement be sent."""
+
+
 class SliceWriter:
     """Writes one slice of a plan for the connector's tables. ``key``: signs its announcement; tasks never get it."""
 
     def __init__(
         self, plan: Plan, piece: Slice, connector: Connector, settings: KafkaSettings, key: PlanKey | None
     ) -> None:
+        self._begun = time.monotonic()
         self._plan = plan
         self._slice = piece
         self._connector = connector
@@ -52,8 +58,11 @@ class SliceWriter:
             self._slice = replace(piece, letters=piece.letters & self._letters.open)
         self._tables = SliceTables(catalog, plan, self._slice, connector, self._letters.open)
 
-    def write(self, run_tasks: RunTasks) -> Announcement:
-        """Read the slice, write its files and announce them. Raises before anything is announced, or not at all."""
+    def write(self, run_tasks: RunTasks, may_announce: Callable[[], None] = _always) -> Announcement:
+        """Read the slice, write its files and announce them. Raises before anything is announced, or not at all.
+
+        ``may_announce`` is called before anything is sent, and raises if nothing may be.
+        """
         log.info(
             "slice %s (%s): %s ranges, %s offsets, for %s",
             self._plan.slice_id(self._slice),
@@ -67,7 +76,7 @@ class SliceWriter:
         announcer = Announcer(
             self._plan, self._slice, self._connector, self._settings, self._letters, self._tables, self._key
         )
-        return announcer.announce(results)
+        return announcer.announce(results, may_announce, self._begun)
 
     def _recent_tables(self) -> frozenset[str]:
         """Return the tables that the slice's records will most likely name."""

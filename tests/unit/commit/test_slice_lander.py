@@ -242,7 +242,7 @@ def test_a_table_catches_up_in_a_slice_of_its_own(landing: Landing) -> None:
     landing.land(landing.write((0, 3, 6), tables=(TABLE,), plan_id="while-it-refused"))
     written = catch_up(landing, 3, 6)
     lander = landing.land(written)
-    assert lander.ends == [(written.plan.slices[0], {}, True)]
+    assert [end[:3] for end in lander.ends] == [(written.plan.slices[0], {}, True)]
     assert landing.rows() == (expected((0, 6)), expected((0, 6)))
 
 
@@ -271,3 +271,10 @@ def test_a_table_that_refuses_a_replay_owes_nothing_and_the_slice_fails(landing:
     assert lander.ends == []
     assert [type(error) for error in lander.errors] == [TableRefused]
     assert landing.rows() == (expected((0, 5)), [])
+
+
+@pytest.mark.parametrize(("took", "is_quick"), [(None, True), (30_000, True), (30_001, False)])
+def test_slice_is_quick_if_twice_as_much_fits(landing: Landing, took: int | None, *, is_quick: bool) -> None:
+    written = landing.write((0, 0, 3))
+    lander = SliceLander(written.plan, landing.lake.connector(**{"floe.write.timeout": "60000"}))
+    assert lander._is_quick(replace(written.announcement, write_ms=took)) is is_quick

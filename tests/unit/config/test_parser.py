@@ -2,8 +2,9 @@ import time
 
 import pytest
 
-from floe.config import ConfigError, parse_connector
+from floe.config import ConfigError, KeyClass, parse_connector
 from floe.config.routing import Routing
+from floe.config.run_keys import class_of
 from floe.config.schema_rules import SchemaRules
 from floe.config.table_settings import TableSettings
 from floe.exceptions import Terminal
@@ -161,6 +162,22 @@ def test_an_error_of_several_problems_lists_them_under_its_source():
             "0",
             "Invalid value 0 for configuration floe.max-records-per-run: Value must be at least 1, or -1 for no limit",
         ),
+        *(
+            (
+                "floe.write.timeout",
+                text,
+                f"Invalid value {text} for configuration floe.write.timeout: {why}",
+            )
+            for text, why in (
+                ("0", "Value must be at least 1000, or -1 for no limit"),
+                ("999", "Value must be at least 1000, or -1 for no limit"),
+                ("-2", "Value must be at least -1"),
+                ("1ms", "Not a number of type INT"),
+                ("1.5", "Not a number of type INT"),
+                ("", "Not a number of type INT"),
+                ("2147483648", "Not a number of type INT"),
+            )
+        ),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_in_kafkas_words(problems, key, value, message):
@@ -170,6 +187,13 @@ def test_a_value_of_the_wrong_type_is_refused_in_kafkas_words(problems, key, val
 def test_an_interval_of_zero_is_refused_and_one_below_a_second_warned_of(connector, problems):
     assert "at least 1" in problems({"iceberg.control.commit.interval-ms": 0})[0]
     assert "by the second" in connector({"iceberg.control.commit.interval-ms": 10}).warnings[0]
+
+
+def test_write_timeout_is_milliseconds_and_none_by_default(connector):
+    assert connector({}).write_timeout_ms is None
+    assert connector({"floe.write.timeout": -1}).write_timeout_ms is None
+    assert connector({"floe.write.timeout": "60000"}).write_timeout_ms == 60_000
+    assert class_of("floe.write.timeout") is KeyClass.LIVE
 
 
 def test_a_limit_of_minus_one_is_no_limit(connector):

@@ -218,6 +218,14 @@ def test_a_table_that_refused_is_announced_with_the_reason_and_a_loss_with_its_r
     assert found.tables == announcement.tables
 
 
+def test_write_time_is_announced_only_where_it_is_given() -> None:
+    plain = announced(make(make_share()))
+    assert not any(h.WRITE_MS in message.headers for message in plain)
+    found = find(announced(replace(make(make_share()), write_ms=1234)))
+    assert found is not None
+    assert found.write_ms == 1234
+
+
 def test_letters_come_back_and_those_outside_of_the_slice_do_not_count(reasons: Callable[..., str]) -> None:
     log_id, first = LogId.of(RANGES[0]), RANGES[0].start
     letters = LetterOffsets.of(

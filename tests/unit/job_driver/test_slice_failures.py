@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from floe.exceptions import FloeError
+from floe.offsets.exceptions import WriteTimeout
 from floe_job.exceptions import SliceFailed, SliceRefused
 from write_files import write_files
 
@@ -18,12 +19,14 @@ def run(monkeypatch: pytest.MonkeyPatch, *errors: FloeError) -> None:
         def __init__(self, _plan: Any, piece: Any, *_: Any) -> None:
             self._error = piece.error
 
-        def write(self, _: Any) -> None:
+        def write(self, *_: Any) -> None:
             raise self._error
 
     monkeypatch.setattr("floe_job.slices.writer.SliceWriter", Writer)
     plan = SimpleNamespace(slice_id=lambda piece: f"s/{pieces.index(piece)}")
-    write_files(None, SimpleNamespace(todo=pieces, plan=plan, connector=None, settings=None, key=None))  # type: ignore[arg-type]
+    connector = SimpleNamespace(write_timeout_ms=None)
+    order = SimpleNamespace(todo=pieces, plan=plan, connector=connector, settings=None, key=None)
+    write_files(None, order)  # type: ignore[arg-type]
 
 
 def test_error_of_one_slice_is_raised_and_not_logged(
@@ -38,3 +41,9 @@ def test_errors_of_other_slices_are_logged(monkeypatch: pytest.MonkeyPatch, capl
     with caplog.at_level(logging.INFO), pytest.raises(SliceFailed, match="away"):
         run(monkeypatch, SliceRefused("bad"), SliceFailed("away"))
     assert [record.getMessage() for record in caplog.records] == ["slice s/0 failed: bad"]
+
+
+def test_slice_that_took_too_long_is_raised_before_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WriteTimeout, match="one") as found:
+        run(monkeypatch, SliceFailed("away"), WriteTimeout("one"), WriteTimeout("two"))
+    assert found.value.slices == ("s/1", "s/2")

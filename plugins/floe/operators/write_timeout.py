@@ -1,0 +1,77 @@
+"""What follows from a write that took longer than ``floe.write.timeout``: the next run reads less, and the error says so."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from floe.config.mask import hide
+from floe.exceptions import FloeError
+from floe.offsets.exceptions import WriteTimeout
+from floe.operators.exceptions import JobFailed
+
+if TYPE_CHECKING:
+    from floe.config import Connector
+    from floe.kafka.settings import KafkaSettings
+    from floe.offsets.plan import Plan, Slice
+
+log = logging.getLogger(__name__)
+
+_LEAVE_OUT = "or leave the record out: docs/how-it-works.md, 'Moving a position by hand'."
+
+
+def followed_up(error: WriteTimeout, plan: Plan, connector: Connector, settings: KafkaSettings) -> WriteTimeout:
+    """Limit what the next run reads, and return the error with what that comes to. A replay is not limited."""
+    slices = [plan.slice_of(slice_id) for slice_id in error.slices]
+    steps = _of_replay(slices) if plan.is_replay else _of_live_run(slices, plan, connector, settings)
+    return WriteTimeout(f"{error} {steps}", error.slices)
+
+
+def stuck(order: Any, slice_id: str | None) -> FloeError:
+    """Return the error of a driver that had to be ended from outside, in the slice that it had begun last."""
+    if slice_id is None:
+        msg = (
+            "the Spark driver began no slice: it was ended, as Spark did not start in time. Nothing was read. Check that the "
+            "Spark cluster has room for the job, then run again."
+        )
+        return JobFailed(msg)
+    slice_: Slice = order.plan.slice_of(slice_id)
+    msg = (
+        f"the write took longer than floe.write.timeout ({order.connector.write_timeout_ms / 1000:g} s): the driver hung and "
+        f"was ended, in a {slice_.kind} slice of {slice_.records} offsets. What it had not announced is not written."
+    )
+    return WriteTimeout(msg, [slice_id])
+
+
+def _of_replay(slices: list[Slice]) -> str:
+    half = min(slice_.records for slice_ in slices) // 2
+    if not half:
+        return "It is a single offset. Raise floe.write.timeout for this replay (param config)."
+    return (
+        f"Trigger the replay again for the ranges that were not written, with max_records of at most {half}, or with a "
+        "smaller range; or raise floe.write.timeout (param config)."
+    )
+
+
+def _of_live_run(slices: list[Slice], plan: Plan, connector: Connector, settings: KafkaSettings) -> str:
+    from floe.commit.slice_limits import limit_slices
+
+    try:
+        is_limited = limit_slices(plan, slices, connector, settings)
+    except FloeError as problem:
+        log.error("The next run is not limited: %s", hide(str(problem)))
+        return (
+            "The position stays. The next run reads the same range again, as its limit could not be stored "
+            f"({type(problem).__name__}, see the log). Raise floe.write.timeout, or trigger a run with a smaller max_records."
+        )
+    if not is_limited:
+        return "Another run has read the range meanwhile, or the group has no positions any more: nothing is limited."
+    if all(slice_.records == 1 for slice_ in slices):
+        return (
+            f"The position stays. The next run reads this single offset again. Raise floe.write.timeout; {_LEAVE_OUT}"
+        )
+    halves = " and ".join(str(max(1, slice_.records // 2)) for slice_ in slices)
+    return (
+        f"The position stays. The next run reads at most half, {halves} offset(s). Raise floe.write.timeout or tasks.max if "
+        "every run ends like this."
+    )
