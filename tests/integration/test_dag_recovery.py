@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from pipeline import Pipeline
 from pyiceberg.table import Table
+from replays import drop
 from sink_dag import Deployment, first_run
 
 from floe.catalogs.catalog import Tables
@@ -96,3 +97,24 @@ def test_a_red_run_names_the_param_that_leads_out(
     handed = deployment.run(pizzas, {"return_to_connect": True})
     assert (handed.state, handed.tasks["write"]) == ("success", "skipped")
     assert "start the sink" in handed.log("plan")
+
+
+def test_dropped_table_is_red_until_it_is_refilled(
+    deployment: Deployment, topic: Callable[..., str], tmp_path: Path
+) -> None:
+    pizzas = deployment.add(topic(1), tmp_path, **{"iceberg.tables": "db.t, db.other"})
+    pizzas.produce(ids(0, 100))
+    pizzas.run()
+    drop(pizzas, "db.other")
+    pizzas.produce(ids(100, 120))
+
+    deployment.dag(pizzas.connector.name)
+    red = first_run(deployment, pizzas)
+    assert (red.state, red.tasks["write"]) == ("failed", "upstream_failed")
+    assert "table 'db.other'" in red.log("plan") and "does not exist any more" in red.log("plan")
+    assert 'dropped_tables={"db.other": "refill"}' in red.log("plan")
+    assert (pizzas.column("id", "db.t"), pizzas.position()) == (list(range(100)), {0: 100})
+
+    refilled = deployment.run(pizzas, {"dropped_tables": {"db.other": "refill"}})
+    assert refilled.state == "success", refilled.log("commit")
+    assert held(pizzas) == (list(range(120)), list(range(120)))
