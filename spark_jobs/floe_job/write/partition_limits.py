@@ -1,8 +1,8 @@
 """Rows that have no partition which a manifest could hold.
 
-``truncate`` takes a decimal down to a multiple of its width, and near the least that a decimal holds there is none; Iceberg's
-Java library fails on such a value, too. And PyIceberg writes no null for a required column, though a struct around it may
-be null.
+``truncate`` takes a number down to a multiple of its width, and near the least that its type holds there is none: Iceberg's
+Java library fails on such a decimal, and of an int or a long makes one of the largest numbers, by which no range finds the
+row. And PyIceberg writes no null for a required column, though a struct around it may be null.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import TruncateTransform, VoidTransform
-from pyiceberg.types import DecimalType, StructType
+from pyiceberg.types import DecimalType, IntegerType, LongType, StructType
 from pyiceberg.utils.decimal import unscaled_to_decimal
 
 from floe.parquet.source_column import SourceColumn
@@ -83,9 +83,22 @@ def _is_hidden(struct: StructType, path: tuple[str, ...], *, may_be_null: bool =
 
 def _least(column: SourceColumn) -> pa.Scalar | None:
     """Return the least value that can be truncated; None where every one can."""
-    if not isinstance(column.type, DecimalType) or not isinstance(column.transform, TruncateTransform):
+    of, transform = column.type, column.transform
+    if not isinstance(transform, TruncateTransform):
         return None
-    lowest = 1 - 10**column.type.precision
-    least = -(-lowest // column.transform.width * column.transform.width)
-    value = unscaled_to_decimal(least, column.type.scale)
-    return None if least == lowest else pa.scalar(value, pa.decimal128(column.type.precision, column.type.scale))
+    if isinstance(of, DecimalType):
+        least = _least_multiple(1 - 10**of.precision, transform.width)
+        kind = pa.decimal128(of.precision, of.scale)
+        return None if least is None else pa.scalar(unscaled_to_decimal(least, of.scale), kind)
+    kind = next((kind for integer, kind in _INTEGERS.items() if isinstance(of, integer)), None)
+    least = None if kind is None else _least_multiple(-(2 ** (kind.bit_width - 1)), transform.width)
+    return None if least is None else pa.scalar(least, kind)
+
+
+_INTEGERS = {IntegerType: pa.int32(), LongType: pa.int64()}
+
+
+def _least_multiple(lowest: int, width: int) -> int | None:
+    """Return the least multiple that is not below ``lowest``; None where that is one itself."""
+    least = -(-lowest // width * width)
+    return None if least == lowest else least

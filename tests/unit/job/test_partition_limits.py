@@ -1,4 +1,4 @@
-"""Decimals that Iceberg cannot truncate: the record is refused, and the others have their rows."""
+"""Numbers that Iceberg cannot truncate: the record is refused, and the others have their rows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, TruncateTransform
-from pyiceberg.types import DecimalType, LongType, NestedField, StructType
+from pyiceberg.types import DecimalType, IcebergType, IntegerType, LongType, NestedField, StructType
 
 from floe.config.transforms import KafkaMetadata
+from floe.control.data_files import to_pyiceberg
 from floe.offsets.books import TableBooks
 from floe_job.target import Target
 from floe_job.target_writer import TargetWriter
 from floe_job.write.partition_limits import PartitionLimits
-from tests.support.parquet_tables import TableFactory, spec
+from tests.support.parquet_tables import TableFactory, commit, spec
 from tests.unit.job.messages import PIECE, RANGE, records
 
 NARROW = Schema(NestedField(1, "d", DecimalType(9, 2), required=False))
@@ -90,6 +91,41 @@ def test_the_least_value_with_a_partition_is_the_last_multiple(of: DecimalType, 
     values = [Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -of.scale)) for n in (last - 1, last, bottom, 0)]
     rows = pa.Table.from_arrays([pa.array([*values, None], pa.decimal128(of.precision, of.scale))], names=["d"])
     assert set(limits.refused(rows)) == {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("of", "width", "least"),
+    [
+        (LongType(), 10, -(2**63) + 8),
+        (IntegerType(), 10, -(2**31) + 8),
+        (IntegerType(), 2**31 - 1, -(2**31) + 1),
+        (LongType(), 16, None),
+        (IntegerType(), 1, None),
+    ],
+    ids=str,
+)
+def test_integers_below_the_least_multiple_have_no_partition(of: IcebergType, width: int, least: int | None) -> None:
+    limits = PartitionLimits(spec((1, TruncateTransform(width), "p")), Schema(NestedField(1, "i", of, required=False)))
+    assert bool(limits) is (least is not None)
+    bits = 64 if isinstance(of, LongType) else 32
+    values = [-(2 ** (bits - 1)), least - 1 if least else 0, least, 2 ** (bits - 1) - 1, None]
+    rows = pa.Table.from_arrays([pa.array(values, pa.int64() if bits == 64 else pa.int32())], names=["i"])
+    assert set(limits.refused(rows)) == (set() if least is None else {0, 1})
+
+
+def test_filters_find_the_least_integers_that_have_a_partition(new_table: TableFactory) -> None:
+    table = new_table(Schema(NestedField(1, "i", LongType(), required=False)), spec((1, TruncateTransform(10), "p")))
+    writer = TargetWriter(target_of(table), 0)
+    values = [-(2**63), -(2**63) + 7, -(2**63) + 8, -5, 2**63 - 1]
+    letters = writer.take(records(PIECE, [b'{"i":%d}' % value for value in values]))
+    assert [letter.offset for letter in letters] == [0, 1]
+    assert letters[0].reason.endswith("has no partition: truncate[10] takes it below what long holds")
+    files = writer.close(complete=True).files
+    assert files is not None
+    found = commit(table, [to_pyiceberg(file, files.partition_type) for file in files.files])
+    assert found.num_rows == 3
+    for text, count in (("i < 0", 2), (f"i <= {-(2**63) + 8}", 1), (f"i = {2**63 - 1}", 1), (f"i < {2**63 - 1}", 2)):
+        assert table.refresh().scan(text).to_arrow().num_rows == count, text
 
 
 @pytest.mark.parametrize("how", [TruncateTransform(1), IdentityTransform(), BucketTransform(8)], ids=str)
