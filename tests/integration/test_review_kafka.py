@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from open_transactions import wait_for_markers
 from pipeline import MakePipeline
 
+from floe.catalogs.exceptions import TableUnsuitable
 from floe.kafka.cluster import Cluster
 from floe.kafka.exceptions import ControlTopicUnusable, Fenced
 from floe.kafka.settings import KafkaSettings
@@ -114,8 +115,6 @@ def test_a_control_topic_that_is_gone_or_cut_is_named_and_the_next_run_reads_aga
 
 
 def test_write_properties_that_no_writer_takes_are_named(pipeline: MakePipeline) -> None:
-    from floe_job.exceptions import SliceRefused
-
     one = pipeline()
     one.produce([{"id": 1}])
     one.run()
@@ -123,7 +122,9 @@ def test_write_properties_that_no_writer_takes_are_named(pipeline: MakePipeline)
         transaction.set_properties({"write.parquet.compression-codec": "nosuch"})
     one.produce([{"id": 2}])
     plan = one.plan()
-    with pytest.raises(SliceRefused, match=r"compression-codec='nosuch': floe cannot write it; set one of zstd"):
+    with pytest.raises(
+        TableUnsuitable, match=r"'db\.t' cannot be written: .*codec='nosuch': floe cannot write it; set one of zstd"
+    ):
         one.write(plan)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import (
     MetricModeTypes,
     MetricsMode,
@@ -110,6 +111,11 @@ class FileLayout:
             uuids=tuple((leaf, statistics[field_id].mode) for field_id, leaf in uuids.items()),
             floats=tuple(leaf for leaf in found if isinstance(leaf.type, FloatType | DoubleType)),
         )
+
+    def try_out(self) -> None:
+        """Write a file without rows into memory. Raises what Arrow raises for options that it does not take."""
+        options = self.writer_options
+        pq.ParquetWriter(pa.BufferOutputStream(), self.file_schema, store_decimal_as_integer=True, **options).close()
 
     def in_file(self, rows: pa.Table) -> pa.Table:
         """Give rows of the table's schema the names and nulls they have in files."""

@@ -72,6 +72,10 @@ class TableWriter:
             self._partition(values).add(part, round(part.num_rows * bytes_per_row))
             self._budget.settle()
 
+    def try_out(self) -> None:
+        """Write a file without rows into memory. Raises what Arrow raises for options that it does not take."""
+        self._layout.try_out()
+
     def finish_files(self) -> None:
         """Finish all files; rows that come later begin new ones."""
         for partition in self._partitions.values():

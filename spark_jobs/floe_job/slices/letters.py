@@ -20,6 +20,7 @@ from floe.offsets.ranges import OffsetRange
 from floe_job.letters import LETTERS_SCHEMA, refuse_unsuitable
 from floe_job.letters.letterbox import LetterRules, LettersResult
 from floe_job.slices.table import SliceTable, refuse_dropped
+from floe_job.slices.write_check import check_writable
 
 
 class SliceLetters:
@@ -72,7 +73,10 @@ class SliceLetters:
         refuse_unsuitable(name, table.schema())
         ledger = ledger_of(table, self._routes.branch(name), self._plan)
         routes = self._routes.of(name, {r.topic for r in self._slice.ranges})
-        return SliceTable(name, table, tuple((r, ledger.net(r, routes[r.topic])) for r in self._slice.ranges))
+        nets = tuple((r, ledger.net(r, routes[r.topic])) for r in self._slice.ranges)
+        loaded = SliceTable(name, table, nets)
+        check_writable(loaded.target(self._slice, self._connector))
+        return loaded
 
     def _look_up(self, tables: Tables, letters: SliceTable) -> LetterOffsets:
         """Return the open letters of the offsets that the table has seen before.

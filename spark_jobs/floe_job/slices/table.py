@@ -27,6 +27,7 @@ from floe.offsets.ranges import OffsetRange
 from floe_job.exceptions import SliceFailed, SliceRefused
 from floe_job.needs import SchemaNeeds
 from floe_job.rules import ColumnRules
+from floe_job.slices.write_check import check_writable
 from floe_job.target import Target
 
 log = logging.getLogger(__name__)
@@ -158,7 +159,9 @@ def load_table(tables: Tables, plan: Plan, piece: Slice, connector: Connector, n
         ledger = ledger_of(table, Routes(connector).branch(name), plan)
         revived = {LogId.of(r): found for r in taken if (found := ledger.revived(r))}
         nets = _nets(table, ledger, plan, piece, connector, taken)
-        return SliceTable(name, table, nets, revived=revived, replaces=replaces)
+        loaded = SliceTable(name, table, nets, revived=revived, replaces=replaces)
+        check_writable(loaded.target(piece, connector))
+        return loaded
     except REFUSALS as error:
         return SliceTable(name, None, (), error)
 

@@ -5,9 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.catalog import Tables
-from floe.catalogs.exceptions import TableMissing
+from floe.catalogs.exceptions import TableMissing, TableUnsuitable
 from floe.commit.exceptions import TableRefused
 from floe.offsets.books import TableBooks
 from floe.offsets.intervals import Intervals
@@ -120,6 +122,40 @@ def test_a_table_that_refuses_takes_nothing_and_the_slice_is_read_for_the_other(
     assert second.target(plan.slices[0], lake.connector()).owed == frozenset(plan.slices[0].ranges)
     assert "cannot take these rows" in caplog.text
     assert CLUSTER == "C1"
+
+
+UNWRITABLE = {
+    "write.parquet.compression-codec": "evil",
+    "write.parquet.compression-level": "fast",
+    "write.parquet.page-size-bytes": "9" * 30,
+    "write.parquet.page-row-limit": "0",
+    "write.parquet.row-group-limit": "-7",
+    "write.target-file-size-bytes": "1e9",
+    "write.format.default": "orc",
+    "write.metadata.metrics.default": "truncate(0)",
+    "schema.name-mapping.default": "{",
+}
+
+
+@pytest.mark.parametrize("key", UNWRITABLE)
+def test_unwritable_table_refuses_and_the_other_goes_on(
+    lake: Lake, load: Callable[..., list[SliceTable]], key: str
+) -> None:
+    lake.catalog().drop_table(OTHER_TABLE)
+    lake.create(properties={key: UNWRITABLE[key]}, name=OTHER_TABLE)
+    first, second = load(make_plan((0, 3, 9), tables=BOTH))
+    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))] and first.refusal is None
+    assert isinstance(second.refusal, TableUnsuitable) and not second.nets
+    assert str(second.refusal).startswith(f"table {OTHER_TABLE!r} cannot be written: ")
+
+
+def test_table_with_columns_of_one_name_in_files_refuses(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
+    lake.catalog().drop_table(OTHER_TABLE)
+    fields = [NestedField(i, name, LongType(), required=False) for i, name in enumerate(("a.b", "a_x2Eb"), 1)]
+    lake.create(schema=Schema(*fields), name=OTHER_TABLE)
+    _, second = load(make_plan((0, 3, 9), tables=BOTH))
+    with pytest.raises(TableUnsuitable, match=r"cannot be written: .*rename one of them"):
+        raise second.refusal or AssertionError
 
 
 @pytest.mark.parametrize("missing", BOTH)
