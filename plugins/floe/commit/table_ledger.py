@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import FixedType
 
 from floe.commit.ancestry import branch_history, refuse_changed_history, refuse_lost_ledger
 from floe.commit.control_offsets import committed_offsets, offsets_property
@@ -37,6 +39,7 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
             "table of version 2"
         )
         raise TableRefused(msg)
+    _check_partition_values(name, metadata)
     origin = origin_of(metadata, branch, plan.group_id)
     ledger = read_properties(property_name(plan.group_id, origin), metadata.properties)
     if ledger is None:
@@ -53,6 +56,26 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
     if origin == branch:
         return ledger
     return ledger.rerouted({route: branch_route(route, branch) for route in ledger.routes()})
+
+
+def _check_partition_values(name: str, metadata: TableMetadata) -> None:
+    """Refuse partitions whose values no two libraries read alike: those of a fixed column as it is.
+
+    In manifests, Iceberg's Java library (1.12.0) puts a length before such a value, where its own schema for it has none.
+    So neither it can read what others write, nor others what it writes.
+    """
+    schema = metadata.schema()
+    for field in metadata.spec().fields:
+        column = schema.find_column_name(field.source_id)
+        if column is None or not isinstance(field.transform, IdentityTransform):
+            continue
+        if isinstance(schema.find_type(field.source_id), FixedType):
+            msg = (
+                f"table {name!r} is partitioned by the values of {column!r}, which is of type "
+                f"{schema.find_type(field.source_id)}: Spark, Trino and Flink could not read the table once floe has written "
+                f"to it. Nothing was written. Replace the partition field {field.name!r} by one of buckets: bucket(n, column)"
+            )
+            raise TableRefused(msg)
 
 
 def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:

@@ -207,7 +207,7 @@ def make_partitioned(catalog: Catalog, name: str, kinds: Sequence[Kind]) -> Read
 
 
 def _transforms(kind: Kind) -> tuple[Transform[Any, Any], ...]:
-    # Iceberg's Java library 1.12.0 fails on manifests with partitions of fixed values
+    # Iceberg's Java library 1.12.0 fails on manifests with partitions of fixed values: floe refuses such tables
     as_it_is = () if kind.name == "fixed" else (IdentityTransform(),)
     return (*as_it_is, *kind.transforms, *((VoidTransform(),) if kind.name == "string" else ()))
 
