@@ -20,7 +20,7 @@ def attempts(what: str, patience: float) -> Iterator[list[str]]:
     while True:
         reasons: list[str] = []
         yield reasons
-        why = reasons[-1] if reasons else "for no known reason"
+        why = reasons[-1].rstrip(".") if reasons else "for no known reason"
         if time.monotonic() + wait > deadline:
             msg = (
                 f"{what} was not committed within {patience:.0f} s: {why}. Nothing is lost: the files stay, the "

@@ -184,5 +184,9 @@ def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequ
 def _batches(table: Table, task: FileScanTask, schema: Schema) -> Iterator[pa.RecordBatch]:
     """Read a file batch by batch, without the rows that position deletes took out, in the table's present schema."""
     scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
-    # its public method collects a whole file before it hands out the first batch
-    return scan._record_batches_from_scan_tasks_and_deletes([task], _read_all_delete_files(table.io, [task]))
+    try:
+        # its public method collects a whole file before it hands out the first batch
+        yield from scan._record_batches_from_scan_tasks_and_deletes([task], _read_all_delete_files(table.io, [task]))
+    except Exception as error:
+        error.add_note(task.file.file_path)
+        raise

@@ -199,14 +199,19 @@ def file_access(table: str) -> Iterator[None]:
         raise TableRefused(msg) from error
     except COMES_AGAIN as error:
         msg = (
-            f"files of table {table!r} cannot be read or rewritten ({type(error).__name__}: {error}). Nothing was "
+            f"files of table {table!r} cannot be read or rewritten ({_told(error)}). Nothing was "
             "committed and no row was changed. Compact the table (rewrite_data_files) and clear the run."
         )
         raise FilesNotWritten(msg) from error
     except Exception as error:
         # the store is anything: fsspec, Arrow, botocore
         msg = (
-            f"files of table {table!r} could not be read or written ({type(error).__name__}: {error}). Nothing was sent to "
-            "the catalog."
+            f"files of table {table!r} could not be read or written ({_told(error)}). Nothing was sent to the catalog."
         )
         raise CatalogUnreachable(msg) from error
+
+
+def _told(error: Exception) -> str:
+    """Return an error with the file that it is about, where that is known: Arrow's own name none."""
+    files = [note for note in getattr(error, "__notes__", ()) if note not in str(error)]
+    return f"{type(error).__name__}: {error}" + "".join(f", in {file}" for file in files[:1])

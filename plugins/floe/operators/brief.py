@@ -34,7 +34,7 @@ class Brief(NamedTuple):
     @classmethod
     def of(cls, message: str) -> Brief:
         """Take a message apart: ``what: the value. What state it left. What to do next.``"""
-        first, *rest = _SENTENCE.split(readable(message).strip())
+        first, *rest = _SENTENCE.split(readable(message).strip(" :"))
         what, _, detail = first.partition(": ")
         advice = next((text for text in rest if _ADVICE.match(text)), None)
         if advice is None and _ADVICE.match(detail):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -92,3 +94,23 @@ def test_replace_without_its_store_is_no_unknown_outcome(told: Lake, monkeypatch
     with pytest.raises(TableNotCommitted, match=r"the store is away\)\. Nothing was sent to the catalog"):
         replace_rows(told, catalog)
     assert wire.sent == 0
+
+
+BROKEN = {
+    "empty": lambda raw: b"",
+    "cut": lambda raw: raw[: len(raw) // 2],
+    "junk": lambda raw: b"PAR1" + b"x" * len(raw) + b"PAR1",
+    "footer": lambda raw: raw[:-20] + b"\xff" * 12 + raw[-8:],
+    "pages": lambda raw: raw[:4] + b"\xff" * 60 + raw[64:],
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_replace_over_a_broken_file_names_the_file(told: Lake, how: str) -> None:
+    (task,) = told.load().scan().plan_files()
+    path = Path(task.file.file_path.removeprefix("file://"))
+    path.write_bytes(BROKEN[how](path.read_bytes()))
+    before = told.load().metadata
+    with pytest.raises((FilesNotWritten, TableNotCommitted), match=re.escape(f", in {task.file.file_path}). Nothing")):
+        replace_rows(told)
+    assert told.load().metadata == before
