@@ -6,6 +6,7 @@ from posixpath import normpath
 from urllib.parse import urlsplit
 
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.exceptions import AnnouncementVoid
@@ -20,10 +21,7 @@ def check_files(table: Table, share: TableShare) -> None:
 
 def check_data_files(table: Table, name: str, files: Sequence[DataFile]) -> None:
     """Raise AnnouncementVoid unless every file lies in the table, exists, and has the announced size."""
-    roots = [table.location()]
-    data_path = table.metadata.properties.get("write.data.path")
-    if data_path:
-        roots.append(data_path)
+    roots = roots_of(table.metadata)
     seen: set[str] = set()
     for file in files:
         _check_name(name, file, roots)
@@ -36,6 +34,17 @@ def check_data_files(table: Table, name: str, files: Sequence[DataFile]) -> None
         list(pool.map(lambda file: _check_size(table, file), files))
 
 
+def roots_of(metadata: TableMetadata) -> list[str]:
+    """Return the folders that a table's data files may lie in."""
+    data_path = metadata.properties.get("write.data.path")
+    return [metadata.location, *([data_path] if data_path else [])]
+
+
+def is_inside(path: str, roots: Sequence[str]) -> bool:
+    """Say whether a data file lies in one of the folders of its table."""
+    return any(_inside(path, root) for root in roots)
+
+
 def _check_name(table: str, file: DataFile, roots: list[str]) -> None:
     if file.content != FileContent.DATA or file.file_format.upper() != "PARQUET":
         msg = (
@@ -43,7 +52,7 @@ def _check_name(table: str, file: DataFile, roots: list[str]) -> None:
             "Parquet data files only"
         )
         raise AnnouncementVoid(msg)
-    if not any(_inside(file.file_path, root) for root in roots):
+    if not is_inside(file.file_path, roots):
         msg = (
             f"{file.file_path!r} is announced for table {table!r} but lies outside {roots}: somebody else wrote to the "
             "control topic. Check who may write there."

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError
+from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError, ValidationError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
@@ -22,6 +22,7 @@ from floe.commit.replace import replace
 from floe.commit.standing import ledger_after, stale_reason, standing_of
 from floe.commit.summary import snapshot_properties
 from floe.commit.table_ledger import ledger_of, refuse_other_routes
+from floe.config.mask import clip
 from floe.config.table_properties import unusable_for_commits
 from floe.control.announcement import Announcement, TableShare
 from floe.control.data_files import to_pyiceberg
@@ -174,6 +175,12 @@ def sent(table: str) -> Iterator[None]:
         raise
     except (ForbiddenError, UnauthorizedError) as error:
         msg = f"not allowed to commit to table {table!r}: {error}. Check the catalog's credentials and grants."
+        raise TableRefused(msg) from error
+    except ValidationError as error:
+        msg = (
+            f"the metadata that a commit to table {table!r} makes is not valid ({clip(str(error), 300)}): others changed the "
+            "table. Its rows wait. Take back what was changed in it, or roll it back to a snapshot before"
+        )
         raise TableRefused(msg) from error
     except Exception as error:
         # an answer that is not a clear no may hide a commit that landed: whatever it was, the table tells

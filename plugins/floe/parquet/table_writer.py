@@ -101,6 +101,10 @@ class TableWriter:
             self._partitions[values] = partition
         return partition
 
+    def location(self) -> str:
+        """Return where a file without partition would be. It tells the folder; the name is no file's."""
+        return self._locations.new_data_location(f"{self._stem}.parquet")
+
     def _new_file(self, values: Values, first: pa.Table) -> DataFileWriter:
         name = f"{self._stem}-{next(self._numbers):05d}.parquet"
         location = self._locations.new_data_location(name, self._partitioner.partition(values))
