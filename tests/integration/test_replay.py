@@ -551,3 +551,23 @@ def test_an_unwritten_warehouse_is_left_alone(eaten: Pipeline, tmp_path: Path) -
     files = sorted(tmp_path.rglob("*.parquet"))
     drafted(eaten, overlap="append")
     assert sorted(tmp_path.rglob("*.parquet")) == files
+
+
+def test_a_dotted_branch_is_no_other_connectors_ledger(pipeline: MakePipeline) -> None:
+    one = pipeline()
+    one.produce([{"id": i} for i in range(5)])
+    one.run()
+    other = one.changed(name=f"{one.connector.name}.x")
+    with pytest.raises(PlanRefused, match=r"branch 'x\.main' has a dot"):
+        replay(one, branch="x.main", overlap="append")
+    other.run()
+    assert one.column("id") == sorted([*range(5), *range(5)])
+
+
+def test_tables_that_no_record_names_are_refused(pipeline: MakePipeline) -> None:
+    one = pipeline(**{"iceberg.tables": None, "iceberg.tables.route-field": "to", "floe.route.namespace": "db"})
+    one.produce([{"id": 1, "to": "t"}])
+    one.run()
+    for name in ("evil", "a..b", "", "db.T", "other.t", "db.\0x"):
+        with pytest.raises(PlanRefused, match="is none that records"):
+            replay(one, tables=[name])

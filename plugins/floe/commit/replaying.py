@@ -15,6 +15,7 @@ from floe.commit.routes import EVERY_TABLE, Routes
 from floe.commit.table_ledger import ledger_of, refuse_unseeded
 from floe.config import Connector
 from floe.config.overrides import replace_keys
+from floe.config.routing import may_name
 from floe.control.codec import encode
 from floe.control.events import Event, StartCommit
 from floe.control.headers import header_list
@@ -94,8 +95,12 @@ def draft_replay(
         connector.max_records_per_run,
         may_name_any=connector.routing.is_dynamic,
     )
+    _refuse_unnameable(connector, request)
     dry_run = dry_run or request.is_open
-    target = replace_keys(connector, _on_branch(connector, params["branch"])) if params.get("branch") else connector
+    target = connector
+    if branch := params.get("branch"):
+        _refuse_dotted(connector, str(branch))
+        target = replace_keys(connector, _on_branch(connector, branch))
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
     control.refuse_members(connector.group_id)
     logs = source.logs([request.topic])
@@ -143,6 +148,33 @@ def _on_branch(connector: Connector, branch: str) -> dict[str, str]:
     """Return the keys that put every table on a branch, those too that have one of their own."""
     own = [f"iceberg.table.{table}.commit-branch" for table, _ in connector.settings.known]
     return {BRANCH_KEY: branch, **{key: branch for key in own if key in connector.properties}}
+
+
+def _refuse_dotted(connector: Connector, branch: str) -> None:
+    """Raise PlanRefused for a branch that only a run names, and whose ledger could have the name of another group's.
+
+    A ledger's property is named ``<group>.<branch>``: that of group a on branch x.main is that of group a.x on main.
+    """
+    own = {settings.branch for _, settings in connector.settings.known} | {connector.settings.default.branch}
+    if "." in branch and branch not in own:
+        msg = (
+            f"branch {branch[:100]!r} has a dot, so that its ledger could be taken for that of another connector, which is "
+            "named like this one with a part behind a dot. Nothing was written. Name a branch without dots, or set it in the "
+            "connector file"
+        )
+        raise PlanRefused(msg)
+
+
+def _refuse_unnameable(connector: Connector, request: ReplayRequest) -> None:
+    """Raise PlanRefused for tables of a replay that no record of the topic can name."""
+    template = connector.routing.template
+    strangers = [t for t in request.tables if template is not None and not may_name(template, [request.topic], t)]
+    if strangers:
+        msg = (
+            f"table {strangers[0][:100]!r} is none that records of {request.topic!r} name ({template}): choose other "
+            "`tables`, or none for all"
+        )
+        raise PlanRefused(msg)
 
 
 def _refuse_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:

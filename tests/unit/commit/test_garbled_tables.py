@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from pyiceberg.exceptions import ValidationError
@@ -27,6 +29,7 @@ from tests.unit.commit.lake import (
     expected,
     rewrite_metadata,
     roll_back,
+    write_slice,
 )
 from tests.unit.commit.test_slice_lander import Landing, landing
 
@@ -129,3 +132,21 @@ def test_control_offsets_that_are_none_keep_a_sink_from_being_taken_over(landing
     rewrite_metadata(landing.lake, summary(OFFSETS, "x"))
     with pytest.raises(TableRefused, match="which is no offsets"):
         committed_offsets(landing.lake.load().metadata, "main", OFFSETS)
+
+
+def test_metadata_log_removes_no_file_of_others(lake: Lake) -> None:
+    victim = lake.folder / "precious.parquet"
+    victim.write_text("precious")
+    other = lake.folder / "other.metadata.json"
+    lake.create(name=OTHER_TABLE)
+    other.write_text(lake.load(OTHER_TABLE).metadata.model_dump_json())
+    lake.create(properties={"write.metadata.delete-after-commit.enabled": "true"})
+    rewrite_metadata(lake, at("properties", "write.metadata.previous-versions-max", to="1"))
+    own = [entry.metadata_file for entry in lake.load().metadata.metadata_log]
+    foreign = [{"metadata-file": f"file://{path}", "timestamp-ms": 1} for path in (victim, other)]
+    rewrite_metadata(lake, lambda fields: fields["metadata-log"].extend(foreign))
+    write_slice(lake, (0, 0, 5)).land()
+    assert victim.exists()
+    assert other.exists()
+    assert own
+    assert not any(Path(urlsplit(location).path).exists() for location in own)
