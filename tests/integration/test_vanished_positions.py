@@ -12,6 +12,7 @@ from mishaps import (
     GOOD,
     both_whole,
     commit_and_die,
+    commit_as,
     delete_group,
     ids,
     ledger_name,
@@ -79,6 +80,22 @@ def test_rows_of_a_recreated_topic_land(pipeline: MakePipeline, admin: AdminClie
     pizzas.run(adopt=[pizzas.topic])
     run_to_the_end(pizzas)
     assert pizzas.column("id") == [*range(200), *range(500, 520)]
+
+
+@pytest.mark.parametrize("metadata", ['{"floe":1}', '{"floe":2}', '"floe"'])
+def test_junk_beside_a_position_keeps_no_topic_from_being_reset(
+    pipeline: MakePipeline, admin: AdminClient, metadata: str
+) -> None:
+    pizzas = pipeline()
+    pizzas.produce(ids(0, 10))
+    pizzas.run()
+    recreate_topic(pizzas, admin, 1)
+    pizzas.produce(ids(10, 20))
+    commit_as(pizzas, 3, metadata)
+    with pytest.raises(PlanRefused, match="`recover`"):
+        pizzas.plan()
+    pizzas.run(recover=True, reset_topics=[pizzas.topic])
+    assert pizzas.column("id") == list(range(20))
 
 
 def test_rows_of_a_deleted_topic_land(pipeline: MakePipeline, admin: AdminClient) -> None:

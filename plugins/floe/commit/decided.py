@@ -20,7 +20,7 @@ from floe.offsets.intervals import Intervals
 from floe.offsets.ledger import Holding, Ledger, LogId
 from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.plan import Plan
-from floe.offsets.position import Position
+from floe.offsets.position import Position, PositionMetadata
 from floe.offsets.ranges import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -171,4 +171,5 @@ class Decided:
 
 
 def _same_log(old: Position, new: Position) -> bool:
-    return '"floe"' in old.metadata and old.facts.topic_id == new.facts.topic_id
+    then = PositionMetadata.decode(old.metadata)  # None for one that others wrote
+    return then is not None and then.topic_id == new.facts.topic_id

@@ -18,7 +18,7 @@ from floe.exceptions import FloeError
 from floe.offsets.ledger import Ledger, LogId
 from floe.offsets.ledger_property import property_name, read_properties
 from floe.offsets.logs import PartitionLog
-from floe.offsets.position import Debt, Position
+from floe.offsets.position import Debt, Position, PositionMetadata
 
 log = logging.getLogger(__name__)
 
@@ -149,6 +149,7 @@ class Ledgers:
             if known.ledger is not None
             and (holding := known.ledger.holdings.get(log_id)) is not None
             and holding.position is not None
+            and PositionMetadata.decode(holding.position[1]) is not None
         ]
         if not copies:
             return None

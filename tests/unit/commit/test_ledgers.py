@@ -1,5 +1,6 @@
 """What a connector's tables tell when the positions do not."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -183,6 +184,20 @@ def test_a_table_that_owes_does_not_hold_the_position_back(ledgers: Callable[...
     position = newest(ledgers)
     assert position is not None
     assert position.offset == 5
+
+
+@pytest.mark.usefixtures("both")
+def test_a_copy_of_a_position_that_is_none_is_passed_by(
+    lake: Lake, ledgers: Callable[..., Ledgers], write: Write
+) -> None:
+    land(write, (0, 0, 5))
+    land(write, (0, 0, 5), table=OTHER_TABLE)
+    position = newest(ledgers)
+    garbled = json.loads(lake.load().properties[LEDGER])
+    garbled["logs"][0][5] = [99, '{"floe":1}']
+    with lake.load().transaction() as change:
+        change.set_properties({LEDGER: json.dumps(garbled)})
+    assert newest(ledgers) == position
 
 
 @pytest.mark.usefixtures("both")
