@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from floe.config.connector import Connector
-from floe.config.document import MOST_BYTES, parse_document
+from floe.config.document import MOST_BYTES, parse_document, unwrap
 from floe.config.exceptions import ConfigError, MalformedFile
 from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
 from floe.config.names import legal_name
@@ -26,7 +26,7 @@ class ConnectorFile:
 
     ``name`` is a legal dag_id that no other file of the folder has. Of a broken file it is the one in its text, else the
     one that it had when it was last good, else one made of the file's name (``is_name_guessed``); so is ``interval_ms``,
-    with five minutes in the end.
+    with five minutes in the end. ``given``: the keys that the file of a connector holds itself.
     """
 
     path: Path
@@ -35,6 +35,7 @@ class ConnectorFile:
     error: ConfigError | None
     interval_ms: int = DEFAULT_INTERVAL_MS
     is_name_guessed: bool = False
+    given: frozenset[str] = frozenset()
 
 
 def connectors_folder(default: Path) -> Path:
@@ -89,7 +90,8 @@ def read_file(path: Path, last_good: Identity = UNKNOWN) -> ConnectorFile:
         _PARSED[key] = parsed
     if parsed.connector is None:
         return _unreadable(path, parsed.identity.or_else(last_good), parsed.failure(*parsed.problems))
-    return ConnectorFile(path, parsed.connector.name, parsed.connector, None, parsed.connector.commit_interval_ms)
+    connector, interval_ms = parsed.connector, parsed.connector.commit_interval_ms
+    return ConnectorFile(path, connector.name, connector, None, interval_ms, given=parsed.given)
 
 
 def _unreadable(path: Path, identity: Identity, error: ConfigError) -> ConnectorFile:
@@ -111,6 +113,7 @@ class _Parsed:
     identity: Identity = UNKNOWN
     failure: type[ConfigError] = ConfigError
     problems: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset()
 
 
 _PARSED: dict[tuple[bytes, str], _Parsed] = {}
@@ -123,7 +126,7 @@ def _parse(content: bytes, stem: str) -> _Parsed:
     except MalformedFile as error:
         return _Parsed(None, identity_in_text(content[:MOST_BYTES]), type(error), error.problems)
     try:
-        return _Parsed(parse_connector(document, default_name=stem))
+        return _Parsed(parse_connector(document, default_name=stem), given=frozenset(unwrap(document)[0]))
     except ConfigError as error:
         return _Parsed(None, identity_of(document), type(error), error.problems)
 

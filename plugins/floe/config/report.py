@@ -1,11 +1,9 @@
 """What a connector file comes to, for people: its problems or warnings, then a row for each key."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from floe.config.connector import OFFSET_RESET, Connector
-from floe.config.document import MOST_BYTES, parse_document, unwrap
 from floe.config.errors import TOLERANCE
 from floe.config.files import ConnectorFile
 from floe.config.key import Status
@@ -37,7 +35,7 @@ def report(file: ConnectorFile) -> str:
     warnings = warnings_of(connector)
     lines = [f"OK {readable(str(file.path))}: connector {connector.name}, {counted(len(warnings), 'warning')}"]
     lines += [f"  WARNING {readable(warning)}" for warning in warnings]
-    rows = [Row("key", "value", "from", "class"), *rows_of(connector, file.path)]
+    rows = [Row("key", "value", "from", "class"), *rows_of(connector, file.given)]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
@@ -54,9 +52,8 @@ def warnings_of(connector: Connector) -> tuple[str, ...]:
     return (*connector.warnings, *(short_secret(key) for key in sorted(short)))
 
 
-def rows_of(connector: Connector, path: Path) -> Iterator[Row]:
-    """Yield the keys of a connector: those of its file as they stand there, then those whose default holds."""
-    given = _given(path)
+def rows_of(connector: Connector, given: Collection[str]) -> Iterator[Row]:
+    """Yield the keys of a connector: those ``given`` in its file, then those whose default holds."""
     for key, value in connector.properties.items():
         yield _row(key, value, "file" if key in given else "default")
     spelled = {canonical(key) for key in connector.properties}
@@ -84,12 +81,6 @@ def readable(text: str) -> str:
 
 def _row(key: str, value: str, source: str) -> Row:
     return Row(_cut(key, _MAX_KEY), _cut(shown(key, value), _MAX_VALUE) or "(empty)", source, class_of(key).value)
-
-
-def _given(path: Path) -> dict[str, object]:
-    """Return what the file itself holds: a name may be the file's own."""
-    with path.open("rb") as stream:
-        return unwrap(parse_document(stream.read(MOST_BYTES)))[0]
 
 
 def _cut(text: str, limit: int) -> str:

@@ -15,6 +15,8 @@ import pytest
 
 import floe
 from floe.config.__main__ import main
+from floe.config.files import read_file
+from floe.config.report import report
 
 ROOT = Path(__file__).parents[3]
 Write = Callable[..., Path]
@@ -174,3 +176,12 @@ def test_check_warns_of_short_secrets_in_the_environment(
     told = capsys.readouterr()
     assert "'PYICEBERG_CATALOG__LAKE__TOKEN' has fewer than 6 characters" in told.err
     assert "p1x" not in told.out + told.err
+
+
+def test_report_is_of_the_file_as_it_was_read(write: Write, document: Document) -> None:
+    path = write("a.json", document({"tasks.max": "3"}, ("name",)))
+    file = read_file(path)
+    path.unlink()
+    os.mkfifo(path)  # reading it again would wait
+    found = rows(report(file))
+    assert found["tasks.max"][:2] == ("3", "file") and found["name"][:2] == ("a", "default")
