@@ -58,11 +58,12 @@ def walked(
     with processes.watched():
         slow = {name: dag_id for name, dag_id in dags.items() if name.startswith("kafka")}
         runs = ended(deployment, {**slow, "good": good.connector.name})
-        runs |= ended(deployment, {name: dag_id for name, dag_id in dags.items() if name not in slow})
         assert wait_until(partial(is_unpaused, deployment, broken), 60, pause=1.0)
         rest = deployment.airflow.rest
-        runs["broken"] = DagRun(deployment, broken, rest.trigger(broken))
-        rest.wait_for_run(broken, runs["broken"].run_id)
+        started = DagRun(deployment, broken, rest.trigger(broken))
+        runs |= ended(deployment, {name: dag_id for name, dag_id in dags.items() if name not in slow})
+        runs["broken"] = started
+        rest.wait_for_run(broken, started.run_id)
     assert runs["good"].tasks == {"plan": "success", "write": "success", "commit": "success"}
     yield canaries, canaries.seen()
     for run in runs.values():
@@ -115,7 +116,8 @@ def connectors(deployment: Deployment) -> dict[str, dict[str, Any]]:
                     "security.protocol": "SASL_PLAINTEXT",
                     "sasl.mechanism": "PLAIN",
                     "sasl.username": "floe",
-                    "sasl.password": plant("SASL password of a stored connection"),
+                    "sasl.password": plant("SASL password of a stored connection", hard='"\\'),
+                    "ssl.key.password": plant("password of a key in a stored connection"),
                 }
             ),
         },
@@ -129,8 +131,18 @@ def connectors(deployment: Deployment) -> dict[str, dict[str, Any]]:
             "iceberg.catalog": "r2",
             "iceberg.catalog.token": plant("token of two lines in a file", hard="\n"),
         },
-        "rest login": {**rest, "iceberg.catalog": "r3", "iceberg.catalog.credential": f"floe:{plant('credential')}"},
-        "sql address": {"iceberg.catalog": "s1", "iceberg.catalog.uri": f"postgresql://floe:{password}@127.0.0.1:1/x"},
+        "rest login": {
+            **rest,
+            "iceberg.catalog": "r3",
+            "iceberg.catalog.credential": f"floe:{plant('credential', hard='+ %')}",
+            "iceberg.catalog.header.X-Api-Key": plant("header in a file", hard="\"'&"),
+            "iceberg.catalog.s3.secret-access-key": plant("S3 key of a failing file", hard="%2F"),
+        },
+        "sql address": {
+            "iceberg.catalog": "s1",
+            "iceberg.catalog.uri": f"postgresql+psycopg2://floe:{password}@127.0.0.1:1/x?sslpassword="
+            f"{plant('password in a query', hard='@')}",
+        },
         "rest by environment": {**from_environment, "iceberg.catalog": "envrest", "iceberg.catalog.type": "rest"},
         "sql by environment": {**from_environment, "iceberg.catalog": "envsql"},
         "kafka by environment": {"floe.kafka.conn-id": "kafka_env"},
@@ -165,6 +177,7 @@ def broken_file(deployment: Deployment) -> str:
         "iceberg.kafka.sasl.pasword": plant("password under a misspelt key"),
         "consumer.overide.sasl.password": plant("password under a misspelt prefix"),
         "iceberg.tabels": plant("what is no secret"),
+        "connector.class": f"sql://{'u' * 60}:{plant('password that a message cuts')}@h",
         "iceberg.catalog.type": f"sql://floe:{plant('address in a wrong place', hard=HARD)}@h",
     }
     (deployment.connectors / f"{name}.json").write_text(json.dumps(keys))

@@ -6,7 +6,6 @@ the errors raised to Airflow, and what pages and APIs answer. What is shortened 
 """
 
 import base64
-import html
 import json
 import re
 import threading
@@ -20,9 +19,6 @@ from floe.config.secrets import HIDDEN, JWT, environment_settings, secret_texts,
 
 SHORTEST = GRAM
 """Characters of a secret that is hidden by value: a shorter one would be found in ordinary text."""
-
-_SAFE = ("", "/", " +", "!#$%&'()*+,/:;=?@[]~")
-"""Characters left alone by those who quote for a URL: urllib for values and for paths, SQLAlchemy, requests."""
 
 LONGEST = 65_536
 """Characters of a secret that is looked for in other spellings, too."""
@@ -74,7 +70,7 @@ class Mask:
                     self._too_short.add(key)
             for text in texts:
                 self._look_for(text)
-        return frozenset(spelled for text in texts for spelled in (*spellings(text), *_base64(text)))
+        return frozenset(spelled for text in texts for spelled in spellings(text))
 
     @property
     def too_short(self) -> frozenset[str]:
@@ -148,14 +144,15 @@ def is_hidden_by_value(text: str) -> bool:
 
 
 def spellings(secret: str) -> frozenset[str]:
-    """Return a secret as messages spell it: raw, by ``repr``, in JSON, in a URL, in HTML."""
+    """Return a secret as it is, by ``repr``, in JSON and in a URL: for those who know no more of secrets than their text.
+
+    They are few, as Airflow compiles its expression of all texts again with each.
+    """
     if len(secret) > LONGEST:
         return frozenset((secret,))
     octets = secret.encode(errors="surrogatepass")
-    once = {*_escaped(secret), html.escape(secret)}
-    plain = {secret, *once, *(twice for text in once for twice in _escaped(text))}
-    quoted = {quote(octets, safe) for safe in _SAFE} | {quote_plus(octets)}
-    quoted |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), text) for text in quoted}
+    quoted = {quote(octets, safe="/"), quote(octets, safe=""), quote_plus(octets)}
+    plain = {secret, repr(secret)[1:-1], repr(octets)[2:-1], json.dumps(secret)[1:-1]}
     return frozenset(text for text in plain | quoted if len(text) >= SHORTEST)
 
 
@@ -201,13 +198,6 @@ def _without_shapes(text: str) -> str:
     if "://" in text:
         text = _LOGIN.sub(rf"\1{HIDDEN}@", text)
     return _TOKEN.sub(lambda found: f"{found[1] or found[2] or ''}{HIDDEN}", text)
-
-
-def _escaped(text: str) -> set[str]:
-    """Return a text as it stands between the quotes of Python and of JSON."""
-    by_json = {json.dumps(text, ensure_ascii=ascii)[1:-1] for ascii in (True, False)}
-    by_python = {repr(text)[1:-1], repr(text.encode(errors="surrogatepass"))[2:-1]}
-    return by_json | by_python | {text.replace(mark, f"\\{mark}") for mark in "'\""}
 
 
 def _base64(secret: str) -> set[str]:

@@ -73,6 +73,7 @@ _MISSPELT = {"secret": 1, "token": 1, "password": 2, "passphrase": 2, "credentia
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+")
 
 _BARE_ADDRESS = re.compile(r"^[^\s/:@]+:[^\s@]+@[^\s@]+$")
+_QUERY = re.compile(r"\?[\w.-]+=")
 _USER_NAME = re.compile(r"user[-._]?name$", re.IGNORECASE)
 _WITH_USER = re.compile(r"credential$|user[-._]?info$", re.IGNORECASE)
 _SCHEME = re.compile(r"(basic|bearer|digest|token|apikey|negotiate)\s+(\S.*)", re.IGNORECASE | re.DOTALL)
@@ -213,7 +214,10 @@ def _plain_texts(value: str) -> Iterator[str]:
 def _address_texts(value: str) -> Iterator[str]:
     """Yield what an address tells of its login: the password, whole and cut where parsers cut, as given and unquoted."""
     rest = value.partition("://")[2] or value
-    for login in _logins(rest):
+    address = _without_query(rest)
+    if "@" in rest[len(address) :]:  # then it may also be the password's
+        yield rest.rpartition("@")[0].partition(":")[2]
+    for login in _logins(address):
         _, has_password, password = login.partition(":")
         secret = password if has_password else login
         yield f"{login}@"  # also where the password alone is too short to be told from other text
@@ -222,6 +226,12 @@ def _address_texts(value: str) -> Iterator[str]:
             for part in re.split(r"[:@/?#]", text, maxsplit=_MAX_PARTS):
                 yield part
                 yield part.lower()  # as a host, where the address was read otherwise
+
+
+def _without_query(rest: str) -> str:
+    """Return an address without what reads like its query, if there is a login before that."""
+    query = _QUERY.search(rest, rest.find("@") + 1) if "@" in rest else None
+    return rest[: query.start()] if query else rest
 
 
 def _logins(rest: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from floe.exceptions import FloeError
 from floe.operators.brief import Brief
 from floe.operators.exceptions import TaskFailed
 from floe.operators.job_folder import remove_abandoned
+from floe.operators.log_mask import mask_logs
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -51,13 +52,15 @@ def keep_environment_secret() -> None:
 def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
     """Wrap a task's ``execute``: what it raises reaches Airflow without a secret, floe's own errors without a chain.
 
-    Before it begins, what killed tasks left on this host is removed. The chain of floe's errors is logged at DEBUG.
+    Secrets are hidden in all that is logged meanwhile. Before it begins, what killed tasks left on this host is removed. The
+    chain of floe's errors is logged at DEBUG.
     Airflow's own signals (skip, defer) pass as they are.
     """
 
     @wraps(execute)
     def told(self: object, *args: object, **kwargs: object) -> Result:
         keep_environment_secret()
+        mask_logs()
         connector = getattr(self, "_connector", None)
         if connector is not None:
             keep_secret(connector.properties)

@@ -101,6 +101,12 @@ def test_mask_leaves_other_text_alone() -> None:
     )
 
 
+def test_mask_leaves_the_host_of_an_address_alone() -> None:
+    uri = "postgresql+psycopg2://user:hunter/22@127.0.0.1:5432/db?sslpassword=hunter/p@ss33"
+    told = "no answer of 127.0.0.1:5432 to hunter/22 and hunter/p@ss33"
+    assert hide({"iceberg.catalog.uri": uri}, told) == "no answer of 127.0.0.1:5432 to <hidden> and <hidden>"
+
+
 def test_mask_knows_short_secrets_by_key() -> None:
     mask = Mask.of({"sasl.password": "abc", "token": "long-enough", "refresh-token": "true"})
     assert mask.too_short == {"sasl.password"}
