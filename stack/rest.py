@@ -17,6 +17,9 @@ _PAUSE = 0.3
 
 Json = dict[str, Any]
 
+_ANSWERED_WITHIN = 30.0
+"""Seconds."""
+
 
 class Rest:
     """Airflow's API, as one user sees it; the token is fetched when it is first needed."""
@@ -36,8 +39,11 @@ class Rest:
         except (OSError, ValueError):
             return False
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Json:
-        """Call the API; raises StackError with the method, the path and the API's own words."""
+    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, tries: int = 3) -> Json:
+        """Call the API; raises StackError with the method, the path and the API's own words.
+
+        ``tries``: of a GET that is not answered in time, as an Airflow on SQLite waits for its own scheduler.
+        """
         try:
             if not self._token:
                 self._token = self._login()
@@ -47,6 +53,8 @@ class Rest:
             message = f"Airflow answered {error.code} to {method} {path}: {said}"
             raise StackError(message) from error
         except OSError as error:
+            if tries > 1 and method == "GET" and _is_late(error):
+                return self.call(method, path, body, tries=tries - 1)
             message = f"Airflow does not answer at {self.url} ({error}): see `make status`"
             raise StackError(message) from error
 
@@ -135,10 +143,14 @@ class Rest:
         data = None if body is None else json.dumps(body).encode()
         sent = {"Content-Type": "application/json", "Accept": "application/json", **headers}
         request = urllib.request.Request(self.url + path, data=data, headers=sent, method=method)  # noqa: S310
-        with self._opener.open(request, timeout=30) as answer:
+        with self._opener.open(request, timeout=_ANSWERED_WITHIN) as answer:
             text = answer.read()
         found: Json = json.loads(text) if text else {}
         return found
+
+
+def _is_late(error: OSError) -> bool:
+    return isinstance(error, TimeoutError) or isinstance(getattr(error, "reason", None), TimeoutError)
 
 
 def _line(entry: Any) -> str:

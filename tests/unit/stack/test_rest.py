@@ -1,0 +1,60 @@
+"""Calls of Airflow's API: one that is late is asked again, if it changes nothing."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from stack import rest
+from stack.exceptions import StackError
+from stack.rest import Rest
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Rest, list[str]]]:
+    """An API that leaves the first call of each method without an answer, and the calls it got."""
+    monkeypatch.setattr(rest, "_ANSWERED_WITHIN", 0.3)
+    calls: list[str] = []
+    ended = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            is_first = self.command not in calls
+            calls.append(self.command)
+            if is_first:
+                ended.wait(30)
+                return
+            body = json.dumps({"dag_runs": []}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_PATCH = answer
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    one = Rest(f"http://127.0.0.1:{server.server_port}", "u", lambda: "p")
+    one._token = "known"
+    yield one, calls
+    ended.set()
+    server.shutdown()
+    server.server_close()
+
+
+def test_get_that_is_late_is_asked_again(late: tuple[Rest, list[str]]) -> None:
+    api, calls = late
+    assert api.runs("x") == []
+    assert calls == ["GET", "GET"]
+
+
+def test_change_that_is_late_is_not_asked_again(late: tuple[Rest, list[str]]) -> None:
+    api, calls = late
+    with pytest.raises(StackError, match="timed out"):
+        api.pause("x")
+    assert calls == ["PATCH"]
