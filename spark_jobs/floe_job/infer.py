@@ -26,8 +26,9 @@ from pyiceberg.types import (
     StructType,
 )
 
+from floe_job.conform.numbers import HugeInteger, Literal
 from floe_job.exceptions import VALUE_LENGTH, SchemaConflict, clip
-from floe_job.rules import ON_CONFLICT_KEY, PLAIN, ColumnRules
+from floe_job.rules import ON_CONFLICT_KEY, PLAIN, ColumnRules, OnConflict
 
 Path = tuple[str, ...]
 """The way from the table's root to a column: fields by name, inside a list ``element``, inside a map ``value``."""
@@ -51,12 +52,22 @@ class StructOf:
 
 Proposal = str | ListOf | StructOf
 
-_PRIMITIVES: dict[str, PrimitiveType] = {
+PRIMITIVES: dict[str, PrimitiveType] = {
     "string": StringType(),
     "boolean": BooleanType(),
     "long": LongType(),
     "double": DoubleType(),
 }
+
+SCALAR_KINDS: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    float: "double",
+    Literal: "double",
+    int: "long",
+    HugeInteger: "long",
+}
+"""What scalars propose, by their Python type."""
 
 
 def infer(value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal | None:
@@ -75,6 +86,21 @@ def infer(value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal |
     if isinstance(value, list):
         return _infer_list(value, rules, (*path, ELEMENT))
     return None if value is None else "long"
+
+
+def kind_of_all(values: list[Any], on_conflict: OnConflict) -> str | None:
+    """Propose one type for values that are scalars all, or null; None where some are not, or are in conflict and it fails."""
+    found = set(map(type, values))
+    found.discard(type(None))
+    kinds = {SCALAR_KINDS.get(kind) for kind in found}
+    if len(kinds) == 1:
+        return kinds.pop()
+    if not kinds or None in kinds or on_conflict == "fail":
+        return None
+    if on_conflict == "string":
+        return "double" if kinds == {"long", "double"} else "string"
+    first = SCALAR_KINDS[type(next(value for value in values if value is not None))]
+    return "double" if first == "long" and "double" in kinds else first
 
 
 def _infer_struct(entries: dict[str, Any], rules: ColumnRules, path: Path) -> Proposal | None:
@@ -196,4 +222,4 @@ def iceberg_type(proposal: Proposal) -> IcebergType:
                 for position, (name, field) in enumerate(proposal.fields)
             )
         )
-    return _PRIMITIVES[proposal]
+    return PRIMITIVES[proposal]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from pyiceberg.schema import Schema, assign_fresh_schema_ids, index_by_id, index_by_name
 from pyiceberg.table.update.schema import UpdateSchema
@@ -28,6 +27,8 @@ from floe_job.infer import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, cou
 from floe_job.rules import PLAIN, ColumnRules
 
 __all__ = ["Path", "SchemaNeeds"]
+
+_ByName = Mapping[str, NestedField]
 
 _DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
 _PROMOTED: dict[str, PrimitiveType] = {"long": LongType(), "double": DoubleType()}
@@ -118,17 +119,23 @@ class SchemaNeeds:
         return lacking
 
     def _beyond(self, schema: Schema) -> Iterator[tuple[Path, Proposal]]:
-        parents: dict[Path, IcebergType | None] = {}
+        parents: dict[Path, _ByName | None] = {}
         for path, proposal in self.columns.items():
             above = path[:-1]
             if above not in parents:
-                parents[above] = resolve(schema.as_struct(), above)
-            parent = parents[above]
-            if isinstance(parent, StructType):
-                yield from self._lacking(parent, path, proposal)
+                parent = resolve(schema.as_struct(), above)
+                parents[above] = self._by_name(parent) if isinstance(parent, StructType) else None
+            known = parents[above]
+            if known is not None:
+                yield from self._lacking(known, path, proposal)
 
-    def _lacking(self, parent: StructType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
-        column = _by_name(parent, fold=self.rules.case_insensitive).get(self.same(path)[-1])
+    def _by_name(self, parent: StructType) -> _ByName:
+        """Return the columns of a struct by what spellings of their names have in common; of several the first."""
+        fold = self.rules.case_insensitive
+        return {(field.name.lower() if fold else field.name): field for field in reversed(parent.fields)}
+
+    def _lacking(self, known: _ByName, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+        column = known.get(self.same(path)[-1])
         if column is None:
             yield path, proposal
             return
@@ -136,8 +143,9 @@ class SchemaNeeds:
 
     def _lacking_inside(self, known: IcebergType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
         if isinstance(known, StructType) and isinstance(proposal, StructOf):
+            by_name = self._by_name(known)
             for name, inner in proposal.fields:
-                yield from self._lacking(known, (*path, name), inner)
+                yield from self._lacking(by_name, (*path, name), inner)
         elif isinstance(known, ListType) and isinstance(proposal, ListOf):
             yield from self._lacking_inside(known.element_type, (*path, ELEMENT), proposal.element)
         elif isinstance(known, MapType) and isinstance(proposal, StructOf):
@@ -175,12 +183,6 @@ class SchemaNeeds:
             admitted = room.admit(path, proposal)
             if admitted is not None:
                 yield path, admitted
-
-
-@lru_cache(maxsize=64)
-def _by_name(parent: StructType, *, fold: bool) -> Mapping[str, NestedField]:
-    """Return the columns of a struct by what spellings of their names have in common; of several the first."""
-    return {(field.name.lower() if fold else field.name): field for field in reversed(parent.fields)}
 
 
 def _promoted(text: str) -> PrimitiveType:

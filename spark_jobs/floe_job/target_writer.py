@@ -70,8 +70,11 @@ class TargetWriter:
             needs.update(self._lacking)
         return needs
 
-    def take(self, records: Records) -> list[Letter]:
-        """Make rows of the records that the table does not hold yet; return those that cannot. Raises WriteFailed."""
+    def take(self, records: Records, *, for_good: bool = True) -> list[Letter]:
+        """Make rows of the records that the table does not hold yet; return those that cannot. Raises WriteFailed.
+
+        Not ``for_good``: once a column is missing none is returned. The task runs again, and finds them again.
+        """
         self._assigned += len(records)
         piece_range = records.piece.range
         if piece_range in self._target.owed:
@@ -88,6 +91,10 @@ class TargetWriter:
             return []
         decoded = self._decoder.decode(records.values)
         self._fast += decoded.fast_rows
+        if self._decoder.needs and not for_good:
+            self.abort()
+            self._dead += len(decoded.rejected)
+            return []
         letters = records.letters(decoded.rejected, self.name)
         letters += self._write(records, decoded)
         self._dead += len(letters)

@@ -205,7 +205,8 @@ class _TaskRun:
         if writer is None:
             return
         if name in self._targets:
-            self._bury(writer.take(records))
+            # a run that takes no bad record fails of them, whether or not columns are missing
+            self._bury(writer.take(records, for_good=not self._task.letters.policy.tolerate))
         else:
             self._guess(name, writer, records)
 
@@ -227,7 +228,7 @@ class _TaskRun:
     def _guess(self, name: str, writer: TargetWriter, records: Records) -> None:
         """Gather what a table would need if it were new. Nothing is judged: it may exist, with columns of its own."""
         try:
-            writer.take(records)
+            writer.take(records, for_good=False)
         except SchemaConflict:
             writer.abort()
             del self._writers[name]

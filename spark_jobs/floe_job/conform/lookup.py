@@ -52,7 +52,15 @@ class StructLookup:
         """Return the values by column name; of two keys for one column the last one counts. Unknown keys are dropped."""
         if self.is_plain:
             return record
-        return {name: value for key, value in record.items() if (name := self.column(key)) is not None}
+        exact, folded = self.columns, self._folded if self.fold else {}
+        found = {}
+        for key, value in record.items():
+            name = exact.get(key)
+            if name is None and folded:
+                name = folded.get(key.lower())
+            if name is not None:
+                found[name] = value
+        return found
 
 
 class Lookup:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.conform import Lookup
 from floe_job.decode.columnar import ColumnarReader
 from floe_job.decode.framing import octets, without
 from floe_job.decode.injected import Injected
 from floe_job.decode.obstacles import NotExact
 from floe_job.decode.results import Decoded, Rejected
+from floe_job.decode.row_columns import Row, columns_of
 from floe_job.decode.rows import RowReader
 from floe_job.decode.spellings import Spellings
+from floe_job.decode.text import fields_of
 from floe_job.exceptions import InvalidRecord
 from floe_job.needs import SchemaNeeds
 from floe_job.rules import ColumnRules
@@ -36,8 +36,12 @@ LONGEST_PAUSE = 6
 RECORDS_PER_COLUMN = 2
 """Records that are read by rows, for each column, before columns are tried with what is needed by now."""
 
-Row = Mapping[str, Any]
-"""Values by column; those that a record does not fill are left out."""
+FEWEST_SPARSE, SPARSE_CHUNK, SAMPLED = 256, 2048, 8
+"""Columns of a table from which on records are looked at for how many of them they fill, records until the next look, and
+records of these that are looked at."""
+
+COLUMNS_PER_ROW, COLUMNS_PER_FIELD = 125, 32
+"""The columns that Arrow's parser leaves empty in the time that a record takes by rows, and in that of each of its fields."""
 
 MOST_ASIDE = 8
 """Records of a chunk that are read aside before less is tried."""
@@ -88,13 +92,28 @@ class JsonDecoder:
         while batch.position < len(values):
             if batch.position == batch.suspect:
                 self._read_rows(batch, batch.position + 1)
-            elif self._by_rows:
+            elif self._by_rows or self._is_sparse(batch):
                 end = batch.position + min(self._by_rows, len(values) - batch.position, batch.most)
                 self._by_rows -= end - batch.position
                 self._read_rows(batch, end)
             else:
                 self._read_chunk(batch)
         return Decoded(self._table(batch.pieces), tuple(batch.rejected), batch.fast_rows, len(values))
+
+    def _is_sparse(self, batch: _Batch) -> bool:
+        """Say whether the next records have so few of the columns that these take longer than to read the records by rows.
+
+        If so, as many are read by rows before the question is asked again.
+        """
+        if self._columns < FEWEST_SPARSE:
+            return False
+        end = batch.end(SPARSE_CHUNK)
+        some = range(batch.position, end, max(1, (end - batch.position) // SAMPLED))
+        fields = sum(fields_of(batch.values[index]) for index in some) / len(some)
+        if self._columns < COLUMNS_PER_ROW + COLUMNS_PER_FIELD * fields:
+            return False
+        self._by_rows = end - batch.position
+        return True
 
     def _read_chunk(self, batch: _Batch) -> None:
         """Try columns, without the records that turn out to be obstacles; with too many try less, in the end rows.
@@ -122,7 +141,8 @@ class JsonDecoder:
         self._advance(batch, len(values), is_clean=not aside, is_strewn=columnar.is_strewn)
         rows: dict[int, Row | None] = {}
         for row in sorted(aside):
-            (rows[row],) = self._read_each(batch, [batch.position + row])
+            place = batch.position + row
+            (rows[row],) = self._read_each(batch, range(place, place + 1))
             if self._columnar is None:  # what comes behind is to be judged by what this one brought
                 end = batch.position + row + 1
                 piece = piece.slice(0, row + 1 - len(rows))
@@ -172,16 +192,17 @@ class JsonDecoder:
         rows = self._read_each(batch, range(batch.position, end))
         batch.accept(self._array([row for row in rows if row is not None]), end)
 
-    def _read_each(self, batch: _Batch, indices: Iterable[int]) -> list[Row | None]:
+    def _read_each(self, batch: _Batch, indices: range) -> list[Row | None]:
         """Read records the exact way; None for one that is rejected.
 
         Once they have brought needs, the columnar reader is another. It takes a while to make, the longer the more columns
         are needed: as many records are read by rows first.
         """
         rows: list[Row | None] = []
-        for index in indices:
+        values = batch.values[indices.start : indices.stop]
+        for index, value in zip(indices, values, strict=True):
             try:
-                rows.append(self._rows.read(batch.values[index]))
+                rows.append(self._rows.read(value))
             except InvalidRecord as error:
                 batch.rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
                 rows.append(None)
@@ -197,14 +218,7 @@ class JsonDecoder:
         if self._arrow_schema is None or self.needs or not rows:
             return None
         fields = list(self._arrow_schema)
-        filled = set().union(*rows)
-        arrays = [
-            reshape(pa.array([row.get(field.name) for row in rows], storage_type(field.type)), field.type)
-            if field.name in filled
-            else pa.nulls(len(rows), field.type)
-            for field in fields
-        ]
-        return pa.StructArray.from_arrays(arrays, fields=fields)
+        return pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)
 
     def _table(self, pieces: list[pa.StructArray]) -> pa.Table | None:
         if self._arrow_schema is None or self.needs:

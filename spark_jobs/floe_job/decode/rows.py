@@ -68,7 +68,7 @@ class RowReader:
         return has_changed
 
     def _collect(self, record: dict[str, Any], wishes: Wishes) -> None:
-        found = list(self._unknown.find(record))
+        found = self._unknown.find(record)
         if not found:
             self._wish(wishes)
             return

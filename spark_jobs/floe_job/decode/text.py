@@ -16,6 +16,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _ALIKE = bytes.maketrans(b"{}", b"[]")
+_TOO_MANY_OPEN = b"[" * (MAX_DEPTH + 1)
 
 
 def _refuse_constant(token: str) -> NoReturn:
@@ -42,6 +43,8 @@ def too_deep(value: bytes) -> bool:
     if value.count(b"[") + value.count(b"{") <= MAX_DEPTH:
         return False
     brackets = _STRING.sub(b"", value).translate(_ALIKE, _NOT_BRACKETS)
+    if _TOO_MANY_OPEN in brackets:
+        return True
     # Each round takes away the innermost pairs, which is one level everywhere.
     for depth in range(MAX_DEPTH):
         rest = brackets.replace(b"[]", b"")
@@ -50,6 +53,11 @@ def too_deep(value: bytes) -> bool:
             return depth + rest.count(b"[") > MAX_DEPTH
         brackets = rest
     return bool(brackets)
+
+
+def fields_of(value: bytes) -> int:
+    """Count the fields of a record, nested ones included, without parsing."""
+    return _STRING.sub(b"", value).count(b":")
 
 
 def parse(value: bytes, *, literals: bool) -> dict[str, Any]:
@@ -80,7 +88,8 @@ _KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(N
 
 def _parse(text: str, decoder: json.JSONDecoder) -> Any:
     try:
-        return decoder.decode(text)
+        parsed, end = decoder.raw_decode(text)
+        return parsed if end == len(text) else decoder.decode(text)
     except json.JSONDecodeError:
         raise
     except ValueError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,9 +40,11 @@ class Unknown:
         self._rules = rules
         self._known = self._index(schema.as_struct())
 
-    def find(self, record: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-        """Yield path and value of each field without a column, in record order, nulls left out. The record converts."""
-        return self._beyond(self._known, record, ())
+    def find(self, record: dict[str, Any]) -> list[tuple[Path, Any]]:
+        """Return path and value of each field without a column, in record order, nulls left out. The record converts."""
+        found: list[tuple[Path, Any]] = []
+        self._beyond(self._known, record, (), found)
+        return found
 
     def _index(self, target: IcebergType) -> _Known:
         if isinstance(target, StructType):
@@ -56,25 +57,30 @@ class Unknown:
             return _Inside(VALUE, entry)
         return None
 
-    def _beyond(self, known: _Known, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    def _beyond(self, known: _Known, value: Any, path: Path, found: list[tuple[Path, Any]]) -> None:
         if value is None or known is None:
             return
         if isinstance(known, _Inside):
             for entry in value.values() if isinstance(value, dict) else value:
-                yield from self._beyond(known.known, entry, (*path, known.step))
+                self._beyond(known.known, entry, (*path, known.step), found)
         elif known.lookup.is_plain:
+            columns = known.columns
             for name, entry in value.items():
-                if name in known.columns:
-                    yield from self._beyond(known.columns[name], entry, (*path, name))
-                elif entry is not None:
-                    yield (*path, name), entry
+                if name not in columns:
+                    if entry is not None:
+                        found.append(((*path, name) if path else (name,), entry))
+                elif (inside := columns[name]) is not None:
+                    self._beyond(inside, entry, (*path, name), found)
         else:
-            yield from self._beyond_looked_up(known, value, path)
+            self._beyond_looked_up(known, value, path, found)
 
-    def _beyond_looked_up(self, known: _Struct, value: dict[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
-        """Look into what counts of several keys for one column, and yield what no key means, see ``is_hidden``."""
-        for name, entry in known.lookup.by_column(value).items():
-            yield from self._beyond(known.columns[name], entry, (*path, name))
+    def _beyond_looked_up(
+        self, known: _Struct, value: dict[str, Any], path: Path, found: list[tuple[Path, Any]]
+    ) -> None:
+        """Look into what counts of several keys for one column, and find what no key means, see ``is_hidden``."""
+        lookup = known.lookup
+        for name, entry in lookup.by_column(value).items():
+            self._beyond(known.columns[name], entry, (*path, name), found)
         for name, entry in distinct(value, self._rules).values():
-            if entry is not None and known.lookup.column(name) is None and not known.lookup.is_hidden(name):
-                yield (*path, name), entry
+            if entry is not None and lookup.column(name) is None and name not in lookup.names:
+                found.append(((*path, name), entry))

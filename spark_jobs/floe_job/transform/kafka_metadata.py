@@ -97,6 +97,8 @@ class MetadataColumns:
 
 def _without(schema: Schema, injected: frozenset[str]) -> Schema:
     """Leave columns out; identifier fields inside of them go with them."""
+    if injected.isdisjoint(column.name for column in schema.fields):
+        return schema
     left = Schema(*(column for column in schema.fields if column.name not in injected))
     identifiers = [field_id for field_id in schema.identifier_field_ids if field_id in index_by_id(left)]
     return Schema(*left.fields, schema_id=schema.schema_id, identifier_field_ids=identifiers)
