@@ -63,6 +63,9 @@ def _check_location(location: str, metadata: TableMetadata, io: FileIO) -> None:
     if not is_inside(location, roots_of(metadata)):
         msg = f"its files would be at {location!r}, which is not inside {roots_of(metadata)}"
         raise ValueError(msg)
+    if "\0" in location:
+        msg = f"its files would be at {location!r}, and no path has a NUL"
+        raise ValueError(msg)
     io.new_output(location)
 
 

@@ -71,7 +71,7 @@ def test_a_partition_that_no_row_has_is_refused(lake: Lake, fields: list[dict[st
     assert "partition field 'x'" in refusal(lake)
 
 
-@pytest.mark.parametrize("location", ["evil:///x", "http://127.0.0.1:1/x", ""])
+@pytest.mark.parametrize("location", ["evil:///x", "http://127.0.0.1:1/x", "file:///tmp/a\0b", ""])
 def test_a_location_that_no_file_can_be_at_is_refused(lake: Lake, location: str) -> None:
     table = lake.create()
     table.metadata = table.metadata.model_copy(update={"location": location})
