@@ -10,7 +10,7 @@ CLIENT_RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "batch.num.messages": (1, 1_000_000),
     "delivery.timeout.ms": (0, 2_147_483_647),
     "fetch.error.backoff.ms": (0, 300_000),
-    "fetch.min.bytes": (0, 2_147_483_647),
+    "fetch.min.bytes": (1, 100_000_000),  # it lists 0 .. 2147483647 and takes no more than this
     "fetch.queue.backoff.ms": (0, 300_000),
     "fetch.wait.max.ms": (0, 300_000),
     "linger.ms": (0, 900_000),
