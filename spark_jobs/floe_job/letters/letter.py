@@ -35,10 +35,11 @@ class Letter:
     @property
     def size(self) -> int:
         """What the record takes in memory, in bytes, about."""
-        in_headers = sum(len(name) + len(value or b"") for name, value in self.headers)
+        in_headers = sum([len(name) + len(value or b"") for name, value in self.headers])
         return len(self.value or b"") + len(self.key or b"") + in_headers + 200
 
     @property
     def short_reason(self) -> str:
         """The reason, bounded, and fit for UTF-8 whatever the record put into it."""
-        return clip(self.reason, REASON_LENGTH).encode("utf-8", "replace").decode()
+        reason = clip(self.reason, REASON_LENGTH)
+        return reason if reason.isascii() else reason.encode("utf-8", "replace").decode()

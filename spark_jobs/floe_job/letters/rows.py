@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
@@ -102,24 +103,41 @@ def letters_to_arrow(
         "topic_id": [letter.topic_id for letter in letters],
         "partition": [letter.partition for letter in letters],
         "offset": [letter.offset for letter in letters],
-        "kind": [LetterKind.DEAD.value] * len(letters),
         "timestamp": [_microseconds(letter.timestamp) for letter in letters],
         "key": [letter.key for letter in letters],
         "value": [letter.value for letter in letters],
-        "headers": [[{"key": _text(key), "value": value} for key, value in letter.headers] for letter in letters],
         "table": [letter.table for letter in letters],
         "stage": [letter.stage for letter in letters],
         "error": [letter.error for letter in letters],
         "reason": [letter.short_reason for letter in letters],
-        "connector": [connector] * len(letters),
-        "commit_id": [commit_id] * len(letters),
     }
+    constants = {"kind": LetterKind.DEAD.value, "connector": connector, "commit_id": commit_id}
+
+    def column(field: pa.Field) -> pa.Array:
+        if field.name in values:
+            return _array(values[field.name], field.type)
+        if field.name in constants:
+            return pa.repeat(pa.scalar(constants[field.name], field.type), len(letters))
+        return _headers(letters, field.type) if field.name == "headers" else pa.nulls(len(letters), field.type)
+
     arrow = schema_to_pyarrow(schema)
-    columns = [
-        pa.array(values[field.name], field.type) if field.name in values else pa.nulls(len(letters), field.type)
-        for field in arrow
-    ]
-    return pa.Table.from_arrays(columns, schema=arrow)
+    return pa.Table.from_arrays([column(field) for field in arrow], schema=arrow)
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Make a column; letters of one task mostly have the same topic, table, stage and error."""
+    if values and values.count(values[0]) == len(values):
+        return pa.repeat(pa.scalar(values[0], kind), len(values))
+    return pa.array(values, kind)
+
+
+def _headers(letters: Sequence[Letter], kind: pa.DataType) -> pa.Array:
+    found = [header for letter in letters for header in letter.headers]
+    inside = {"key": [_text(key) for key, _ in found], "value": [value for _, value in found]}
+    entries = [pa.array(inside[field.name], field.type) for field in kind.value_type]
+    counts = [0, *(len(letter.headers) for letter in letters)]
+    structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
+    return pa.LargeListArray.from_arrays(pa.array(np.cumsum(counts)), structs, type=kind)
 
 
 def _holds(found: IcebergType, needed: IcebergType) -> bool:
@@ -160,4 +178,4 @@ def _microseconds(timestamp: int | None) -> int | None:
 
 
 def _text(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
