@@ -67,7 +67,8 @@ def with_params(connector: Connector, params: Mapping[str, Any], allowed: KeyCla
     if not changes:
         return connector
     made = override(connector, changes, allowed)
-    log.info("this run overrides: %s", ", ".join(sorted(changes)))
+    names = (key if key.isprintable() else repr(key) for key in sorted(changes))
+    log.info("this run overrides: %s", ", ".join(names))
     return made
 
 
