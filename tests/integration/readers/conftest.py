@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.catalog import Catalog
 from readers.reader_tables import KINDS, TIME, ReaderTable, make_partitioned, make_plain
 
 from floe.catalogs.catalog import open_catalog
@@ -18,7 +19,7 @@ from floe.config import parse_connector
 from stack import jars
 
 RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
-Ask = Callable[..., Any]
+READ_BY_SPARK = ("plain", "partitioned", "nested")
 
 
 class Spark:
@@ -76,8 +77,8 @@ def starting_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
 
 
 @pytest.fixture(scope="session")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ReaderTable]]:
-    """The tables by name; those named ``clock…`` have times, which Spark does not read."""
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    """A catalog of files with the namespace ``ns``."""
     folder = tmp_path_factory.mktemp("readers")
     keys = {
         "name": "readers",
@@ -89,21 +90,28 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Reade
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
     }
-    catalog = open_catalog(parse_connector(keys))
-    catalog.create_namespace("ns")
+    one = open_catalog(parse_connector(keys))
+    one.create_namespace("ns")
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="session")
+def tables(catalog: Catalog) -> dict[str, ReaderTable]:
+    """The tables by name; those named ``clock…`` have times, which Spark does not read."""
     made = [
         make_plain(catalog, "plain", KINDS),
         make_partitioned(catalog, "partitioned", KINDS),
+        make_partitioned(catalog, "nested", KINDS, nested=True),
         make_plain(catalog, "clock", [TIME]),
         make_partitioned(catalog, "clock_partitioned", [TIME]),
     ]
-    yield {one.name: one for one in made}
-    catalog.close()
+    return {one.name: one for one in made}
 
 
 @pytest.fixture(scope="session")
 def spark(starting_spark: Spark, tables: dict[str, ReaderTable]) -> Spark:
     """Spark with a view for each table that it reads."""
-    for name in ("plain", "partitioned"):
+    for name in READ_BY_SPARK:
         starting_spark.view(name, tables[name].table.metadata_location)
     return starting_spark

@@ -33,6 +33,18 @@ class Filter:
         return said
 
 
+def value_of(row: dict[str, Any], name: str) -> Any:
+    """Return the value of a column, or of a field of a struct; None where the struct is."""
+    value: Any = row
+    for part in name.split("."):
+        value = None if value is None else value[part]
+    return value
+
+
+def is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 def is_float(column: Column) -> bool:
     return isinstance(column.kind.type, FloatType | DoubleType)
 
@@ -42,12 +54,14 @@ def filters(table: ReaderTable) -> Iterator[Filter]:
     for column in table.columns:
         # -0.0 is no literal that anyone writes: Iceberg's Java library takes it for less than 0.0, Spark for equal
         values = [v + 0.0 if isinstance(v, float) else v for v in column.values]
-        values = [v for v in values if not (isinstance(v, float) and math.isnan(v))]
+        values = [v for v in values if not is_nan(v)]
         low, high = values[1 if len(values) > 3 else 0], values[-2 if len(values) > 3 else -1]
         yield Filter(column, "=", (high,))
         yield Filter(column, ">=", (low,))
         yield Filter(column, "is null")
-        if column.transform is None or str(column.transform) == "identity":
+        yield Filter(column, "is not null")
+        is_plain = column.transform is None or (str(column.transform) == "identity" and "." not in column.name)
+        if is_plain:
             yield Filter(column, "<", (high,))
             yield Filter(column, "in", (values[0], values[-1]))
             yield Filter(column, "!=", (values[-1],))

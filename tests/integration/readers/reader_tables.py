@@ -192,18 +192,27 @@ def make_plain(catalog: Catalog, name: str, kinds: Sequence[Kind]) -> ReaderTabl
     return ReaderTable(name, catalog.load_table(f"ns.{name}"), tuple(columns))
 
 
-def make_partitioned(catalog: Catalog, name: str, kinds: Sequence[Kind]) -> ReaderTable:
-    """Make a table with a column for each type and each transform that takes it, partitioned by all of them."""
-    columns = [Column(f"{one.name}_{str(how).split('[')[0]}", one, how) for one in kinds for how in _transforms(one)]
-    schema = Schema(*(NestedField(i, one.name, one.kind.type, required=False) for i, one in enumerate(columns, 1)))
-    spec = PartitionSpec(
-        *(PartitionField(i, 999 + i, one.transform, f"p_{one.name}") for i, one in enumerate(columns, 1) if one.transform)
-    )  # fmt: skip
-    table = catalog.create_table(f"ns.{name}", schema, partition_spec=spec)
+def make_partitioned(catalog: Catalog, name: str, kinds: Sequence[Kind], *, nested: bool = False) -> ReaderTable:
+    """Make a table with a column for each type and each transform that takes it, partitioned by all of them.
+
+    ``nested``: they are fields of a struct ``n``, which is null in one row.
+    """
+    all_ = [(f"{one.name}_{str(how).split('[')[0]}", one, how) for one in kinds for how in _transforms(one)]
+    fields = [NestedField(i, field, one.type, required=False) for i, (field, one, _) in enumerate(all_, 1)]
+    spec = [PartitionField(i, 999 + i, how, f"p_{field}") for i, (field, _, how) in enumerate(all_, 1)]
+    schema = Schema(NestedField(len(all_) + 1, "n", StructType(*fields), required=False)) if nested else Schema(*fields)
+    table = catalog.create_table(f"ns.{name}", schema, partition_spec=PartitionSpec(*spec))
     for places in ((0, 1, 2, None), (3, 4, 5)):
-        _append(table, [{one.name: _stored(one.kind, place) for one in columns} for place in places])
+        rows = [{field: _stored(one, place) for field, one, _ in all_} for place in places]
+        _append(
+            table,
+            [{"n": row if place is not None else None} for row, place in zip(rows, places, strict=True)]
+            if nested
+            else rows,
+        )
         table.refresh()
-    return ReaderTable(name, table, tuple(columns))
+    prefix = "n." if nested else ""
+    return ReaderTable(name, table, tuple(Column(f"{prefix}{field}", one, how) for field, one, how in all_))
 
 
 def _transforms(kind: Kind) -> tuple[Transform[Any, Any], ...]:
