@@ -93,6 +93,18 @@ def test_wide_table_parses_no_sparse_chunk_many_times(work: Work) -> None:
     assert work.cells < 4 * RECORDS * MAX_COLUMNS
 
 
+@pytest.mark.parametrize(("filled", "fast"), [(2, 0), (500, 600)])
+def test_wide_table_is_read_by_what_records_fill(filled: int, fast: int, work: Work) -> None:
+    schema = Schema(*(NestedField(i + 1, f"c{i}", LongType(), required=False) for i in range(MAX_COLUMNS)))
+    records = [{f"c{(i + 7 * j) % MAX_COLUMNS}": j for j in range(filled)} for i in range(600)]
+    decoded = JsonDecoder(schema, ColumnRules(), create=False).decode([json.dumps(one).encode() for one in records])
+    assert decoded.fast_rows == fast
+    assert (work.cells > 0) == (fast > 0)
+    assert decoded.table is not None
+    found = [{name: value for name, value in row.items() if value is not None} for row in decoded.table.to_pylist()]
+    assert found == records
+
+
 def test_full_name_with_more_dots_than_levels_is_refused() -> None:
     decoder = JsonDecoder(SCHEMA, ColumnRules(evolve=True), create=False)
     decoded = decoder.decode([b'{"%s":1}' % b".".join([b"a"] * 100), b'{"a.b":1}'])

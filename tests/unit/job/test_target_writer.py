@@ -83,6 +83,15 @@ def test_when_another_table_lacks_columns_this_one_keeps_nothing_either(new_tabl
     assert (result.books, result.files, result.needs) == (TableBooks(), None, None)
 
 
+def test_writer_that_lacks_columns_makes_no_letters_yet(new_table: TableFactory) -> None:
+    writer = TargetWriter(target_of(new_table(SCHEMA), rules=ColumnRules(evolve=True)), 0)
+    bad, new = b'{"n":"many"}', b'{"m":1}'
+    assert len(writer.take(records(PIECE, [bad]), for_good=False)) == 1
+    assert writer.take(records(PIECE, [bad, new]), for_good=False) == []
+    assert len(writer.take(records(PIECE, [bad]))) == 1
+    assert writer.close(complete=False).needs is not None
+
+
 def test_a_record_that_cannot_become_a_row_becomes_a_letter_with_its_place_and_table(new_table: TableFactory) -> None:
     writer = TargetWriter(target_of(new_table(SCHEMA)), 0)
     (letter,) = writer.take(records(PIECE, [b'{"n":1}', b'{"n":"many"}', b'{"n":3}']))
