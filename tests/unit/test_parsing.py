@@ -21,9 +21,9 @@ print([name for name in sys.argv[2:] if name in sys.modules])
 """
 
 
-def parse(tmp_path: Path, file: str = "sink.py", **environment: str) -> list[str]:
+def parse(tmp_path: Path, file: str = "sink.py", asked: tuple[str, ...] = HEAVY, **environment: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PARSE, str(REPOSITORY / "dags" / file), *HEAVY],
+        [sys.executable, "-c", PARSE, str(REPOSITORY / "dags" / file), *asked],
         env={
             **os.environ,
             "AIRFLOW_HOME": str(tmp_path),
@@ -41,6 +41,12 @@ def parse(tmp_path: Path, file: str = "sink.py", **environment: str) -> list[str
 
 def test_parsing_the_dags_imports_nothing_heavy(tmp_path: Path) -> None:
     assert parse(tmp_path) == ["['pizzas-on-ice']", "[]"]
+
+
+def test_each_file_imports_what_its_own_dags_need_only(tmp_path: Path) -> None:
+    kinds = ("floe.operators.sink", "floe.operators.replay", "floe.operators.broken_dag")
+    found = [parse(tmp_path, file, kinds)[1] for file in ("broken_connectors.py", "sink.py")]
+    assert found == ["[]", "['floe.operators.sink']"]
 
 
 def test_every_connector_of_the_folder_gets_its_dag_the_broken_ones_too(tmp_path: Path) -> None:

@@ -35,9 +35,8 @@ class Properties(Mapping[str, str]):
     def under(self, prefix: str) -> dict[str, str]:
         """Take the properties below ``prefix``, without it."""
         length = len(prefix)
-        return {
-            key[length:]: value for key, value in self._items.items() if key.startswith(prefix) and len(key) > length
-        }
+        found = [key for key in self._items if key.startswith(prefix)]
+        return {key[length:]: self._items[key] for key in found if len(key) > length}
 
 
 def flatten(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:

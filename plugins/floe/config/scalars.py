@@ -49,7 +49,7 @@ def parse_boolean(key: str, text: str) -> bool:
 def parse_list(text: str) -> tuple[str, ...]:
     """Split at commas, blanks around them dropped. An empty text is an empty list; ``a,,b`` has an empty element."""
     stripped = text.strip()
-    return tuple(part.strip() for part in stripped.split(",")) if stripped else ()
+    return tuple([part.strip() for part in stripped.split(",")]) if stripped else ()
 
 
 def _readable(text: str) -> str:

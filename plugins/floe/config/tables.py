@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -153,7 +153,7 @@ class _Reader:
                 f"{keys[name][:_SHOWN_CHARACTERS]}: {one.problem}" for name, one in wrong.items()
             ]
             given: dict[str, Any] = {self._parse[name][0]: value for name, value in parsed.items() if name not in wrong}
-            made = replace(base, **given)
+            made = TableSettings(**{**vars(base), **given}) if given else base
             if not wrong:
                 self._made[signature] = made
         return made
@@ -193,8 +193,8 @@ def _columns(text: str) -> tuple[str, ...]:
     if wrong is not None:
         msg = f"{wrong[:100]!r} names no column: write names with commas between"
         raise ValueError(msg)
-    twice = next((column for column, count in Counter(columns).items() if count > 1), None)
-    if twice is not None:
+    if len(set(columns)) < len(columns):
+        twice = next(column for column, count in Counter(columns).items() if count > 1)
         msg = f"{twice[:100]!r} is named twice: keep one"
         raise ValueError(msg)
     return columns

@@ -1,4 +1,7 @@
-"""What the files in ``dags/`` define: the DAGs of all connector files of the folder."""
+"""What the files in ``dags/`` define: the DAGs of all connector files of the folder.
+
+Airflow parses each of those files in a process of its own, again and again: so each kind of DAG is imported where it is made.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,7 @@ from floe.config import ConfigError, ConnectorFile, connectors_folder, load_conn
 from floe.config.identity import MIN_INTERVAL_MS, Identity
 from floe.config.identity_store import IdentityStore
 from floe.config.names import REPLAY_SUFFIX
-from floe.operators.broken_dag import broken_replay_dag, broken_sink_dag, import_error
 from floe.operators.cache import cache_folder
-from floe.operators.replay import replay_dag, replay_dag_id
-from floe.operators.sink import sink_dag
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def sink_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]
 def replay_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]:
     """Build the replay DAG of each connector file, as ``sink_dags`` does."""
     name = None if wanted is None else wanted.removesuffix(REPLAY_SUFFIX)
-    dags = {replay_dag_id(file.name): file for file in _files(default_folder, name)}
+    dags = {file.name + REPLAY_SUFFIX: file for file in _files(default_folder, name)}
     return {dag_id: _replay_dag(file, dag_id) for dag_id, file in dags.items() if wanted in (None, dag_id)}
 
 
@@ -43,17 +43,31 @@ def check_connectors(default_folder: Path) -> None:
 
     Airflow takes the DAGs of a file with an import error away: so this is called in a file without DAGs.
     """
-    error = import_error(_files(default_folder, None))
-    if error is not None:
-        raise ImportError(error)
+    broken = [file for file in _files(default_folder, None) if file.connector is None]
+    if broken:
+        from floe.operators.broken_dag import import_error
+
+        raise ImportError(import_error(broken))
 
 
 def _sink_dag(file: ConnectorFile) -> DAG:
-    return broken_sink_dag(file) if file.connector is None else sink_dag(file.connector)
+    if file.connector is None:
+        from floe.operators.broken_dag import broken_sink_dag
+
+        return broken_sink_dag(file)
+    from floe.operators.sink import sink_dag
+
+    return sink_dag(file.connector)
 
 
 def _replay_dag(file: ConnectorFile, dag_id: str) -> DAG:
-    return broken_replay_dag(file, dag_id) if file.connector is None else replay_dag(file.connector)
+    if file.connector is None:
+        from floe.operators.broken_dag import broken_replay_dag
+
+        return broken_replay_dag(file, dag_id)
+    from floe.operators.replay import replay_dag
+
+    return replay_dag(file.connector)
 
 
 def _files(default_folder: Path, wanted: str | None) -> list[ConnectorFile]:

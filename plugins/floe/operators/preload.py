@@ -23,6 +23,8 @@ VARIABLE = "FLOE_PRELOAD"
 
 MODULES = (
     "floe.operators.connector_dags",
+    "floe.operators.sink",
+    "floe.operators.replay",
     "floe.commit.planning",
     "floe.commit.committer",
     "pyiceberg.catalog.rest",
