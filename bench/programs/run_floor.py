@@ -18,12 +18,12 @@ import bench.records
 from floe.kafka.settings import KafkaSettings
 from floe.parquet.dictionaries import with_dictionary
 from floe_job.consume.consumer import Consumer
+from floe_job.consume.range_progress import POLL_RECORDS, POLL_SECONDS
 from floe_job.consume.values import Lines
 from floe_job.decode.alike import Alike
 from floe_job.decode.decoder import CHUNK_BYTES
 from floe_job.decode.framing import Text, joined
 from floe_job.housekeeping import rare_housekeeping
-from floe_job.read import POLL_RECORDS, POLL_SECONDS
 
 FIRST_TABLES, DICTIONARY_BYTES = 20, 2 * 1024 * 1024
 """Tables from which it is seen which columns get dictionaries, and what those may hold, as floe has it."""

@@ -12,6 +12,7 @@
     ├── SchemaConflict          Terminal: two types for one new column, and the policy is to fail
         ├── RangeLost               Terminal: the broker no longer has the offsets
         ├── BatchTooLarge           Terminal: a batch of Kafka's is larger than the connector takes
+        ├── BatchCorrupt            Retryable: a batch of Kafka's is not as it was written
         ├── RangeStalled            Retryable: nothing came for too long
         └── ReadFailed              Retryable: the broker refused or failed otherwise
 
@@ -95,6 +96,10 @@ class RangeLost(JobError, Terminal):
 
 class BatchTooLarge(JobError, Terminal):
     """A batch of Kafka's is, once decompressed, larger than ``floe.batch.max-bytes``."""
+
+
+class BatchCorrupt(JobError, Retryable):
+    """A batch of Kafka's fails its checksum, or cannot be decompressed. Another replica may have it whole."""
 
 
 class RangeStalled(JobError, Retryable):

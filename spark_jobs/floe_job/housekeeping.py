@@ -38,8 +38,13 @@ def rare_housekeeping() -> Iterator[None]:
         gc.set_threshold(*before)
         if not is_frozen:
             gc.unfreeze()
-        pa.default_memory_pool().release_unused()
-        _call("malloc_trim", 0)
+        give_back()
+
+
+def give_back() -> None:
+    """Give memory that is free back to the system, instead of keeping it for what comes next."""
+    pa.default_memory_pool().release_unused()
+    _call("malloc_trim", 0)
 
 
 def _call(name: str, *arguments: int) -> None:

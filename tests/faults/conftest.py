@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from _pytest.terminal import TerminalReporter
+from support.compaction import QUICK_CLEANER
 
 from faults.sink import MakeSink, Sink
 from faults.zygote import Zygote
@@ -16,14 +17,6 @@ from stack.broker import Broker
 from stack.settings import free_port
 
 FOLDER = Path(__file__).parent
-
-QUICK_CLEANER = {
-    "log.cleaner.backoff.ms": "300",
-    "log.retention.check.interval.ms": "1000",
-    "log.initial.task.delay.ms": "1000",
-}
-"""Compaction within a second or two, for the rows about compacted topics."""
-
 
 ROWS = (*range(1, 37), 38, 40, 42)
 """The rows of the matrix that are tested here."""

@@ -49,6 +49,8 @@ class KafkaProxy:
         """Whether what is sent disappears, in both directions."""
         self.on_answer: Callable[[int, int], None] | None = None
         """Called with a request's kind and the client's port when the broker has answered it, before the client hears."""
+        self.on_frame: Callable[[int, bytes], bytes] | None = None
+        """Called with a request's kind and its answer, whole; returns what the client gets instead."""
         self.faults: Counter[str] = Counter()
         self._behind = behind
         self._loses: Counter[int] = Counter()
@@ -166,6 +168,8 @@ class _Pair:
                     break
                 if self._proxy.delay:
                     threading.Event().wait(self._proxy.delay)
+                if self._proxy.on_frame is not None:
+                    frame = self._proxy.on_frame(api, frame)
                 if not self._proxy.is_blackhole:
                     self._client.sendall(frame)
         self.reset()

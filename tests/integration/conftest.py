@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from faults.kafka_proxy import KafkaProxy, listeners
 from pipeline import MakePipeline, Pipeline
 from sink_dag import Deployment
+from support.compaction import QUICK_CLEANER
 
 from stack.broker import Broker
 from stack.settings import free_port
@@ -27,13 +29,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def proxy_ports() -> tuple[int, int]:
+    """Where the broker listens for a proxy in front of it, and where it says that clients find it."""
+    return free_port(), free_port()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory, proxy_ports: tuple[int, int]) -> Iterator[Broker]:
     """A broker on free ports, its data in a folder of this session; `broker.bootstrap` is its address."""
-    one = Broker(tmp_path_factory.mktemp("kafka"), free_port())
+    port, controller_port = free_port(), free_port()
+    properties = QUICK_CLEANER | listeners(port, controller_port, *proxy_ports)
+    one = Broker(tmp_path_factory.mktemp("kafka"), port, controller_port, properties)
     one.start()
     yield one
     gc.collect()  # clients that nobody holds any more would say on the terminal that the broker is gone
     one.stop()
+
+
+@pytest.fixture
+def proxy(broker: Broker, proxy_ports: tuple[int, int]) -> Iterator[KafkaProxy]:
+    """A proxy in front of the broker; `proxy.bootstrap` is its address."""
+    behind, front = proxy_ports
+    one = KafkaProxy(front, behind)
+    yield one
+    one.close()
 
 
 @pytest.fixture(scope="session")

@@ -275,6 +275,22 @@ def test_batches_that_burst_are_decompressed_one_by_one(
     assert most_at_once(conf, name, 20, limits) < 64 * MIB
 
 
+@pytest.mark.parametrize(
+    ("codec", "part", "bursts"),
+    [("zstd", "value", 20), ("zstd", "key", 20), ("zstd", "headers", 20), ("gzip", "headers", 6)],
+)
+def test_burst_after_small_batches_is_bounded(
+    conf: dict[str, Any], topic: Callable[..., str], codec: str, part: str, bursts: int
+) -> None:
+    name, large = topic(), b"x" * 9 * MB
+    burst: dict[str, Any] = {"value": b"v", part: [("h", large)] if part == "headers" else large}
+    more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.num.messages": 1, "linger.ms": 0}
+    produce(conf, name, [{"value": b"small"}] * 300, **more)
+    produce(conf, name, [burst] * bursts, **more)
+    produce(conf, name, [{"value": b"small"}] * 100, **more)
+    assert most_at_once(conf, name, 400 + bursts, ReaderLimits(memory=64 * MIB)) < 64 * MIB
+
+
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_batch_beyond_the_limit_is_refused_with_its_place(
     conf: dict[str, Any], topic: Callable[..., str], codec: str

@@ -84,10 +84,10 @@ def test_a_refused_transaction_is_aborted_at_once(topic: Callable[..., str], set
 
 
 def test_a_consumer_setting_that_only_consumers_check_is_refused_by_name(pipeline: MakePipeline) -> None:
-    one = pipeline(**{"consumer.override.fetch.max.bytes": "2000000000"})
+    one = pipeline(**{"consumer.override.session.timeout.ms": "3000000"})
     one.produce([{"id": 1}])
     plan = one.plan()
-    with pytest.raises(SliceRefused, match=r"consumer\.override.*receive\.message\.max\.bytes"):
+    with pytest.raises(SliceRefused, match=r"consumer\.override.*max\.poll\.interval\.ms"):
         one.write(plan)
 
 

@@ -52,8 +52,10 @@ _ASSIGNED: Mapping[str, Any] = {
     "enable.partition.eof": True,
     "auto.offset.reset": "error",
     "isolation.level": "read_committed",
+    "check.crcs": True,
 }
-"""What makes a consumer read what it was assigned, committed records only, to an end that it is told of, or fail."""
+"""What makes a consumer read what it was assigned, committed records only, to an end that it is told of, or fail; also of
+batches that are not as they were written."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import confluent_kafka as ck
 import numpy as np
 
-from floe_job.consume import librdkafka
+from floe_job.consume import librdkafka, reports
 from floe_job.consume.batch import Batch
 from floe_job.consume.memory import Handle, Loan, columns
 
@@ -42,9 +42,11 @@ class Consumer:
         Raises SettingRefused.
         """
         self._open: Handle | None = None
-        handle = Handle(_client(conf))
+        handle = Handle(_client(reports.with_reports(conf)))
+        self._reports = reports.begin(handle.pointer, conf)
         code = librdkafka.poll_set_consumer(handle.pointer)
         if code:
+            reports.forget(handle.pointer)
             handle.leave()
             raise SettingRefused(librdkafka.err2str(code).decode())
         self._queue = librdkafka.queue_get_consumer(handle.pointer)
@@ -64,6 +66,7 @@ class Consumer:
         if handle is not None:
             librdkafka.queue_destroy(self._queue)
             librdkafka.consumer_close(handle.pointer)
+            reports.forget(handle.pointer)
             handle.leave()
 
     def __del__(self) -> None:
@@ -71,6 +74,7 @@ class Consumer:
 
     def assign(self, topic: str, partition: int, offset: int) -> None:
         """Read one partition from an offset on, and no other. Raises KafkaException."""
+        self._reports.failure = None
         name = topic.encode()
         wanted = librdkafka.topic_partition_list_new(1)
         try:
@@ -81,6 +85,23 @@ class Consumer:
             librdkafka.topic_partition_list_destroy(wanted)
         if code:
             raise _exception(code)
+
+    def next_offset(self, topic: str, partition: int) -> int | None:
+        """Return the offset that is fetched from next, as of the last report; None without one.
+
+        It moves on over what yields no records as well. Reports come every ``statistics.interval.ms``.
+        """
+        return self._reports.next_offsets.get((topic, partition))
+
+    @property
+    def is_beyond_receive(self) -> bool:
+        """Whether a batch, as it is stored, is larger than ``receive.message.max.bytes``."""
+        return self._reports.is_beyond_receive
+
+    @property
+    def failure(self) -> str | None:
+        """Why a connection failed last since the partition was assigned."""
+        return self._reports.failure
 
     def unassign(self) -> None:
         """Read nothing any more; what was fetched ahead is dropped. Raises KafkaException."""
@@ -93,10 +114,24 @@ class Consumer:
 
         Raises KafkaException.
         """
+        return self._consume(seconds, len(self._pointers))
+
+    def consume_answer(self, seconds: float) -> tuple[Batch, list[Event]]:
+        """Return what is there as soon as there is something, or after some seconds: all of an answer is there at once.
+
+        Raises KafkaException.
+        """
+        part, events = self._consume(seconds, 1)
+        parts = [part]
+        while len(part):
+            part, more = self._consume(0, len(self._pointers))
+            parts.append(part)
+            events += more
+        return Batch.joined(parts), events
+
+    def _consume(self, seconds: float, most: int) -> tuple[Batch, list[Event]]:
         handle = self._handle
-        count = librdkafka.consume_batch_queue(
-            self._queue, int(seconds * 1000), self._pointers.ctypes.data, len(self._pointers)
-        )
+        count = librdkafka.consume_batch_queue(self._queue, int(seconds * 1000), self._pointers.ctypes.data, most)
         if count < 0:
             raise _exception(librdkafka.last_error())
         pointers = self._pointers[:count].copy()
@@ -121,6 +156,7 @@ def _client(conf: Mapping[str, Any]) -> int:
         if librdkafka.conf_set(settings, name.encode(), text.encode(), problem, len(problem)) != librdkafka.CONF_OK:
             librdkafka.conf_destroy(settings)
             raise SettingRefused(problem.value.decode(errors="replace"))
+    reports.register(settings)
     client: int | None = librdkafka.new(librdkafka.CONSUMER, settings, problem, len(problem))
     if client is None:
         librdkafka.conf_destroy(settings)

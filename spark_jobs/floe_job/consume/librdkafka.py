@@ -5,7 +5,7 @@ Names, types and the layout of a message are those of ``rdkafka.h``, which librd
 
 import ctypes
 from collections import deque
-from ctypes import Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p, memmove
+from ctypes import CFUNCTYPE, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_void_p, memmove
 from typing import Any
 
 import confluent_kafka.cimpl
@@ -61,6 +61,12 @@ conf_destroy = _function(_short, "conf_destroy", None, c_void_p)
 new = _function(_library, "new", c_void_p, c_int, c_void_p, c_char_p, c_size_t)
 destroy = _function(_library, "destroy", None, c_void_p)
 poll_set_consumer = _function(_library, "poll_set_consumer", c_int, c_void_p)
+# called by the thread that polls the client
+StatisticsCallback = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)
+LogCallback = CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
+conf_set_stats_cb = _function(_short, "conf_set_stats_cb", None, c_void_p, StatisticsCallback)
+conf_set_log_cb = _function(_short, "conf_set_log_cb", None, c_void_p, LogCallback)
+set_log_queue = _function(_short, "set_log_queue", c_int, c_void_p, c_void_p)
 consumer_close = _function(_library, "consumer_close", c_int, c_void_p)
 assign = _function(_library, "assign", c_int, c_void_p, c_void_p)
 

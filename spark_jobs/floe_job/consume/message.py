@@ -95,6 +95,28 @@ def _headers(pointer: int) -> Headers | None:
     return headers
 
 
+def headers_sizes(pointers: Words) -> Words:
+    """Return the bytes that the headers of messages take at a record's end."""
+    return np.array([_headers_size(pointer) for pointer in pointers.tolist()], np.int64)
+
+
+def _headers_size(pointer: int) -> int:
+    if librdkafka.message_headers(pointer, _found_at):
+        return _number_size(0)
+    count = size = 0
+    while not librdkafka.header_get_all(_found.value, count, _name_at, _value_at, _size_at):
+        name = len(_name.value or b"")
+        value = _size.value if _value.value else 0
+        size += _number_size(name) + name + _number_size(value) + value
+        count += 1
+    return _number_size(count) + size
+
+
+def _number_size(number: int) -> int:
+    """Return the bytes of a number from 0 on as Kafka's protocol has it, seven bits a byte after doubling."""
+    return max(1, -(-(2 * number).bit_length() // 7))
+
+
 # where librdkafka puts what it is asked for; nobody else runs between the call and the look at it
 _found, _name, _value, _size = c_void_p(), c_char_p(), c_void_p(), c_size_t()
 _found_at, _name_at, _value_at, _size_at = map(addressof, (_found, _name, _value, _size))

@@ -130,14 +130,15 @@ class JsonDecoder:
         while True:
             try:
                 piece = columnar.read(without(values, aside))
-            except NotExact as inexact:
-                row = None if inexact.row is None else _place(inexact.row, aside)
-                if row is None or row >= len(values) or len(aside) >= most:
-                    self._retreat(batch, end, row)
-                    return
-                aside.add(row)
-            else:
                 break
+            except NotExact as inexact:
+                row = inexact.row
+            # the error is let go of: it would hold what was made of the records, several times their size
+            row = None if row is None else _place(row, aside)
+            if row is None or row >= len(values) or len(aside) >= most:
+                self._retreat(batch, end, row)
+                return
+            aside.add(row)
         self._advance(batch, len(values), is_clean=not aside, is_strewn=columnar.is_strewn)
         rows: dict[int, Row | None] = {}
         for row in sorted(aside):

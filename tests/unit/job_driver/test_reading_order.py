@@ -1,20 +1,22 @@
 """Gaps between offsets are only gaps while offsets rise."""
 
+import re
+
 import numpy as np
 import pytest
 from confluent_kafka import KafkaError
 
 from floe.offsets.ranges import OffsetRange
 from floe_job.consume.consumer import Event
-from floe_job.exceptions import ReadFailed
-from floe_job.read import _ends, _refuse_disorder
+from floe_job.consume.range_errors import check_order, is_end
+from floe_job.exceptions import BatchCorrupt, BatchTooLarge, ReadFailed
 
 RANGE = OffsetRange("orders", "id", 0, 10, 100)
 
 
 @pytest.mark.parametrize("offsets", [[10], [10, 11, 50], [12, 99]])
 def test_rising_offsets_are_taken(offsets: list[int]) -> None:
-    _refuse_disorder(RANGE, 9, np.array(offsets))
+    check_order(RANGE, 9, np.array(offsets))
 
 
 @pytest.mark.parametrize(
@@ -22,7 +24,7 @@ def test_rising_offsets_are_taken(offsets: list[int]) -> None:
 )
 def test_an_offset_that_comes_again_is_named(after: int, offsets: list[int], named: int) -> None:
     with pytest.raises(ReadFailed, match=f"offset {named} of orders-0"):
-        _refuse_disorder(RANGE, after, np.array(offsets))
+        check_order(RANGE, after, np.array(offsets))
 
 
 def end_of(topic: str, partition: int, offset: int) -> Event:
@@ -39,4 +41,33 @@ def end_of(topic: str, partition: int, offset: int) -> Event:
     ],
 )
 def test_a_range_ends_only_with_its_own_partition_and_not_before_its_end(end: Event, ends: bool) -> None:
-    assert _ends(OffsetRange("t", "id", 0, 0, 10), end, 5) is ends
+    assert is_end(OffsetRange("t", "id", 0, 0, 10), end) is ends
+
+
+ZSTD, GZIP = "Decompression (codec 0x4) of message at 7", "Decompression (codec 0x1) of message at 7"
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "kind"),
+    [
+        (KafkaError._BAD_COMPRESSION, ZSTD, BatchTooLarge),
+        (KafkaError._BAD_COMPRESSION, GZIP, BatchCorrupt),
+        (KafkaError._BAD_MSG, "MessageSet at offset 7 (90 bytes) failed CRC32C check", BatchCorrupt),
+        (KafkaError.MSG_SIZE_TOO_LARGE, "Message at offset 7 might be too large to fetch", BatchTooLarge),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "Fetch from broker 1 failed", ReadFailed),
+    ],
+)
+def test_refused_batch_is_too_large_or_corrupt(code: int, text: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=re.escape(text)) as refused:
+        is_end(OffsetRange("t", "id", 0, 0, 10), Event("t", 0, 7, KafkaError(code, text)))
+    assert ("floe.batch.max-bytes" in str(refused.value)) is (kind is BatchTooLarge)
+    assert ("at offset 7 of t-0" in str(refused.value)) is (kind is not ReadFailed)
+
+
+def test_error_of_another_request_ends_nothing() -> None:
+    lost = Event("", 0, -1001, KafkaError(KafkaError._BAD_MSG, "FindCoordinator"))
+    assert not is_end(OffsetRange("t", "id", 0, 0, 7), lost)
+
+
+def test_refused_batch_beyond_the_range_ends_it() -> None:
+    assert is_end(OffsetRange("t", "id", 0, 0, 7), Event("t", 0, 7, KafkaError(KafkaError._BAD_MSG, "CRC32C")))
