@@ -33,6 +33,7 @@ FILE = {
 LIVE = {
     *("tasks_max", "write_props", "commit_interval_ms", "commit_timeout_ms", "commit_threads", "max_records_per_run"),
     *("control_kafka", "consumer_overrides", "errors", "warnings", "properties"),
+    *("worker_memory", "batch_max_bytes", "write_timeout_ms"),
 }
 REPLAY = LIVE | {"topics", "topics_regex", "settings", "routing", "schema", "transforms"}
 
