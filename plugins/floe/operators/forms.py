@@ -57,8 +57,10 @@ def sink_form() -> dict[str, Param]:
             type=["null", "array", "boolean"],
             items={"type": "string"},
             title="Accept lost offsets of",
-            description_md="Topics or partitions (`topic` or `topic-0`), one on each line, or `*` for all: offsets that "
-            "retention removed before they were read are skipped. The plan prints each range and its number of offsets.",
+            # two types: Airflow's field takes JSON only
+            description_md='Topics or partitions as JSON, e.g. `["orders", "payments-0"]`, or `true` for all: their offsets '
+            "that retention removed before they were read are skipped. The plan prints each range and its number of "
+            "offsets.",
             section=LOSES_DATA,
         ),
         "drop_backlog": _names(
@@ -87,7 +89,11 @@ def sink_form() -> dict[str, Param]:
 def replay_form(connector: Connector) -> dict[str, Param]:
     """Return the params of the connector's replay DAG."""
     only: list[Any] = list(connector.topics) if len(connector.topics) == 1 else []
-    names: dict[str, Any] = {"enum": list(connector.topics)} if connector.topics else {}
+    named: dict[str, Any] = {"description": "The topic whose records are read again."}
+    if connector.topics:
+        named["enum"] = list(connector.topics)
+    # Airflow makes a list to choose from of it, of an empty one too
+    offered: dict[str, Any] = {"examples": list(connector.tables)} if connector.tables else {}
     own_branch = connector.settings.default.branch or "main"
     return {
         "ranges": Param(
@@ -104,7 +110,7 @@ def replay_form(connector: Connector) -> dict[str, Param]:
             "that the log still has, at the end the last one that was read. **Without offsets, times, *Dead letters only* or "
             "*Everything* the run prints what a replay of everything would do, and writes nothing.**",
         ),
-        "topic": Param(*only, type="string", **names, title="Topic"),
+        "topic": Param(*only, type="string", **named, title="Topic"),
         "from_time": _time(
             "From time", "Instead of offsets: from the first record at or after this time, by Kafka's times."
         ),
@@ -137,7 +143,7 @@ def replay_form(connector: Connector) -> dict[str, Param]:
             None,
             type=["null", "array"],
             items={"type": "string"},
-            examples=list(connector.tables),
+            **offered,
             title="Tables",
             description="Of the connector's. Empty: all of them.",
             section=HOW,

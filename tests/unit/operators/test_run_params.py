@@ -100,6 +100,20 @@ def test_no_optional_param_of_a_form_is_shown_as_required(form: dict[str, Param]
         assert param.resolve() == param.value
 
 
+def test_param_of_two_types_says_that_its_field_takes_json() -> None:
+    """Airflow's field of such a param takes no plain text."""
+    found = {name: param for name, param in sink_form().items() if len({*param.schema["type"]} - {"null"}) > 1}
+    assert list(found) == ["accept_loss"]
+    text = found["accept_loss"].schema["description_md"]
+    assert "as JSON" in text and '["orders", "payments-0"]' in text and "`true`" in text
+
+
+def test_tables_are_offered_only_where_the_connector_names_them() -> None:
+    dynamic = {"iceberg.tables": "", "iceberg.tables.dynamic-enabled": "true", "iceberg.tables.route-field": "to"}
+    forms = [replay_form(parse_connector({**MINIMAL, "topics": "pizzas", **more})) for more in ({}, dynamic)]
+    assert ["examples" in form["tables"].schema for form in forms] == [True, False]
+
+
 def test_form_keeps_what_gives_up_data_apart() -> None:
     sections: dict[str | None, list[str]] = {}
     for name, param in sink_form().items():
