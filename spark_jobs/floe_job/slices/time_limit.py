@@ -15,6 +15,9 @@ log = logging.getLogger(__name__)
 GRACE = 10.0
 """Seconds that a write which was cancelled gets to end, and before that as many for the call that cancels it."""
 
+AGAIN = 0.5
+"""Seconds between two calls that cancel."""
+
 Result = TypeVar("Result")
 
 
@@ -62,8 +65,7 @@ class TimeLimit:
         threading.Thread(target=work, name="floe-write", daemon=True).start()
         if not ended.wait(self._timeout_ms / 1000) and self._expire():
             error = self._timed_out()
-            _within_grace(self._jobs.cancel, "end the Spark tasks")
-            if not ended.wait(GRACE):
+            if not self._cancelled(ended):
                 log.warning(
                     "The write of the slice did not end when it was told to. It is left behind and cannot announce."
                 )
@@ -72,6 +74,15 @@ class TimeLimit:
         if errors:
             raise errors[0]
         return results[0]
+
+    def _cancelled(self, ended: threading.Event) -> bool:
+        """Cancel what runs, again and again, as the write may just be about to start it; say whether the write ended."""
+        until = time.monotonic() + GRACE
+        while time.monotonic() < until:
+            _within_grace(self._jobs.cancel, "end the Spark tasks")
+            if ended.wait(AGAIN):
+                return True
+        return ended.is_set()
 
     def _may_announce(self) -> None:
         with self._lock:

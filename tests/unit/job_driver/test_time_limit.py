@@ -37,6 +37,7 @@ class Jobs:
 @pytest.fixture(autouse=True)
 def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_limit, "GRACE", 0.05)
+    monkeypatch.setattr(time_limit, "AGAIN", 0.01)
 
 
 def test_write_in_time_returns_what_it_returns_and_may_announce() -> None:
@@ -70,6 +71,28 @@ def test_write_that_takes_too_long_is_cancelled_and_says_so() -> None:
     text = str(found.value)
     assert text.startswith("the write took longer than floe.write.timeout (0.02 s): 3 of 8 tasks were done after 0.")
     assert text.endswith("in a live slice of 1000 offsets. Nothing of it was announced.")
+
+
+def test_job_started_after_the_time_is_cancelled_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_limit, "GRACE", 30.0)
+    cancelled, started = threading.Event(), threading.Event()
+
+    class Late(Jobs):
+        def cancel(self) -> None:
+            cancelled.set()
+            if started.is_set():
+                self.ends.set()
+
+    jobs = Late()
+
+    def write(_: object) -> None:
+        assert cancelled.wait(30)
+        started.set()
+        assert jobs.ends.wait(30)
+
+    with pytest.raises(WriteTimeout):
+        TimeLimit(20, SLICE, jobs).run(write)
+    assert jobs.ends.is_set()
 
 
 def test_write_that_hangs_is_left_behind_and_cannot_announce() -> None:
