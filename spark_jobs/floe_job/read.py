@@ -18,14 +18,19 @@ from floe_job.housekeeping import give_back
 class RangeReader:
     """A consumer that is assigned one range after the other. It never subscribes and commits nothing.
 
-    The client decompresses all batches of an answer at once. It is sent many where they are small, and one at a time
-    (``Mode.ONE``, by a consumer of its own) from a batch on that it refuses to decompress or that turns out to be large.
+    The client decompresses all batches of an answer at once. It is sent many where they are small, very many after some
+    that were tiny, and one at a time from a batch on that it refuses to decompress or that turns out to be large; for each
+    of these it has a consumer of its own, made when it is needed (see ``Mode``).
     """
 
     def __init__(self, conf: Mapping[str, Any], limits: ReaderLimits | None = None) -> None:
         self._limits = limits or ReaderLimits()
         given = self._limits.reporting(dict(conf))
-        self._confs = {Mode.MANY: self._limits.many(given), Mode.ONE: self._limits.one_by_one(given)}
+        self._confs = {
+            Mode.VERY_MANY: self._limits.very_many(given),
+            Mode.MANY: self._limits.many(given),
+            Mode.ONE: self._limits.one_by_one(given),
+        }
         self._consumers: dict[Mode, Consumer] = {}
         self._mode = Mode.MANY
         self._consumer(self._mode)

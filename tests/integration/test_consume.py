@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import json
 import os
 import random
@@ -23,6 +24,7 @@ from floe.kafka.settings import KafkaSettings
 from floe.offsets.ranges import OffsetRange
 from floe_job.consume.batch import Batch
 from floe_job.consume.consumer import Consumer, Event, SettingRefused
+from floe_job.consume.range_progress import Mode, RangeProgress
 from floe_job.exceptions import BatchTooLarge
 from floe_job.read import RangeReader
 from stack.broker import Broker
@@ -289,6 +291,37 @@ def test_burst_after_small_batches_is_bounded(
     produce(conf, name, [burst] * bursts, **more)
     produce(conf, name, [{"value": b"small"}] * 100, **more)
     assert most_at_once(conf, name, 400 + bursts, ReaderLimits(memory=64 * MIB)) < 64 * MIB
+
+
+@pytest.mark.parametrize("codec", ["zstd", "gzip"])
+def test_burst_after_many_tiny_batches_is_bounded(
+    conf: dict[str, Any], topic: Callable[..., str], codec: str, modes: list[Mode]
+) -> None:
+    name = topic()
+    tiny = {"batch.size": 4000, "linger.ms": 5}
+    more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.num.messages": 1, "linger.ms": 0}
+    produce(conf, name, [{"value": b"%04d" % (i % 10_000) * 100} for i in range(6_000)], **tiny)
+    produce(conf, name, [{"value": b"x" * 9 * MB}] * 6, **more)
+    produce(conf, name, [{"value": b"small"}] * 40, **more)
+    limits = ReaderLimits(memory=64 * MIB)
+    assert most_at_once(conf, name, 6_046, limits) < 64 * MIB
+    with closing(RangeReader(conf, limits)) as reader:
+        assert sum(len(batch) for batch in reader.read(OffsetRange(name, "x", 0, 0, 6_046))) == 6_046
+    assert [mode for mode, _ in itertools.groupby(modes)] == [Mode.MANY, Mode.VERY_MANY, Mode.ONE, Mode.MANY]
+
+
+@pytest.fixture
+def modes(monkeypatch: pytest.MonkeyPatch) -> list[Mode]:
+    """How a reader asked for records, each time that it began to."""
+    found: list[Mode] = []
+    begin = RangeProgress.begin
+
+    def noted(self: RangeProgress, mode: Mode) -> None:
+        found.append(mode)
+        begin(self, mode)
+
+    monkeypatch.setattr(RangeProgress, "begin", noted)
+    return found
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])

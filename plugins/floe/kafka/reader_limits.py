@@ -15,6 +15,9 @@ record for the reader, as those of aborted transactions."""
 SMALL_BATCH = 1_048_588
 """Bytes of the largest batch that brokers take by default (``message.max.bytes``)."""
 
+TINY_BATCH = 64 * 1024
+"""Bytes of the largest batch, decompressed, that answers of very many batches are for: producers fill 16 kB by default."""
+
 ZSTD_STEPS = 3
 """By what the client enlarges its buffer for a zstd batch that does not say how large it is, until it suffices."""
 
@@ -54,6 +57,11 @@ class ReaderLimits:
         return max(self.memory // 16384, SMALLEST_ANSWER)
 
     @property
+    def long_answer_bytes(self) -> int:
+        """What an answer of tiny batches has on the wire, at most."""
+        return max(self.memory // 2048, SMALLEST_ANSWER)
+
+    @property
     def heavy_bytes(self) -> int:
         """A batch, decompressed, that is handled before the next is fetched."""
         return self.memory // 16
@@ -79,6 +87,19 @@ class ReaderLimits:
             "fetch.max.bytes": self.answer_bytes,
             "message.max.bytes": SMALLEST_ANSWER,
             "receive.message.max.bytes": ZSTD_STEPS * SMALL_BATCH + self.answer_bytes,
+        }
+        return {**conf, **sizes}
+
+    def very_many(self, conf: dict[str, Any]) -> dict[str, Any]:
+        """Return a reader's settings with which each answer brings eight times as many batches, which have to be tiny.
+
+        Over a network each answer takes its time, however small it is. What becomes of this one is bounded as well: zstd
+        batches beyond three times ``TINY_BATCH`` are not decompressed, others grow by their known factor.
+        """
+        sizes = {
+            "fetch.max.bytes": self.long_answer_bytes,
+            "message.max.bytes": SMALLEST_ANSWER,
+            "receive.message.max.bytes": ZSTD_STEPS * TINY_BATCH + self.long_answer_bytes,
         }
         return {**conf, **sizes}
 

@@ -6,7 +6,7 @@ from enum import Enum
 
 import confluent_kafka as ck
 
-from floe.kafka.reader_limits import SMALL_BATCH, ReaderLimits
+from floe.kafka.reader_limits import SMALL_BATCH, TINY_BATCH, ReaderLimits
 from floe.offsets.ranges import OffsetRange
 from floe_job.consume.batch import Batch
 from floe_job.consume.consumer import Consumer, Event
@@ -27,10 +27,17 @@ FIRST_POLL_SECONDS = 0.001
 SMALL_ANSWERS = 16
 """Batches that are small, one after the other, before many are asked for at once again."""
 
+TINY_OCTETS = 2 * 1024 * 1024
+"""Of batches that are tiny, one after the other, before longer answers are asked for."""
+
+CHANGES = 3
+"""How often a range goes over to longer answers: each large batch among tiny ones costs a connection."""
+
 
 class Mode(Enum):
     """How many batches an answer of the broker brings."""
 
+    VERY_MANY = "very many"
     MANY = "many"
     ONE = "one"
 
@@ -44,7 +51,8 @@ class RangeProgress:
         self._silence = Silence(limits.stall_seconds)
         self._gathered = _Gathered(limits.batch_bytes)
         self._mode = Mode.MANY
-        self._small = 0
+        self._small = self._tiny = 0
+        self._changes = CHANGES
         self.position = r.start
         self.next_mode = Mode.MANY
         self.is_ended = False
@@ -54,7 +62,7 @@ class RangeProgress:
     @property
     def is_interrupted(self) -> bool:
         """Whether the consumer is to fetch nothing more of what it was assigned."""
-        return self.is_over and not (self.is_ended and self.next_mode is Mode.MANY)
+        return self.is_over and not (self.is_ended and self.next_mode is not Mode.ONE)
 
     @property
     def has_batch(self) -> bool:
@@ -65,7 +73,8 @@ class RangeProgress:
         """Begin to read from the position on."""
         self._mode = self.next_mode = mode
         self._batches = KafkaBatch(self._limits.heavy_bytes)
-        self._small, self._wait, self.is_over = 0, FIRST_POLL_SECONDS, False
+        self._small = self._tiny = 0
+        self._wait, self.is_over = FIRST_POLL_SECONDS, False
         self._silence.end()
 
     def take(self, consumer: Consumer) -> None:
@@ -82,7 +91,7 @@ class RangeProgress:
             self._silence.end()
             self.is_ended = self.is_ended or bool(some.offsets[-1] >= self._range.end - 1)
             self._take_records(some.where(some.offsets < self._range.end))
-        elif not self.is_ended and self._mode is Mode.MANY and consumer.is_beyond_receive:
+        elif not self.is_ended and self._mode is not Mode.ONE and consumer.is_beyond_receive:
             self._go_on(Mode.ONE)
         elif not self.is_ended:
             check_progress(self._range, self.position, self._silence, consumer)
@@ -97,7 +106,7 @@ class RangeProgress:
         self._silence.end()
 
     def _take_event(self, event: Event) -> None:
-        if self._mode is Mode.MANY and event.error.code() == ck.KafkaError._BAD_COMPRESSION:
+        if self._mode is not Mode.ONE and event.error.code() == ck.KafkaError._BAD_COMPRESSION:
             self._go_on(Mode.ONE)  # which shows whether the batch is too large, or corrupt
         elif is_end(self._range, event):
             self.is_ended = True
@@ -121,6 +130,13 @@ class RangeProgress:
             self._small = self._small + 1 if measured.octets <= SMALL_BATCH else 0
             if self._small >= SMALL_ANSWERS:
                 self._go_on(Mode.MANY)
+        elif self._mode is Mode.MANY and self._changes:
+            # tiny batches that are not compressed may lie so close that they are measured as one
+            is_tiny = largest is None or largest.octets <= 4 * TINY_BATCH
+            self._tiny = self._tiny + measured.octets if is_tiny else 0
+            if self._tiny >= TINY_OCTETS:
+                self._changes -= 1
+                self._go_on(Mode.VERY_MANY)
 
     def _go_on(self, mode: Mode) -> None:
         self.next_mode, self.is_over = mode, True

@@ -54,7 +54,7 @@ def test_client_takes_the_settings_of_any_limits(memory: int, largest: int) -> N
     source = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
     conf = limits.reporting(dict(KafkaSettings(source, source, "the test").reader(limits)))
     assert conf["receive.message.max.bytes"] >= 100_000_000
-    for settings in (limits.many(conf), limits.one_by_one(conf)):
+    for settings in (limits.very_many(conf), limits.many(conf), limits.one_by_one(conf)):
         with closing(Consumer(settings, 1)):
             pass
     assert limits.one_by_one(conf)["receive.message.max.bytes"] >= 100_000_000
