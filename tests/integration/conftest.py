@@ -70,7 +70,8 @@ def topic(admin: AdminClient) -> Callable[..., str]:
 
     def create(partitions: int = 1, name: str = "topic", **config: str) -> str:
         unique = f"{name}-{uuid.uuid4().hex[:12]}"
-        settings = {key.replace("_", "."): value for key, value in config.items()}
+        # whatever time a test gives its records, the broker keeps them
+        settings = {"retention.ms": "-1"} | {key.replace("_", "."): value for key, value in config.items()}
         admin.create_topics([NewTopic(unique, num_partitions=partitions, config=settings)])[unique].result(30)
         return unique
 

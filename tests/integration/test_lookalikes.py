@@ -138,7 +138,7 @@ def test_a_table_that_holds_some_already_is_asked_record_by_record(
 def test_where_most_go_nowhere_it_is_not_worth_its_while(
     pipeline: MakePipeline, decoded: list[DecodedTogether | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("floe_job.read.BATCH_RECORDS", 100)
+    monkeypatch.setattr("floe_job.consume.range_progress.BATCH_RECORDS", 100)
     monkeypatch.setattr("floe_job.read.POLL_RECORDS", 100)
     keys = {"iceberg.tables": "db.a,db.t", "iceberg.tables.route-field": "kind"}
     one = pipeline(**keys, **{f"iceberg.table.db.{t}.route-regex": t for t in "at"})
