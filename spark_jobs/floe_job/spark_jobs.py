@@ -7,6 +7,9 @@ from floe_job.spark import context_of, is_connected, run_on
 from floe_job.task import Task
 from floe_job.task_result import TaskResult
 
+GROUP = "floe-slice"
+"""Spark's name for the jobs of a slice: the context starts its workers by another one, beside it."""
+
 
 class SparkJobs:
     """Runs the tasks of a slice; another thread than the one that made it may do so."""
@@ -24,6 +27,7 @@ class SparkJobs:
         self._tasks, self._completed, self._is_running = len(tasks), 0, True
         try:
             if not is_connected(self._spark):
+                context_of(self._spark).setJobGroup(GROUP, "the slice's tasks")  # of this thread
                 return run_on(self._spark, tasks)
             for tag in self._tags:
                 self._spark.addTag(tag)
@@ -50,7 +54,9 @@ class SparkJobs:
             return "all tasks were done"
         if not is_connected(self._spark):
             tracker = context_of(self._spark).statusTracker()
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(GROUP)]
+            own = {stage for job in jobs if job is not None for stage in job.stageIds}
+            stages = [tracker.getStageInfo(stage) for stage in own.intersection(tracker.getActiveStageIds())]
             self._completed = sum(stage.numCompletedTasks for stage in stages if stage is not None)
         return f"{min(self._completed, self._tasks)} of {self._tasks} tasks were done"
 
