@@ -32,9 +32,9 @@ class TaskInstance:
     def __init__(self) -> None:
         self.results: dict[str, Any] = {}
 
-    def xcom_pull(self, task_ids: str) -> Any:
-        """Return a task's result."""
-        return self.results[task_ids]
+    def xcom_pull(self, task_ids: str, key: str = "return_value") -> Any:
+        """Return a task's result, or what it pushed under a key; None without any."""
+        return self.results.get(task_ids if key == "return_value" else key)
 
     def xcom_push(self, key: str, value: Any) -> None:
         """Keep a result."""

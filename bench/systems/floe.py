@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -128,5 +129,6 @@ def _line(output: Any, start: str, log: str) -> str:
     for line in output:
         if line.startswith(start):
             return str(line)
-    msg = f"the run ended early: read {log}"
+    said = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()[-10:]  # it goes with the bench's folder
+    msg = "\n".join(["the run ended early; the end of its log:", *said])
     raise RuntimeError(msg)
