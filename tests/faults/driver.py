@@ -48,6 +48,9 @@ class LocalSession:
     def __post_init__(self) -> None:
         self.sparkContext = self
 
+    def setJobGroup(self, _group: str, _description: str) -> None:
+        """Keep no account of jobs."""
+
     def parallelize(self, tasks: Sequence[Any], _slices: int) -> LocalSession:
         """Take the tasks."""
         self._tasks = tasks
