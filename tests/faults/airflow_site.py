@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 from sink_dag import DagRun, Deployment
+from support.keys import KEY_TEXT
 
 from faults.catalog_proxy import CatalogProxy
 from faults.kafka_proxy import KafkaProxy, listeners
@@ -49,6 +50,7 @@ class Site:
             "AIRFLOW_CONN_KAFKA_DEFAULT": json.dumps({"conn_type": "kafka", "extra": proxied}),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": "local[2]"}),
             "FLOE_CONNECTORS_DIR": str(connectors),
+            "FLOE_SECRET_KEY": KEY_TEXT,
         }
         airflow = Airflow(folder / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
         try:

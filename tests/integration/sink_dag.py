@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,9 @@ class Deployment:
     broker: Broker
     connectors: Path
     connect_port: int
-    canaries: Canaries
-    echo: Echo
+    canaries: Canaries = field(default_factory=Canaries)
+    echo: Echo | None = None
+    """Who answers in the place of catalogs and brokers that are nobody's; None where nothing is planted."""
 
     @classmethod
     def make(cls, broker: Broker, folder: Path) -> Deployment:
@@ -59,7 +60,8 @@ class Deployment:
     def stop(self) -> None:
         """End Airflow and the listener."""
         self.airflow.stop()
-        self.echo.close()
+        if self.echo is not None:
+            self.echo.close()
 
     def add(self, topic: str, folder: Path, **more: Any) -> Pipeline:
         """Write a connector file on a topic and return the pipeline that sees what its DAG does."""
