@@ -34,7 +34,7 @@ class Deployment:
     connect_port: int
     canaries: Canaries = field(default_factory=Canaries)
     echo: Echo | None = None
-    """Who answers in the place of catalogs and brokers that are nobody's; None where nothing is planted."""
+    """The listener that catalogs and brokers with planted secrets are led to; None where nothing is planted."""
 
     @classmethod
     def make(cls, broker: Broker, folder: Path) -> Deployment:

@@ -83,12 +83,7 @@ class ReaderLimits:
         of its batches beyond ``receive.message.max.bytes``: with that at three times the largest batch that brokers take
         by default, an answer grows up to 18,000 times. What needs more is read one by one.
         """
-        sizes = {
-            "fetch.max.bytes": self.answer_bytes,
-            "message.max.bytes": SMALLEST_ANSWER,
-            "receive.message.max.bytes": ZSTD_STEPS * SMALL_BATCH + self.answer_bytes,
-        }
-        return {**conf, **sizes}
+        return {**conf, **_answers(self.answer_bytes, SMALL_BATCH)}
 
     def very_many(self, conf: dict[str, Any]) -> dict[str, Any]:
         """Return a reader's settings with which each answer brings eight times as many batches, which have to be tiny.
@@ -96,12 +91,7 @@ class ReaderLimits:
         Over a network each answer takes its time, however small it is. What becomes of this one is bounded as well: zstd
         batches beyond three times ``TINY_BATCH`` are not decompressed, others grow by their known factor.
         """
-        sizes = {
-            "fetch.max.bytes": self.long_answer_bytes,
-            "message.max.bytes": SMALLEST_ANSWER,
-            "receive.message.max.bytes": ZSTD_STEPS * TINY_BATCH + self.long_answer_bytes,
-        }
-        return {**conf, **sizes}
+        return {**conf, **_answers(self.long_answer_bytes, TINY_BATCH)}
 
     def one_by_one(self, conf: dict[str, Any]) -> dict[str, Any]:
         """Return a reader's settings with which each answer brings one batch, and nothing is fetched ahead.
@@ -118,3 +108,12 @@ class ReaderLimits:
             "fetch.queue.backoff.ms": LOOK,
         }
         return {**others, **sizes}
+
+
+def _answers(most: int, largest_batch: int) -> dict[str, int]:
+    """Return the sizes of answers of ``most`` bytes on the wire, whose batches have ``largest_batch`` decompressed."""
+    return {
+        "fetch.max.bytes": most,
+        "message.max.bytes": SMALLEST_ANSWER,
+        "receive.message.max.bytes": ZSTD_STEPS * largest_batch + most,
+    }

@@ -74,7 +74,7 @@ class Slice:
 
 
 class SliceEnd(NamedTuple):
-    """How a slice ended: the tables that owe its ranges from now on, and whether a snapshot tells of it.
+    """How a slice ended: the tables that are behind on its ranges from now on, and whether a snapshot tells of it.
 
     ``is_quick``: twice as much could be written in the time that ``floe.write.timeout`` gives.
     """

@@ -15,8 +15,8 @@ def cut_slices(
     """Return what a run reads: one slice of what is new, and one for each table that owes something.
 
     ``tables``: those of the connector, none where records name them. ``limit``: offsets at most, for each slice; a
-    smaller one that the positions hold for a slice counts. A partition that every table owes has no new part before that is
-    paid.
+    smaller one that the positions hold for a slice counts. A partition that every table is behind on has no new part
+    before they have caught up.
     """
     debts = {p.tp: p.debts for p in positions}
     paid = [p for p in positions if not tables or not all(table in debts[p.tp] for table in tables)]

@@ -62,7 +62,7 @@ class RangeProgress:
     @property
     def is_interrupted(self) -> bool:
         """Whether the consumer is to fetch nothing more of what it was assigned."""
-        return self.is_over and not (self.is_ended and self.next_mode is not Mode.ONE)
+        return self.is_over and not (self.is_ended and self.next_mode is self._mode is not Mode.ONE)
 
     @property
     def has_batch(self) -> bool:
@@ -75,6 +75,7 @@ class RangeProgress:
         self._batches = KafkaBatch(self._limits.heavy_bytes)
         self._small = self._tiny = 0
         self._wait, self.is_over = FIRST_POLL_SECONDS, False
+        self._end = self._range.end
         self._silence.end()
 
     def take(self, consumer: Consumer) -> None:
@@ -89,8 +90,8 @@ class RangeProgress:
                 self._take_event(event)
         if len(some):
             self._silence.end()
-            self.is_ended = self.is_ended or bool(some.offsets[-1] >= self._range.end - 1)
-            self._take_records(some.where(some.offsets < self._range.end))
+            self.is_ended = self.is_ended or bool(self._end == self._range.end <= some.offsets[-1] + 1)
+            self._take_records(some.where(some.offsets < self._end))
         elif not self.is_ended and self._mode is not Mode.ONE and consumer.is_beyond_receive:
             self._go_on(Mode.ONE)
         elif not self.is_ended:
@@ -108,6 +109,8 @@ class RangeProgress:
     def _take_event(self, event: Event) -> None:
         if self._mode is not Mode.ONE and event.error.code() == ck.KafkaError._BAD_COMPRESSION:
             self._go_on(Mode.ONE)  # which shows whether the batch is too large, or corrupt
+            if (event.topic, event.partition) == self._range.tp and event.offset >= self.position:
+                self._end = min(self._end, event.offset)  # nothing behind the batch counts as read before it is
         elif is_end(self._range, event):
             self.is_ended = True
 

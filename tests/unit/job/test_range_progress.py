@@ -1,0 +1,60 @@
+"""What a range counts as read, where an answer holds a batch that the client refuses to decompress."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from confluent_kafka import KafkaError
+
+from floe.kafka.reader_limits import ReaderLimits
+from floe.offsets.ranges import OffsetRange
+from floe_job.consume.consumer import Event
+from floe_job.consume.kafka_batch import KafkaBatch, Measured
+from floe_job.consume.range_progress import Mode, RangeProgress
+
+
+class Some:
+    """Records by their offsets."""
+
+    def __init__(self, *offsets: int) -> None:
+        self.offsets = np.array(offsets, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def where(self, kept: Any) -> "Some":
+        return Some(*self.offsets[kept])
+
+
+@pytest.fixture(autouse=True)
+def measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KafkaBatch, "measure", lambda *_: Measured(1, []))
+
+
+def after(answer: Some, *events: Event) -> RangeProgress:
+    """Read the range 0 to 10 of orders-0, as far as one answer goes."""
+    reading = RangeProgress(OffsetRange("orders", "id", 0, 0, 10), ReaderLimits())
+    reading.begin(Mode.MANY)
+    consumer: Any = SimpleNamespace(consume=lambda _: (answer, list(events)))
+    reading.take(consumer)
+    return reading
+
+
+def refused(topic: str, offset: int) -> Event:
+    return Event(topic, 0, offset, KafkaError(KafkaError._BAD_COMPRESSION))
+
+
+def test_records_behind_a_refused_batch_are_read_again() -> None:
+    reading = after(Some(0, 1, 8, 9), refused("orders", 2))
+    assert (reading.position, reading.is_ended, reading.next_mode) == (2, False, Mode.ONE)
+
+
+def test_refused_batch_of_another_range_bounds_nothing() -> None:
+    reading = after(Some(0, 1, 2), refused("pizzas", 1))
+    assert (reading.position, reading.is_ended, reading.next_mode) == (3, False, Mode.ONE)
+
+
+def test_last_record_ends_the_range() -> None:
+    reading = after(Some(8, 9))
+    assert (reading.position, reading.is_ended, reading.is_interrupted) == (10, True, False)
