@@ -21,12 +21,6 @@ from floe.operators.exceptions import ConnectionUnsuitable
 from floe.operators.write import WriteFilesOperator
 from tests.support.keys import KEY_TEXT
 
-# the provider's hook leaves the pipe of spark-submit to the garbage collector
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
 PARTITIONS = 4
 EACH = 30_000
 """Enough that a range of its own is a task of its own."""

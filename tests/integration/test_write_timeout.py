@@ -36,12 +36,6 @@ from stack.spark_connect import ConnectServer
 from tests.support.keys import KEY_TEXT
 from write_files import write_files
 
-# the provider's hook leaves the pipe of spark-submit to the garbage collector
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
 TIMEOUT = "floe.write.timeout"
 CAPACITY = 30
 """Offsets that the cluster of these tests writes in time."""

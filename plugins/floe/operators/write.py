@@ -142,6 +142,14 @@ class WriteFilesOperator(SparkSubmitOperator):
                 raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
             reason = hide(str(error)).partition("\n")[0]
             self.log.warning("The job was done, and Spark failed at its end: %s", reason)
+        finally:
+            self._close_pipe()
+
+    def _close_pipe(self) -> None:
+        """Close the pipe that the provider's hook reads spark-submit's lines from and leaves open."""
+        submit = getattr(self._hook, "_submit_sp", None)
+        if submit is not None and submit.stdout is not None and submit.poll() is not None:
+            submit.stdout.close()
 
     def _prepare(self, order: Path, conf: Mapping[str, str]) -> None:
         self.application = str(library.jobs_folder() / "write_files.py")
