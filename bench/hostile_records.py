@@ -16,7 +16,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, MapType, NestedField, StringType
 
 from bench.records import PIZZA
-from floe.config.routing import Routing
+from floe.config.sections.routing import Routing
 
 BYTES = 300
 WIDE_BYTES = 8_000

@@ -1,6 +1,6 @@
 """A lake to be measured: real catalogs and files, and runs whose plan and announcement are made by hand.
 
-What lands does so by ``floe.commit.table.land``, from a newly opened catalog each time, as in a task of its own.
+What lands does so by ``floe.commit.table_commit.land``, from a newly opened catalog each time, as in a task of its own.
 """
 
 import json
@@ -17,19 +17,19 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from floe.catalogs.catalog import Tables
-from floe.commit.table import Landed, land
-from floe.commit.table_ledger import ledger_of
+from floe.catalogs.client import Tables
+from floe.commit.table_commit import Landed, land
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
-from floe.control.events import DataFile, TableReference
-from floe.offsets.books import RangeBooks, TableBooks
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange
-from floe.offsets.routing import route_hash
+from floe.control.wire.events import DataFile, TableReference
+from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.positions import Position, PositionMetadata
+from floe.model.ranges import OffsetRange
+from floe.model.route_hash import route_hash
 from floe.parquet import TableWriter
+from floe.tables.table_ledger import ledger_of
 
 GROUP, TOPIC, CLUSTER = "connect-growth", "growth", "C1"
 PARTITIONS, ROWS = 6, 50

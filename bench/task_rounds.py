@@ -21,20 +21,21 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from bench.hostile_records import HostileShape
-from floe.config.errors import ErrorPolicy
-from floe.config.routing import Routing
-from floe.config.table_settings import TableSettings
-from floe.offsets.ranges import OffsetRange
-from floe_job import task as job
-from floe_job.consume.message import Headers, Messages
-from floe_job.consume.values import Values
-from floe_job.letters import LETTERS_SCHEMA
-from floe_job.letters.letterbox import LetterRules
-from floe_job.routing.routes import RouteRules
-from floe_job.rules import ColumnRules
-from floe_job.target import Piece, Target
-from floe_job.task import Task, run_task
-from floe_job.task_result import TaskResult
+from floe.config.sections.error_policy import ErrorPolicy
+from floe.config.sections.routing import Routing
+from floe.config.sections.tables import TableSettings
+from floe.model.ranges import OffsetRange
+from floe_job.contract.result import TaskResult
+from floe_job.contract.target import Target
+from floe_job.dead_letters import LETTERS_SCHEMA
+from floe_job.dead_letters.collector import LetterRules
+from floe_job.routing.rules import RouteRules
+from floe_job.schema.rules import ColumnRules
+from floe_job.source.messages import Headers, Messages
+from floe_job.source.piece import Piece
+from floe_job.source.values import Values
+from floe_job.task import read_task as job
+from floe_job.task.read_task import Task, run_task
 
 FRAME = b"\x14\x00\x00"
 """What stands before a value in a batch of Kafka's."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from floe_job.forked_daemon import NAME
+from floe_job.runtime.prefork_daemon import NAME
 
 SAMPLE_SECONDS = 0.1
 WORKER = "worker"

@@ -5,6 +5,6 @@ Airflow takes the DAGs of a file with an import error away: raised in a file of 
 
 from pathlib import Path
 
-from floe.operators.connector_dags import check_connectors
+from floe.operators.dags.connector_dags import check_connectors
 
 check_connectors(Path(__file__).parent / "connectors")

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from floe.config.mask import hide, learn_environment
+from floe.config.secrets.mask import hide, learn_environment
 from floe.exceptions import FloeError, Terminal
-from floe.offsets.exceptions import WriteTimeout
-from floe.offsets.plan import Slice
-from floe_job.context import end_context, prefer_installed, start_context
-from floe_job.forked_daemon import fork_daemon
+from floe.model.exceptions import WriteTimeout
+from floe.model.plan import Slice
 from floe_job.logs import start_logging
-from floe_job.order import Order, Outcome, SliceMark
+from floe_job.runtime.job_files import Order, Outcome, SliceMark
+from floe_job.runtime.prefork_daemon import fork_daemon
+from floe_job.runtime.spark_context import end_context, prefer_installed, start_context
 
 log = logging.getLogger("floe")
 
@@ -53,9 +53,9 @@ def write_files(spark: Any, order: Order, begin: Callable[[str], None] = _ignore
 def _write(spark: Any, order: Order, piece: Slice) -> str:
     """Write one slice, in the time that it has; return its id."""
     # not above: submitted, the driver imports them while Spark starts
-    from floe_job.slices.time_limit import TimeLimit
-    from floe_job.slices.writer import SliceWriter
-    from floe_job.spark_jobs import SparkJobs
+    from floe_job.driver.slice_job import SliceWriter
+    from floe_job.driver.time_limit import TimeLimit
+    from floe_job.runtime.spark_jobs import SparkJobs
 
     jobs = SparkJobs(spark)
 

@@ -84,7 +84,7 @@ class ConnectServer:
     def _lay_down_daemon(self) -> Path:
         folder = self._folder / "daemon"
         folder.mkdir(exist_ok=True)
-        shutil.copy(REPOSITORY / "spark_jobs" / "floe_job" / "daemon.py", folder / f"{DAEMON}.py")
+        shutil.copy(REPOSITORY / "spark_jobs" / "floe_job" / "runtime" / "worker_daemon.py", folder / f"{DAEMON}.py")
         return folder
 
     def _listens(self) -> bool:

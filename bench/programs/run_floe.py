@@ -18,7 +18,7 @@ from airflow.sdk import DAG
 
 from floe.config import parse_connector
 from floe.operators.commit import CommitOperator
-from floe.operators.forms import sink_form
+from floe.operators.dags.forms import sink_form
 from floe.operators.plan import PlanOperator
 from floe.operators.preload import preload
 from floe.operators.write import WriteFilesOperator

@@ -17,13 +17,13 @@ from pyiceberg.io.pyarrow import parquet_path_to_id_mapping, schema_to_pyarrow
 import bench.records
 from floe.kafka.settings import KafkaSettings
 from floe.parquet.dictionaries import with_dictionary
-from floe_job.consume.consumer import Consumer
-from floe_job.consume.range_progress import POLL_RECORDS, POLL_SECONDS
-from floe_job.consume.values import Lines
-from floe_job.decode.alike import Alike
-from floe_job.decode.decoder import CHUNK_BYTES
-from floe_job.decode.framing import Text, joined
-from floe_job.housekeeping import rare_housekeeping
+from floe_job.convert.json.decoder import CHUNK_BYTES
+from floe_job.convert.json.framing import Text, joined
+from floe_job.convert.json.template_reader import Alike
+from floe_job.memory_tuning import rare_housekeeping
+from floe_job.source.consumer import Consumer
+from floe_job.source.range_progress import POLL_RECORDS, POLL_SECONDS
+from floe_job.source.values import Lines
 
 FIRST_TABLES, DICTIONARY_BYTES = 20, 2 * 1024 * 1024
 """Tables from which it is seen which columns get dictionaries, and what those may hold, as floe has it."""

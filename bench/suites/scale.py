@@ -1,8 +1,8 @@
 """What many partitions and many tables cost: a plan over 5,000 partitions, a commit of 1,000 tables.
 
-The plan is made by ``floe.commit.planning.draft_plan`` with a cluster that is stood in for, as a topic of 5,000
+The plan is made by ``floe.planning.live_plan.draft_plan`` with a cluster that is stood in for, as a topic of 5,000
 partitions is not cheaply had: what is measured is floe's own work, the admin calls are not. Tables, files and catalog
-are real (SQLite), and committed to by ``floe.commit.landing.SliceLander``.
+are real (SQLite), and committed to by ``floe.commit.slice_commit.SliceLander``.
 """
 
 import json
@@ -16,18 +16,17 @@ from unittest import mock
 
 from bench.lake import CLUSTER, TOPIC, GrowthLake, announced, plan_of
 from bench.measurement import Measurement
-from floe.catalogs.catalog import Tables
-from floe.commit import planning
-from floe.commit.landing import SliceLander
+from floe.catalogs.client import Tables
+from floe.commit.slice_commit import SliceLander
 from floe.config import Connector
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.cutting import cut
-from floe.offsets.decisions import Decisions
-from floe.offsets.intervals import Intervals
-from floe.offsets.logs import PartitionLog
-from floe.offsets.plan import Plan, SliceEnd, positions_after
-from floe.offsets.position import Position
-from floe.offsets.ranges import TopicPartition
+from floe.model.decisions import Decisions
+from floe.model.intervals import Intervals
+from floe.model.plan import Plan, SliceEnd, positions_after
+from floe.model.positions import Position
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.planning import live_plan
+from floe.planning.slicing import cut
 from stack.progress import step
 
 PARTITIONS, SECONDS = 5_000, 5.0
@@ -84,8 +83,8 @@ def plan_for(lake: GrowthLake, partitions: int, turns: int) -> dict[str, Any]:
 
     def draft(limit: int | None, decisions: Decisions | None = None) -> Plan:
         clusters = SimpleNamespace(of_source=lambda _: cluster, of_control=lambda _: cluster)
-        with mock.patch.multiple(planning, Cluster=clusters, control_ends=lambda *_: {0: 3}):
-            return planning.draft_plan(connector, NO_SETTINGS, limit, decisions=decisions)
+        with mock.patch.multiple(live_plan, Cluster=clusters, control_ends=lambda *_: {0: 3}):
+            return live_plan.draft_plan(connector, NO_SETTINGS, limit, decisions=decisions)
 
     first = draft(None)  # a new group: its partitions begin at their log start
     cluster.found = {p.tp: p for p in first.positions}

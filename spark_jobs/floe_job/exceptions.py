@@ -129,3 +129,19 @@ class SliceRefused(JobError, Terminal):
 def clip(text: str, length: int) -> str:
     """Shorten ``text`` to ``length`` characters, marking the cut."""
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+class LettersTableUnsuitable(JobError, Terminal):
+    """The dead-letter table lacks a column, or has one that letters do not fit into."""
+
+
+class LetterRefused(JobError, Terminal):
+    """The dead-letter topic refuses a letter until somebody changes something."""
+
+
+class LetterUndelivered(JobError, Retryable):
+    """A letter did not reach the dead-letter topic."""
+
+
+class TooManyDeadLetters(JobError, Terminal):
+    """The share of bad records is above ``floe.deadletter.max-ratio``."""

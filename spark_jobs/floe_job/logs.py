@@ -3,7 +3,7 @@
 import logging
 from typing import TextIO
 
-from floe.config.mask import hide
+from floe.config.secrets.mask import hide
 
 FORMAT = "%(levelname)s %(name)s: %(message)s"
 

@@ -20,16 +20,16 @@ from support.keys import KEY
 import write_files as job
 from faults import clock
 from faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
-from floe.commit.committer import Committer
-from floe.commit.planning import draft_plan, open_plan
+from floe.commit.run_commit import Committer
 from floe.config import parse_connector, thaw
-from floe.crash import CrashPoint, reach
+from floe.crash_points import CrashPoint, reach
 from floe.exceptions import FloeError, Terminal
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.decisions import Decisions
-from floe.offsets.plan import Plan
-from floe.offsets.plan_seal import PlanKey
-from floe_job.order import Order
+from floe.model.decisions import Decisions
+from floe.model.plan import Plan
+from floe.model.plan_seal import PlanKey
+from floe.planning.live_plan import draft_plan, open_plan
+from floe_job.runtime.job_files import Order
 
 
 @dataclass
@@ -137,7 +137,7 @@ class Step:
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
-        return builder.config("spark.python.daemon.module", "floe_job.daemon").getOrCreate()
+        return builder.config("spark.python.daemon.module", "floe_job.runtime.worker_daemon").getOrCreate()
 
     def _at_work(self) -> tuple[Plan, Committer, Order]:
         plan = self._frozen()

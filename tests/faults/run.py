@@ -13,7 +13,7 @@ from typing import Any
 
 from faults.exits import DONE, RETRYABLE, TERMINAL
 from faults.zygote import Child, Zygote
-from floe.crash import VARIABLE as CRASH_AT
+from floe.crash_points import VARIABLE as CRASH_AT
 
 SCALE = float(os.environ.get("FLOE_FAULTS_SCALE", "1"))
 """All time-outs are multiplied by it: more on a slow machine."""
@@ -132,7 +132,7 @@ class Run:
         (self.folder / "plan.json").write_text(json.dumps(plan))
 
     def start(self, step: str, crash: str | None = None, **environment: str) -> Attempt:
-        """Begin a step, to be killed or stopped where ``crash`` says (see ``floe.crash``)."""
+        """Begin a step, to be killed or stopped where ``crash`` says (see ``floe.crash_points``)."""
         self._tries += 1
         name = f"{self._tries:02d}-{step}"
         file, log = self.folder / f"{name}.json", self.folder / f"{name}.log"

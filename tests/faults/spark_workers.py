@@ -23,7 +23,7 @@ def workers(writing: Attempt) -> list[psutil.Process]:
 def _is_daemon(process: psutil.Process) -> bool:
     """Say whether a process is the workers' daemon; one that ended, or is not waited for, is none."""
     try:
-        return "-m floe_job.daemon" in " ".join(process.cmdline())
+        return "-m floe_job.runtime.worker_daemon" in " ".join(process.cmdline())
     except psutil.NoSuchProcess:
         return False
 

@@ -9,7 +9,7 @@ import pytest
 
 from faults.run import STEPS
 from faults.sink import MakeSink
-from floe.crash import CrashPoint
+from floe.crash_points import CrashPoint
 from stack.settings import REPOSITORY
 
 USE = re.compile(r"\breach\(\s*CrashPoint\.(\w+)\s*\)")

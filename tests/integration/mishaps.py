@@ -19,16 +19,16 @@ from pipeline import MakePipeline, Pipeline
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.catalog import Tables
-from floe.commit.committer import Committer
-from floe.commit.exceptions import TablesOwe
-from floe.commit.planning import open_plan
+from floe.catalogs.client import Tables
+from floe.commit.run_commit import Committer
 from floe.exceptions import FloeError
-from floe.kafka.cluster import Cluster
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Ledger
-from floe.offsets.ledger_property import property_name, read_properties, write_properties
-from floe.offsets.plan import Plan
+from floe.kafka.admin import Cluster
+from floe.model.intervals import Intervals
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import property_name, read_properties, write_properties
+from floe.model.plan import Plan
+from floe.planning.live_plan import open_plan
+from floe.tables.exceptions import TablesOwe
 from stack.progress import wait_until
 
 GOOD, BAD = "db.good", "db.bad"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from floe.kafka.cluster import Cluster
+from floe.kafka.admin import Cluster
 from stack.progress import wait_until
 
 SECONDS = 10

@@ -14,21 +14,21 @@ from typing import Any
 import confluent_kafka as ck
 from pyiceberg.table import Table
 
-from floe.catalogs.catalog import Tables
-from floe.commit.committer import CommitReport, Committer
-from floe.commit.planning import draft_plan, open_plan
+from floe.catalogs.client import Tables
+from floe.commit.run_commit import CommitReport, Committer
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement
 from floe.exceptions import FloeError
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.decisions import Decisions
-from floe.offsets.plan import Plan, Slice
-from floe.offsets.plan_seal import DeploymentKey, PlanKey
-from floe.offsets.ranges import TopicPartition
-from floe_job.shuffle.partition_files import PartitionFiles
-from floe_job.slices.writer import RunTasks, SliceWriter
-from floe_job.task import Sent, Task, run_task, send_tasks
-from floe_job.task_result import TaskResult
+from floe.model.decisions import Decisions
+from floe.model.plan import Plan, Slice
+from floe.model.plan_seal import DeploymentKey, PlanKey
+from floe.model.ranges import TopicPartition
+from floe.planning.live_plan import draft_plan, open_plan
+from floe_job.contract.result import TaskResult
+from floe_job.driver.slice_job import RunTasks, SliceWriter
+from floe_job.task.read_task import Sent, Task, run_task, send_tasks
+from floe_job.task.write_task import PartitionFiles
 from tests.support.keys import KEY
 
 
@@ -166,7 +166,7 @@ class Pipeline:
 
     def position(self) -> dict[int, int]:
         """Return the group's stable positions by partition."""
-        from floe.kafka.cluster import Cluster
+        from floe.kafka.admin import Cluster
 
         cluster, group_id = Cluster.of_control(self.settings), self.connector.group_id
         topics = cluster.topics(self.connector.topics).items()
@@ -186,7 +186,7 @@ class Pipeline:
 
     def debts(self) -> dict[int, dict[str, int]]:
         """Return where each debt begins, by partition and table."""
-        from floe.kafka.cluster import Cluster
+        from floe.kafka.admin import Cluster
 
         found = Cluster.of_control(self.settings).positions(self.connector.group_id)
         return {tp.partition: {t: debt.start for t, debt in p.debts.items()} for tp, p in found.items() if p.debts}

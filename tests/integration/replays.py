@@ -9,12 +9,12 @@ from typing import Any
 from pipeline import Pipeline
 from pyiceberg.types import StringType
 
-from floe.catalogs.catalog import Tables
-from floe.commit.replaying import Replay, draft_replay, open_replay
+from floe.catalogs.client import Tables
 from floe.config import thaw
-from floe.control.log import control_ends
-from floe.kafka.cluster import Cluster
-from floe.offsets.plan import Plan
+from floe.control.topic_reader import control_ends
+from floe.kafka.admin import Cluster
+from floe.model.plan import Plan
+from floe.planning.replay_plan import Replay, draft_replay, open_replay
 
 
 def bounded(params: Mapping[str, Any]) -> dict[str, Any]:

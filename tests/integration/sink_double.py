@@ -15,11 +15,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.config import Connector
-from floe.control.codec import encode
 from floe.control.data_files import from_pyiceberg, partition_type_of
-from floe.control.events import DataComplete, DataFile, DataWritten, Event, PartitionType, Payload, TableReference
+from floe.control.wire.codec import encode
+from floe.control.wire.events import DataComplete, DataFile, DataWritten, Event, PartitionType, Payload, TableReference
 from floe.parquet import TableWriter
 
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False), NestedField(2, "sauce", LongType(), required=False))

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from pipeline import MakePipeline, Pipeline
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
-from floe.commit.planning import draft_plan
 from floe.exceptions import FloeError, Terminal
-from floe.kafka.cluster import Cluster
+from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import (
     ControlTopicUnusable,
     GroupInUse,
@@ -22,7 +21,8 @@ from floe.kafka.exceptions import (
     TopicMissing,
 )
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.exceptions import PlanRefused
+from floe.model.exceptions import PlanRefused
+from floe.planning.live_plan import draft_plan
 from stack.settings import free_port
 
 
@@ -159,7 +159,7 @@ def test_a_control_topic_that_may_not_be_created_is_named(pipeline: MakePipeline
 def test_a_broker_that_is_down_is_named_with_the_connection(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("floe.kafka.cluster.REQUEST_TIMEOUT", 1.0)
+    monkeypatch.setattr("floe.kafka.admin.REQUEST_TIMEOUT", 1.0)
     pizzas = pipeline()
     address = f"127.0.0.1:{free_port()}"
     settings = KafkaSettings.of(pizzas.connector, {"bootstrap.servers": address, "log_level": 0})

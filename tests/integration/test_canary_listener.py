@@ -12,11 +12,11 @@ from pipeline import MakePipeline, Pipeline
 from replays import replay
 
 from floe.config import ConfigError, KeyClass, OverrideRefused, override
-from floe.config.client_settings import CLIENT_SETTINGS
-from floe.config.keys import KEYS
-from floe.config.library_settings import CATALOG
-from floe.config.run_keys import class_of
-from floe.config.table_property_names import KNOWN_PROPERTIES
+from floe.config.keys.table import KEYS
+from floe.config.libraries.client_settings import CLIENT_SETTINGS
+from floe.config.libraries.library_settings import CATALOG
+from floe.config.libraries.table_property_names import KNOWN_PROPERTIES
+from floe.config.overrides.run_keys import class_of
 from floe.exceptions import FloeError
 from stack.settings import LOOPBACK
 

@@ -15,7 +15,7 @@ from pipeline import MakePipeline, Pipeline
 from pyiceberg.types import LongType
 from replays import replay
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 
 PROGRAM = Path(__file__).parent / "java" / "MetadataCheck.java"
 PACKAGES = ("org.apache.iceberg:iceberg-kafka-connect-events:1.12.0", "org.slf4j:slf4j-nop:2.0.17")

@@ -21,12 +21,12 @@ import pytest
 
 from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.ranges import OffsetRange
-from floe_job.consume.batch import Batch
-from floe_job.consume.consumer import Consumer, Event, SettingRefused
-from floe_job.consume.range_progress import Mode, RangeProgress
+from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchTooLarge
-from floe_job.read import RangeReader
+from floe_job.source.batch import Batch
+from floe_job.source.consumer import Consumer, Event, SettingRefused
+from floe_job.source.range_progress import Mode, RangeProgress
+from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker
 
 MOST = 100
@@ -240,9 +240,9 @@ def most_at_once(conf: dict[str, Any], topic: str, count: int, limits: ReaderLim
         "import json, sys\n"
         "from contextlib import closing\n"
         "from floe.kafka.reader_limits import ReaderLimits\n"
-        "from floe.offsets.ranges import OffsetRange\n"
-        "from floe_job.housekeeping import rare_housekeeping\n"
-        "from floe_job.read import RangeReader\n"
+        "from floe.model.ranges import OffsetRange\n"
+        "from floe_job.memory_tuning import rare_housekeeping\n"
+        "from floe_job.source.range_reader import RangeReader\n"
         "def kept(name):\n"
         "    return [int(x.split()[1]) * 1024 for x in open('/proc/self/status') if x.startswith(name)][0]\n"
         "conf, topic, count, memory, largest = json.loads(sys.argv[1])\n"

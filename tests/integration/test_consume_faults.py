@@ -15,12 +15,12 @@ from open_transactions import wait_for_markers
 from support.compaction import COMPACTED, compacted_batches
 from support.record_batches import break_batch
 
-from floe.kafka.cluster import Cluster
+from floe.kafka.admin import Cluster
 from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.ranges import OffsetRange
+from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeStalled
-from floe_job.read import RangeReader
+from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker
 
 STALL = 0.6

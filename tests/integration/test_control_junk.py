@@ -11,11 +11,11 @@ from pipeline import MakePipeline, Pipeline
 from raw_records import produce_raw
 from test_forged_announcements import ROWS, forge, sent
 
-from floe.catalogs.catalog import Tables
-from floe.control import recent
-from floe.control.codec import decode
-from floe.control.events import CommitToTable
-from floe.kafka.transaction import ControlRecord
+from floe.catalogs.client import Tables
+from floe.control import recent_tables
+from floe.control.wire.codec import decode
+from floe.control.wire.events import CommitToTable
+from floe.kafka.transactions import ControlRecord
 from stack.broker import Broker
 
 BY_NAME = {"iceberg.tables": None, "iceberg.tables.route-field": "to", "floe.route.namespace": "db"}
@@ -71,11 +71,11 @@ def test_names_are_taken_from_the_newest_records(pipeline: MakePipeline, monkeyp
     topic, group = plan.control_topic, plan.group_id
     forge(pizzas, [naming(json.dumps({f"db.n{i}": {}})) for i in range(5)])
     ends = pizzas.plan().control_ends
-    assert {"db.t", "db.n0", "db.n4"} <= recent.recent_tables(pizzas.settings, topic, ends, group)
-    monkeypatch.setattr(recent, "MOST_TABLES", 2)
-    assert recent.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
-    monkeypatch.setattr(recent, "MOST_CHARACTERS", 30)
-    assert recent.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
+    assert {"db.t", "db.n0", "db.n4"} <= recent_tables.recent_tables(pizzas.settings, topic, ends, group)
+    monkeypatch.setattr(recent_tables, "MOST_TABLES", 2)
+    assert recent_tables.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
+    monkeypatch.setattr(recent_tables, "MOST_CHARACTERS", 30)
+    assert recent_tables.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
 
 
 def test_a_commit_of_another_connector_says_nothing_of_this_one(

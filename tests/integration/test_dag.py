@@ -222,8 +222,8 @@ def test_cancelling_the_write_ends_its_driver_and_nothing_is_announced_after(
     _, alive = psutil.wait_procs(family, timeout=30)
     assert not alive, alive
     plan_start = dict.fromkeys(range(1), 0)
-    from floe.control.log import control_ends, read_control
-    from floe.kafka.cluster import Cluster
+    from floe.control.topic_reader import control_ends, read_control
+    from floe.kafka.admin import Cluster
 
     ends = control_ends(Cluster.of_control(pizzas.settings), pizzas.connector.control_topic)
     kinds = [m.headers for m in read_control(pizzas.settings, pizzas.connector.control_topic, plan_start, ends)]

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql.connect.session import SparkSession
 from sink_dag import Deployment, first_run
 
-from floe.operators import library
-from floe.operators.connect import open_session, session_id
 from floe.operators.exceptions import JobFailed
+from floe.operators.spark import code_archive
+from floe.operators.spark.connect_session import open_session, session_id
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
 
@@ -59,7 +59,7 @@ def test_runs_over_spark_connect_use_one_session_and_heal_when_the_server_was_re
 def end_session(server: ConnectServer, generation: int) -> None:
     """Stop a session as anybody might who knows its id; under that id it stays dead."""
     with TemporaryDirectory() as folder:
-        name = library.archive(Path(folder)).name
+        name = code_archive.archive(Path(folder)).name
     url = f"sc://127.0.0.1:{server.port}/;session_id={session_id(name, generation)}"
     SparkSession.builder.remote(url).create().stop()
 
@@ -69,5 +69,5 @@ def test_a_server_that_is_down_is_named_within_half_a_minute(monkeypatch: pytest
     monkeypatch.setenv("AIRFLOW_CONN_NOWHERE", json.dumps(nowhere))
     began = time.monotonic()
     with pytest.warns(UserWarning, match="RETRIES_EXCEEDED"), pytest.raises(JobFailed, match="Is the server up"):
-        open_session("nowhere", library.archive(tmp_path))
+        open_session("nowhere", code_archive.archive(tmp_path))
     assert time.monotonic() - began < 30

@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 from replays import drop
 from sink_dag import Deployment, first_run
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 
 pytestmark = pytest.mark.airflow
 

@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 from pipeline import Pipeline
 from sink_dag import DagRun, Deployment, first_run
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from stack.exceptions import StackError
 
 pytestmark = pytest.mark.airflow

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sink_dag import DagRun, Deployment, first_run
 
-from floe.offsets.exceptions import SealBroken
-from floe.offsets.plan_seal import RunName
+from floe.model.exceptions import SealBroken
+from floe.model.plan_seal import RunName
 from tests.support.json_paths import changed, paths
 from tests.support.keys import KEY
 

@@ -9,9 +9,9 @@ import pytest
 from pipeline import MakePipeline, Pipeline
 
 from floe.exceptions import FloeError
-from floe.offsets.books import TableBooks
+from floe.model.accounting import TableBooks
+from floe_job.dead_letters import TooManyDeadLetters
 from floe_job.exceptions import SliceRefused
-from floe_job.letters import TooManyDeadLetters
 
 LETTERS = "db.letters"
 GOOD, BAD = b'{"id": 1}', [b"no json", b'{"id": "x"}', b"[1]"]
@@ -54,8 +54,8 @@ def test_a_run_that_dies_between_letters_and_table_repeats_neither(pipeline: Mak
     one.write(plan)
     gone = one.table()
     one.connector  # noqa: B018
-    from floe.catalogs.catalog import Tables
-    from floe.commit.table import land
+    from floe.catalogs.client import Tables
+    from floe.commit.table_commit import land
 
     found = one.committer(plan).announcements([plan.slice_id(plan.slices[0])])[plan.slice_id(plan.slices[0])]
     share = next(s for s in found.shares if s.table == LETTERS)

@@ -6,9 +6,9 @@ import pytest
 from mishaps import BAD, GOOD, ids, replace_table, roll_back, run_owing, two_tables
 from pipeline import MakePipeline
 
-from floe.commit.exceptions import TablesOwe
 from floe.exceptions import FloeError
-from floe.offsets.exceptions import PlanRefused
+from floe.model.exceptions import PlanRefused
+from floe.tables.exceptions import TablesOwe
 
 
 def test_every_table_gets_every_record(pipeline: MakePipeline) -> None:

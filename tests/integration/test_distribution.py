@@ -14,11 +14,11 @@ from fragile_io import FragileFileIO
 from pipeline import MakePipeline, Pipeline, in_process
 
 from floe.control.announcement import Announcement
-from floe.offsets.books import TableBooks
-from floe.operators.library import archive
-from floe_job.spark import run_on
-from floe_job.task import Task
-from floe_job.task_result import TaskResult
+from floe.model.accounting import TableBooks
+from floe.operators.spark.code_archive import archive
+from floe_job.contract.result import TaskResult
+from floe_job.runtime.spark_runner import run_on
+from floe_job.task.read_task import Task
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
 
@@ -175,7 +175,7 @@ def classic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         folder = tmp_path_factory.mktemp("spark")
         builder = SparkSession.builder.master("local[2,3]").config("spark.ui.enabled", "false")
         builder = builder.config("spark.local.dir", str(folder)).config("spark.sql.warehouse.dir", str(folder))
-        spark = builder.config("spark.python.daemon.module", "floe_job.daemon").getOrCreate()
+        spark = builder.config("spark.python.daemon.module", "floe_job.runtime.worker_daemon").getOrCreate()
         yield spark
         spark.stop()
 

@@ -14,11 +14,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 from replays import drop, replay
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
-from floe.commit.exceptions import TablesOwe
-from floe.commit.planning import draft_plan
-from floe.offsets.exceptions import PlanRefused
+from floe.model.exceptions import PlanRefused
+from floe.planning.live_plan import draft_plan
+from floe.tables.exceptions import TablesOwe
 
 OTHER = {"iceberg.tables": "db.t, db.other"}
 GONE = r"table 'db\.t' \(.*\), which this connector filled, does not exist any more.*dropped_tables="
@@ -195,7 +195,7 @@ def test_catalog_without_an_answer_is_no_dropped_table(pipeline: MakePipeline, m
         raise ServiceUnavailableError
 
     with monkeypatch.context() as patch:
-        patch.setattr("floe.catalogs.sql.QuickSqlCatalog.load_table", away)
+        patch.setattr("floe.catalogs.providers.sql.QuickSqlCatalog.load_table", away)
         with pytest.raises(CatalogUnreachable):
             pizzas.plan()
     pizzas.run()

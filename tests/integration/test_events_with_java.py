@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from floe.control.codec import HEAD, decode, encode
-from floe.control.events import Event, EventType, PartitionType
-from floe.control.schemas import schema_text
+from floe.control.wire.avro_schema_writer import schema_text
+from floe.control.wire.codec import HEAD, decode, encode
+from floe.control.wire.events import Event, EventType, PartitionType
 from tests.unit.control.facts import facts
 from tests.unit.control.strategies import EVENTS, partition_types
 

@@ -16,11 +16,11 @@ from mishaps import break_ledger, replace_table, run_to_the_end
 from pipeline import MakePipeline, Pipeline
 from pyiceberg.table import Table
 
-from floe.catalogs.catalog import Tables
-from floe.commit.exceptions import TablesOwe
+from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
-from floe.offsets.books import RangeBooks, balance_range
-from floe.offsets.plan import Plan
+from floe.model.accounting import RangeBooks, balance_range
+from floe.model.plan import Plan
+from floe.tables.exceptions import TablesOwe
 
 NAMESPACES = ("north", "east", "south")
 TABLES = tuple(f"{NAMESPACES[i % 3]}.t{i:02d}" for i in range(100))

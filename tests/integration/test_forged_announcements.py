@@ -12,16 +12,16 @@ from mishaps import ids
 from pipeline import MakePipeline, Pipeline
 from replays import replay
 
-from floe.commit import committer
-from floe.commit.exceptions import SliceNotWritten, SliceStale
+from floe.commit import run_commit
 from floe.control import announcement as announcement_module
 from floe.control import announcement_reader
 from floe.control.announcement import Announcement, encode_announcement, next_offset
-from floe.control.log import control_ends, read_control
-from floe.kafka.cluster import Cluster
-from floe.kafka.transaction import ControlRecord, TransactionalProducer
-from floe.offsets.books import RangeBooks, TableBooks
-from floe.offsets.plan import Plan
+from floe.control.topic_reader import control_ends, read_control
+from floe.kafka.admin import Cluster
+from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.plan import Plan
+from floe.tables.exceptions import SliceNotWritten, SliceStale
 
 ROWS = 10
 MANY = 10**12
@@ -208,10 +208,10 @@ def test_junk_is_read_once_and_not_decoded(pipeline: MakePipeline, monkeypatch: 
     forge(pizzas, junk)
     decoded: list[bytes] = []
     read: list[int] = []
-    decode, read_topic = announcement_reader.decode, committer.read_control
+    decode, read_topic = announcement_reader.decode, run_commit.read_control
     monkeypatch.setattr(announcement_reader, "decode", lambda value: decoded.append(value) or decode(value))
     monkeypatch.setattr(
-        committer, "read_control", lambda *args: (read.append(m.offset) or m for m in read_topic(*args))
+        run_commit, "read_control", lambda *args: (read.append(m.offset) or m for m in read_topic(*args))
     )
     pizzas.commit(plan)
     assert len(decoded) == 2

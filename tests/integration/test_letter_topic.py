@@ -10,9 +10,9 @@ from collections.abc import Callable
 import confluent_kafka as ck
 import pytest
 
-from floe.kafka.cluster import Cluster
-from floe.kafka.letter_topic import LetterTopicUnusable, ensure_letter_topic
-from floe_job.letters import Letter, LetterRefused, LetterTopic
+from floe.kafka.admin import Cluster
+from floe.kafka.dead_letter_topic import LetterTopicUnusable, ensure_letter_topic
+from floe_job.dead_letters import Letter, LetterRefused, LetterTopic
 from stack.broker import Broker
 
 BEFORE = ("__connect.errors.topic", b"forged")

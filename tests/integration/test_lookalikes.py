@@ -9,10 +9,10 @@ import pytest
 from pipeline import MakePipeline, Pipeline
 from replays import drop, replay
 
-from floe.catalogs.catalog import Tables
-from floe.offsets.books import TableBooks
-from floe_job.lookalikes import DecodedTogether, Lookalikes
-from floe_job.records import Records
+from floe.catalogs.client import Tables
+from floe.model.accounting import TableBooks
+from floe_job.routing.shared_decode import DecodedTogether, Lookalikes
+from floe_job.source.record_batch import Records
 
 KINDS = ["a", "b", "c"]
 
@@ -138,8 +138,8 @@ def test_a_table_that_holds_some_already_is_asked_record_by_record(
 def test_where_most_go_nowhere_it_is_not_worth_its_while(
     pipeline: MakePipeline, decoded: list[DecodedTogether | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("floe_job.consume.range_progress.BATCH_RECORDS", 100)
-    monkeypatch.setattr("floe_job.read.POLL_RECORDS", 100)
+    monkeypatch.setattr("floe_job.source.range_progress.BATCH_RECORDS", 100)
+    monkeypatch.setattr("floe_job.source.range_reader.POLL_RECORDS", 100)
     keys = {"iceberg.tables": "db.a,db.t", "iceberg.tables.route-field": "kind"}
     one = pipeline(**keys, **{f"iceberg.table.db.{t}.route-regex": t for t in "at"})
     one.produce([{"id": i, "kind": "at"[i % 2]} for i in range(4)])

@@ -9,11 +9,11 @@ import pytest
 from mishaps import commit_as, ids, run_to_the_end
 from pipeline import MakePipeline, Pipeline
 
-from floe.commit.replaying import draft_replay
-from floe.kafka.cluster import Cluster
-from floe.offsets.exceptions import PositionOwned
+from floe.kafka.admin import Cluster
+from floe.model.exceptions import PositionOwned
+from floe.planning.replay_plan import draft_replay
 from floe.takeover.hand_back import hand_back
-from floe.takeover.takeover import take_over
+from floe.takeover.take_over import take_over
 
 
 def owners(pizzas: Pipeline) -> set[str | None]:

@@ -24,18 +24,20 @@ from mishaps import (
 )
 from pipeline import MakePipeline, Pipeline, in_process
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.commit import landing, positions
-from floe.commit.exceptions import PositionFull, SliceNotWritten, Superseded, TableNotCommitted, TablesOwe
-from floe.commit.planning import open_plan
-from floe.commit.table import Landed, land
+from floe.commit import slice_commit
+from floe.commit.table_commit import Landed, land
 from floe.config import Connector
 from floe.control.announcement import Announcement, TableShare
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.plan import Plan, SliceKind
-from floe_job.needs import SchemaNeeds
-from floe_job.slices.table import SliceTable
+from floe.kafka import group_offsets
+from floe.kafka.exceptions import PositionFull
+from floe.model.exceptions import PlanRefused, Superseded
+from floe.model.plan import Plan, SliceKind
+from floe.planning.live_plan import open_plan
+from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesOwe
+from floe_job.driver.slice_table import SliceTable
+from floe_job.schema.evolution import SchemaNeeds
 
 
 def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
@@ -76,7 +78,7 @@ def test_a_live_slice_committed_by_a_second_try_makes_the_table_owe_it(
     pizzas, plan = catching_up(pipeline)
     pizzas.write(plan)
     with monkeypatch.context() as patch, pytest.raises(TableNotCommitted):
-        patch.setattr(landing, "land", only_bad)
+        patch.setattr(slice_commit, "land", only_bad)
         pizzas.commit(plan)
     assert pizzas.column("id", BAD) == list(range(20))
     with pytest.raises(TablesOwe, match=r"db\.bad.*\[20, 30\)"):
@@ -124,7 +126,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
     plan = pizzas.plan()
     (position,) = plan.positions
     with monkeypatch.context() as patch:
-        patch.setattr(positions, "LONGEST_METADATA", len(position.metadata) + 5)
+        patch.setattr(group_offsets, "LONGEST_METADATA", len(position.metadata) + 5)
         pizzas.try_write(plan)
         with pytest.raises(PositionFull, match="drop_backlog"):
             pizzas.committer(plan).commit([])

@@ -27,8 +27,8 @@ from mishaps import (
 )
 from pipeline import MakePipeline
 
-from floe.commit.exceptions import Superseded, TableRefused
-from floe.offsets.exceptions import PlanRefused
+from floe.model.exceptions import PlanRefused, Superseded
+from floe.tables.exceptions import TableRefused
 
 ON_AUDIT = {"iceberg.tables.default-commit-branch": "audit"}
 EACH_ROLLBACK = pytest.mark.parametrize("how", ["replay", "accept"])

@@ -23,10 +23,10 @@ from mishaps import (
 )
 from pipeline import MakePipeline
 
-from floe.commit.exceptions import Superseded, TableRefused
-from floe.commit.landing import SliceLander
-from floe.commit.replaying import draft_replay, open_replay
-from floe.offsets.exceptions import PlanRefused
+from floe.commit.slice_commit import SliceLander
+from floe.model.exceptions import PlanRefused, Superseded
+from floe.planning.replay_plan import draft_replay, open_replay
+from floe.tables.exceptions import TableRefused
 
 # -- runs that were made for another state ----------------------------------------------------------------------------
 

@@ -10,11 +10,11 @@ from confluent_kafka.admin import AdminClient
 from mishaps import commit_as, delete_group, ids, recreate, roll_back, run_to_the_end, snapshot_ids
 from pipeline import MakePipeline, Pipeline
 
-from floe.commit.exceptions import TableRefused, TablesOwe
-from floe.kafka.cluster import Cluster
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.ledger_property import property_name, read_properties
-from floe.offsets.position import PositionMetadata
+from floe.kafka.admin import Cluster
+from floe.model.exceptions import PlanRefused
+from floe.model.ledger_codec import property_name, read_properties
+from floe.model.positions import PositionMetadata
+from floe.tables.exceptions import TableRefused, TablesOwe
 
 
 def delete_records(pizzas: Pipeline, admin: AdminClient, before: int, partition: int = 0) -> None:
@@ -246,7 +246,7 @@ def test_a_decision_that_is_not_needed_changes_nothing(pipeline: MakePipeline) -
 
 
 def test_a_plan_with_a_decision_is_repeated_without_harm(pipeline: MakePipeline) -> None:
-    from floe.commit.planning import open_plan
+    from floe.planning.live_plan import open_plan
 
     pizzas = pipeline()
     for start in (0, 100):

@@ -12,17 +12,17 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 from replays import drafted, drop, mend, opened, replay, trace
 
-from floe.catalogs.catalog import Tables
-from floe.commit import redriving
-from floe.commit.exceptions import DeadLettersLeft, SliceStale
-from floe.commit.landing import SliceLander
-from floe.commit.replaying import draft_replay
-from floe.commit.table import land
+from floe.catalogs.client import Tables
+from floe.commit.slice_commit import SliceLander
+from floe.commit.table_commit import land
 from floe.control.announcement import Announcement
 from floe.exceptions import FloeError
-from floe.offsets.books import TableBooks
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.plan import Plan, SliceKind
+from floe.model.accounting import TableBooks
+from floe.model.exceptions import PlanRefused
+from floe.model.plan import Plan, SliceKind
+from floe.planning import dead_letter_replay
+from floe.planning.replay_plan import draft_replay
+from floe.tables.exceptions import DeadLettersLeft, SliceStale
 
 LETTERS = "db.letters"
 LETTERS_KEY = "floe.deadletter.table"
@@ -474,7 +474,7 @@ def test_too_many_letters_are_refused_with_a_range_to_begin_with(
 ) -> None:
     spoilt.produce([order(i, "many" if i % 2 else 1) for i in range(20, 40)])
     spoilt.run()
-    monkeypatch.setattr(redriving, "MOST_SPANS", 3)
+    monkeypatch.setattr(dead_letter_replay, "MOST_SPANS", 3)
     with pytest.raises(PlanRefused, match=r'15 dead letters are open, in 11 spans.*ranges=\{"0": \[null, 24\]\}'):
         drafted(spoilt, **REDRIVE)
     with pytest.raises(DeadLettersLeft):

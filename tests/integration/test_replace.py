@@ -17,14 +17,14 @@ from pyiceberg.types import LongType, StringType
 from replacements import META, NESTED, REPLACE, append_foreign, eaten, kinds, orders
 from replays import drafted, drop, ids, opened, replay, trace
 
-from floe.catalogs.catalog import Tables
-from floe.commit.exceptions import TableRefused
-from floe.commit.replaying import draft_replay
+from floe.catalogs.client import Tables
 from floe.config.exceptions import ConfigError
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.ledger_property import property_name, read_properties, write_properties
-from floe.offsets.plan import Plan, SliceKind
-from floe.offsets.routing import SINK_ROUTE
+from floe.model.exceptions import PlanRefused
+from floe.model.ledger_codec import property_name, read_properties, write_properties
+from floe.model.plan import Plan, SliceKind
+from floe.model.route_hash import SINK_ROUTE
+from floe.planning.replay_plan import draft_replay
+from floe.tables.exceptions import TableRefused
 
 
 def summary(one: Pipeline, table: str = "db.t") -> dict[str, str]:

@@ -12,7 +12,7 @@ from pyiceberg.types import LongType
 from replacements import META, REPLACE, append_foreign, kinds
 from replays import drop, mend, opened, replay
 
-from floe.commit.exceptions import SliceStale, TableRefused
+from floe.tables.exceptions import SliceStale, TableRefused
 
 
 def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> None:

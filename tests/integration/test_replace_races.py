@@ -10,7 +10,7 @@ from pipeline import MakePipeline
 from replacements import REPLACE, append_foreign, eaten, orders
 from replays import opened, replay, trace
 
-from floe.commit import table as landing
+from floe.commit import table_commit as landing
 from floe.exceptions import FloeError
 
 

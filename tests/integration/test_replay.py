@@ -17,17 +17,17 @@ from confluent_kafka.cimpl import NewTopic
 from pipeline import MakePipeline, Pipeline
 from replays import drafted, drop, ids, opened, replay, trace
 
-from floe.catalogs.catalog import Tables
-from floe.commit.exceptions import SliceNotWritten, TableRefused, TablesOwe
-from floe.commit.replaying import draft_replay, open_replay, replay_id
+from floe.catalogs.client import Tables
 from floe.config import Connector, thaw
 from floe.config.exceptions import ConfigError
-from floe.control.log import control_ends, read_control
+from floe.control.topic_reader import control_ends, read_control
 from floe.exceptions import FloeError
-from floe.kafka.cluster import Cluster
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.ledger_property import property_name, read_properties, write_properties
-from floe.offsets.plan import Plan, SliceKind
+from floe.kafka.admin import Cluster
+from floe.model.exceptions import PlanRefused
+from floe.model.ledger_codec import property_name, read_properties, write_properties
+from floe.model.plan import Plan, SliceKind
+from floe.planning.replay_plan import draft_replay, open_replay, replay_id
+from floe.tables.exceptions import SliceNotWritten, TableRefused, TablesOwe
 from stack.progress import wait_until
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -178,8 +178,8 @@ def test_an_append_whose_second_slice_was_not_written_goes_on_there(eaten: Pipel
 def test_an_append_stops_at_a_slice_that_did_not_land_and_goes_on_with_it(
     eaten: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import floe.commit.landing as landing
-    from floe.commit.exceptions import TableNotCommitted
+    import floe.commit.slice_commit as landing
+    from floe.tables.exceptions import TableNotCommitted
 
     plan, effective = opened(eaten, ranges={"0": [0, 12]}, overlap="append", max_records=4)
     effective.write(plan)

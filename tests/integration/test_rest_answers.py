@@ -11,9 +11,9 @@ import pytest
 from faults.catalog_proxy import CatalogProxy
 from pipeline import MakePipeline, Pipeline
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.commit.exceptions import TablesOwe
+from floe.tables.exceptions import TablesOwe
 from stack.rest_catalog import RestCatalog
 
 Change = Callable[[str, dict[str, Any]], None]

@@ -10,9 +10,9 @@ import requests
 from pipeline import MakePipeline, Pipeline
 from pyiceberg.table import Table
 
-from floe.catalogs.catalog import Tables
-from floe.commit.ancestry import LINKS
-from floe.commit.exceptions import TableNotCommitted
+from floe.catalogs.client import Tables
+from floe.tables.exceptions import TableNotCommitted
+from floe.tables.history import LINKS
 from stack.rest_catalog import RestCatalog
 
 

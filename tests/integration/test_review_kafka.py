@@ -14,14 +14,14 @@ from open_transactions import wait_for_markers
 from pipeline import MakePipeline
 
 from floe.catalogs.exceptions import TableUnsuitable
-from floe.kafka.cluster import Cluster
+from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import ControlTopicUnusable, Fenced
 from floe.kafka.settings import KafkaSettings
-from floe.kafka.transaction import ControlRecord, TransactionalProducer
-from floe.offsets.position import Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange, TopicPartition
+from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.model.positions import Position, PositionMetadata
+from floe.model.ranges import OffsetRange, TopicPartition
 from floe_job.exceptions import SliceRefused
-from floe_job.read import RangeReader
+from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker
 
 

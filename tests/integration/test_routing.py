@@ -11,10 +11,10 @@ from pipeline import MakePipeline, Pipeline
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, StringType
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
-from floe.offsets.books import RangeBooks
-from floe.operators.run import with_topics
+from floe.model.accounting import RangeBooks
+from floe.operators.task_context import with_topics
 from floe_job.exceptions import SliceRefused
 
 DYNAMIC: dict[str, Any] = {

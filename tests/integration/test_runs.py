@@ -14,11 +14,12 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import HourTransform, IdentityTransform, MonthTransform
 from pyiceberg.types import DateType, DecimalType, LongType, NestedField, TimestamptzType
 
-from floe.catalogs.catalog import Tables
-from floe.commit.exceptions import SliceNotWritten, Superseded
-from floe.commit.table import land
+from floe.catalogs.client import Tables
+from floe.commit.table_commit import land
 from floe.exceptions import FloeError
-from floe.offsets.ledger_property import property_name, read_properties
+from floe.model.exceptions import Superseded
+from floe.model.ledger_codec import property_name, read_properties
+from floe.tables.exceptions import SliceNotWritten
 
 
 def orders(start: int, end: int) -> list[dict[str, object]]:

@@ -10,14 +10,14 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from pipeline import MakePipeline, Pipeline
 
-from floe.catalogs.catalog import Tables
-from floe.kafka.cluster import Cluster
+from floe.catalogs.client import Tables
+from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import GroupInUse
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.ledger_property import property_name, read_properties
+from floe.model.exceptions import PlanRefused
+from floe.model.ledger_codec import property_name, read_properties
 from floe.takeover.hand_back import hand_back
-from floe.takeover.left_behind import refuse_running_sink
-from floe.takeover.takeover import take_over
+from floe.takeover.sink_state import refuse_running_sink
+from floe.takeover.take_over import take_over
 from stack.kafka_connect import KafkaConnect
 from stack.progress import wait_until
 from stack.rest_catalog import RestCatalog

@@ -20,19 +20,19 @@ from open_transactions import wait_for_markers
 from pipeline import MakePipeline, Pipeline
 from sink_double import SinkDouble
 
-from floe.commit.exceptions import HandBackRefused, TakeoverBlocked, TakeoverRefused
 from floe.config import parse_connector
-from floe.control.events import DataFile, FileContent
-from floe.crash import VARIABLE, CrashPoint
-from floe.kafka.cluster import Cluster
+from floe.control.wire.events import DataFile, FileContent
+from floe.crash_points import VARIABLE, CrashPoint
+from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import GroupInUse
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.ledger import Ledger
-from floe.offsets.ledger_property import property_name, read_properties
-from floe.offsets.position import Debt, PositionMetadata
-from floe.offsets.ranges import TopicPartition
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import property_name, read_properties
+from floe.model.positions import Debt, PositionMetadata
+from floe.model.ranges import TopicPartition
+from floe.takeover.exceptions import HandBackRefused, TakeoverBlocked, TakeoverRefused
 from floe.takeover.hand_back import hand_back
-from floe.takeover.takeover import TakeoverReport, take_over
+from floe.takeover.take_over import TakeoverReport, take_over
 
 PIZZAS, PASTA, SALADS = "db.pizzas", "db.pasta", "db.salads"
 TABLES = f"{PIZZAS},{PASTA},{SALADS}"
@@ -229,7 +229,7 @@ def test_what_lies_behind_an_open_transaction_is_waited_for(stage: Stage) -> Non
 
 
 def test_an_open_transaction_that_does_not_end_blocks_it(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("floe.takeover.left_behind.TRANSACTION_TIMEOUT", -14.5)
+    monkeypatch.setattr("floe.takeover.sink_state.TRANSACTION_TIMEOUT", -14.5)
     hanging = stage.sink.open([stage.written(PIZZAS, 500, 600)])
     with pytest.raises(TakeoverBlocked, match=r"an open transaction hides \["):
         stage.take_over()
@@ -345,7 +345,7 @@ def test_the_sink_may_be_started_again_after_a_takeover_that_was_killed(stage: S
 def test_a_sink_that_comes_back_in_the_middle_keeps_its_positions(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from floe.takeover import takeover
+    from floe.takeover import take_over as takeover
 
     land = takeover.land_seed
 
@@ -530,7 +530,7 @@ def test_a_ledger_above_the_position_is_not_handed_back(stage: Stage, monkeypatc
         def die(*_args: object) -> None:
             raise KeyboardInterrupt
 
-        dying.setattr("floe.commit.committer.move_positions", die)
+        dying.setattr("floe.commit.run_commit.move_positions", die)
         with pytest.raises(KeyboardInterrupt):
             stage.pipeline.commit(plan)
     not_handed_back(stage, r"up to 170, but the position is 150: a run died between the two")

@@ -27,11 +27,11 @@ from mishaps import (
 from pipeline import MakePipeline, Pipeline
 from replays import opened
 
-from floe.commit.exceptions import SliceNotWritten, TablesOwe
-from floe.kafka.cluster import Cluster
+from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import TopicMissing
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.plan import Plan
+from floe.model.exceptions import PlanRefused
+from floe.model.plan import Plan
+from floe.tables.exceptions import SliceNotWritten, TablesOwe
 from stack.progress import wait_until
 
 CreateTopic = Callable[..., str]

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pipeline import MakePipeline, Pipeline
 
-from floe.commit.planning import draft_plan, open_plan
-from floe.offsets.exceptions import SealBroken
-from floe.offsets.plan import Plan
-from floe.offsets.plan_seal import RunName
-from floe.operators import library
+from floe.model.exceptions import SealBroken
+from floe.model.plan import Plan
+from floe.model.plan_seal import RunName
+from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
+from floe.planning.live_plan import draft_plan, open_plan
 from tests.support.keys import KEY, KEY_TEXT
 
 
@@ -47,7 +47,7 @@ def written(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> tuple[Pi
         msg = "a Spark job was started"
         raise AssertionError(msg)
 
-    monkeypatch.setattr(library, "write_job", no_job)
+    monkeypatch.setattr(code_archive, "write_job", no_job)
     return pizzas, plan
 
 

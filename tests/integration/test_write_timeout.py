@@ -17,19 +17,20 @@ from pipeline import MakePipeline, Pipeline, in_process
 from replays import opened
 from test_write_operator import TaskInstance
 
-from floe.commit.exceptions import SliceNotWritten, TablesOwe
-from floe.offsets.exceptions import WriteTimeout
-from floe.offsets.plan import Plan, Slice
-from floe.operators import library, write_guard
+from floe.model.exceptions import WriteTimeout
+from floe.model.plan import Plan, Slice
+from floe.operators import write_guard
+from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
 from floe.operators.write_timeout import followed_up
-from floe_job import spark_jobs
-from floe_job.order import Order
-from floe_job.slices import time_limit as time_limit_module
-from floe_job.slices.time_limit import Jobs, TimeLimit
-from floe_job.spark import run_on
-from floe_job.task import Task
-from floe_job.task_result import TaskResult
+from floe.tables.exceptions import SliceNotWritten, TablesOwe
+from floe_job.contract.result import TaskResult
+from floe_job.driver import time_limit as time_limit_module
+from floe_job.driver.time_limit import Jobs, TimeLimit
+from floe_job.runtime import spark_jobs
+from floe_job.runtime.job_files import Order
+from floe_job.runtime.spark_runner import run_on
+from floe_job.task.read_task import Task
 from stack.progress import wait_until
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
@@ -70,8 +71,8 @@ def time_limit(_: int, piece: Slice, jobs: Jobs) -> TimeLimit:
 @pytest.fixture
 def slow(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     """A table, a hundred records to write, and a cluster that is too slow for them."""
-    monkeypatch.setattr("floe_job.spark_jobs.SparkJobs", SlowCluster)
-    monkeypatch.setattr("floe_job.slices.time_limit.TimeLimit", time_limit)
+    monkeypatch.setattr("floe_job.runtime.spark_jobs.SparkJobs", SlowCluster)
+    monkeypatch.setattr("floe_job.driver.time_limit.TimeLimit", time_limit)
     pizzas = pipeline(2, **{TIMEOUT: 60_000})
     for partition in range(2):
         pizzas.produce(ids(50 * partition, 50 * partition + 50), partition=partition)
@@ -146,7 +147,7 @@ def test_cleared_run_of_a_slow_write_keeps_its_range(slow: Pipeline, monkeypatch
     plan = slow.plan()
     assert write(slow, plan) is not None
     monkeypatch.setattr(f"{__name__}.CAPACITY", 1000)
-    from floe.commit.planning import open_plan
+    from floe.planning.live_plan import open_plan
 
     assert open_plan(plan, slow.connector, slow.settings, slow.key(plan))
     assert write(slow, plan) is None
@@ -256,18 +257,18 @@ def test_driver_that_hangs_is_killed(submitted: Pipeline, monkeypatch: pytest.Mo
     jobs.mkdir()
     (jobs / "write_files.py").write_text(
         "import signal, sys, pathlib\n"
-        "from floe_job.order import Order, SliceMark\n"
+        "from floe_job.runtime.job_files import Order, SliceMark\n"
         "path = pathlib.Path(sys.argv[1])\n"
         "order = Order.take(path)\n"
         "SliceMark.of(path).set(order.plan.slice_id(order.todo[0]))\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
         "signal.pause()\n"
     )
-    real = library.write_job()
-    monkeypatch.setattr(library, "write_job", lambda: real)
-    python_path = library.python_path()
-    monkeypatch.setattr(library, "python_path", lambda: python_path)
-    monkeypatch.setattr(library, "jobs_folder", lambda: jobs)
+    real = code_archive.write_job()
+    monkeypatch.setattr(code_archive, "write_job", lambda: real)
+    python_path = code_archive.python_path()
+    monkeypatch.setattr(code_archive, "python_path", lambda: python_path)
+    monkeypatch.setattr(code_archive, "jobs_folder", lambda: jobs)
     monkeypatch.setattr(write_guard, "LATER", 0.5)
     pizzas, before = submitted.changed(**{TIMEOUT: 1000}), children()
     with pytest.raises(WriteTimeout, match=r"the driver hung and was ended.* at most half, 5 offset"):

@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 from floe.config.__main__ import main as floe_config
-from floe.config.secrets import is_secret
+from floe.config.secrets.detection import is_secret
 from stack.airflow import Airflow
 from stack.broker import PACKAGES, SINGLE_NODE
 
@@ -395,7 +395,7 @@ def test_sparks_workers_are_forked_from_the_warm_daemon() -> None:
     defaults = (DEPLOY / "spark" / "spark-defaults.conf").read_text()
     (name,) = re.findall(r"^spark.python.daemon.module\s+(\S+)$", defaults, re.MULTILINE)
     dockerfile = (DEPLOY / "spark" / "Dockerfile").read_text()
-    assert f"COPY spark_jobs/floe_job/daemon.py /opt/floe/{name}.py" in dockerfile
+    assert f"COPY spark_jobs/floe_job/runtime/worker_daemon.py /opt/floe/{name}.py" in dockerfile
     assert "PYTHONPATH=/opt/floe" in dockerfile
 
 

@@ -44,9 +44,9 @@ def test_parsing_the_dags_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_each_file_imports_what_its_own_dags_need_only(tmp_path: Path) -> None:
-    kinds = ("floe.operators.sink", "floe.operators.replay", "floe.operators.broken_dag")
+    kinds = ("floe.operators.dags.sink_dag", "floe.operators.dags.replay_dag", "floe.operators.dags.broken_dag")
     found = [parse(tmp_path, file, kinds)[1] for file in ("broken_connectors.py", "sink.py")]
-    assert found == ["[]", "['floe.operators.sink']"]
+    assert found == ["[]", "['floe.operators.dags.sink_dag']"]
 
 
 def test_every_connector_of_the_folder_gets_its_dag_the_broken_ones_too(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pyiceberg.table.locations
 from pyiceberg.utils.config import Config
 
 from floe.catalogs.exceptions import CodeRefused
-from floe.config.mask import clip
+from floe.config.secrets.mask import clip
 
 FILE_IO: Final = "py-io-impl"
 LOCATION_PROVIDER: Final = "write.py-location-provider.impl"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from floe.catalogs.code_guard import AUTH, check_class, check_properties
 from floe.catalogs.exceptions import CatalogMisconfigured, CodeRefused, TableUnsuitable
-from floe.config.table_properties import is_of_store
+from floe.config.sections.table_properties import is_of_store
 
 _ADDRESS: Final = re.compile(r"(gcs|adls|hf)\..*(host|endpoint|authority|scheme|proxy).*")
 _LOGIN: Final = re.compile(r"(gcs|adls|hf)\..*(token|account-key|sas|credential|secret|connection-string).*")

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from floe.commit.exceptions import TablesOwe
-from floe.offsets.position import Position
+from floe.model.positions import Position
+from floe.tables.exceptions import TablesOwe
 
 MAX_NAMED = 5
 """Ranges of one table that an error names."""

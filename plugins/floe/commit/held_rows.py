@@ -1,13 +1,13 @@
 """Rows that a writer left out because the table has them: its ledger must say so, or they would be in no table."""
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
-from floe.commit.exceptions import SliceStale
-from floe.commit.patience import attempts
-from floe.commit.routes import Routes
-from floe.commit.table_ledger import ledger_of
 from floe.control.announcement import Announcement
-from floe.offsets.plan import Plan, Slice
+from floe.model.plan import Plan, Slice
+from floe.tables.exceptions import SliceStale
+from floe.tables.retry import attempts
+from floe.tables.routes import Routes
+from floe.tables.table_ledger import ledger_of
 
 
 def unwritten_tables(plan: Plan, piece: Slice, announcement: Announcement) -> list[str]:

@@ -4,9 +4,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable
 
-from floe.commit.exceptions import DeadLettersLeft
 from floe.control.announcement import Announcement
-from floe.offsets.plan import Plan, SliceKind
+from floe.model.plan import Plan, SliceKind
+from floe.tables.exceptions import DeadLettersLeft
 
 log = logging.getLogger(__name__)
 

@@ -4,15 +4,15 @@ Standard library only: this runs whenever Airflow parses the DAGs.
 """
 
 from floe.config.connector import Connector
+from floe.config.connector_files import ConnectorFile, connectors_folder, load_connector, load_connectors
 from floe.config.exceptions import ConfigError, MalformedFile, OverrideRefused, ThawError
-from floe.config.files import ConnectorFile, connectors_folder, load_connector, load_connectors
-from floe.config.key_class import KeyClass
-from floe.config.overrides import foreign_changes, override
+from floe.config.keys.key_class import KeyClass
+from floe.config.overrides.frozen_config import thaw
+from floe.config.overrides.run_overrides import foreign_changes, override
 from floe.config.parser import parse_connector
-from floe.config.partition import PartitionTerm
 from floe.config.properties import Properties
-from floe.config.secrets import is_secret
-from floe.config.thawing import thaw
+from floe.config.secrets.detection import is_secret
+from floe.config.sections.field_terms import PartitionTerm
 
 __all__ = [
     "ConfigError",

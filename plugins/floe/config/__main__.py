@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from floe.config.deployment_key import NO_KEY, has_key
+from floe.config.connector_files import ConnectorFile, load_connectors, read_file, settle_names
 from floe.config.exceptions import ConfigError
-from floe.config.files import ConnectorFile, load_connectors, read_file, settle_names
-from floe.config.key import Status
-from floe.config.manual import key_table, library_table
-from floe.config.mask import short_in_environment, short_secret
+from floe.config.keys.key import Status
+from floe.config.keys.markdown import key_table, library_table
 from floe.config.report import counted, readable, report, warnings_of
+from floe.config.secrets.deployment_key import NO_KEY, has_key
+from floe.config.secrets.mask import short_in_environment, short_secret
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from floe.config.errors import ErrorPolicy
 from floe.config.properties import Properties
-from floe.config.routing import Routing
-from floe.config.schema_rules import SchemaRules
-from floe.config.secrets import is_secret, reference
-from floe.config.table_settings import TableSettings
-from floe.config.tables import Tables
-from floe.config.transforms import KafkaMetadata
+from floe.config.secrets.detection import is_secret, reference
+from floe.config.sections.error_policy import ErrorPolicy
+from floe.config.sections.routing import Routing
+from floe.config.sections.schema_rules import SchemaRules
+from floe.config.sections.tables import Tables, TableSettings
+from floe.config.sections.transforms import KafkaMetadata
 
 SPARK_CONN_ID, SPARK_CONN_IDS = "floe.spark.conn-id", "floe.spark.conn-ids"
 OFFSET_RESET = "consumer.override.auto.offset.reset"

@@ -6,10 +6,10 @@ key is counted before it is read.
 
 from floe.config.document import MAX_KEYS
 from floe.config.exceptions import ConfigError
-from floe.config.expressions import is_plain
-from floe.config.key import Kind
-from floe.config.keys import KEYS
-from floe.config.settings import Settings
+from floe.config.expressions.java_regex import is_plain
+from floe.config.keys.key import Kind
+from floe.config.keys.reader import Settings
+from floe.config.keys.table import KEYS
 
 MAX_LIST_ELEMENTS = 10_000
 """Topics, tables, columns: in all lists of a connector together."""

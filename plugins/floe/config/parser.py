@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping
 
-from floe.config.catalog import read_catalog
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
-from floe.config.converters import check_converters
 from floe.config.document import unwrap
-from floe.config.errors import LETTER_TABLE, read_errors
 from floe.config.exceptions import ConfigError
-from floe.config.kafka_client import read_consumer_overrides, read_control_client
-from floe.config.library_settings import TABLE_NAMES, unknown_settings
+from floe.config.keys.reader import Settings
+from floe.config.libraries.library_settings import TABLE_NAMES, unknown_settings
 from floe.config.limits import check_limits
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
-from floe.config.quoted_secrets import without_secrets
-from floe.config.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
-from floe.config.schema_rules import read_schema_rules
-from floe.config.settings import Settings
-from floe.config.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
-from floe.config.tables import read_tables
-from floe.config.topics import read_topics
-from floe.config.transforms import read_transforms
+from floe.config.secrets.quoted_secrets import without_secrets
+from floe.config.sections.catalog import read_catalog
+from floe.config.sections.converters import check_converters
+from floe.config.sections.error_policy import LETTER_TABLE, read_errors
+from floe.config.sections.kafka_client import read_consumer_overrides, read_control_client
+from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
+from floe.config.sections.schema_rules import read_schema_rules
+from floe.config.sections.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
+from floe.config.sections.tables import read_tables
+from floe.config.sections.topics import read_topics
+from floe.config.sections.transforms import read_transforms
 
 CLASSES = (
     "org.apache.iceberg.connect.IcebergSinkConnector",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from floe.config.secrets import shown
+from floe.config.secrets.detection import shown
 
 NUL = "\0"
 _SHOWN_CHARACTERS = 200

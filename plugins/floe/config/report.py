@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from floe.config.connector import OFFSET_RESET, Connector
-from floe.config.errors import TOLERANCE
-from floe.config.files import ConnectorFile
-from floe.config.key import Status
-from floe.config.keys import KEYS
-from floe.config.mask import Mask, short_secret
-from floe.config.routing import ON_UNROUTABLE
-from floe.config.run_keys import class_of
-from floe.config.secrets import shown
-from floe.config.vocabulary import canonical
+from floe.config.connector_files import ConnectorFile
+from floe.config.keys.key import Status
+from floe.config.keys.lookup import canonical
+from floe.config.keys.table import KEYS
+from floe.config.overrides.run_keys import class_of
+from floe.config.secrets.detection import shown
+from floe.config.secrets.mask import Mask, short_secret
+from floe.config.sections.error_policy import TOLERANCE
+from floe.config.sections.routing import ON_UNROUTABLE
 
 _MAX_KEY = 60
 _MAX_VALUE = 200

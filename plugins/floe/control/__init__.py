@@ -1,6 +1,7 @@
 """The control topic: the events in it and their bytes."""
 
-from floe.control.events import (
+from floe.control.exceptions import DataFileConversionError, EventDecodeError, EventEncodeError
+from floe.control.wire.events import (
     CommitComplete,
     CommitToTable,
     DataComplete,
@@ -16,7 +17,6 @@ from floe.control.events import (
     TableReference,
     TopicPartitionOffset,
 )
-from floe.control.exceptions import DataFileConversionError, EventDecodeError, EventEncodeError
 
 __all__ = [
     "CommitComplete",

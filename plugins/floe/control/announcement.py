@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from floe.control import headers as h
-from floe.control.codec import encode
-from floe.control.events import (
+from floe.control.wire.codec import encode
+from floe.control.wire.events import (
     DataComplete,
     DataFile,
     DataWritten,
@@ -17,13 +17,13 @@ from floe.control.events import (
     TableReference,
     TopicPartitionOffset,
 )
-from floe.kafka.transaction import ControlRecord
-from floe.offsets.books import RangeBooks, TableBooks
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId, ranges_of
-from floe.offsets.letters import LetterOffsets
-from floe.offsets.plan import Plan
-from floe.offsets.ranges import OffsetRange, ranges_to_json
+from floe.kafka.transactions import ControlRecord
+from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId, ranges_of
+from floe.model.plan import Plan
+from floe.model.ranges import OffsetRange, ranges_to_json
 
 LARGEST_EVENT = 400_000
 """Bytes; well below the default message limit of 1,048,588."""

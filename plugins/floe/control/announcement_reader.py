@@ -8,22 +8,22 @@ from typing import Any, NamedTuple, TypeVar
 from floe.config.names import table_problem
 from floe.control import headers as h
 from floe.control.announcement import Announcement, SpecFiles, TableShare
-from floe.control.codec import decode
-from floe.control.events import (
+from floe.control.signature import Signature
+from floe.control.topic_reader import ControlMessage
+from floe.control.wire.codec import decode
+from floe.control.wire.events import (
     DataComplete,
     DataWritten,
     TableReference,
 )
-from floe.control.log import ControlMessage
-from floe.control.signature import Signature
 from floe.exceptions import FloeError
-from floe.offsets.books import RangeBooks, TableBooks
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
-from floe.offsets.letters import LetterOffsets
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.plan_seal import PlanKey
-from floe.offsets.ranges import OffsetRange, ranges_from_json
+from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan_seal import PlanKey
+from floe.model.ranges import OffsetRange, ranges_from_json
 
 log = logging.getLogger(__name__)
 

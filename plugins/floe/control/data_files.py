@@ -13,8 +13,8 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record, TableVersion
 
-from floe.control.events import DataFile, FileContent, PartitionFieldType, PartitionType, PartitionValue
 from floe.control.exceptions import DataFileConversionError
+from floe.control.wire.events import DataFile, FileContent, PartitionFieldType, PartitionType, PartitionValue
 
 _SAME = (
     "file_path",

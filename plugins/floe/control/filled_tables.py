@@ -8,15 +8,15 @@ from typing import NamedTuple
 from uuid import UUID
 
 from floe.control import headers as h
-from floe.control.codec import decode
-from floe.control.events import CommitToTable
 from floe.control.exceptions import EventDecodeError
-from floe.control.log import ControlMessage, read_control
 from floe.control.signature import is_signed
-from floe.kafka.cluster import Cluster
+from floe.control.topic_reader import ControlMessage, read_control
+from floe.control.wire.codec import decode
+from floe.control.wire.events import CommitToTable
+from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
-from floe.offsets.plan_seal import DeploymentKey
-from floe.offsets.ranges import TopicPartition
+from floe.model.plan_seal import DeploymentKey
+from floe.model.ranges import TopicPartition
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from floe.kafka.transaction import Headers
+from floe.kafka.transactions import Headers
 
 VERSION = "floe-v"
 SLICE = "floe-slice"

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from floe.control import headers as h
-from floe.control.log import ControlMessage
-from floe.kafka.transaction import ControlRecord
-from floe.offsets.plan_seal import DeploymentKey, PlanKey
+from floe.control.topic_reader import ControlMessage
+from floe.kafka.transactions import ControlRecord
+from floe.model.plan_seal import DeploymentKey, PlanKey
 
 FORMAT = "1"
 PREFIX = "floe-"

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from floe.config.mask import clip, hide
+from floe.config.secrets.mask import clip, hide
 
 log = logging.getLogger("floe.kafka.librdkafka")
 

@@ -47,3 +47,68 @@ class Fenced(KafkaError, Retryable):
 
 class TransactionFailed(KafkaError, Retryable):
     """A transaction did not commit; nothing of it will be seen."""
+
+
+class PositionFull(KafkaError, Terminal):
+    """A position has no room for the debts of its partition."""
+
+
+SETTLING = {
+    ck.KafkaError.NOT_COORDINATOR,
+    ck.KafkaError.COORDINATOR_NOT_AVAILABLE,
+    ck.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    ck.KafkaError.LEADER_NOT_AVAILABLE,
+    ck.KafkaError.NOT_LEADER_FOR_PARTITION,
+    ck.KafkaError.UNKNOWN_LEADER_EPOCH,
+    ck.KafkaError.FENCED_LEADER_EPOCH,
+    ck.KafkaError._UNKNOWN_PARTITION,
+}
+"""Answers of a cluster that is starting, or of a partition that was just created."""
+
+MAY_PASS = {
+    ck.KafkaError._TIMED_OUT,
+    ck.KafkaError._TRANSPORT,
+    ck.KafkaError._ALL_BROKERS_DOWN,
+    ck.KafkaError._RESOLVE,
+    ck.KafkaError.REQUEST_TIMED_OUT,
+    ck.KafkaError.NOT_CONTROLLER,
+}
+"""Answers to a change that another attempt may not meet; all others are a no."""
+
+UNREACHABLE = {
+    ck.KafkaError._TIMED_OUT,
+    ck.KafkaError._TRANSPORT,
+    ck.KafkaError._ALL_BROKERS_DOWN,
+    ck.KafkaError._RESOLVE,
+    ck.KafkaError.REQUEST_TIMED_OUT,
+}
+"""Answers of a client that has no connection: its log tells why."""
+
+_NOT_ALLOWED = {
+    ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    ck.KafkaError.GROUP_AUTHORIZATION_FAILED,
+    ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ck.KafkaError.SASL_AUTHENTICATION_FAILED,
+}
+
+
+_REFUSED_CREDENTIALS = "SASL authentication error"
+"""How librdkafka's log begins where a broker refuses user and password; its answer is a time-out."""
+
+
+def told(reason: ck.KafkaError, brokers: object, origin: str, cause: str | None = None) -> KafkaError:
+    """Return floe's error for an answer; ``origin`` says where the brokers' address comes from.
+
+    ``cause``: why the client could not connect, as its log tells.
+    """
+    if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
+        return TopicMissing(reason.str())
+    if reason.code() in _NOT_ALLOWED:
+        return KafkaMisconfigured(f"{brokers} refuses: {reason.str()} ({reason.name()}); check {origin} and the ACLs")
+    if cause is not None and cause.startswith(_REFUSED_CREDENTIALS):
+        return KafkaMisconfigured(f"Kafka at {brokers} refuses the credentials: {cause}. Check {origin}.")
+    why = cause if cause is not None and reason.code() in UNREACHABLE else reason.str()
+    return KafkaUnreachable(
+        f"Kafka at {brokers} did not answer: {why} ({reason.name()}). Check the broker and the address in {origin}."
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from floe.config import Connector
-from floe.operators import run
+from floe.operators import task_context
 from floe.operators.failures import failure_of, floe_task
 from floe.operators.stored_plan import announced_slices, pulled
 
@@ -25,13 +25,13 @@ class CommitOperator(BaseOperator):
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
         """Return what was committed, per table: snapshot id, rows, files."""
-        from floe.commit.committer import Committer
+        from floe.commit.run_commit import Committer
         from floe.kafka.settings import KafkaSettings
 
         plan, connector, key, _ = pulled(context, self._connector)
         announced = announced_slices(context, plan)
-        settings = KafkaSettings.of(connector, run.kafka_extra(connector))
-        failure = failure_of(context, run.WRITE_TASK)
+        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        failure = failure_of(context, task_context.WRITE_TASK)
         report = Committer(plan, connector, settings, key).commit(announced, failure)
         return {
             "done_before": report.done,

@@ -6,8 +6,8 @@ import base64
 import os
 from typing import TYPE_CHECKING
 
-from floe.config.deployment_key import CONN_ID, FERNET_VARIABLE, VARIABLE
-from floe.offsets.plan_seal import DeploymentKey, RunName
+from floe.config.secrets.deployment_key import CONN_ID, FERNET_VARIABLE, VARIABLE
+from floe.model.plan_seal import DeploymentKey, RunName
 from floe.operators.failures import keep_secret
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
-from floe.config.mask import clip, hide, learn, learn_environment, short_in_environment, short_secret, too_short
+from floe.config.secrets.mask import clip, hide, learn, learn_environment, short_in_environment, short_secret, too_short
 from floe.exceptions import FloeError
 from floe.operators.brief import Brief
 from floe.operators.exceptions import TaskFailed
-from floe.operators.job_folder import remove_abandoned
 from floe.operators.log_mask import mask_logs
+from floe.operators.spark.job_folder import remove_abandoned
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 
-from floe.config.mask import hide
+from floe.config.secrets.mask import hide
 
 
 class LogMask(logging.Filter):

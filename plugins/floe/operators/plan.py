@@ -8,8 +8,8 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from floe.config import Connector, KeyClass
-from floe.crash import CrashPoint, reach
-from floe.operators import run
+from floe.crash_points import CrashPoint, reach
+from floe.operators import task_context
 from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
 from floe.operators.run_params import params_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from floe.kafka.settings import KafkaSettings
-    from floe.offsets.plan import Plan
+    from floe.model.plan import Plan
 
 STORE_KEY = "plan"
 
@@ -36,14 +36,14 @@ class PlanOperator(BaseOperator):
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
-        from floe.commit.planning import draft_plan, open_plan
         from floe.kafka.settings import KafkaSettings
-        from floe.offsets.decisions import Decisions
+        from floe.model.decisions import Decisions
+        from floe.planning.live_plan import draft_plan, open_plan
 
         params = params_of(context)
-        connector = run.with_params(self._connector, params, KeyClass.LIVE)
-        settings = KafkaSettings.of(connector, run.kafka_extra(connector))
-        connector = run.with_topics(connector, settings)
+        connector = task_context.with_params(self._connector, params, KeyClass.LIVE)
+        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        connector = task_context.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")
         if params.get("return_to_connect"):
             self._hand_back(connector, settings, params)
@@ -62,7 +62,7 @@ class PlanOperator(BaseOperator):
             stored = self._freeze(context, plan, connector)
         plan, connector, key, fields = stored
         self._show(plan)
-        work_left = open_plan(plan, connector, KafkaSettings.of(connector, run.kafka_extra(connector)), key)
+        work_left = open_plan(plan, connector, KafkaSettings.of(connector, task_context.kafka_extra(connector)), key)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             self.log.info("nothing new: no Spark job is started")
@@ -72,7 +72,7 @@ class PlanOperator(BaseOperator):
         return fields
 
     def _take_over(self, connector: Connector, settings: KafkaSettings) -> None:
-        from floe.takeover.takeover import take_over
+        from floe.takeover.take_over import take_over
 
         report = take_over(connector, settings)
         if report.already:
@@ -81,7 +81,7 @@ class PlanOperator(BaseOperator):
             self.log.info("taken over: %s", taken)
 
     def _hand_back(self, connector: Connector, settings: KafkaSettings, params: Mapping[str, Any]) -> None:
-        from floe.offsets.exceptions import PlanRefused
+        from floe.model.exceptions import PlanRefused
         from floe.takeover.hand_back import hand_back
 
         if params.get("takeover") or params.get("dry_run"):
@@ -132,4 +132,4 @@ class PlanOperator(BaseOperator):
 
 def rest_skipped() -> DownstreamTasksSkipped:
     """Skip the other tasks directly: their trigger rules would let the commit run."""
-    return DownstreamTasksSkipped(tasks=[run.WRITE_TASK, run.COMMIT_TASK])  # type: ignore[no-untyped-call]
+    return DownstreamTasksSkipped(tasks=[task_context.WRITE_TASK, task_context.COMMIT_TASK])  # type: ignore[no-untyped-call]

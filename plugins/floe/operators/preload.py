@@ -22,18 +22,18 @@ VARIABLE = "FLOE_PRELOAD"
 """Set to ``false``, tasks import for themselves."""
 
 MODULES = (
-    "floe.operators.connector_dags",
-    "floe.operators.sink",
-    "floe.operators.replay",
-    "floe.commit.planning",
-    "floe.commit.committer",
+    "floe.operators.dags.connector_dags",
+    "floe.operators.dags.sink_dag",
+    "floe.operators.dags.replay_dag",
+    "floe.planning.live_plan",
+    "floe.commit.run_commit",
     "pyiceberg.catalog.rest",
     "pyiceberg.catalog.sql",
     "pyspark.sql.connect.session",
 )
 """What they import opens no connection, and the threads that it starts (of numpy and of jemalloc) are ready for forks."""
 
-JOB_MODULES = ("floe_job.slices.writer", "floe_job.spark")
+JOB_MODULES = ("floe_job.driver.slice_job", "floe_job.runtime.spark_runner")
 """What the driver of a Connect job needs, which runs in the task's process."""
 
 
@@ -56,7 +56,7 @@ def preload() -> None:
 
 
 def _import_job() -> None:
-    from floe.operators.library import write_job
+    from floe.operators.spark.code_archive import write_job
 
     write_job()  # the folder of the job is on the path from now on
     for name in JOB_MODULES:

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from floe.config.mask import clip, hide
-from floe.config.vocabulary import find, is_own
+from floe.config.keys.lookup import find, is_own
+from floe.config.secrets.mask import clip, hide
 from floe.operators.exceptions import ParamsRefused
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floe.config import Connector, KeyClass, thaw
-from floe.config.deployment_key import NO_KEY
-from floe.config.mask import clip
 from floe.config.names import REPLAY_SUFFIX
-from floe.offsets.exceptions import SealBroken
-from floe.offsets.plan import Plan
-from floe.offsets.plan_seal import DeploymentKey, PlanKey, is_sealed
-from floe.operators import run
+from floe.config.secrets.deployment_key import NO_KEY
+from floe.config.secrets.mask import clip
+from floe.model.exceptions import SealBroken
+from floe.model.plan import Plan
+from floe.model.plan_seal import DeploymentKey, PlanKey, is_sealed
+from floe.operators import task_context
 from floe.operators.deployment_key import deployment_key, run_name
 from floe.operators.exceptions import PlanMissing
 
@@ -76,7 +76,7 @@ def opened(fields: object, context: Context, file: Connector) -> RunPlan:
 
 def pulled(context: Context, file: Connector) -> RunPlan:
     """Return the plan that the run's plan task left in XCom. Raises PlanMissing, SealBroken, ThawError."""
-    fields = context["ti"].xcom_pull(task_ids=run.PLAN_TASK)
+    fields = context["ti"].xcom_pull(task_ids=task_context.PLAN_TASK)
     if not fields:
         msg = "this run has no plan: clear its plan task too, or trigger a new run"
         raise PlanMissing(msg)
@@ -88,7 +88,7 @@ def announced_slices(context: Context, plan: Plan) -> list[str]:
 
     It decides no more than what the commit waits for. Raises SealBroken for what no write task of this plan leaves.
     """
-    written = context["ti"].xcom_pull(task_ids=run.WRITE_TASK)
+    written = context["ti"].xcom_pull(task_ids=task_context.WRITE_TASK)
     if written is None:
         return []  # the write task failed
     found = written.get("announced") if isinstance(written, dict) else None
@@ -117,11 +117,11 @@ def _verified(fields: Mapping[str, Any], context: Context, deployment: Deploymen
 
 def _refuse_unsealed(plan: Plan, deployment: DeploymentKey, file: Connector, allowed: KeyClass) -> None:
     """Compare a plan without a seal with what cannot be edited in Airflow."""
-    from floe.commit.unsealed_plan import has_signed_records, refuse_unsealed
-    from floe.kafka.cluster import Cluster
+    from floe.kafka.admin import Cluster
     from floe.kafka.settings import KafkaSettings
+    from floe.planning.unsealed_plan import has_signed_records, refuse_unsealed
 
     # by the file's addresses: the plan's own are not trusted yet
-    settings = KafkaSettings.of(file, run.kafka_extra(file))
+    settings = KafkaSettings.of(file, task_context.kafka_extra(file))
     positions = Cluster.of_control(settings).positions(file.group_id)
     refuse_unsealed(plan, file, allowed, positions, has_signed=has_signed_records(deployment, file, settings))

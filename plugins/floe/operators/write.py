@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
 from floe.config import Connector
-from floe.config.deployment_key import IN_ENVIRONMENT
-from floe.config.mask import hide
-from floe.offsets.exceptions import WriteTimeout
-from floe.operators import library, local, run
+from floe.config.secrets.deployment_key import IN_ENVIRONMENT
+from floe.config.secrets.mask import hide
+from floe.model.exceptions import WriteTimeout
+from floe.operators import task_context
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
 from floe.operators.failures import floe_task, leave_failure
-from floe.operators.job_folder import job_folder
-from floe.operators.spark_conf import conf_of
-from floe.operators.spark_log import RelayingHook
+from floe.operators.spark import code_archive, local_mode
+from floe.operators.spark.connection_conf import conf_of
+from floe.operators.spark.job_folder import job_folder
+from floe.operators.spark.spark_log import RelayingHook
 from floe.operators.stored_plan import pulled
 from floe.operators.write_guard import GuardExpired, write_guard
 from floe.operators.write_timeout import followed_up, stuck
@@ -58,11 +59,11 @@ class WriteFilesOperator(SparkSubmitOperator):
             raise
 
     def _write(self, context: Context) -> dict[str, Any]:
-        from floe.commit.committer import Committer
+        from floe.commit.run_commit import Committer
         from floe.kafka.settings import KafkaSettings
 
         plan, connector, key, _ = pulled(context, self._connector)
-        extra = run.kafka_extra(connector)
+        extra = task_context.kafka_extra(connector)
         committer = Committer(plan, connector, KafkaSettings.of(connector, extra), key)
         still_open = {plan.slice_id(piece) for piece in committer.open_slices()}
         if not still_open:
@@ -75,9 +76,9 @@ class WriteFilesOperator(SparkSubmitOperator):
         if found:
             self.log.info("%s of %s slices were announced by an earlier try", len(found), len(plan.slices))
         done = frozenset(plan.slice_id(piece) for piece in plan.slices) - still_open | found.keys()
-        job = library.write_job()
+        job = code_archive.write_job()
         self._conn_id = connector.spark_conn_id
-        spark = run.connection(self._conn_id, "floe.spark.conn-id")
+        spark = task_context.connection(self._conn_id, "floe.spark.conn-id")
         order = job.Order(plan, connector, extra, key, done)
         try:
             self._run(context, spark, order, job)
@@ -113,12 +114,12 @@ class WriteFilesOperator(SparkSubmitOperator):
             order.save(path)
             self._prepare(path, conf_of(spark))
             if _is_local(spark):
-                with local.settings(folder, self.conf or {}, self.env_vars or {}) as (self.conf, self.env_vars):
+                with local_mode.settings(folder, self.conf or {}, self.env_vars or {}) as (self.conf, self.env_vars):
                     self._carry_out(context, order, job, path)
             else:
                 # unless told otherwise the workers' Python would be the driver's too
                 self.conf = {"spark.pyspark.driver.python": sys.executable, **(self.conf or {})}
-                self.py_files = str(library.archive(folder))
+                self.py_files = str(code_archive.archive(folder))
                 self._carry_out(context, order, job, path)
 
     def _carry_out(self, context: Context, order: Any, job: Any, path: Path) -> None:
@@ -152,13 +153,13 @@ class WriteFilesOperator(SparkSubmitOperator):
             submit.stdout.close()
 
     def _prepare(self, order: Path, conf: Mapping[str, str]) -> None:
-        self.application = str(library.jobs_folder() / "write_files.py")
+        self.application = str(code_archive.jobs_folder() / "write_files.py")
         self.application_args = [str(order)]
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.env_vars = {
             **dict.fromkeys(IN_ENVIRONMENT, ""),  # else Spark's workers inherit the deployment's key
             **python,
-            "PYTHONPATH": library.python_path(),
+            "PYTHONPATH": code_archive.python_path(),
             "PATH": _path_with_spark(),
             **(self.env_vars or {}),
         }
@@ -174,14 +175,14 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     def _connect(self, order: Any) -> None:
         """Run the job's driver in this process, its tasks in a session of the Connect server."""
-        from floe.operators.connect import open_session
+        from floe.operators.spark.connect_session import open_session
 
         begun: list[str] = []
         with job_folder() as folder:
             try:
                 with write_guard(order.connector.write_timeout_ms, lambda: begun[-1] if begun else None):
-                    self._session = open_session(self._conn_id, library.archive(folder))
-                    library.write_job().write_files(self._session.spark, order, begun.append)
+                    self._session = open_session(self._conn_id, code_archive.archive(folder))
+                    code_archive.write_job().write_files(self._session.spark, order, begun.append)
             except GuardExpired:
                 raise stuck(order, begun[-1] if begun else None) from None
             finally:

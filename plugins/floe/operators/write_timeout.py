@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from floe.config.mask import hide
+from floe.config.secrets.mask import hide
 from floe.exceptions import FloeError
-from floe.offsets.exceptions import WriteTimeout
+from floe.model.exceptions import WriteTimeout
 from floe.operators.exceptions import JobFailed
 
 if TYPE_CHECKING:
     from floe.config import Connector
     from floe.kafka.settings import KafkaSettings
-    from floe.offsets.plan import Plan, Slice
+    from floe.model.plan import Plan, Slice
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def _of_replay(slices: list[Slice]) -> str:
 
 
 def _of_live_run(slices: list[Slice], plan: Plan, connector: Connector, settings: KafkaSettings) -> str:
-    from floe.commit.slice_limits import limit_slices
+    from floe.planning.slice_limits import limit_slices
 
     try:
         is_limited = limit_slices(plan, slices, connector, settings)

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from pyiceberg.table import Table
 
 from floe.catalogs.exceptions import CatalogUnreachable
-from floe.commit.exceptions import AnnouncementVoid
-from floe.control.events import DataFile
+from floe.control.wire.events import DataFile
+from floe.tables.exceptions import AnnouncementVoid
 
 AT_ONCE = 8
 

@@ -9,27 +9,26 @@ import pyiceberg
 from pyiceberg.table import Table
 
 import floe
-from floe.catalogs.catalog import Tables
-from floe.commit.amend import amend
-from floe.commit.ancestry import GROUP
-from floe.commit.append import append_nothing
-from floe.commit.control_offsets import committed_offsets, offsets_property, raised
-from floe.commit.exceptions import HandBackRefused
-from floe.commit.ledgers import Ledgers
-from floe.commit.positions import commit_transactional_id
-from floe.commit.routes import Routes
-from floe.commit.table_ledger import ledger_of
+from floe.catalogs.client import Tables
 from floe.config import Connector
-from floe.kafka.cluster import Cluster
+from floe.kafka.admin import Cluster
+from floe.kafka.group_offsets import commit_transactional_id
 from floe.kafka.settings import KafkaSettings
-from floe.kafka.transaction import TransactionalProducer
-from floe.offsets.ledger import Ledger
-from floe.offsets.logs import PartitionLog
-from floe.offsets.plan import Plan
-from floe.offsets.position import Position, refuse_other_owners
-from floe.offsets.ranges import TopicPartition
-from floe.offsets.routing import MAIN_BRANCH
-from floe.takeover.left_behind import Control, all_positions, coordinator_group, is_floes, refuse_running_sink
+from floe.kafka.transactions import TransactionalProducer
+from floe.model.ledger import Ledger
+from floe.model.plan import Plan
+from floe.model.positions import Position, refuse_other_owners
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.model.route_hash import MAIN_BRANCH
+from floe.recovery.ledger_amendment import amend
+from floe.tables.connector_ledgers import Ledgers
+from floe.tables.history import GROUP
+from floe.tables.routes import Routes
+from floe.tables.snapshot_commit import append_nothing
+from floe.tables.snapshot_summary import committed_offsets, offsets_property, raised
+from floe.tables.table_ledger import ledger_of
+from floe.takeover.exceptions import HandBackRefused
+from floe.takeover.sink_state import Control, all_positions, coordinator_group, is_floes, refuse_running_sink
 
 log = logging.getLogger(__name__)
 

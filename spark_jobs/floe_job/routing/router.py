@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from floe.config.table_settings import TableSettings
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
-from floe.offsets.letters import LetterOffsets
-from floe_job.decode import Rejected
-from floe_job.records import Records
-from floe_job.routing.names import MOST_CHARACTERS, Unusable, table_name
-from floe_job.routing.routes import Destination, Places, Routed, RouteRules
-from floe_job.routing.values import STAGE, UNROUTABLE, RouteValues, matcher
+from floe.config.sections.tables import TableSettings
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe_job.contract.rejected import Rejected
+from floe_job.routing.route_values import STAGE, UNROUTABLE, RouteValues, matcher
+from floe_job.routing.rules import Destination, Places, Routed, RouteRules
+from floe_job.routing.table_names import MOST_CHARACTERS, Unusable, table_name
+from floe_job.source.record_batch import Records
 
 TOO_LONG = "\ud800"
 """Stands for all values of more than MOST_CHARACTERS: one of them is a megabyte if somebody wants it. No text of UTF-8."""

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from pyiceberg.transforms import VoidTransform
 
-from floe_job.target import Target
+from floe_job.contract.target import Target
 
 log = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""Rows of one table to its files."""
+"""Rows of one table to files."""

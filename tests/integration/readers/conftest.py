@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.catalog import Catalog
 from readers.reader_tables import KINDS, TIME, ReaderTable, make_partitioned, make_plain
 
-from floe.catalogs.catalog import open_catalog
+from floe.catalogs.client import open_catalog
 from floe.config import parse_connector
 from stack import jars
 

@@ -48,13 +48,13 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.commit.append import SpecFile, append
-from floe.commit.removal import Removal
-from floe.commit.replace import replace
-from floe.offsets.ledger import Ledger
-from floe.offsets.ledger_property import property_name
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import property_name
+from floe.modes.replace import replace
 from floe.parquet import FileRewriter, TableWriter
 from floe.parquet.arrow_shapes import storage_type
+from floe.tables.row_removal import Removal
+from floe.tables.snapshot_commit import SpecFile, append
 
 LEDGER = property_name("connect-readers", "main")
 NAN = float("nan")

@@ -8,8 +8,8 @@ import pytest
 from pyiceberg.schema import index_by_id
 
 from bench.records import NESTED, PIZZA, ROUTED, WIDE, Shape
-from floe_job.decode import JsonDecoder
-from floe_job.rules import ColumnRules
+from floe_job.convert import JsonDecoder
+from floe_job.schema.rules import ColumnRules
 
 SHAPES = (PIZZA, ROUTED, NESTED, WIDE)
 

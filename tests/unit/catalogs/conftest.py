@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.config import Connector, parse_connector
 
 

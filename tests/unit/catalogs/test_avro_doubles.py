@@ -5,7 +5,7 @@ import struct
 from pyiceberg.avro.decoder import new_decoder
 from pyiceberg.avro.reader import DoubleReader
 
-from floe.catalogs.avro_doubles import read_doubles_whole
+from floe.catalogs.pyiceberg_patches import read_doubles_whole
 
 WRITTEN = struct.pack("<2d", 12.34, 1e300)
 

@@ -9,7 +9,7 @@ from pyiceberg.exceptions import CommitFailedException, ForbiddenError, Unauthor
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType, TimestampType
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
 from floe.config import Connector
 from floe.exceptions import Terminal

@@ -20,14 +20,13 @@ from pyiceberg.types import (
     TimestampType,
 )
 
-from floe.catalogs.catalog import Tables
-from floe.catalogs.creation import NewTable, sort_order, with_identifiers
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import TableUnsuitable
-from floe.config.partition import parse_partition_by
-from floe.config.sorting import SortTerm, parse_sort_by
-from floe.config.table_settings import TableSettings
-from floe_job.decode import JsonDecoder
-from floe_job.rules import PLAIN
+from floe.catalogs.table_creation import NewTable, sort_order, with_identifiers
+from floe.config.sections.field_terms import SortTerm, parse_partition_by, parse_sort_by
+from floe.config.sections.tables import TableSettings
+from floe_job.convert import JsonDecoder
+from floe_job.schema.rules import PLAIN
 
 CUSTOMER = StructType(
     NestedField(21, "id", LongType(), required=False),

@@ -16,7 +16,7 @@ from pyiceberg.serializers import FromInputFile, ToOutputFile
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot, Summary
 
-from floe.catalogs.metadata_file import read_metadata, snapshot_of, write_metadata
+from floe.catalogs.providers.sql_metadata_io import read_metadata, snapshot_of, write_metadata
 
 USUAL = {
     "snapshot-id": 7,

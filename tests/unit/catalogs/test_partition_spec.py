@@ -22,9 +22,9 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.catalogs.creation import partition_spec
 from floe.catalogs.exceptions import TableUnsuitable
-from floe.config.partition import PartitionTerm, parse_partition_by
+from floe.catalogs.table_creation import partition_spec
+from floe.config.sections.field_terms import PartitionTerm, parse_partition_by
 
 TYPES = {
     "i": IntegerType(),

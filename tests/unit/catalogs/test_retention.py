@@ -5,7 +5,8 @@ import logging
 import pytest
 from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 
-from floe.catalogs.retention import SHIPPED_RETENTION, Retention
+from floe.config.sections.table_properties import SHIPPED_RETENTION
+from floe.tables.retention import Retention
 
 DAY = 86_400_000
 

@@ -30,10 +30,10 @@ from pyiceberg.table.update import (
 )
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs import sql
-from floe.catalogs.catalog import Tables, open_catalog
-from floe.catalogs.metadata_update import completed, concerned
-from floe.catalogs.sql import QuickSqlCatalog, QuickTable
+from floe.catalogs.client import Tables, open_catalog
+from floe.catalogs.providers import sql
+from floe.catalogs.providers.sql import QuickSqlCatalog, QuickTable
+from floe.catalogs.providers.sql_metadata_io import completed, concerned
 from floe.config import Connector
 
 NAME = "rpc.pizzas"

@@ -8,14 +8,16 @@ from uuid import UUID
 
 import pytest
 
-from floe.commit import committer, decided, dropped_tables, landing, ledgers, planning
-from floe.commit.positions import Move
-from floe.control.codec import decode
+from floe.commit import run_commit, slice_commit
 from floe.control.headers import MAC
-from floe.kafka.transaction import ControlRecord
-from floe.offsets.logs import PartitionLog
-from floe.offsets.position import Position
-from floe.offsets.ranges import TopicPartition
+from floe.control.wire.codec import decode
+from floe.kafka.group_offsets import Move
+from floe.kafka.transactions import ControlRecord
+from floe.model.positions import Position
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.planning import dropped_tables, live_plan
+from floe.recovery import apply_decisions
+from floe.tables import connector_ledgers
 from tests.unit.commit.lake import CLUSTER, TABLE, TOPIC, TOPIC_ID, Lake, Row
 
 
@@ -109,13 +111,13 @@ class Broker:
     def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let plan and commit meet this broker and the lake."""
         clusters = SimpleNamespace(of_control=lambda _: self, of_source=lambda _: self)
-        for module in (planning, committer):
+        for module in (live_plan, run_commit):
             monkeypatch.setattr(module, "Cluster", clusters)
             monkeypatch.setattr(module, "move_positions", self.move)
             monkeypatch.setattr(module, "control_ends", lambda *_: {0: 3})
-        monkeypatch.setattr(committer, "TransactionalProducer", lambda *_: self)
-        monkeypatch.setattr(committer, "fence", lambda *_: self)
+        monkeypatch.setattr(run_commit, "TransactionalProducer", lambda *_: self)
+        monkeypatch.setattr(run_commit, "fence", lambda *_: self)
         monkeypatch.setattr(dropped_tables, "control_ends", lambda *_: {0: 3})
         monkeypatch.setattr(dropped_tables, "filled_tables", lambda *_: self.filled)
-        for module in (landing, ledgers, decided):
+        for module in (slice_commit, connector_ledgers, apply_decisions):
             monkeypatch.setattr(module, "Tables", SimpleNamespace(of=lambda _: self.lake.tables()))

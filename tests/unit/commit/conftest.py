@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.commit import patience
+from floe.tables import retry
 from tests.unit.commit.lake import Lake, Written, write_slice
 from tests.unit.commit.old_snapshots import AgingLake
 
@@ -15,8 +15,8 @@ from tests.unit.commit.old_snapshots import AgingLake
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look again at once."""
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.001)
-    monkeypatch.setattr(patience, "LONGEST_WAIT", 0.002)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(retry, "LONGEST_WAIT", 0.002)
 
 
 @pytest.fixture

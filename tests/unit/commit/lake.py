@@ -19,21 +19,21 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from floe.catalogs.catalog import Tables, open_catalog
-from floe.commit.table import Landed, land
-from floe.commit.table_ledger import ledger_of
+from floe.catalogs.client import Tables, open_catalog
+from floe.commit.table_commit import Landed, land
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
-from floe.control.events import DataFile, TableReference
-from floe.offsets.books import RangeBooks, TableBooks
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Ledger
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange
-from floe.offsets.routing import route_hash
+from floe.control.wire.events import DataFile, TableReference
+from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.intervals import Intervals
+from floe.model.ledger import Ledger
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import OffsetRange
+from floe.model.route_hash import route_hash
 from floe.parquet import TableWriter
+from floe.tables.table_ledger import ledger_of
 
 GROUP = "connect-pizzas"
 TOPIC, TOPIC_ID, CLUSTER = "completed-pizzas", "T1", "C1"

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from pyiceberg.table.update import SetSnapshotRefUpdate
 
-from floe.commit.ancestry import branch_history
-from floe.offsets.ledger import Ledger
-from floe.offsets.ledger_property import property_name, read_properties
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import property_name, read_properties
+from floe.tables.history import branch_history
 from tests.unit.commit.lake import (
     GROUP as OURS,
 )

@@ -7,10 +7,10 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ForbiddenError
 from pyiceberg.table import Table
 
-from floe.commit.amend import Unanchored, amend
-from floe.commit.exceptions import TableNotCommitted, TableRefused
-from floe.offsets.ledger import Ledger
-from floe.offsets.ledger_property import property_name, read_properties
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import property_name, read_properties
+from floe.recovery.ledger_amendment import Unanchored, amend
+from floe.tables.exceptions import TableNotCommitted, TableRefused
 from tests.unit.commit.lake import (
     GROUP,
     TABLE,

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
-from floe.commit.exceptions import SliceStale, TableRefused
-from floe.commit.table_ledger import ledger_of
 from floe.exceptions import Terminal
-from floe.offsets.exceptions import ReplayForgotten
-from floe.offsets.ledger import MOST_REPLAYS, Holding, Ledger, LogId
-from floe.offsets.ledger_property import write_properties
-from floe.offsets.plan import SliceKind
-from floe.offsets.ranges import OffsetRange
+from floe.model.exceptions import ReplayForgotten
+from floe.model.ledger import MOST_REPLAYS, Holding, Ledger, LogId
+from floe.model.ledger_codec import write_properties
+from floe.model.plan import SliceKind
+from floe.model.ranges import OffsetRange
+from floe.tables.exceptions import SliceStale, TableRefused
+from floe.tables.table_ledger import ledger_of
 from tests.unit.commit.lake import (
     CLUSTER,
     LEDGER,

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
-from floe.commit.exceptions import TableRefused
-from floe.commit.table_ledger import ledger_of
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
-from floe.offsets.ledger_property import property_name
-from floe.offsets.routing import route_hash
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.ledger_codec import property_name
+from floe.model.route_hash import route_hash
+from floe.tables.exceptions import TableRefused
+from floe.tables.table_ledger import ledger_of
 from tests.unit.commit.lake import (
     GROUP,
     LEDGER,

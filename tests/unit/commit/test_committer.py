@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from floe.commit.committer import Committer
-from floe.commit.exceptions import (
+from floe.commit.run_commit import Committer
+from floe.control.announcement import Announcement
+from floe.control.wire.events import CommitComplete, CommitToTable
+from floe.exceptions import Terminal
+from floe.model.exceptions import Superseded
+from floe.model.plan import Plan, SliceKind
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import TopicPartition
+from floe.tables.exceptions import (
     AnnouncementVoid,
     SliceNotWritten,
     SliceStale,
-    Superseded,
     TableNotCommitted,
     TableRefused,
     TablesOwe,
 )
-from floe.control.announcement import Announcement
-from floe.control.events import CommitComplete, CommitToTable
-from floe.exceptions import Terminal
-from floe.offsets.plan import Plan, SliceKind
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import TopicPartition
 from tests.support.keys import KEY
 from tests.unit.commit.broker import Broker
 from tests.unit.commit.lake import (
@@ -226,7 +226,7 @@ def test_an_error_that_may_pass_is_raised_before_one_that_does_not(lake: Lake, w
         return False
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("floe.commit.landing.SliceLander.land", land)
+        patch.setattr("floe.commit.slice_commit.SliceLander.land", land)
         with pytest.raises(TableNotCommitted):
             committer.commit([])
 

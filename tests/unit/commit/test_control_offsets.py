@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from floe.commit.append import append_nothing
-from floe.commit.control_offsets import (
+from floe.model.ledger import Anchor
+from floe.tables.snapshot_commit import append_nothing
+from floe.tables.snapshot_summary import (
     Committed,
     committed_offsets,
     last_of_sink,
@@ -16,7 +17,6 @@ from floe.commit.control_offsets import (
     raised,
     topic_in_use,
 )
-from floe.offsets.ledger import Anchor
 from tests.unit.commit.lake import GROUP, Lake, append_foreign, head, rewrite_metadata
 
 NAME = offsets_property("control-iceberg", GROUP)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from pyiceberg.table.update import RemoveSnapshotsUpdate
 
-from floe.commit import expiry
-from floe.commit.ancestry import LINKS
-from floe.offsets.ledger_property import property_name, write_properties
+from floe.model.ledger_codec import property_name, write_properties
+from floe.tables import expiry
+from floe.tables.history import LINKS
 from tests.unit.commit.lake import (
     GROUP as OURS,
 )

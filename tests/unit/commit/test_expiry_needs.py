@@ -6,14 +6,14 @@ import pyarrow as pa
 import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-from floe.commit import expiry
-from floe.commit.ancestry import LINKS, snapshot_property
-from floe.commit.control_offsets import committed_offsets, last_of_sink
-from floe.commit.exceptions import TableRefused
-from floe.commit.removal import refuse_shared_offsets
-from floe.commit.rollback import rolled_back, with_gained
-from floe.offsets.ledger_property import property_name, write_properties
-from floe.offsets.ranges import OffsetRange
+from floe.model.ledger_codec import property_name, write_properties
+from floe.model.ranges import OffsetRange
+from floe.recovery.rollback import rolled_back, with_gained
+from floe.tables import expiry
+from floe.tables.exceptions import TableRefused
+from floe.tables.history import LINKS, snapshot_property
+from floe.tables.row_removal import refuse_shared_offsets
+from floe.tables.snapshot_summary import committed_offsets, last_of_sink
 from tests.unit.commit.lake import (
     GROUP as OURS,
 )

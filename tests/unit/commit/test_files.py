@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from floe.commit.exceptions import AnnouncementVoid
-from floe.control.events import FileContent
+from floe.control.wire.events import FileContent
 from floe.exceptions import Terminal
+from floe.tables.exceptions import AnnouncementVoid
 from tests.unit.commit.lake import Lake, Written, append_foreign, expected
 
 Write = Callable[..., Written]

@@ -10,10 +10,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, VoidTransform
 from pyiceberg.types import BinaryType, FixedType, IcebergType, NestedField, StructType, UUIDType
 
-from floe.commit.exceptions import TableRefused
-from floe.commit.table_ledger import ledger_of
 from floe.config import Connector
-from floe_job.slices.table import load_table
+from floe.tables.exceptions import TableRefused
+from floe.tables.table_ledger import ledger_of
+from floe_job.driver.slice_table import load_table
 from tests.unit.commit.lake import SCHEMA, TABLE, Lake, make_plan
 
 

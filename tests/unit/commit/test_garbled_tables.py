@@ -11,13 +11,12 @@ from urllib.parse import urlsplit
 import pytest
 from pyiceberg.exceptions import ValidationError
 
-from floe.commit.ancestry import NET, ROUTE
-from floe.commit.control_offsets import committed_offsets
-from floe.commit.exceptions import TableRefused
-from floe.commit.refusals import REFUSALS
-from floe.commit.rollback import rolled_back, with_gained
-from floe.offsets.ledger import Ledger
-from floe.offsets.ledger_property import read_properties
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import read_properties
+from floe.recovery.rollback import rolled_back, with_gained
+from floe.tables.exceptions import REFUSALS, TableRefused
+from floe.tables.history import NET, ROUTE
+from floe.tables.snapshot_summary import committed_offsets
 from tests.unit.commit.lake import (
     CLUSTER,
     GROUP,
@@ -97,7 +96,7 @@ def test_a_garbled_table_refuses_and_the_other_goes_on(landing: Landing, change:
 def test_an_answer_that_is_none_is_no_refusal(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     written = landing.write((0, 0, 5))
     lander = landing.lander(written, patience_ms=10)
-    monkeypatch.setattr("floe.catalogs.sql.read_metadata", _no_answer)
+    monkeypatch.setattr("floe.catalogs.providers.sql.read_metadata", _no_answer)
     lander.land(written.plan.slices[0], written.announcement)
     assert not any(isinstance(error, REFUSALS) for error in lander.errors)
     assert len(lander.errors) == 2

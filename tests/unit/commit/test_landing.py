@@ -10,11 +10,11 @@ import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.types import LongType
 
-from floe.commit.exceptions import SliceStale, TableNotCommitted
-from floe.commit.table_ledger import ledger_of
 from floe.exceptions import Retryable, Terminal
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.tables.exceptions import SliceStale, TableNotCommitted
+from floe.tables.table_ledger import ledger_of
 from tests.unit.commit.lake import (
     BY_SAUCE,
     LEDGER,

@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from floe.commit import ledgers as module
-from floe.commit.ledgers import Ledgers
-from floe.offsets.exceptions import LedgerUnreadable
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Holding, Ledger, LogId
-from floe.offsets.ledger_property import write_properties
-from floe.offsets.logs import PartitionLog
-from floe.offsets.plan import SliceKind
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import TopicPartition
+from floe.model.exceptions import LedgerUnreadable
+from floe.model.intervals import Intervals
+from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger_codec import write_properties
+from floe.model.plan import SliceKind
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.tables import connector_ledgers as module
+from floe.tables.connector_ledgers import Ledgers
 from tests.unit.commit.lake import (
     CLUSTER,
     LEDGER,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from floe.commit.exceptions import TakeoverBlocked, TakeoverRefused
-from floe.offsets.logs import PartitionLog
-from floe.offsets.position import Position, PositionMetadata
-from floe.offsets.ranges import TopicPartition
-from floe.takeover.left_behind import refuse_impossible, truth
+from floe.model.positions import Position, PositionMetadata
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.takeover.exceptions import TakeoverBlocked, TakeoverRefused
+from floe.takeover.sink_state import refuse_impossible, truth
 
 TP = TopicPartition("pizzas", 0)
 LOGS = [PartitionLog(TP, "T1", 0, 100)]

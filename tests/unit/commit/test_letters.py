@@ -6,15 +6,15 @@ from types import SimpleNamespace
 import pytest
 
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.commit import landing as module
-from floe.commit.exceptions import SliceStale
-from floe.commit.landing import SliceLander
-from floe.commit.routes import LETTERS
-from floe.commit.table import Landed
-from floe.commit.table_ledger import ledger_of
+from floe.commit import slice_commit as module
+from floe.commit.slice_commit import SliceLander
+from floe.commit.table_commit import Landed
 from floe.config import Connector
-from floe.offsets.plan import SliceKind
-from floe.offsets.routing import route_hash
+from floe.model.plan import SliceKind
+from floe.model.route_hash import route_hash
+from floe.tables.exceptions import SliceStale
+from floe.tables.routes import LETTERS
+from floe.tables.table_ledger import ledger_of
 from tests.unit.commit.lake import OTHER_TABLE, TABLE, TOPIC, Lake, Written, expected, make_announcement, write_slice
 
 ROUTE = route_hash(TOPIC, None, LETTERS)

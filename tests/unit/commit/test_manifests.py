@@ -9,11 +9,11 @@ from pyiceberg.manifest import ManifestFile
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.transforms import BucketTransform
 
-from floe.commit.append import SpecFile, append
-from floe.commit.exceptions import TableRefused
-from floe.commit.table_ledger import ledger_of
 from floe.control.data_files import to_pyiceberg
-from floe.offsets.ledger_property import read_properties, write_properties
+from floe.model.ledger_codec import read_properties, write_properties
+from floe.tables.exceptions import TableRefused
+from floe.tables.snapshot_commit import SpecFile, append
+from floe.tables.table_ledger import ledger_of
 from tests.unit.commit.lake import BY_SAUCE, GROUP, LEDGER, Lake, Written, append_foreign, expected
 
 Write = Callable[..., Written]

@@ -12,15 +12,15 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 
-from floe.commit.exceptions import TableNotCommitted
-from floe.commit.marks import mark_resolved
-from floe.commit.open_letters import open_letters
+from floe.commit.resolve_dead_letters import mark_resolved
 from floe.control.announcement import Announcement
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
-from floe.offsets.letters import LetterOffsets
-from floe.offsets.plan import Plan, SliceKind
-from floe_job.letters import LETTERS_SCHEMA
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.plan import Plan, SliceKind
+from floe.tables.exceptions import TableNotCommitted
+from floe.tables.open_dead_letters import open_letters
+from floe_job.dead_letters import LETTERS_SCHEMA
 from tests.unit.commit.lake import TABLE, TOPIC, TOPIC_ID, Lake, Wire, fails_first, make_announcement, make_plan, once
 
 LETTERS = "rpc.letters"

@@ -16,12 +16,12 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform
 from pyiceberg.types import DoubleType, FloatType, IcebergType, NestedField, UUIDType
 
-from floe.commit.append import SpecFile, append
-from floe.commit.removal import Removal
-from floe.commit.replace import replace
-from floe.offsets.ledger import Ledger
+from floe.model.ledger import Ledger
+from floe.modes.replace import replace
 from floe.parquet import TableWriter
 from floe.parquet.arrow_shapes import storage_type
+from floe.tables.row_removal import Removal
+from floe.tables.snapshot_commit import SpecFile, append
 from tests.unit.commit.lake import LEDGER, TABLE, Lake
 
 UUIDS = [UUID("018f6b2e-0001-7000-8000-000000000001").bytes, UUID("ff613e30-d8f1-4adf-91b7-584a2265b1f1").bytes]

@@ -7,10 +7,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from floe.commit.control_offsets import Committed
-from floe.commit.exceptions import TakeoverRefused
-from floe.control.codec import encode
-from floe.control.events import (
+from floe.control.topic_reader import ControlMessage
+from floe.control.wire.codec import encode
+from floe.control.wire.events import (
     DataComplete,
     DataFile,
     DataWritten,
@@ -20,8 +19,9 @@ from floe.control.events import (
     StartCommit,
     TableReference,
 )
-from floe.control.log import ControlMessage
-from floe.takeover.pending import Destination, Written, collect, files_of, pending_of, refuse_gap, written_by_sink
+from floe.tables.snapshot_summary import Committed
+from floe.takeover.exceptions import TakeoverRefused
+from floe.takeover.pending_files import Destination, Written, collect, files_of, pending_of, refuse_gap, written_by_sink
 
 GROUP = "connect-pizzas"
 UUID_NOW = UUID(int=1)
@@ -91,7 +91,7 @@ def test_an_event_of_many_files_is_read_whatever_its_length() -> None:
 
 def _without_limit(payload: DataWritten) -> bytes:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("floe.control.codec.MAX_MESSAGE_BYTES", 2**40)
+        patch.setattr("floe.control.wire.codec.MAX_MESSAGE_BYTES", 2**40)
         return encode(Event.of(GROUP, payload))
 
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.commit import ledgers
-from floe.commit.exceptions import Superseded, TableRefused
-from floe.commit.planning import draft_plan, open_plan
-from floe.control.events import StartCommit
+from floe.control.wire.events import StartCommit
 from floe.exceptions import Terminal
-from floe.offsets.decisions import Decisions, Rollback
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.intervals import Intervals
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange, TopicPartition
-from floe.offsets.routing import route_hash, routing_hash
+from floe.model.decisions import Decisions, Rollback
+from floe.model.exceptions import PlanRefused, Superseded
+from floe.model.intervals import Intervals
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import OffsetRange, TopicPartition
+from floe.model.route_hash import route_hash, routing_hash
+from floe.planning.live_plan import draft_plan, open_plan
+from floe.tables import connector_ledgers
+from floe.tables.exceptions import TableRefused
 from tests.support.keys import KEY
 from tests.unit.commit.broker import Broker
 from tests.unit.commit.lake import (
@@ -137,7 +137,7 @@ def test_lost_positions_are_recovered_from_the_tables(
 def test_a_catalog_that_cannot_be_opened_is_said_and_not_taken_for_lost_positions(
     draft: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledgers, "Tables", Tables)
+    monkeypatch.setattr(connector_ledgers, "Tables", Tables)
     with pytest.raises(CatalogMisconfigured, match=r"cannot be opened: Invalid truth value: 'x'"):
         draft({"iceberg.catalog.pool_pre_ping": "x"})
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from floe.commit import positions as module
-from floe.commit.exceptions import PositionFull, Superseded
-from floe.commit.positions import Move, move_positions
 from floe.exceptions import Terminal
-from floe.kafka.exceptions import GroupInUse
-from floe.kafka.transaction import ControlRecord
-from floe.offsets.position import LONGEST_METADATA, Debt, Position, PositionMetadata
-from floe.offsets.ranges import TopicPartition
+from floe.kafka import group_offsets as module
+from floe.kafka.exceptions import GroupInUse, PositionFull
+from floe.kafka.group_offsets import Move, move_positions
+from floe.kafka.transactions import ControlRecord
+from floe.model.exceptions import Superseded
+from floe.model.positions import LONGEST_METADATA, Debt, Position, PositionMetadata
+from floe.model.ranges import TopicPartition
 from tests.unit.commit.lake import CLUSTER, GROUP, ROUTE, TOPIC, TOPIC_ID, Lake
 
 TP = TopicPartition(TOPIC, 0)

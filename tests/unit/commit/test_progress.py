@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from floe.commit.exceptions import Superseded
-from floe.commit.progress import Progress, progress
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import TopicPartition
+from floe.model.exceptions import Superseded
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan_progress import Progress, progress
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import TopicPartition
 from tests.unit.commit.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, make_plan
 
 PLAN = make_plan((0, 5, 9), (1, 0, 4))

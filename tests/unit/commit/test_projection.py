@@ -9,7 +9,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType
 
-from floe.commit.projection import NullKeeping, keep_nulls
+from floe.catalogs.pyiceberg_patches import NullKeeping, keep_nulls
 
 
 def topping(name: str = "x", *more: NestedField) -> StructType:

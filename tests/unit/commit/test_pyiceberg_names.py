@@ -23,8 +23,8 @@ from pyiceberg.table.update.snapshot import (
     _SnapshotProducer,
 )
 
-from floe.commit.append import _Append
-from floe.commit.replace import _Replace
+from floe.modes.replace import _Replace
+from floe.tables.snapshot_commit import _Append
 from tests.unit.commit.lake import Lake, append_foreign
 
 

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from floe.commit.exceptions import TableRefused
 from floe.exceptions import Terminal
-from floe.offsets.exceptions import LedgerUnreadable
-from floe.offsets.ledger import Ledger
-from floe.offsets.ledger_property import write_properties
+from floe.model.exceptions import LedgerUnreadable
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import write_properties
+from floe.tables.exceptions import TableRefused
 from tests.unit.commit.lake import (
     CLUSTER,
     LEDGER,

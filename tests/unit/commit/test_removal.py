@@ -24,16 +24,16 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
-from floe.commit import removal as module
-from floe.commit.append import _Append
-from floe.commit.exceptions import TableRefused
-from floe.commit.origin import OriginColumns
-from floe.commit.removal import Remover, refuse_shared_offsets
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Anchor, Holding, Ledger, LogId
-from floe.offsets.ledger_property import property_name, write_properties
-from floe.offsets.ranges import OffsetRange
+from floe.model.intervals import Intervals
+from floe.model.ledger import Anchor, Holding, Ledger, LogId
+from floe.model.ledger_codec import property_name, write_properties
+from floe.model.ranges import OffsetRange
 from floe.parquet import file_rewriter
+from floe.tables import row_removal as module
+from floe.tables.exceptions import TableRefused
+from floe.tables.row_removal import Remover, refuse_shared_offsets
+from floe.tables.snapshot_commit import _Append
+from floe.tables.source_columns import OriginColumns
 from tests.unit.commit.lake import GROUP, TOPIC, TOPIC_ID, Lake
 
 ORIGIN = Schema(

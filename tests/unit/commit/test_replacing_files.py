@@ -13,12 +13,12 @@ from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
-from floe.catalogs.catalog import Tables
-from floe.commit.exceptions import FilesNotWritten, TableNotCommitted
-from floe.commit.table import land
-from floe.offsets.intervals import Intervals
-from floe.offsets.plan import SliceKind
+from floe.catalogs.client import Tables
+from floe.commit.table_commit import land
+from floe.model.intervals import Intervals
+from floe.model.plan import SliceKind
 from floe.parquet import TableWriter
+from floe.tables.exceptions import FilesNotWritten, TableNotCommitted
 from tests.unit.commit.lake import TABLE, TOPIC, Lake, Wire, make_announcement, make_plan, make_share
 
 META = {

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from floe.commit import summary
-from floe.commit.amend import amend
-from floe.commit.exceptions import TableRefused
-from floe.commit.rollback import Lost, rolled_back, with_gained
-from floe.offsets.intervals import Intervals, Span
-from floe.offsets.ledger import Holding, Ledger, LogId
-from floe.offsets.ledger_property import property_name, read_properties
-from floe.offsets.plan import SliceKind
+from floe.model.intervals import Intervals, Span
+from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger_codec import property_name, read_properties
+from floe.model.plan import SliceKind
+from floe.recovery.ledger_amendment import amend
+from floe.recovery.rollback import Lost, rolled_back, with_gained
+from floe.tables import snapshot_summary
+from floe.tables.exceptions import TableRefused
 from tests.unit.commit.lake import (
     GROUP,
     LEDGER,
@@ -62,7 +62,7 @@ def of(**spans: list[Span]) -> Lost:
 def evidence(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let nets be in the summaries, or only digests of them."""
     if request.param == "older metadata":
-        monkeypatch.setattr(summary, "LONGEST_PROPERTY", 10)
+        monkeypatch.setattr(snapshot_summary, "LONGEST_PROPERTY", 10)
     return str(request.param)
 
 
@@ -221,7 +221,7 @@ def test_main_set_to_where_a_branch_has_gone_holds_the_branchs_rows_under_its_ow
 def test_rows_that_came_back_with_only_a_digest_are_refused(
     lake: Lake, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summary, "LONGEST_PROPERTY", 10)
+    monkeypatch.setattr(snapshot_summary, "LONGEST_PROPERTY", 10)
     lake.create()
     write((0, 0, 5)).land()
     landed = write((0, 5, 9), plan_id="plan-2", branch="audit").land()
@@ -254,7 +254,7 @@ def test_a_branch_that_was_dropped_is_refused_with_the_snapshot_to_make_it_at(la
 def test_a_ledger_that_was_taken_away_for_a_while_is_no_evidence(
     lake: Lake, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summary, "LONGEST_PROPERTY", 10)
+    monkeypatch.setattr(snapshot_summary, "LONGEST_PROPERTY", 10)
     lake.create()
     first = write((0, 0, 5)).land()
     text = lake.load().properties[LEDGER]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from floe.commit.routes import Routes
 from floe.config import parse_connector
-from floe.offsets.routing import route_hash
+from floe.model.route_hash import route_hash
+from floe.tables.routes import Routes
 
 TOPIC, TABLE, OTHER = "orders", "rpc.orders", "rpc.other"
 STATIC = {"iceberg.tables": f"{TABLE},{OTHER}"}

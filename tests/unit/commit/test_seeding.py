@@ -15,15 +15,16 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-from floe.commit.exceptions import TableNotCommitted, TableRefused, TakeoverRefused
-from floe.commit.rollback import rolled_back
 from floe.control.announcement import SpecFiles
-from floe.control.events import DataWritten, TableReference
-from floe.offsets.ledger import Ledger, LogId
-from floe.offsets.ledger_property import read_properties
-from floe.offsets.plan import Plan
-from floe.takeover.pending import Written
-from floe.takeover.seeding import Seed, Taken, examine, land_seed
+from floe.control.wire.events import DataWritten, TableReference
+from floe.model.ledger import Ledger, LogId
+from floe.model.ledger_codec import read_properties
+from floe.model.plan import Plan
+from floe.recovery.rollback import rolled_back
+from floe.tables.exceptions import TableNotCommitted, TableRefused
+from floe.takeover.exceptions import TakeoverRefused
+from floe.takeover.pending_files import Written
+from floe.takeover.seed_table import Seed, Taken, examine, land_seed
 from tests.unit.commit.lake import (
     BY_SAUCE,
     CLUSTER,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from floe.commit.ledgers import Ledgers
-from floe.commit.sink_rows import refuse_rows_of_sink
-from floe.offsets.exceptions import PlanRefused
+from floe.model.exceptions import PlanRefused
+from floe.tables.connector_ledgers import Ledgers, refuse_rows_of_sink
 from tests.unit.commit.lake import GROUP, OFFSETS, Lake, append_foreign
 from tests.unit.commit.test_seeding import Sink, as_the_sink
 

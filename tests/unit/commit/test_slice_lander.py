@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable
-from floe.commit import landing as module
-from floe.commit.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
-from floe.commit.landing import SliceLander
-from floe.offsets.plan import SliceKind
-from floe.offsets.position import Debt
+from floe.commit import slice_commit as module
+from floe.commit.slice_commit import SliceLander
+from floe.model.plan import SliceKind
+from floe.model.positions import Debt
+from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
 from tests.unit.commit.lake import (
     OTHER_TABLE,
     ROUTE,

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 import floe
-from floe.commit.summary import LONGEST_PROPERTY, offset_date_time, valid_through
 from floe.control.announcement import next_offset
-from floe.control.events import TopicPartitionOffset
-from floe.offsets.ranges import OffsetRange
+from floe.control.wire.events import TopicPartitionOffset
+from floe.model.ranges import OffsetRange
+from floe.tables.snapshot_summary import LONGEST_PROPERTY, offset_date_time, valid_through
 from tests.unit.commit.lake import GROUP, OFFSETS, TIME_MS, TOPIC, Lake, Written, append_foreign
 
 Write = Callable[..., Written]

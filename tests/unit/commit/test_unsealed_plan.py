@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from floe.commit.unsealed_plan import refuse_unsealed
 from floe.config import Connector, KeyClass
-from floe.offsets.exceptions import SealBroken
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Position
-from floe.offsets.ranges import OffsetRange, TopicPartition
+from floe.model.exceptions import SealBroken
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.positions import Position
+from floe.model.ranges import OffsetRange, TopicPartition
+from floe.planning.unsealed_plan import refuse_unsealed
 from tests.unit.commit.lake import TOPIC, Lake, make_plan
 
 Change = Callable[[Plan], Plan]

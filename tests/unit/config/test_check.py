@@ -15,7 +15,7 @@ import pytest
 
 import floe
 from floe.config.__main__ import main
-from floe.config.files import read_file
+from floe.config.connector_files import read_file
 from floe.config.report import report
 
 ROOT = Path(__file__).parents[3]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from floe.config.errors import ErrorPolicy, read_errors
-from floe.config.settings import Settings
+from floe.config.keys.reader import Settings
+from floe.config.sections.error_policy import ErrorPolicy, read_errors
 
 TABLE = {"floe.deadletter.table": "ops.letters"}
 TOPIC = {"errors.deadletterqueue.topic.name": "letters"}

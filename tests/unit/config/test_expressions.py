@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.expressions import check_expression, compile_expression
+from floe.config.expressions.java_regex import check_expression, compile_expression
 
 VALUES = [
     *("", "a", "b", "ab", "aa", "a]", "a{", "k", "K", "\u212a", "s", "S", "\u017f", "é", "É", "aé", "\U0001f600"),

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from floe.config import ConfigError, connectors_folder, load_connector, load_connectors, parse_connector
+from floe.config.connector_files import read_file
 from floe.config.document import parse_document
 from floe.config.exceptions import MalformedFile
-from floe.config.files import read_file
-from floe.config.keys import KEYS
+from floe.config.keys.table import KEYS
 
 ROOT = Path(__file__).parents[3]
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from floe.config import load_connectors
-from floe.config.files import read_file
+from floe.config.connector_files import read_file
 from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
 from floe.config.identity_store import IdentityStore
 

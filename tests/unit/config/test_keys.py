@@ -1,9 +1,9 @@
 import pytest
 
-from floe.config.key import Kind, Status
-from floe.config.keys import KEYS
-from floe.config.secrets import is_secret
-from floe.config.vocabulary import canonical, find, near_miss
+from floe.config.keys.key import Kind, Status
+from floe.config.keys.lookup import canonical, find, near_miss
+from floe.config.keys.table import KEYS
+from floe.config.secrets.detection import is_secret
 
 SINKS_DEFAULTS = {
     "iceberg.tables.dynamic-enabled": "false",

@@ -11,10 +11,10 @@ import pyiceberg.io
 import pytest
 from pyiceberg.table import TableProperties
 
-from floe.config.client_settings import CLIENT_FLAGS, CLIENT_RANGES, CLIENT_SETTINGS, LIVE_CLIENT_SETTINGS
-from floe.config.library_settings import FILE_IO, REST_CATALOG, SQL_CATALOG
-from floe.config.table_properties import is_icebergs
-from floe.config.table_property_names import KNOWN_PROPERTIES
+from floe.config.libraries.client_settings import CLIENT_FLAGS, CLIENT_RANGES, CLIENT_SETTINGS, LIVE_CLIENT_SETTINGS
+from floe.config.libraries.library_settings import FILE_IO, REST_CATALOG, SQL_CATALOG
+from floe.config.libraries.table_property_names import KNOWN_PROPERTIES
+from floe.config.sections.table_properties import is_icebergs
 
 LEFT_OUT = {
     *(

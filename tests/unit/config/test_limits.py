@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from floe.config import ConfigError, load_connectors, parse_connector
-from floe.config.files import read_file
+from floe.config.connector_files import read_file
 
 TABLE = "a" * 120
 DYNAMIC = {"iceberg.tables": "", "topics": "", "topics.regex": "x"}
@@ -187,7 +187,7 @@ def test_a_content_is_parsed_once_for_all_dag_files(write, tmp_path, monkeypatch
     write("a.json")
     write("b.json", "{")
     first = load_connectors(tmp_path)
-    monkeypatch.setattr("floe.config.files.parse_document", None)
+    monkeypatch.setattr("floe.config.connector_files.parse_document", None)
     again = load_connectors(tmp_path)
     assert again[0].connector is first[0].connector
     assert str(again[1].error) == str(first[1].error)

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from floe.config.__main__ import main
-from floe.config.key import Status
-from floe.config.manual import key_table, library_table
+from floe.config.keys.key import Status
+from floe.config.keys.markdown import key_table, library_table
 
 MANUAL = Path(__file__).parents[3] / "docs" / "configuration.md"
 

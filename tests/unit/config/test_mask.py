@@ -8,9 +8,9 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from floe.config.mask import Mask, clip, learn, learn_environment, short_in_environment, spellings
-from floe.config.mask import hide as hide_known
-from floe.config.secrets import is_secret, secret_texts, shown_address
+from floe.config.secrets.detection import is_secret, secret_texts, shown_address
+from floe.config.secrets.mask import Mask, clip, learn, learn_environment, short_in_environment, spellings
+from floe.config.secrets.mask import hide as hide_known
 
 HARD = "c4n/ry@7f 3a+\"q'u\\é%"
 

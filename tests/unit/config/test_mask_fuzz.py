@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape as xml_escape
 
 import pytest
 
-from floe.config.mask import Mask
+from floe.config.secrets.mask import Mask
 
 DOCS = Path(__file__).parents[3] / "docs"
 HARD = "/@:%+\n\"'\\=&<>;#?{}[]()|$ ,~^`!*\t\r"

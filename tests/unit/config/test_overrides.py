@@ -3,9 +3,9 @@
 import pytest
 
 from floe.config import ConfigError, KeyClass, OverrideRefused, foreign_changes, override, thaw
-from floe.config.key import Status
-from floe.config.keys import KEYS
-from floe.config.run_keys import LIFTED_VARIABLE, class_of, names_code
+from floe.config.keys.key import Status
+from floe.config.keys.table import KEYS
+from floe.config.overrides.run_keys import LIFTED_VARIABLE, class_of, names_code
 
 CANARY = "hunter2-canary"
 TOKEN = {"iceberg.catalog.token": CANARY}
@@ -75,7 +75,7 @@ FILE_ONLY = [
 
 
 def test_a_new_key_is_of_class_file():
-    from floe.config.key import Kind, supported
+    from floe.config.keys.key import Kind, supported
 
     assert supported("floe.new", Kind.STRING, None, "New.").class_of("floe.new") is FILE
     assert class_of("floe.unheard-of") is FILE
@@ -349,7 +349,7 @@ def test_a_plan_within_its_class_has_no_foreign_changes(connector, over, allowed
 
 
 def test_a_plan_that_names_the_topics_of_an_expression_is_its_own(connector):
-    from floe.config.topics import with_topics
+    from floe.config.sections.topics import with_topics
 
     file = connector({"topics": "", "topics.regex": "a.*"})
     assert foreign_changes(with_topics(file, ("ab", "ac")).frozen(), file, LIVE) == []
@@ -358,7 +358,7 @@ def test_a_plan_that_names_the_topics_of_an_expression_is_its_own(connector):
 
 
 def test_a_replay_on_another_branch_is_its_own(connector):
-    from floe.config.overrides import replace_keys
+    from floe.config.overrides.run_overrides import replace_keys
 
     file = connector(TWO)
     made = replace_keys(file, {"iceberg.tables.default-commit-branch": "audit"})

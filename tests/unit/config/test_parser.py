@@ -3,10 +3,10 @@ import time
 import pytest
 
 from floe.config import ConfigError, KeyClass, parse_connector
-from floe.config.routing import Routing
-from floe.config.run_keys import class_of
-from floe.config.schema_rules import SchemaRules
-from floe.config.table_settings import TableSettings
+from floe.config.overrides.run_keys import class_of
+from floe.config.sections.routing import Routing
+from floe.config.sections.schema_rules import SchemaRules
+from floe.config.sections.tables import TableSettings
 from floe.exceptions import Terminal
 
 

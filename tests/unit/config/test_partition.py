@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.config.partition import PartitionTerm, parse_partition_by
+from floe.config.sections.field_terms import PartitionTerm, parse_partition_by
 
 COLUMNS = st.from_regex(r"[a-z_]\w{0,8}(\.[a-z]\w{0,5})?", fullmatch=True)
 TERMS = st.one_of(

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe.config.mask import SHORTEST
-from floe.config.quoted_secrets import MAX_COMPARED, MAX_HIDDEN, without_secrets
-from floe.config.secrets import (
+from floe.config.secrets.detection import (
     _SECRET_KEY,
     _SECRET_VALUE,
     _is_secret_key,
@@ -19,6 +17,8 @@ from floe.config.secrets import (
     is_secret,
     secret_texts,
 )
+from floe.config.secrets.mask import SHORTEST
+from floe.config.secrets.quoted_secrets import MAX_COMPARED, MAX_HIDDEN, without_secrets
 
 KEYS = (
     "iceberg.catalog.token",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from floe.config.routing import Routing, topic_part
+from floe.config.sections.routing import Routing, topic_part
 
 FIELD, BY, HEADER = "iceberg.tables.route-field", "floe.route.by", "floe.route.header"
 TEMPLATE, NAMESPACE, UNROUTABLE = "floe.route.template", "floe.route.namespace", "floe.route.on-unroutable"

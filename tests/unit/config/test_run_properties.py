@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from floe.config import ConfigError, Connector, KeyClass, override, parse_connector
-from floe.config.client_settings import CLIENT_SETTINGS
-from floe.config.keys import KEYS
-from floe.config.library_settings import CATALOG
-from floe.config.run_keys import class_of
-from floe.config.table_property_names import KNOWN_PROPERTIES
+from floe.config.keys.table import KEYS
+from floe.config.libraries.client_settings import CLIENT_SETTINGS
+from floe.config.libraries.library_settings import CATALOG
+from floe.config.libraries.table_property_names import KNOWN_PROPERTIES
+from floe.config.overrides.run_keys import class_of
 
 FILE = {
     "name": "pizzas",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from floe.config.schema_rules import SchemaRules
+from floe.config.sections.schema_rules import SchemaRules
 
 
 def test_every_rule_is_read(connector):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.config.sorting import SortTerm, parse_sort_by
+from floe.config.sections.field_terms import SortTerm, parse_sort_by
 
 COLUMNS = st.from_regex(r"[a-z_]\w{0,8}( \w{1,4})?(\.[a-z]\w{0,5})?", fullmatch=True)
 PLAIN = st.sampled_from(["identity", "year", "month", "day", "hour"])

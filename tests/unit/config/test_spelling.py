@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.config.spelling import begins_near, is_near, may_be_near, pairs
+from floe.config.keys.spelling import begins_near, is_near, may_be_near, pairs
 
 KNOWN = "tasks.max.enforce"
 EDITS = st.tuples(st.sampled_from("idrs"), st.integers(0, len(KNOWN) - 2), st.sampled_from("abz."))

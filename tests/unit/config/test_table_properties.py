@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.table_properties import unusable_for_commits, unusable_for_files
+from floe.config.sections.table_properties import unusable_for_commits, unusable_for_files
 
 CREATE, WRITE = "iceberg.tables.auto-create-props.", "iceberg.tables.write-props."
 

@@ -3,9 +3,8 @@
 import pytest
 
 from floe.config import PartitionTerm
-from floe.config.sorting import SortTerm
-from floe.config.table_settings import TableSettings
-from floe.config.tables import table_of
+from floe.config.sections.field_terms import SortTerm
+from floe.config.sections.tables import TableSettings, table_of
 
 TABLE, BY_DEFAULT = "iceberg.table.rpc.pizzas.", "iceberg.tables.default-"
 DYNAMIC = {"iceberg.tables": "", "floe.route.by": "key", "floe.route.namespace": "raw"}

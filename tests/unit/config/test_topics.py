@@ -3,7 +3,7 @@
 import pytest
 
 from floe.config import ConfigError, thaw
-from floe.config.topics import matching_topics, with_topics
+from floe.config.sections.topics import matching_topics, with_topics
 
 BY_REGEX = ("topics",)
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from floe.config.settings import Settings
-from floe.config.transforms import KafkaMetadata, read_transforms
+from floe.config.keys.reader import Settings
+from floe.config.sections.transforms import KafkaMetadata, read_transforms
 
 TYPE = "org.apache.iceberg.connect.transforms.KafkaMetadataTransform"
 Read = Callable[..., tuple[KafkaMetadata, ...]]

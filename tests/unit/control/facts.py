@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from floe.control.events import DataFile, DataWritten, Event, PartitionType, TableReference, TopicPartitionOffset
+from floe.control.wire.events import DataFile, DataWritten, Event, PartitionType, TableReference, TopicPartitionOffset
 
 MICROS_OF_SECOND = 1_000_000
 OF_DELETES_ONLY = ("referenced_data_file", "content_offset", "content_size_in_bytes")

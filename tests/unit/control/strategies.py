@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from floe.control.events import (
+from floe.control.wire.events import (
     CommitComplete,
     CommitToTable,
     DataComplete,

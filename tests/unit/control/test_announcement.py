@@ -21,8 +21,9 @@ from floe.control.announcement import (
     next_offset,
 )
 from floe.control.announcement_reader import find_announcement
-from floe.control.codec import decode, encode
-from floe.control.events import (
+from floe.control.topic_reader import ControlMessage
+from floe.control.wire.codec import decode, encode
+from floe.control.wire.events import (
     DataFile,
     DataWritten,
     Event,
@@ -32,15 +33,14 @@ from floe.control.events import (
     StartCommit,
     TableReference,
 )
-from floe.control.log import ControlMessage
-from floe.kafka.transaction import ControlRecord
-from floe.offsets.books import RangeBooks, TableBooks
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
-from floe.offsets.letters import LetterOffsets
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange
+from floe.kafka.transactions import ControlRecord
+from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import OffsetRange
 
 GROUP = "connect-pizzas"
 RANGES = (OffsetRange("pizzas", "T1", 0, 10, 20), OffsetRange("pizzas", "T1", 1, 0, 5))

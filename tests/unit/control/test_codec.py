@@ -19,8 +19,9 @@ from fastavro import parse_schema, schemaless_writer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from floe.control.codec import HEAD, MAGIC, MAX_MESSAGE_BYTES, decode, encode
-from floe.control.events import (
+from floe.control.exceptions import EventDecodeError, EventEncodeError
+from floe.control.wire.codec import HEAD, MAGIC, MAX_MESSAGE_BYTES, decode, encode
+from floe.control.wire.events import (
     CommitComplete,
     CommitToTable,
     DataComplete,
@@ -37,8 +38,7 @@ from floe.control.events import (
     TableReference,
     TopicPartitionOffset,
 )
-from floe.control.exceptions import EventDecodeError, EventEncodeError
-from floe.control.modified_utf8 import from_modified_utf8, to_modified_utf8
+from floe.control.wire.modified_utf8 import from_modified_utf8, to_modified_utf8
 from tests.unit.control.facts import facts
 from tests.unit.control.strategies import EVENTS
 

@@ -19,8 +19,8 @@ from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransfor
 from pyiceberg.types import DateType, DecimalType, NestedField, TimestamptzType, UUIDType
 
 from floe.control.data_files import from_pyiceberg, partition_type_of, to_pyiceberg
-from floe.control.events import DataFile, FileContent, PartitionFieldType, PartitionType
 from floe.control.exceptions import DataFileConversionError
+from floe.control.wire.events import DataFile, FileContent, PartitionFieldType, PartitionType
 from tests.unit.control.strategies import data_files, partition_types
 
 NONE = PartitionType()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from floe.control.events import PartitionFieldType
+from floe.control.wire.events import PartitionFieldType
 
 
 def test_a_type_is_the_same_with_and_without_blanks() -> None:
@@ -13,5 +13,7 @@ def test_a_type_is_the_same_with_and_without_blanks() -> None:
 
 
 def test_the_events_are_had_without_the_libraries_that_carry_them() -> None:
-    code = "import sys, floe.control.events; sys.exit(bool({'fastavro', 'pyiceberg', 'pyarrow'} & set(sys.modules)))"
+    code = (
+        "import sys, floe.control.wire.events; sys.exit(bool({'fastavro', 'pyiceberg', 'pyarrow'} & set(sys.modules)))"
+    )
     subprocess.run([sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}"], check=True)

@@ -15,12 +15,12 @@ from floe.control import announcement_reader
 from floe.control import headers as h
 from floe.control.announcement import Announcement, SpecFiles, encode_announcement
 from floe.control.announcement_reader import AnnouncementReader, find_announcement
-from floe.control.codec import decode, encode
-from floe.control.events import Event, PartitionType, StartCommit
-from floe.control.log import ControlMessage
 from floe.control.signature import Signature, is_signed, signed
-from floe.kafka.transaction import ControlRecord
-from floe.offsets.plan_seal import DeploymentKey, PlanKey
+from floe.control.topic_reader import ControlMessage
+from floe.control.wire.codec import decode, encode
+from floe.control.wire.events import Event, PartitionType, StartCommit
+from floe.kafka.transactions import ControlRecord
+from floe.model.plan_seal import DeploymentKey, PlanKey
 from tests.support.keys import KEY
 from tests.unit.control.test_announcement import GROUP, make, make_files, make_plan, make_share, sent
 

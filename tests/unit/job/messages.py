@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from floe.offsets.ranges import OffsetRange
-from floe_job.consume.message import Headers, Messages
-from floe_job.consume.values import Values
-from floe_job.records import Records
-from floe_job.target import Piece
+from floe.model.ranges import OffsetRange
+from floe_job.source.messages import Headers, Messages
+from floe_job.source.piece import Piece
+from floe_job.source.record_batch import Records
+from floe_job.source.values import Values
 
 RANGE, OTHER = (OffsetRange("pizzas", "T1", p, 0, 1000) for p in range(2))
 PIECE, OTHER_PIECE = Piece(RANGE, 0, 1000), Piece(OTHER, 0, 1000)

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType
 
-from floe_job.conform import caps
-from floe_job.decode import JsonDecoder, decoder, field_outline
-from floe_job.decode.added_columns import AddedColumns
-from floe_job.decode.field_outline import Unsure
+from floe_job.convert import JsonDecoder
+from floe_job.convert.json import decoder
 from floe_job.exceptions import SchemaConflict
-from floe_job.rules import ColumnRules
+from floe_job.schema import field_outline, limits
+from floe_job.schema.added_columns import AddedColumns
+from floe_job.schema.field_outline import Unsure
+from floe_job.schema.rules import ColumnRules
 
 COLUMNS, LEVELS = 12, 4
 STRUCT = StructType(NestedField(10, "a", LongType(), required=False))
@@ -32,8 +33,8 @@ SCHEMA = Schema(
 @pytest.fixture(autouse=True, scope="module")
 def low_caps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(caps, "MAX_COLUMNS", COLUMNS)
-        patch.setattr(caps, "MAX_COLUMN_DEPTH", LEVELS)
+        patch.setattr(limits, "MAX_COLUMNS", COLUMNS)
+        patch.setattr(limits, "MAX_COLUMN_DEPTH", LEVELS)
         patch.setattr(field_outline, "MAX_COLUMN_DEPTH", LEVELS)
         yield
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe_job.decode import alike
-from floe_job.decode.alike import Alike
-from floe_job.decode.framing import joined
-from floe_job.decode.obstacles import Unlike
-from floe_job.decode.skeleton import Skeleton
+from floe_job.convert.json import template_reader
+from floe_job.convert.json.fallbacks import Unlike
+from floe_job.convert.json.framing import joined
+from floe_job.convert.json.template import Skeleton
+from floe_job.convert.json.template_reader import Alike
 
 SCHEMA = pa.schema(
     [
@@ -36,7 +36,7 @@ SCHEMA = pa.schema(
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let chunks of a few records be worth it."""
-    monkeypatch.setattr(alike, "FEWEST_BYTES", 0)
+    monkeypatch.setattr(template_reader, "FEWEST_BYTES", 0)
 
 
 def parse(text: bytes | bytearray) -> pa.Table:
@@ -312,7 +312,7 @@ def test_where_nothing_comes_of_it_it_is_tried_ever_more_rarely(monkeypatch: pyt
 
 
 def test_many_values_in_few_bytes_are_for_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike, "FEWEST_BYTES", 100)
+    monkeypatch.setattr(template_reader, "FEWEST_BYTES", 100)
     lines = joined([record()] * 9)
     assert len(lines.text) > 400
     assert Alike(SCHEMA).read(lines, parse) is not None

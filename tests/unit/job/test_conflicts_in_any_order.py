@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from floe_job.conform.schema_tree import columns
-from floe_job.decode import JsonDecoder
+from floe_job.convert import JsonDecoder
 from floe_job.exceptions import SchemaConflict
-from floe_job.infer import ListOf, Proposal, StructOf, extend, infer, merge
-from floe_job.needs import SchemaNeeds
-from floe_job.rules import ColumnRules, OnConflict
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.inference import ListOf, Proposal, StructOf, extend, infer, merge
+from floe_job.schema.rules import ColumnRules, OnConflict
+from floe_job.schema.tree import columns
 
 LEAVES: list[Any] = [True, 1, 1.5, "x"]
 scalars = st.sampled_from([None, *LEAVES])

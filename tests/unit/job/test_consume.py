@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe_job.consume import librdkafka
-from floe_job.consume.consumer import Consumer, SettingRefused
-from floe_job.consume.memory import Handle, Loan, columns
-from floe_job.consume.values import FEWEST_TOGETHER, WIDEST_GAP, Values
-from floe_job.decode import JsonDecoder
-from floe_job.rules import ColumnRules
+from floe_job.convert import JsonDecoder
+from floe_job.schema.rules import ColumnRules
+from floe_job.source import librdkafka
+from floe_job.source.consumer import Consumer, SettingRefused
+from floe_job.source.native_memory import Handle, Loan, columns
+from floe_job.source.values import FEWEST_TOGETHER, WIDEST_GAP, Values
 
 
 class Memory:

@@ -22,8 +22,8 @@ from pyiceberg.types import (
     TimestampType,
 )
 
-from floe_job.decode import Decoded, JsonDecoder
-from floe_job.rules import ColumnRules
+from floe_job.convert import Decoded, JsonDecoder
+from floe_job.schema.rules import ColumnRules
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=False),
@@ -173,7 +173,9 @@ def test_nulls_in_lists_of_maps_are_taken(depth: int) -> None:
     assert rows(decoded) == [{"a": value}]
 
 
-@pytest.mark.parametrize("step", ["columnar.ColumnarReader._carried", "columnar.Alternatives.check", "carriers.nulls"])
+@pytest.mark.parametrize(
+    "step", ["columnar.ColumnarReader._carried", "columnar.Alternatives.check", "nested_readers.nulls"]
+)
 @pytest.mark.parametrize("error", [pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowKeyError])
 def test_what_arrow_refuses_after_parsing_is_read_the_exact_way(
     monkeypatch: pytest.MonkeyPatch, step: str, error: type[Exception]
@@ -181,7 +183,7 @@ def test_what_arrow_refuses_after_parsing_is_read_the_exact_way(
     def refuse(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(f"floe_job.decode.{step}", refuse)
+    monkeypatch.setattr(f"floe_job.convert.json.{step}", refuse)
     decoded, _ = decode(b'{"id":1}', b'{"id":2.5}')
     assert [row["id"] for row in rows(decoded)] == [1]
     assert [rejected.index for rejected in decoded.rejected] == [1]

@@ -15,21 +15,21 @@ from typing import Any
 import psutil
 import pytest
 
-from floe.operators.library import python_path
-from floe_job import forked_daemon
-from floe_job.context import prefer_installed
-from floe_job.forked_daemon import NAME, VARIABLE, fork_daemon
+from floe.operators.spark.code_archive import python_path
+from floe_job.runtime import prefork_daemon
+from floe_job.runtime.prefork_daemon import NAME, VARIABLE, fork_daemon
+from floe_job.runtime.spark_context import prefer_installed
 from stack.progress import wait_until
 
 DRIVER = """
 import sys
-from floe_job.forked_daemon import fork_daemon
+from floe_job.runtime.prefork_daemon import fork_daemon
 fork_daemon()
 print("ready", flush=True)
 sys.stdin.read()
 """
 SECRET = "s3cret"
-COMMAND = ("-m", "floe_job.forked_daemon", "pyspark.worker")
+COMMAND = ("-m", "floe_job.runtime.prefork_daemon", "pyspark.worker")
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
@@ -138,7 +138,7 @@ def test_another_python_is_not_replaced(start: Start, place: Path) -> None:
 
 def test_a_folder_that_is_too_deep_has_no_fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / ("x" * 120)))
-    monkeypatch.setattr(forked_daemon.os, "fork", lambda: pytest.fail("it forked"))
+    monkeypatch.setattr(prefork_daemon.os, "fork", lambda: pytest.fail("it forked"))
     fork_daemon()
     assert "have to import for themselves" in caplog.text
 
@@ -151,7 +151,7 @@ def test_a_job_does_without_a_fork_that_fails(
         raise error
 
     monkeypatch.setenv(VARIABLE, str(place))
-    broken = (forked_daemon.os, "fork") if isinstance(error, OSError) else (forked_daemon, "import_module")
+    broken = (prefork_daemon.os, "fork") if isinstance(error, OSError) else (prefork_daemon, "import_module")
     monkeypatch.setattr(*broken, fail)
     fork_daemon()
     assert str(error) in caplog.text
@@ -159,7 +159,7 @@ def test_a_job_does_without_a_fork_that_fails(
 
 def test_who_is_not_asked_does_not_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    monkeypatch.setattr(forked_daemon.os, "fork", lambda: pytest.fail("it forked"))
+    monkeypatch.setattr(prefork_daemon.os, "fork", lambda: pytest.fail("it forked"))
     fork_daemon()
 
 

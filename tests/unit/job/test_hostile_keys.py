@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe_job.conform.caps import MAX_COLUMNS, FullNames
-from floe_job.decode import JsonDecoder
-from floe_job.decode.columnar import ColumnarReader
-from floe_job.decode.proposed_columns import ProposedColumns
+from floe_job.convert import JsonDecoder
+from floe_job.convert.json.columnar import ColumnarReader
 from floe_job.exceptions import Unconvertible
-from floe_job.infer import Proposal, count, extend
-from floe_job.rules import ColumnRules
+from floe_job.schema.inference import Proposal, count, extend
+from floe_job.schema.limits import MAX_COLUMNS, FullNames
+from floe_job.schema.proposed_columns import ProposedColumns
+from floe_job.schema.rules import ColumnRules
 from tests.unit.job.test_conflicts_in_any_order import anything
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from floe_job import housekeeping
-from floe_job.housekeeping import RARELY, rare_housekeeping
+from floe_job import memory_tuning
+from floe_job.memory_tuning import RARELY, rare_housekeeping
 
 
 def test_a_task_that_fails_leaves_the_search_for_cycles_as_it_was() -> None:
@@ -23,7 +23,7 @@ def test_a_task_that_fails_leaves_the_search_for_cycles_as_it_was() -> None:
 
 
 def test_c_libraries_without_glibcs_functions_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping.ctypes, "CDLL", lambda _: object())
+    monkeypatch.setattr(memory_tuning.ctypes, "CDLL", lambda _: object())
     with rare_housekeeping():
         pass
 
@@ -52,7 +52,7 @@ def test_what_a_task_needed_of_arrows_memory_is_given_back_at_its_end() -> None:
 def test_threads_take_their_memory_from_the_heaps_that_are_there() -> None:
     code = """
 import ctypes, threading
-from floe_job.housekeeping import rare_housekeeping
+from floe_job.memory_tuning import rare_housekeeping
 libc = ctypes.CDLL(None)
 libc.fdopen.restype, libc.malloc_info.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
 together = threading.Barrier(17)

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from floe_job.letters import Letter, LetterLog
+from floe_job.dead_letters import Letter, LetterLog
 
 
 def letter(offset: int = 7, value: bytes | None = b"{", reason: str = "not JSON") -> Letter:

@@ -3,7 +3,7 @@
 import pytest
 
 from floe.exceptions import Terminal
-from floe_job.letters import Letter, TooManyDeadLetters, check_ratio
+from floe_job.dead_letters import Letter, TooManyDeadLetters, check_ratio
 
 
 def letters(count: int) -> list[Letter]:

@@ -19,7 +19,7 @@ from pyiceberg.types import (
 )
 
 from floe.parquet import TableWriter
-from floe_job.letters import (
+from floe_job.dead_letters import (
     LETTERS_SCHEMA,
     Letter,
     LettersTableUnsuitable,

@@ -3,9 +3,9 @@
 import pytest
 
 from floe.exceptions import Retryable, Terminal
+from floe_job.dead_letters import Letter, LetterRefused, LetterTopic, LetterUndelivered
+from floe_job.dead_letters.topic import connect_headers
 from floe_job.exceptions import SliceRefused
-from floe_job.letters import Letter, LetterRefused, LetterTopic, LetterUndelivered
-from floe_job.letters.topic import connect_headers
 
 SECRET = "canary-7f3a"
 NOWHERE = {

@@ -9,13 +9,13 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
-from floe.config.routing import Routing
-from floe.config.transforms import KafkaMetadata
-from floe.offsets.letters import LetterOffsets
-from floe_job.lookalikes import Lookalikes
-from floe_job.routing.routes import RouteRules
-from floe_job.rules import ColumnRules
-from floe_job.target import Target
+from floe.config.sections.routing import Routing
+from floe.config.sections.transforms import KafkaMetadata
+from floe.model.dead_letters import LetterOffsets
+from floe_job.contract.target import Target
+from floe_job.routing.rules import RouteRules
+from floe_job.routing.shared_decode import Lookalikes
+from floe_job.schema.rules import ColumnRules
 from tests.support.parquet_tables import TableFactory
 from tests.unit.job.messages import PIECE, records
 

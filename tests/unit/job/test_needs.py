@@ -20,10 +20,10 @@ from pyiceberg.types import (
 )
 
 from floe.parquet.layout import FileLayout
-from floe_job.conform.caps import MAX_COLUMNS
-from floe_job.infer import ListOf, Proposal, StructOf
-from floe_job.needs import SchemaNeeds
-from floe_job.rules import ColumnRules
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.inference import ListOf, Proposal, StructOf
+from floe_job.schema.limits import MAX_COLUMNS
+from floe_job.schema.rules import ColumnRules
 from tests.support.parquet_tables import TableFactory
 
 POINT = StructType(NestedField(10, "x", LongType(), required=False))

@@ -21,15 +21,15 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTra
 from pyiceberg.types import DateType, DoubleType, LongType, NestedField, StringType
 
 from floe.parquet.budget import WriteBudget
+from floe_job.contract.result import TaskResult
+from floe_job.contract.target import Target
 from floe_job.shuffle.distribution import is_spread, writing_tasks
-from floe_job.shuffle.parcel_store import ParcelStore
-from floe_job.shuffle.parcels import HELD_BYTES, Outbox, Parcel, Part, Seal, parcel_bytes
-from floe_job.shuffle.partition_files import PartitionFiles
-from floe_job.shuffle.row_spool import RowSpool
-from floe_job.target import Target
-from floe_job.target_files import TargetFiles
-from floe_job.task import Sent
-from floe_job.task_result import TaskResult
+from floe_job.shuffle.messages import HELD_BYTES, Outbox, Parcel, Part, Seal, parcel_bytes
+from floe_job.shuffle.partition_sender import RowSpool
+from floe_job.shuffle.spill_file import ParcelStore
+from floe_job.task.read_task import Sent
+from floe_job.task.write_task import PartitionFiles
+from floe_job.write.task_files import TargetFiles
 from tests.support.parquet_tables import TableFactory, rows, spec
 
 SCHEMA = Schema(

@@ -12,12 +12,12 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, TruncateTransform
 from pyiceberg.types import DecimalType, IcebergType, IntegerType, LongType, NestedField, StructType
 
-from floe.config.transforms import KafkaMetadata
+from floe.config.sections.transforms import KafkaMetadata
 from floe.control.data_files import to_pyiceberg
-from floe.offsets.books import TableBooks
-from floe_job.target import Target
-from floe_job.target_writer import TargetWriter
+from floe.model.accounting import TableBooks
+from floe_job.contract.target import Target
 from floe_job.write.partition_limits import PartitionLimits
+from floe_job.write.table_rows import TargetWriter
 from tests.support.parquet_tables import TableFactory, commit, spec
 from tests.unit.job.messages import PIECE, RANGE, records
 

@@ -41,17 +41,18 @@ from pyiceberg.types import (
 )
 
 from floe.parquet.layout import FileLayout
-from floe_job.decode import Decoded, JsonDecoder, alike
-from floe_job.decode.obstacles import NotExact
+from floe_job.convert import Decoded, JsonDecoder
+from floe_job.convert.json import template_reader
+from floe_job.convert.json.fallbacks import NotExact
 from floe_job.exceptions import SchemaConflict
-from floe_job.rules import ColumnRules
+from floe_job.schema.rules import ColumnRules
 
 
-@pytest.fixture(autouse=True, scope="module", params=[0, alike.FEWEST_BYTES], ids=["by skeletons", "parsed"])
+@pytest.fixture(autouse=True, scope="module", params=[0, template_reader.FEWEST_BYTES], ids=["by skeletons", "parsed"])
 def fewest_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Read also small chunks of like records as large ones are read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike, "FEWEST_BYTES", request.param)
+        patch.setattr(template_reader, "FEWEST_BYTES", request.param)
         yield
 
 
@@ -485,7 +486,7 @@ def nameless(value: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("floe_job.decode.decoder.SMALLEST_CHUNK", 1)
+    monkeypatch.setattr("floe_job.convert.json.decoder.SMALLEST_CHUNK", 1)
 
 
 thorough = settings(

@@ -8,10 +8,10 @@ import pytest
 from confluent_kafka import KafkaError
 
 from floe.kafka.reader_limits import ReaderLimits
-from floe.offsets.ranges import OffsetRange
-from floe_job.consume.consumer import Event
-from floe_job.consume.kafka_batch import KafkaBatch, Measured
-from floe_job.consume.range_progress import Mode, RangeProgress
+from floe.model.ranges import OffsetRange
+from floe_job.source.consumer import Event
+from floe_job.source.kafka_batch import KafkaBatch, Measured
+from floe_job.source.range_progress import Mode, RangeProgress
 
 
 class Some:

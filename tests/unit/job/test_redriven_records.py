@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from floe.config.routing import Routing
-from floe.config.table_settings import TableSettings
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
-from floe.offsets.letters import LetterOffsets
+from floe.config.sections.routing import Routing
+from floe.config.sections.tables import TableSettings
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
 from floe_job.routing.router import Router
-from floe_job.routing.routes import Routed, RouteRules
+from floe_job.routing.rules import Routed, RouteRules
 from tests.unit.job.messages import OTHER_PIECE, PIECE, RANGE, records
 
 LOG = LogId.of(RANGE)

@@ -9,8 +9,8 @@ from pyiceberg.schema import Schema, assign_fresh_schema_ids, index_by_id
 from pyiceberg.types import NestedField
 
 from floe_job.exceptions import SchemaConflict
-from floe_job.infer import ListOf, Proposal, StructOf, count, extend, iceberg_type, infer, merge
-from floe_job.rules import ColumnRules
+from floe_job.schema.inference import ListOf, Proposal, StructOf, count, extend, iceberg_type, infer, merge
+from floe_job.schema.rules import ColumnRules
 
 STRING, FAIL, FOLD = (
     ColumnRules(on_conflict="string"),

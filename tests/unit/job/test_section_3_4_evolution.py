@@ -22,12 +22,12 @@ from pyiceberg.types import (
     StructType,
 )
 
-from floe_job.conform.caps import MAX_COLUMN_DEPTH, MAX_COLUMNS, MAX_NAME_LENGTH
-from floe_job.decode import Decoded, JsonDecoder
+from floe_job.convert import Decoded, JsonDecoder
 from floe_job.exceptions import SchemaConflict
-from floe_job.infer import ListOf
-from floe_job.needs import SchemaNeeds
-from floe_job.rules import ColumnRules, OnConflict
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.inference import ListOf
+from floe_job.schema.limits import MAX_COLUMN_DEPTH, MAX_COLUMNS, MAX_NAME_LENGTH
+from floe_job.schema.rules import ColumnRules, OnConflict
 from tests.support.parquet_tables import TableFactory
 
 EVOLVE = ColumnRules(evolve=True)

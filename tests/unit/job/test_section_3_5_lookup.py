@@ -10,9 +10,9 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import MappedField, NameMapping, parse_mapping_from_json
 from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedField, StringType, StructType
 
-from floe_job.decode import Decoded, JsonDecoder
-from floe_job.needs import SchemaNeeds
-from floe_job.rules import ColumnRules
+from floe_job.convert import Decoded, JsonDecoder
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.rules import ColumnRules
 from tests.support.parquet_tables import TableFactory
 
 INNER = StructType(NestedField(11, "Inner", LongType(), required=False))

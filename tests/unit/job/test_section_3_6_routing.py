@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from floe.config.routing import Routing
-from floe.config.table_settings import TableSettings
-from floe_job.decode import Rejected
-from floe_job.routing.names import MOST_CHARACTERS, Unusable, table_name
+from floe.config.sections.routing import Routing
+from floe.config.sections.tables import TableSettings
+from floe_job.contract.letter import letters_of
+from floe_job.contract.rejected import Rejected
 from floe_job.routing.router import Router
-from floe_job.routing.routes import Routed, RouteRules
+from floe_job.routing.rules import Routed, RouteRules
+from floe_job.routing.table_names import MOST_CHARACTERS, Unusable, table_name
 from tests.unit.job.messages import PIECE, Message, records
 
 FIELD = Routing(by="field", path=("to",))
@@ -130,7 +131,7 @@ def test_headers_that_cannot_be_read_make_a_record_unroutable_and_still_a_letter
     mine = records(PIECE, [b"{}"], [Message(0, headers=None)])
     routed = Router(rules, {}).route(mine)
     assert "headers cannot be read" in reasons(routed)[0][1]
-    (letter,) = mine.letters([Rejected(0, "route", "why", "Unroutable")], None)
+    (letter,) = letters_of(mine, [Rejected(0, "route", "why", "Unroutable")], None)
     assert (letter.headers, letter.value) == ((), b"{}")
     assert "headers cannot be read" in letter.reason
     assert mine.select([0]).headers(0) is None

@@ -37,15 +37,15 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.config.transforms import KafkaMetadata
+from floe.config.sections.transforms import KafkaMetadata
 from floe.parquet.arrow_shapes import reshape, storage_type
 from floe.parquet.exceptions import UnsupportedColumn
-from floe_job.conform import converter
-from floe_job.decode import JsonDecoder
+from floe_job.convert import JsonDecoder
 from floe_job.exceptions import Unconvertible
-from floe_job.infer import ListOf, StructOf
-from floe_job.rules import ColumnRules
+from floe_job.schema.inference import ListOf, StructOf
+from floe_job.schema.rules import ColumnRules
 from floe_job.transform import MetadataColumns, RecordFacts
+from floe_job.types import converter
 
 MILLIS = 1_704_164_645_000  # 2024-01-02T03:04:05Z
 NOT_UTF8 = b"\xff\x00"

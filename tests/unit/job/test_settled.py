@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
-from floe.offsets.letters import LetterOffsets
-from floe.offsets.ranges import OffsetRange
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.ranges import OffsetRange
+from floe_job.contract.letter_outcomes import FateWatch, LetterFates
+from floe_job.driver import dead_letters as module
+from floe_job.driver.dead_letters import settle
 from floe_job.exceptions import SliceRefused
-from floe_job.letters.fates import FateWatch, LetterFates
-from floe_job.slices import settled as module
-from floe_job.slices.settled import settle
 
 LOG = LogId("pizzas", "T1", 0)
 OPEN = LetterOffsets.of([("db.a", LOG, Intervals(((1, 4),))), (None, LOG, Intervals(((6, 9),)))])

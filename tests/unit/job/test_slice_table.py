@@ -8,17 +8,17 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import TableMissing, TableUnsuitable
-from floe.commit.exceptions import TableRefused
-from floe.offsets.books import TableBooks
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Ledger
-from floe.offsets.ledger_property import write_properties
-from floe.offsets.plan import Plan, SliceKind
-from floe.offsets.position import Debt
-from floe_job.slices.table import SliceTable
-from floe_job.slices.tables import MOST_LOOKED_UP, SliceTables
+from floe.model.accounting import TableBooks
+from floe.model.intervals import Intervals
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import write_properties
+from floe.model.plan import Plan, SliceKind
+from floe.model.positions import Debt
+from floe.tables.exceptions import TableRefused
+from floe_job.driver.slice_table import SliceTable
+from floe_job.driver.slice_tables import MOST_LOOKED_UP, SliceTables
 from tests.unit.commit.lake import (
     CLUSTER,
     LEDGER,

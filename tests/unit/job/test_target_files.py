@@ -8,8 +8,8 @@ from pyiceberg.io import load_file_io
 from pyiceberg.transforms import IdentityTransform
 
 from floe.parquet.budget import WriteBudget
-from floe_job.target import Target
-from floe_job.target_files import STREAM_BYTES, TargetFiles
+from floe_job.contract.target import Target
+from floe_job.write.task_files import STREAM_BYTES, TargetFiles
 from tests.support.parquet_tables import SCHEMA, TableFactory, rows, spec
 
 

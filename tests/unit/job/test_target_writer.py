@@ -8,12 +8,12 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
-from floe.config.transforms import KafkaMetadata
-from floe.offsets.books import TableBooks
-from floe.offsets.intervals import Intervals
-from floe_job.rules import ColumnRules
-from floe_job.target import Target
-from floe_job.target_writer import TargetWriter
+from floe.config.sections.transforms import KafkaMetadata
+from floe.model.accounting import TableBooks
+from floe.model.intervals import Intervals
+from floe_job.contract.target import Target
+from floe_job.schema.rules import ColumnRules
+from floe_job.write.table_rows import TargetWriter
 from tests.support.parquet_tables import TableFactory
 from tests.unit.job.messages import OTHER_PIECE, PIECE, RANGE, Message, records
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from floe_job.order import Order
+from floe_job.runtime.job_files import Order
 
 
 @pytest.mark.parametrize("text", ["", "{}", "no JSON", '{"plan": 1}'])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from confluent_kafka import KafkaError
 
-from floe.offsets.ranges import OffsetRange
-from floe_job.consume.consumer import Event
-from floe_job.consume.range_errors import check_order, is_end
+from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, ReadFailed
+from floe_job.source.consumer import Event
+from floe_job.source.range_errors import check_order, is_end
 
 RANGE = OffsetRange("orders", "id", 0, 10, 100)
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogError
 from floe.config import parse_connector
-from floe.config.mask import Mask
-from floe.config.secrets import secret_texts
+from floe.config.secrets.detection import secret_texts
+from floe.config.secrets.mask import Mask
 
 KEYS = {
     "name": "c",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from floe.exceptions import FloeError
-from floe.offsets.exceptions import WriteTimeout
+from floe.model.exceptions import WriteTimeout
 from floe_job.exceptions import SliceFailed, SliceRefused
 from write_files import write_files
 
@@ -22,7 +22,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *errors: FloeError) -> None:
         def write(self, *_: Any) -> None:
             raise self._error
 
-    monkeypatch.setattr("floe_job.slices.writer.SliceWriter", Writer)
+    monkeypatch.setattr("floe_job.driver.slice_job.SliceWriter", Writer)
     plan = SimpleNamespace(slice_id=lambda piece: f"s/{pieces.index(piece)}")
     connector = SimpleNamespace(write_timeout_ms=None)
     order = SimpleNamespace(todo=pieces, plan=plan, connector=connector, settings=None, key=None)

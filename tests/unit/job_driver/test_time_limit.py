@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from floe.exceptions import Terminal
-from floe.offsets.exceptions import WriteTimeout
-from floe.offsets.plan import Slice, SliceKind
-from floe_job.slices import time_limit
-from floe_job.slices.time_limit import TimeLimit
+from floe.model.exceptions import WriteTimeout
+from floe.model.plan import Slice, SliceKind
+from floe_job.driver import time_limit
+from floe_job.driver.time_limit import TimeLimit
 from tests.unit.offsets.partitions import span
 
 SLICE = Slice(0, SliceKind.LIVE, (span(0, 1000),), ("a",))

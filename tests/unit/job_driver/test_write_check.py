@@ -11,8 +11,8 @@ import pytest
 from pyiceberg.table import Table
 
 from floe.catalogs.exceptions import CodeRefused, TableUnsuitable
-from floe_job.slices.write_check import check_writable
-from floe_job.target import Target
+from floe_job.contract.target import Target
+from floe_job.driver.write_check import check_writable
 from tests.unit.commit.lake import BY_SAUCE, Lake, rewrite_metadata
 
 PROPERTIES = {

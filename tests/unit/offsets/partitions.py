@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from floe.offsets.intervals import Intervals
-from floe.offsets.logs import PartitionLog
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange, TopicPartition
+from floe.model.intervals import Intervals
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
 
 TOPIC, TOPIC_ID, CLUSTER, ROUTING, ROUTE = "pizzas", "T1", "C1", "R", "r"
 

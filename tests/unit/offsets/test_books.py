@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.offsets.books import RangeBooks, TableBooks, balance_range, balance_tables
-from floe.offsets.exceptions import BooksDoNotBalance
-from floe.offsets.ranges import OffsetRange
+from floe.model.accounting import RangeBooks, TableBooks, balance_range, balance_tables
+from floe.model.exceptions import BooksDoNotBalance
+from floe.model.ranges import OffsetRange
 
 COUNTS = st.integers(0, 50)
 RANGE_BOOKS = st.builds(RangeBooks, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)

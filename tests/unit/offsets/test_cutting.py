@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.offsets.cutting import Forecast, cut, forecast, net_of
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Holding, Ledger, LogId
-from floe.offsets.ranges import OffsetRange
-from floe.offsets.replay import Overlap
+from floe.model.exceptions import PlanRefused
+from floe.model.intervals import Intervals
+from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ranges import OffsetRange
+from floe.planning.replay_request import Overlap
+from floe.planning.slicing import Forecast, cut, forecast, net_of
 
 
 def piece(partition: int, start: int, end: int) -> OffsetRange:

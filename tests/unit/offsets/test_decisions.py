@@ -2,7 +2,7 @@
 
 import pytest
 
-from floe.offsets.decisions import Decisions, Rollback
+from floe.model.decisions import Decisions, Rollback
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from floe.exceptions import Terminal
-from floe.offsets.exceptions import LedgerUnreadable, ReplayForgotten
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import MOST_REPLAYS, MOST_SLICES, Anchor, Holding, Ledger, LiveRange, LogId, Standing
-from floe.offsets.ledger_property import (
+from floe.model.exceptions import LedgerUnreadable, ReplayForgotten
+from floe.model.intervals import Intervals
+from floe.model.ledger import MOST_REPLAYS, MOST_SLICES, Anchor, Holding, Ledger, LiveRange, LogId, Standing
+from floe.model.ledger_codec import (
     LONGEST_VALUE,
     property_name,
     read_properties,
     stale_properties,
     write_properties,
 )
-from floe.offsets.position import Position
-from floe.offsets.ranges import OffsetRange, TopicPartition
+from floe.model.positions import Position
+from floe.model.ranges import OffsetRange, TopicPartition
 
 NAME = "floe.ledger.connect-pizzas.main"
 ANCHOR = Anchor(11, 2)

@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.offsets.exceptions import ReplayForgotten
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import MOST_REPLAYS, Anchor, Holding, Ledger, LiveRange, LogId, Standing
-from floe.offsets.ledger_property import read_properties, write_properties
-from floe.offsets.ranges import OffsetRange
+from floe.model.exceptions import ReplayForgotten
+from floe.model.intervals import Intervals
+from floe.model.ledger import MOST_REPLAYS, Anchor, Holding, Ledger, LiveRange, LogId, Standing
+from floe.model.ledger_codec import read_properties, write_properties
+from floe.model.ranges import OffsetRange
 
 LOG = LogId("pizzas", "T1", 0)
 ROUTES = "abc"

@@ -7,12 +7,12 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Holding, Ledger, LogId
-from floe.offsets.ledger_property import read_properties, write_properties
-from floe.offsets.letters import LetterOffsets
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.ranges import OffsetRange
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger_codec import read_properties, write_properties
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.ranges import OffsetRange
 
 LOG, OTHER = LogId("pizzas", "T1", 0), LogId("pizzas", "T1", 1)
 RANGE = OffsetRange(*LOG, 0, 100)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from floe.offsets.plan import Plan, Slice, SliceEnd, SliceKind, positions_after
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange, TopicPartition
+from floe.model.plan import Plan, Slice, SliceEnd, SliceKind, positions_after
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import OffsetRange, TopicPartition
 from tests.unit.offsets.partitions import ROUTE, owes, position, span
 
 

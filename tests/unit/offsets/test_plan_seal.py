@@ -7,14 +7,14 @@ import pickle
 
 import pytest
 
-from floe.offsets.exceptions import SealBroken
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import LogId
-from floe.offsets.letters import LetterOffsets
-from floe.offsets.plan import Plan, Slice, SliceKind
-from floe.offsets.plan_seal import SEAL, DeploymentKey, RunName, is_sealed, mac_of
-from floe.offsets.position import Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange, TopicPartition
+from floe.model.dead_letters import LetterOffsets
+from floe.model.exceptions import SealBroken
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan_seal import SEAL, DeploymentKey, RunName, is_sealed, mac_of
+from floe.model.positions import Position, PositionMetadata
+from floe.model.ranges import OffsetRange, TopicPartition
 from tests.support.json_paths import changed, paths
 from tests.support.keys import KEY, KEY_TEXT
 

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.offsets.plan import SliceKind
-from floe.offsets.planner import allocate, cut_slices, fair_shares
-from floe.offsets.position import Position
-from floe.offsets.ranges import TopicPartition
+from floe.model.plan import SliceKind
+from floe.model.positions import Position
+from floe.model.ranges import TopicPartition
+from floe.planning.slicing import allocate, cut_slices, fair_shares
 from tests.unit.offsets.partitions import log, owes, position, span
 
 AB = ("a", "b")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.intervals import Intervals
-from floe.offsets.position import LONGEST_METADATA, Debt, Position, PositionMetadata, owner_of
-from floe.offsets.ranges import TopicPartition
-from floe.offsets.routing import branch_route, moved_route, route_hash, routing_hash
+from floe.model.exceptions import PlanRefused
+from floe.model.intervals import Intervals
+from floe.model.positions import LONGEST_METADATA, Debt, Position, PositionMetadata, owner_of
+from floe.model.ranges import TopicPartition
+from floe.model.route_hash import branch_route, moved_route, route_hash, routing_hash
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

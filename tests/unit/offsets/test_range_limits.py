@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.offsets.plan import Plan, Slice, SliceEnd, SliceKind, positions_after, positions_limited
-from floe.offsets.planner import cut_slices
-from floe.offsets.position import LIVE, LONGEST_METADATA, Debt, Position, PositionMetadata
-from floe.offsets.range_limits import grown, halved, limit_of, smaller
+from floe.model.plan import Plan, Slice, SliceEnd, SliceKind, positions_after, positions_limited
+from floe.model.positions import LIVE, LONGEST_METADATA, Debt, Position, PositionMetadata
+from floe.model.range_limits import grown, halved, limit_of, smaller
+from floe.planning.slicing import cut_slices
 from tests.unit.offsets.partitions import log, owes, position, span
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from floe.exceptions import Terminal
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.plan import SliceKind
-from floe.offsets.replay import Overlap, ReplayRequest
+from floe.model.exceptions import PlanRefused
+from floe.model.plan import SliceKind
+from floe.planning.replay_request import Overlap, ReplayRequest
 
 JANUARY = 1_769_857_200_000
 """2026-01-31T12:00:00+01:00 in epoch ms."""

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.logs import PartitionLog
-from floe.offsets.position import Debt, Position, PositionMetadata
-from floe.offsets.ranges import OffsetRange, TopicPartition
-from floe.offsets.replay import Bounds, ReplayRequest
-from floe.offsets.resolving import Ground, refuse_debts, resolve
+from floe.model.exceptions import PlanRefused
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
+from floe.planning.replay_ranges import Ground, refuse_debts, resolve
+from floe.planning.replay_request import Bounds, ReplayRequest
 
 
 def log(partition: int = 0, start: int = 10, end: int = 120, topic_id: str = "id") -> PartitionLog:

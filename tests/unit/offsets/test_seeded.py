@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from floe.offsets.intervals import Intervals
-from floe.offsets.ledger import Holding, Ledger, LiveRange, LogId
-from floe.offsets.ledger_property import read_properties, write_properties
-from floe.offsets.ranges import OffsetRange
+from floe.model.intervals import Intervals
+from floe.model.ledger import Holding, Ledger, LiveRange, LogId
+from floe.model.ledger_codec import read_properties, write_properties
+from floe.model.ranges import OffsetRange
 
 LOG = LogId("pizzas", "T1", 0)
 OTHER = LogId("pizzas", "T1", 1)

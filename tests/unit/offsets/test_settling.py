@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from floe.exceptions import Terminal
-from floe.offsets.decisions import Decisions, Rollback
-from floe.offsets.exceptions import PlanRefused
-from floe.offsets.logs import PartitionLog
-from floe.offsets.losses import Loss, OffsetsLost
-from floe.offsets.position import Debt, Position
-from floe.offsets.ranges import TopicPartition
-from floe.offsets.settling import Beginnings, Settled, settle_positions
+from floe.model.decisions import Decisions, Rollback
+from floe.model.exceptions import PlanRefused
+from floe.model.positions import Debt, Position
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.planning.losses import Loss, OffsetsLost
+from floe.planning.start_positions import Beginnings, Settled, settle_positions
 from tests.unit.offsets.partitions import ROUTE, found, log, owes, position
 
 P0 = TopicPartition("pizzas", 0)

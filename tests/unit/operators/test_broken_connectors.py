@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from floe.config import ConfigError, ConnectorFile
-from floe.config.files import read_file
+from floe.config.connector_files import read_file
 from floe.operators.brief import Brief
-from floe.operators.broken_dag import broken_replay_dag, broken_sink_dag, import_error
-from floe.operators.connector_dags import check_connectors, replay_dags, sink_dags
-from floe.operators.sink import RETRY_DELAY
+from floe.operators.dags.broken_dag import broken_replay_dag, broken_sink_dag, import_error
+from floe.operators.dags.connector_dags import check_connectors, replay_dags, sink_dags
+from floe.operators.dags.sink_dag import RETRY_DELAY
 
 REPOSITORY = Path(__file__).parents[3]
 MINUTE = timedelta(minutes=1)

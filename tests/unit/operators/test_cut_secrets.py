@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.catalog import _first_line
+from floe.catalogs.client import _first_line
 from floe.catalogs.code_guard import check_class
 from floe.catalogs.exceptions import CatalogUnreachable, CodeRefused
-from floe.config.mask import clip, learn
+from floe.config.secrets.mask import clip, learn
 from floe.kafka.client_log import reason_of
-from floe.offsets.exceptions import SealBroken
+from floe.model.exceptions import SealBroken
 from floe.operators.failures import FAILURE_KEY, leave_failure, say_failure
 from floe.operators.run_params import _shown
 from floe.operators.stored_plan import opened

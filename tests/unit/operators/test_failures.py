@@ -7,7 +7,7 @@ import pytest
 
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.config import ConfigError
-from floe.config.mask import learn
+from floe.config.secrets.mask import learn
 from floe.exceptions import Retryable
 from floe.operators.failures import floe_task
 

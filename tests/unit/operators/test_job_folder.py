@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.operators.job_folder import MARKER, PREFIX, job_folder, remove_abandoned
+from floe.operators.spark.job_folder import MARKER, PREFIX, job_folder, remove_abandoned
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import airflow.sdk.log  # noqa: F401 - it sets the root logger up, as in a task
 import pytest
 
-from floe.config.mask import learn
+from floe.config.secrets.mask import learn
 from floe.operators.failures import floe_task
 
 

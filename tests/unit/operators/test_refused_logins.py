@@ -13,9 +13,9 @@ from typing import Any
 import airflow.sdk.log  # noqa: F401 - it sets the root logger up, as in a task
 import pytest
 
-from floe.catalogs.catalog import Tables
+from floe.catalogs.client import Tables
 from floe.config import Connector, parse_connector
-from floe.kafka.cluster import Cluster
+from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.operators import failures
 from floe.operators.failures import floe_task, keep_secret

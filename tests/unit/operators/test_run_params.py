@@ -12,9 +12,9 @@ from airflow.sdk.definitions.param import ParamsDict
 
 from floe.config import Connector, KeyClass, parse_connector
 from floe.exceptions import Terminal
-from floe.operators import run
+from floe.operators import task_context
+from floe.operators.dags.forms import replay_form, sink_form
 from floe.operators.exceptions import ParamsRefused
-from floe.operators.forms import replay_form, sink_form
 from floe.operators.run_params import OLD_NAMES, checked, params_of
 from tests.unit.config.conftest import MINIMAL
 
@@ -133,6 +133,6 @@ def test_replay_form_opens_with_the_ranges() -> None:
 def test_keys_of_config_are_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     name = "iceberg.tables.write-props.write.metadata.metrics.column.a\nplan 1 was superseded"
     with caplog.at_level("INFO"):
-        run.with_params(connector(), {"config": {name: "counts", "tasks.max": 2}}, KeyClass.LIVE)
+        task_context.with_params(connector(), {"config": {name: "counts", "tasks.max": 2}}, KeyClass.LIVE)
     (line,) = [record.getMessage() for record in caplog.records if "overrides" in record.getMessage()]
     assert line.splitlines() == [f"this run overrides: {name!r}, tasks.max"]

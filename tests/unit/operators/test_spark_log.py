@@ -5,14 +5,14 @@ import uuid
 
 import pytest
 
-from floe.config.mask import learn
-from floe.operators.spark_log import Line, RelayingHook, parse
+from floe.config.secrets.mask import learn
+from floe.operators.spark.spark_log import Line, RelayingHook, parse
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("ERROR floe_job.slices.tables: no", (logging.ERROR, "floe_job.slices.tables", "no")),
+        ("ERROR floe_job.driver.slice_tables: no", (logging.ERROR, "floe_job.driver.slice_tables", "no")),
         ("INFO floe: a: b", (logging.INFO, "floe", "a: b")),
         ("26/11/23 10:00:00 WARN NativeCodeLoader: slow", (logging.WARNING, "spark.NativeCodeLoader", "slow")),
         ("2026-11-23 10:00:00,123 ERROR Executor: task", (logging.ERROR, "spark.Executor", "task")),

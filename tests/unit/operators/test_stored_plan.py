@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from floe.config import Connector
-from floe.config.deployment_key import FERNET_VARIABLE, VARIABLE
-from floe.offsets.exceptions import SealBroken
+from floe.config.secrets.deployment_key import FERNET_VARIABLE, VARIABLE
+from floe.model.exceptions import SealBroken
 from floe.operators import deployment_key as module
 from floe.operators import stored_plan
 from floe.operators.deployment_key import deployment_key

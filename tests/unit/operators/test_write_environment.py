@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from floe.config.deployment_key import IN_ENVIRONMENT
+from floe.config.secrets.deployment_key import IN_ENVIRONMENT
 from floe.operators.write import WriteFilesOperator
 from tests.unit.commit.lake import Lake
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from floe.exceptions import Retryable
-from floe.offsets.exceptions import WriteTimeout
-from floe.offsets.plan import Slice, SliceKind
+from floe.model.exceptions import WriteTimeout
+from floe.model.plan import Slice, SliceKind
 from floe.operators import write_guard as module
 from floe.operators.write_guard import GuardExpired, write_guard
 from floe.operators.write_timeout import stuck

@@ -15,8 +15,8 @@ from pyiceberg.types import IcebergType, ListType, LongType, MapType, NestedFiel
 
 from floe.parquet.arrow_shapes import rename, reshape, storage_type
 from floe.parquet.layout import FileLayout
-from floe_job.decode import JsonDecoder
-from floe_job.rules import ColumnRules
+from floe_job.convert import JsonDecoder
+from floe_job.schema.rules import ColumnRules
 
 
 def struct(name: str, field: pa.DataType) -> pa.DataType:

@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType, UUIDType
 
-from floe.commit.projection import keep_nulls
+from floe.catalogs.pyiceberg_patches import keep_nulls
 from floe.parquet import FileRewriter
 from floe.parquet.exceptions import UnsupportedFileFormat
 from tests.support.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, write

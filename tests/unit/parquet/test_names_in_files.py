@@ -17,9 +17,9 @@ from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType
 
 from floe.parquet.exceptions import UnsupportedColumn
 from floe.parquet.layout import FileLayout
-from floe_job.decode import Decoded, JsonDecoder
-from floe_job.needs import SchemaNeeds
-from floe_job.rules import ColumnRules
+from floe_job.convert import Decoded, JsonDecoder
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.rules import ColumnRules
 
 EVOLVE = ColumnRules(evolve=True)
 ONE = StructType(NestedField(20, "_1", LongType(), required=False))

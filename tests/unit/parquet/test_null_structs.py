@@ -29,8 +29,8 @@ from pyiceberg.types import (
 
 from floe.parquet.layout import FileLayout
 from floe.parquet.null_structs import without_hidden_nulls
-from floe_job.decode import JsonDecoder
-from floe_job.rules import ColumnRules
+from floe_job.convert import JsonDecoder
+from floe_job.schema.rules import ColumnRules
 from tests.support.parquet_tables import TableFactory, commit, local, write
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from floe.offsets.plan_seal import DeploymentKey
+from floe.model.plan_seal import DeploymentKey
 from stack.airflow import Airflow
 
 NAME = "FLOE_SECRET_KEY"

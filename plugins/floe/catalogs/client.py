@@ -1,0 +1,313 @@
+"""Open a connector's catalog and its tables.
+
+Catalog properties go to PyIceberg as they are; what they leave open is taken from PyIceberg's own configuration
+(``PYICEBERG_CATALOG__<NAME>__…`` and ``.pyiceberg.yaml``), so that addresses and secrets can stay out of files.
+"""
+
+import logging
+import os
+import traceback
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import ValidationError as InvalidFields
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    ForbiddenError,
+    NamespaceAlreadyExistsError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    TableAlreadyExistsError,
+    UnauthorizedError,
+    ValidationError,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.utils.config import Config
+
+from floe.catalogs.code_guard import guard_imports
+from floe.catalogs.exceptions import (
+    CatalogError,
+    CatalogMisconfigured,
+    CatalogUnreachable,
+    CodeRefused,
+    TableMissing,
+    TableUnsuitable,
+)
+from floe.catalogs.pyiceberg_patches import read_doubles_whole
+from floe.catalogs.table_creation import SHIPPED, NewTable
+from floe.config import Connector
+from floe.config.secrets.detection import shown_address
+from floe.config.secrets.mask import clip, hide, learn, learn_environment
+from floe.config.sections.schema_rules import OnUnsuitable
+from floe.config.sections.tables import TableSettings
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+read_doubles_whole()
+
+log = logging.getLogger(__name__)
+guard_imports()
+
+_NO_SQLITE_FILE = "unable to open database file"
+"""SQLite's words for a path where no file can be made."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one connector in their catalog."""
+
+    catalog: Catalog
+    connector: Connector
+
+    @classmethod
+    def of(cls, connector: Connector) -> "Tables":
+        """Open the catalog of a connector. Raises CatalogMisconfigured or CatalogUnreachable."""
+        _learn_secrets(connector)
+        with _told(connector, f"open catalog {connector.catalog_name!r}"):
+            try:
+                catalog = open_catalog(connector)
+            except (ValueError, KeyError, TypeError, ImportError, CodeRefused) as error:
+                msg = (
+                    f"catalog {connector.catalog_name!r} cannot be opened: {_first_line(error)}. Check iceberg.catalog.* in "
+                    f"the connector and PYICEBERG_CATALOG__{connector.catalog_name.upper()}__* in the environment."
+                )
+                raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
+        return cls(catalog, connector)
+
+    def load(self, name: str) -> Table | None:
+        """Load a table; None when it does not exist. Raises TableUnsuitable for properties that no table may have."""
+        with _told(self.connector, f"load table {name!r}"):
+            try:
+                table = self.catalog.load_table(name)
+            except (NoSuchTableError, NoSuchNamespaceError):
+                return None
+            except (ValidationError, InvalidFields) as error:
+                if not _is_of_metadata(error):
+                    raise
+                msg = (
+                    f"table {name!r} cannot be loaded: PyIceberg does not understand its metadata ({_summary_of(error)}). "
+                    "Its rows wait. Take back what was changed in it, or use a floe that knows it."
+                )
+                raise TableUnsuitable(hide(msg)) from _fit_to_show(error)
+        learn(table.io.properties)  # a REST catalog lends credentials with a table
+        return table
+
+    def require(self, name: str) -> Table:
+        """Load a table. Raises TableMissing."""
+        table = self.load(name)
+        if table is None:
+            msg = (
+                f"table {name!r} does not exist in catalog {self.connector.catalog_name!r}: create it, or set "
+                "iceberg.tables.auto-create-enabled to true"
+            )
+            raise TableMissing(msg)
+        return table
+
+    def create(
+        self,
+        name: str,
+        schema: Schema,
+        settings: TableSettings | None = None,
+        on_unsuitable: OnUnsuitable = "fail",
+    ) -> Table:
+        """Create a table with its namespaces; the one that is there when somebody else was faster.
+
+        ``settings``: partitioning, id columns and order of the new table, the connector's unless given;
+        ``on_unsuitable``: what becomes of a partitioning that does not fit the schema. Raises TableUnsuitable, see
+        ``NewTable.of``.
+        """
+        new = NewTable.of(name, schema, settings or self.connector.table(name), on_unsuitable)
+        with _told(self.connector, f"create table {name!r}"):
+            namespace = name.split(".")[:-1]
+            for depth in range(1, len(namespace) + 1):
+                self._create_namespace(".".join(namespace[:depth]))
+            properties: Mapping[str, str] = {**SHIPPED, **self.connector.auto_create_props}
+            try:
+                table = self.catalog.create_table(
+                    name, new.schema, partition_spec=new.spec, sort_order=new.sort_order, properties=dict(properties)
+                )
+            except TableAlreadyExistsError:
+                table = self.catalog.load_table(name)
+        learn(table.io.properties)
+        return table
+
+    def names(self, namespace: str | None = None) -> list[str]:
+        """List the tables of a namespace, or of all namespaces, in no order."""
+        with _told(self.connector, f"list tables{f' of {namespace}' if namespace else ''}"):
+            wanted = [tuple(namespace.split("."))] if namespace else list(self._namespaces(()))
+            found: list[str] = []
+            for one in wanted:
+                with suppress(NoSuchNamespaceError):
+                    found += [".".join(identifier) for identifier in self.catalog.list_tables(one)]
+            return found
+
+    def listed(self, names: Collection[str]) -> frozenset[str] | None:
+        """Return which of many tables the catalog lists, whatever the case, by one listing for each of their namespaces.
+
+        Namespaces are listed, too, so that names in many that do not exist cost nothing. None where the catalog lets nobody
+        list, or this user not. Raises CatalogUnreachable.
+        """
+        wanted: dict[tuple[str, ...], dict[str, str]] = {}
+        for name in names:
+            *parts, table = name.split(".")
+            wanted.setdefault(tuple(parts), {})[table.lower()] = name
+        children: dict[tuple[str, ...], frozenset[tuple[str, ...]]] = {}
+        found: set[str] = set()
+        with _told(self.connector, "list tables"):
+            try:
+                for namespace, tables in wanted.items():
+                    if self._has_namespace(namespace, children):
+                        listed = {identifier[-1].lower() for identifier in self.catalog.list_tables(namespace)}
+                        found.update(name for table, name in tables.items() if table in listed)
+            except (UnauthorizedError, ForbiddenError, NotImplementedError, PermissionError) as error:
+                log.warning("catalog %s lists no tables: %s", self.connector.catalog_name, hide(_first_line(error)))
+                return None
+        return frozenset(found)
+
+    def _has_namespace(
+        self, namespace: tuple[str, ...], children: dict[tuple[str, ...], frozenset[tuple[str, ...]]]
+    ) -> bool:
+        """Say whether a namespace is listed; ``children``: those listed so far, by the one that they are in."""
+        for depth in range(len(namespace)):
+            parent = namespace[:depth]
+            if parent not in children:
+                found = self.catalog.list_namespaces(parent)
+                children[parent] = frozenset(tuple(part.lower() for part in one) for one in found)
+            if tuple(part.lower() for part in namespace[: depth + 1]) not in children[parent]:
+                return False
+        return True
+
+    def _namespaces(self, parent: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        for namespace in self.catalog.list_namespaces(parent):
+            if len(namespace) > len(parent):
+                yield namespace
+                yield from self._namespaces(namespace)
+
+    def reading(self, name: str) -> AbstractContextManager[None]:
+        """Turn what reading a table's rows raises into floe's errors."""
+        return _told(self.connector, f"read table {name!r}")
+
+    def changing(self, name: str) -> AbstractContextManager[None]:
+        """Turn what a change of a table raises into floe's errors; conflicts pass."""
+        return _told(self.connector, f"change table {name!r}")
+
+    def _create_namespace(self, namespace: str) -> None:
+        try:
+            self.catalog.create_namespace(namespace)
+        except (NamespaceAlreadyExistsError, ForbiddenError):
+            # somebody else made it, or may not make it: the table's creation tells which
+            return
+
+
+def open_catalog(connector: Connector) -> Catalog:
+    """Open a connector's catalog by PyIceberg, in floe's quicker way if it is SQL, and with floe's checks if it is REST.
+
+    Raises what PyIceberg raises, CatalogMisconfigured for a REST catalog whose answer is refused.
+    """
+    if connector.catalog_props.get("type") == "rest":
+        # it takes requests, which a SQL catalog does without
+        from floe.catalogs.providers.rest import CheckedRestCatalog
+
+        name = connector.catalog_name
+        return CheckedRestCatalog(name, **_with_address(catalog_settings(connector), name))
+    catalog = load_catalog(connector.catalog_name, **connector.catalog_props)
+    if f"{type(catalog).__module__}.{type(catalog).__name__}" != "pyiceberg.catalog.sql.SqlCatalog":
+        return catalog
+    # it takes SQLAlchemy, a second of import that other catalogs do without
+    from floe.catalogs.providers.sql import QuickSqlCatalog
+
+    return QuickSqlCatalog.of(cast("SqlCatalog", catalog))
+
+
+def catalog_settings(connector: Connector) -> dict[str, Any]:
+    """Return the settings that a connector's catalog is opened with: PyIceberg's own, the connector's over them."""
+    return {**(Config().get_catalog_config(connector.catalog_name) or {}), **connector.catalog_props}
+
+
+def _with_address(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    if not settings.get("uri"):
+        msg = f"URI missing: set iceberg.catalog.uri or PYICEBERG_CATALOG__{name.upper()}__URI"
+        raise ValueError(msg)
+    return settings
+
+
+def _learn_secrets(connector: Connector) -> None:
+    learn(catalog_settings(connector))
+    learn(connector.properties)
+    learn_environment(os.environ)
+
+
+@contextmanager
+def _told(connector: Connector, action: str) -> Iterator[None]:
+    """Turn what PyIceberg and its stores raise into floe's errors; conflicts and floe's own pass."""
+    try:
+        yield
+    except (CatalogError, CommitFailedException):
+        raise
+    except (UnauthorizedError, ForbiddenError) as error:
+        msg = f"not allowed to {action}: {_first_line(error)}. Check the catalog's credentials and grants."
+        raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
+    except PermissionError as error:
+        msg = f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."
+        raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
+    except Exception as error:  # noqa: BLE001 - raised again as one of floe's
+        # the store behind a catalog is anything: requests, SQLAlchemy, fsspec, Arrow
+        raise _failure(connector, action, error) from _fit_to_show(error)
+
+
+def _failure(connector: Connector, action: str, error: Exception) -> CatalogError:
+    """Return floe's error for a store's, with the reason at the end of its chain."""
+    address = shown_address(str(catalog_settings(connector).get("uri", "")))
+    if _NO_SQLITE_FILE in str(error):
+        msg = (
+            f"catalog {connector.catalog_name!r} has no SQLite file at {address!r}: the file cannot be opened or made. "
+            "Nothing was read or written. Create its folder, or correct the uri in iceberg.catalog.* or in PyIceberg's "
+            "configuration."
+        )
+        return CatalogMisconfigured(hide(msg))
+    where = f" at {address}" if address else ""
+    msg = (
+        f"could not {action}: {_reason(error)}. Check that catalog {connector.catalog_name!r} is up{where}. Its address "
+        "comes from iceberg.catalog.* or PyIceberg's configuration."
+    )
+    return CatalogUnreachable(hide(msg))
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a call failed: what the system said, where that is at the end of the chain, else the error itself."""
+    end, seen = error, {id(error)}
+    while (inner := end.__cause__ or end.__context__) is not None and id(inner) not in seen:
+        seen.add(id(inner))
+        end = inner
+    if isinstance(end, OSError) and end.strerror:
+        return end.strerror
+    return f"{type(error).__name__}: {_first_line(error)}"
+
+
+def _fit_to_show(error: Exception) -> Exception | None:
+    """Return the cause of floe's error; None where it, or the chain behind it, quotes a secret."""
+    told = "".join(traceback.format_exception(error))
+    return error if hide(told) == told else None
+
+
+def _is_of_metadata(error: ValidationError | InvalidFields) -> bool:
+    """Say whether a table's metadata was there and is not understood, rather than an answer that is none at all."""
+    if isinstance(error, ValidationError):
+        return True
+    return all(one["type"] != "json_invalid" and one["loc"] not in ((), ("metadata",)) for one in error.errors())
+
+
+def _summary_of(error: ValidationError | InvalidFields) -> str:
+    if isinstance(error, ValidationError):
+        return _first_line(error)
+    first = error.errors()[0]
+    return clip(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 300)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(hide(str(error)).splitlines()), "")[:300]

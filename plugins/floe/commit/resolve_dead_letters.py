@@ -1,0 +1,130 @@
+"""Marking dead letters resolved: rows of kind ``resolved``, appended after every table of the slice has its own."""
+
+import logging
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.table import Table
+
+from floe.catalogs.client import Tables
+from floe.catalogs.exceptions import CatalogUnreachable
+from floe.control.announcement import Announcement
+from floe.crash_points import CrashPoint, reach
+from floe.model.dead_letters import LetterKind, LetterOffsets
+from floe.model.ledger_codec import property_name
+from floe.model.plan import Plan
+from floe.parquet import TableWriter
+from floe.tables.error_mapping import file_access, sent
+from floe.tables.open_dead_letters import open_letters
+from floe.tables.retry import attempts
+from floe.tables.snapshot_commit import SpecFile, append
+from floe.tables.snapshot_summary import marks_properties
+from floe.tables.table_ledger import ledger_of
+
+log = logging.getLogger(__name__)
+
+ROWS_AT_ONCE = 100_000
+"""Of marks that are in memory before they are handed to the writer."""
+
+
+def mark_resolved(
+    tables: Tables, plan: Plan, announcement: Announcement, name: str, branch: str, patience: float
+) -> None:
+    """Mark the letters that a slice dealt with, those that are still open, once, however often this is called.
+
+    Conflicts and lost answers are tried again for ``patience`` seconds, each time from the table's present state. Raises
+    TableRefused, CatalogError, or TableNotCommitted at the end.
+    """
+    if not announcement.resolved:
+        return
+    mark_id = f"{announcement.slice_id}/resolved"
+    files: tuple[SpecFile, ...] = ()
+    written_for: tuple[object, ...] | None = None
+    for reason in attempts(f"table {name!r}", patience):
+        try:
+            table = tables.load(name)
+            if table is None:
+                # its letters went with it: there is nothing left that anybody could read as open
+                log.warning("table %s of dead letters is gone: what slice %s dealt with is not marked", name, mark_id)
+                return
+            ledger = ledger_of(table, branch, plan)
+            if mark_id in ledger.slices:
+                return
+            with file_access(name):
+                marks = open_letters(table, branch, plan.connector, announcement.ranges) & announcement.resolved
+            if not marks:
+                return
+            reach(CrashPoint.COMMIT_MARKS)
+            wanted_for = (table.metadata.table_uuid, table.spec().spec_id, marks)
+            if wanted_for != written_for:
+                with file_access(name):
+                    files = _write(table, plan, marks, tables.connector.write_props)
+                written_for = wanted_for
+            with sent(name):
+                append(
+                    table,
+                    branch,
+                    files,
+                    marks_properties(plan, announcement, branch, marks),
+                    property_name(plan.group_id, branch),
+                    ledger.with_slice(mark_id),
+                )
+            reach(CrashPoint.COMMIT_MARKS_LANDED)
+            log.info("table %s: %s dead letters are resolved", name, marks.count)
+            return
+        except CommitFailedException as error:
+            reason.append(f"somebody else committed first ({error})")
+        except CatalogUnreachable as error:
+            reason.append(str(error))
+    raise AssertionError  # attempts raises at its end
+
+
+def _write(table: Table, plan: Plan, marks: LetterOffsets, write_props: Mapping[str, str]) -> tuple[SpecFile, ...]:
+    """Write the rows of the marks and return their files."""
+    properties = {**table.metadata.properties, **write_props}
+    writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), properties, "resolved")
+    try:
+        for rows in _batched(_rows(table, plan, marks)):
+            writer.write(rows)
+        return tuple(SpecFile(table.spec().spec_id, file) for file in writer.close())
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def _rows(table: Table, plan: Plan, marks: LetterOffsets) -> Iterator[pa.Table]:
+    """Yield the rows of the marks: where the letter stands, no record."""
+    schema = schema_to_pyarrow(table.schema())
+    for letter_table, log_id, offsets in marks:
+        for start, end in offsets:
+            for first in range(start, end, ROWS_AT_ONCE):
+                count = min(end - first, ROWS_AT_ONCE)
+                values = {
+                    **log_id._asdict(),
+                    "kind": LetterKind.RESOLVED.value,
+                    "table": letter_table,
+                    "connector": plan.connector,
+                    "commit_id": str(plan.commit_id),
+                }
+                columns = [
+                    pa.nulls(count, field.type)
+                    if values.get(field.name) is None
+                    else pa.repeat(pa.scalar(values[field.name], field.type), count)
+                    for field in schema
+                ]
+                columns[schema.get_field_index("offset")] = pa.array(range(first, first + count), pa.int64())
+                yield pa.Table.from_arrays(columns, schema=schema)
+
+
+def _batched(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Join tables up to about ROWS_AT_ONCE rows."""
+    waiting: list[pa.Table] = []
+    for one in tables:
+        waiting.append(one)
+        if sum(part.num_rows for part in waiting) >= ROWS_AT_ONCE:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)

@@ -1,0 +1,213 @@
+"""The commit of one run: announcements, tables, and the positions last of all."""
+
+import logging
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from floe.commit.backlogs import refuse_backlogs
+from floe.commit.redrive_outcome import report_redrive
+from floe.commit.slice_commit import SliceLander
+from floe.commit.table_commit import Landed
+from floe.config import Connector
+from floe.control.announcement import Announcement
+from floe.control.announcement_reader import AnnouncementReader
+from floe.control.headers import header_list
+from floe.control.signature import signed
+from floe.control.topic_reader import ControlMessage, control_ends, read_control
+from floe.control.wire.codec import encode
+from floe.control.wire.events import CommitComplete, CommitToTable, Event
+from floe.crash_points import CrashPoint, reach
+from floe.exceptions import Retryable
+from floe.kafka.admin import Cluster
+from floe.kafka.group_offsets import Move, fence, move_positions, replay_transactional_id
+from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
+from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.model.plan import Plan, Slice, SliceEnd, SliceKind, positions_after
+from floe.model.plan_progress import Progress, progress
+from floe.model.plan_seal import PlanKey
+from floe.model.positions import Position
+from floe.model.ranges import TopicPartition
+from floe.tables.exceptions import AnnouncementMissing, SliceNotWritten
+from floe.tables.snapshot_summary import valid_through
+
+log = logging.getLogger(__name__)
+
+LOOK_AGAIN = 0.1
+"""Seconds between looks for an announcement that is not visible yet."""
+
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class CommitReport:
+    """What a commit did; ``done`` is true when an earlier one had done it all."""
+
+    done: bool
+    landed: tuple[Landed, ...] = ()
+    announcements: tuple[Announcement, ...] = ()
+
+
+class Committer:
+    """Commits the slices of one plan. ``key``: signs its announcements; None for a plan without a seal."""
+
+    def __init__(self, plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:
+        self._plan = plan
+        self._key = key
+        self._reader = AnnouncementReader(plan, key)
+        self._read_to = dict(plan.control_ends)
+        self._connector = connector
+        self._settings = settings
+        self._cluster = Cluster.of_control(settings)
+
+    def open_slices(self) -> tuple[Slice, ...]:
+        """Return the slices that are not committed yet, as the positions tell. Raises Superseded, GroupInUse."""
+        if not self._plan.slices or self._plan.is_replay:
+            return self._plan.slices
+        self._cluster.refuse_members(self._plan.group_id)
+        # a partition may be in a live slice and in the catch-up slices of several tables
+        partitions = sorted({r.tp for s in self._plan.slices for r in s.ranges})
+        found = self._cluster.positions(self._plan.group_id, partitions)
+        return tuple(s for s in self._plan.slices if progress(self._plan, s, found) is not Progress.DONE)
+
+    def commit(self, written: Collection[str], failure: str | None = None) -> CommitReport:
+        """Commit every slice that was announced, table by table, then move the positions.
+
+        ``written``: ids of the slices whose writers reported success; their announcements are waited for. ``failure``: why
+        others were not written, in the writer's words. What failed is
+        raised at the end, after all else landed: a slice that was not written, a table that could not be committed in
+        time, tables that owe.
+        """
+        # a committer that died in its transaction would keep the positions unreadable until that times out
+        producer = None if self._plan.is_replay else fence(self._connector, self._settings)
+        slices = self.open_slices()
+        if not slices:
+            log.info("plan %s is committed already, nothing to do", self._plan.plan_id)
+            self._raise_debts()
+            return CommitReport(done=True)
+        found = self.announcements({self._plan.slice_id(s) for s in slices} & set(written))
+        lander = SliceLander(self._plan, self._connector)
+        for piece in slices:
+            announcement = found.get(self._plan.slice_id(piece))
+            landed = announcement is not None and lander.land(piece, announcement)
+            if self._plan.is_replay and not landed:
+                break  # the slices of a replay land in order
+        if lander.ends:
+            self._finish(lander, [found[self._plan.slice_id(end.slice)] for end in lander.ends], producer)
+        if lander.errors:
+            raise next((error for error in lander.errors if isinstance(error, Retryable)), lander.errors[0])
+        missing = [s for s in slices if self._plan.slice_id(s) not in found and s.kind is not SliceKind.CATCH_UP]
+        if missing:
+            raise SliceNotWritten(self._not_written(missing, failure))
+        self._raise_debts(lander.refusals, slices, lander.ends)
+        report_redrive(self._plan, found.values())
+        return CommitReport(done=False, landed=tuple(lander.landed), announcements=tuple(found.values()))
+
+    def _not_written(self, missing: Sequence[Slice], failure: str | None) -> str:
+        """Say why slices were not written, in the writer's own words where it left some, and what becomes of them."""
+        ranges = ", ".join(str(r) for s in missing for r in s.ranges)[:500]
+        again = (
+            "Clear the write task of this run: it goes on there."
+            if self._plan.is_replay
+            else "The next run reads them again."
+        )
+        why = failure or "See the log of the write task, which left no reason."
+        return f"{why} {len(missing)} slice(s) were not written ({ranges}). {again}"
+
+    def announcements(self, written: Collection[str]) -> dict[str, Announcement]:
+        """Return the announcement of each slice that has one, by slice id.
+
+        Those in ``written`` are waited for: after a transaction was committed, its records stay hidden for some
+        milliseconds, and behind another producer's open transaction for as long as that may last.
+        """
+        deadline = time.monotonic() + TRANSACTION_TIMEOUT + 15
+        while True:
+            self._reader.feed(self._new_messages())
+            found = self._reader.found
+            hidden = sorted(set(written) - set(found))
+            if not hidden:
+                self._reader.log_unsigned()
+                return dict(found)
+            if time.monotonic() > deadline:
+                self._reader.log_unsigned()
+                msg = (
+                    f"the announcement of slice {hidden[0]} is not visible in {self._plan.control_topic!r}: an open "
+                    "transaction of another producer may hide it, or it does not count (see the log above). Run the "
+                    "commit again; nothing is lost."
+                )
+                raise AnnouncementMissing(msg)
+            time.sleep(LOOK_AGAIN)
+
+    def _new_messages(self) -> Iterator[ControlMessage]:
+        """Yield the group's records of the control topic since the last look, each of them once."""
+        topic = self._plan.control_topic
+        ends = control_ends(self._cluster, topic)
+        if ends == self._read_to:
+            return
+        for message in read_control(self._settings, topic, self._read_to, ends, self._plan.group_id):
+            self._read_to[message.partition] = message.offset + 1
+            yield message
+        self._read_to.update(ends)
+
+    def _finish(
+        self, lander: SliceLander, announcements: Sequence[Announcement], producer: TransactionalProducer | None
+    ) -> None:
+        """Send CommitToTable, CommitComplete and the new positions in one fenced transaction."""
+        through = valid_through(a for announcement in announcements for a in announcement.assignments)
+        events = [
+            *(
+                self._record(CommitToTable(self._plan.commit_id, t.share.reference, t.snapshot_id, through))
+                for t in lander.landed
+            ),
+            self._record(CommitComplete(self._plan.commit_id, through)),
+        ]
+        records = signed(self._key, events)
+        reach(CrashPoint.COMMIT_POSITIONS)
+        if producer is None:
+            own = TransactionalProducer(self._settings, replay_transactional_id(self._connector, self._plan))
+            own.send(self._plan.control_topic, self._plan.group_id, records)
+        else:
+            self._move_positions(lander.ends, records, producer)
+        reach(CrashPoint.COMMIT_POSITIONS_MOVED)
+
+    def _move_positions(
+        self, ends: Sequence[SliceEnd], records: Sequence[ControlRecord], producer: TransactionalProducer
+    ) -> None:
+        def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
+            left = [end for end in ends if progress(self._plan, end.slice, found) is Progress.BEFORE]
+            if not left:
+                return None
+            known = [found[p.tp] for p in self._plan.positions if p.tp in found]
+            if gone := sorted({r.tp for end in left for r in end.slice.ranges} - found.keys()):
+                log.warning(
+                    "group %s has no position of %s any more: the topic was deleted, or the group's offsets were deleted or "
+                    "expired. What was written of it is committed, and no position is written for it",
+                    self._plan.group_id,
+                    ", ".join(map(str, gone)),
+                )
+            return Move(records, positions_after(self._plan, known, left))
+
+        partitions = [p.tp for p in self._plan.positions]
+        if not move_positions(self._connector, self._settings, partitions, decide, producer):
+            log.info("no position of plan %s is left to move: another run moved them", self._plan.plan_id)
+
+    def _raise_debts(
+        self, refusals: Mapping[str, str] = _NONE, slices: Sequence[Slice] = (), ends: Sequence[SliceEnd] = ()
+    ) -> None:
+        """Raise TablesOwe when a table is behind: on record in a position, or on none, as that is gone with its topic.
+
+        ``slices``: those that were to be committed, ``ends``: those that were.
+        """
+        if self._plan.is_replay:
+            return
+        found = self._cluster.positions(self._plan.group_id, [p.tp for p in self._plan.positions])
+        read = {r.tp for piece in slices for r in piece.ranges}
+        gone = [p for p in self._plan.positions if p.tp in read - found.keys()]
+        refuse_backlogs(found.values(), positions_after(self._plan, gone, ends), refusals)
+
+    def _record(self, payload: CommitToTable | CommitComplete) -> ControlRecord:
+        first = self._plan.slices[0]
+        headers = header_list(self._plan.slice_id(first), first.kind.value)
+        return ControlRecord(encode(Event.of(self._plan.group_id, payload)), headers)

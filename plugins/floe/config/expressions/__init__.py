@@ -1,0 +1,1 @@
+"""Regular expressions as Java reads them, matched in a time that is bounded."""

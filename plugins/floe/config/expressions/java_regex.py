@@ -1,0 +1,326 @@
+r"""Regular expressions of a connector: written for Java, read by Python's parser, matched by RE2 or by ``automaton``.
+
+The three agree on little more than characters, ranges, groups and counts: ``\s``, ``.``, ``$`` and the small letters of
+``(?i)`` are other characters in each. So an expression is written again, with Java's meaning, in what Python's parser and RE2
+read alike; look-around, which RE2 does not have, is written so that it refuses it. What Java reads differently is refused
+here, and so is what only an engine can match that takes ages for some values: back-references, ``(?>…)``, ``a*+``.
+"""
+
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from re import _parser  # type: ignore[attr-defined]  # the tree that Python itself compiles
+from typing import Any, NoReturn
+
+from floe.config.expressions.automaton import Automaton, check_size
+
+_MOST_CHARACTERS = 4000
+
+_PLAIN = re.compile(rf"[A-Za-z0-9_/ -]{{0,{_MOST_CHARACTERS}}}")
+_SIMPLE = re.compile(r"(?:(?:[A-Za-z0-9_/ .-]|\\[./-])[*+?]?|\|)*")
+"""What every engine takes: plain words with ``.``, counts behind single characters, and choices."""
+_ESCAPE = re.compile(r"\\(?:0|[1-7][0-7]{2}|.)", re.DOTALL)
+_PART = re.compile(
+    r"\(\?#[^)]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\\N\{[^}]*\}|\{[0-9]+(?:,[0-9]*)?\}|" + _ESCAPE.pattern + "|.", re.DOTALL
+)
+"""A comment, a class, a character's name, a count, an escape, a character."""
+
+_IGNORECASE, _DOTALL, _MULTILINE_OR_VERBOSE = int(re.IGNORECASE), int(re.DOTALL), int(re.MULTILINE | re.VERBOSE)
+"""As numbers: to ask a ``RegexFlag`` takes twenty times as long."""
+
+Ranges = list[tuple[int, int]]
+"""Characters, first and last."""
+
+_CATEGORIES: dict[str, Ranges] = {
+    "DIGIT": [(0x30, 0x39)],
+    "SPACE": [(0x09, 0x0D), (0x20, 0x20)],
+    "WORD": [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)],
+}
+_INSTEAD = (
+    (re.compile(r"\\[pP]"), "name the characters, as in [A-Za-z]"),
+    (re.compile(r"\\[QE]"), r"write \ before each character that means something"),
+    (re.compile(r"\(\?<[A-Za-z]"), "write (…): names of groups are not used"),
+    (re.compile(r"\\z"), "leave it out, an expression has to match as a whole"),
+    (
+        re.compile(r"&&|\[[^\]]*\["),
+        r"write \[ or \& for the character, and the characters themselves for a class of two",
+    ),
+)
+"""What to write for what Java has and Python does not."""
+
+_LINE_ENDS: Ranges = [(0x0A, 0x0A), (0x0D, 0x0D), (0x85, 0x85), (0x2028, 0x2029)]
+
+_ANY = "[^\\x0a-\\x0a\\x0d-\\x0d\x85-\x85\u2028-\u2029]"
+"""``.`` of Java."""
+
+_END = r"(?:(?=(?:\r\n|[\r\x85\u2028\u2029])?\Z)|(?<!\r)(?=\n\Z))"
+"""``$`` of Java: the end, or before the last line end, of which ``\r\n`` is one."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression that has to match a whole value. ``pattern``: as RE2 reads it, or refuses it."""
+
+    pattern: str
+
+    def matches(self, values: Iterable[str]) -> list[bool]:
+        """Say of each value whether it matches, in a time that is linear in the values."""
+        return self._automaton.matches(values)
+
+    def fullmatch(self, value: str) -> bool:
+        """Say whether one value matches; for many, ask for all of them at once."""
+        return self.matches((value,))[0]
+
+    @cached_property
+    def _automaton(self) -> Automaton:
+        return Automaton(self.pattern)
+
+
+def compile_expression(text: str) -> Expression:
+    r"""Compile an expression.
+
+    ``\d``, ``\w``, ``\s``, ``\b`` and ``(?i)`` know ASCII only, as in Java. What Java reads and Python does not
+    (``\p{…}``, ``\Q…\E``, ``(?<name>…)``), and what they read differently (``[a&&b]``, ``[a[b]]``, ``a{,2}``), is
+    refused.
+
+    :raises ValueError: with what is wrong, and the expression.
+    """
+    written = _rewritten(text)
+    _check_size(text, written)
+    return Expression(written)
+
+
+def check_expression(text: str) -> None:
+    """Say whether ``compile_expression`` takes an expression, without the time that compiling takes.
+
+    :raises ValueError: as there.
+    """
+    if len(text) > _MOST_CHARACTERS or _SIMPLE.fullmatch(text) is None:
+        _check_size(text, _rewritten(text))
+
+
+def _check_size(text: str, written: str) -> None:
+    """Refuse an expression whose counts make too much of it; without counts it is as large as its text."""
+    if "{" in text:
+        try:
+            check_size(written)
+        except (ValueError, re.error, OverflowError, RecursionError) as error:
+            raise _unusable(text, str(error)) from None
+
+
+def is_plain(text: str) -> bool:
+    """Whether an expression is only characters that mean themselves everywhere."""
+    return _PLAIN.fullmatch(text) is not None
+
+
+def _rewritten(text: str) -> str:
+    """Write an expression with Java's meaning, as Python reads it. Raises ValueError."""
+    if is_plain(text):
+        return text
+    if len(text) > _MOST_CHARACTERS:
+        msg = f"an expression of {len(text)} characters is too long: write at most {_MOST_CHARACTERS}"
+        raise ValueError(msg)
+    try:
+        tree = _parsed(text)
+        different = next(_differences(text), None)
+        if different is None:
+            return _Writer(tree.state.flags).sequence(tree, is_last=True)
+    except _Different as error:
+        different = str(error)
+    except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
+        instead = next((advice for of_java, advice in _INSTEAD if of_java.search(text)), "write it in Python's syntax")
+        different = f"{error}; {instead}"
+    raise _unusable(text, different)
+
+
+def _parsed(text: str) -> Any:
+    """Parse an expression; a warning, of sets that a later Python, and Java today, read differently, is an error."""
+    if "[" not in text:
+        return _parser.parse(text, int(re.ASCII))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return _parser.parse(text, int(re.ASCII))
+
+
+def _unusable(text: str, different: str) -> ValueError:
+    return ValueError(f"{text[:200]!r} is no regular expression that floe can use: {different}")
+
+
+class _Different(Exception):
+    """What Java reads differently, or not at all."""
+
+
+def _differences(text: str) -> Iterator[str]:
+    """Say what Java reads differently of an expression that Python can read, where the tree does not tell."""
+    for part in _PART.findall(text):
+        if part == "{":
+            yield r"Java takes '{' for a count: write {n}, {n,} or {n,m}, or \{ for the character"
+        if part[0] not in "[\\":
+            continue
+        bare = _ESCAPE.sub(" ", part[1:])
+        if part[0] == "[" and ("[" in bare or "&&" in bare):
+            yield r"Java takes '[' and '&&' in a class for more classes: write \[ or \& for the character"
+        for escape in _ESCAPE.findall(part):
+            if escape[1] in "vz0" or len(escape) > 2:
+                yield rf"{escape!r} means something else in Java: write the character, or \xhh"
+
+
+class _Writer:
+    """Writes a tree anew. ``flags``: those of the place; ``is_last``: nothing can follow before the end of the value."""
+
+    def __init__(self, flags: int) -> None:
+        if flags & _MULTILINE_OR_VERBOSE:
+            _refuse("(?m) and (?x) mean something else in Java: do without")
+        self._flags = flags
+
+    def sequence(self, items: Iterable[tuple[Any, Any]], *, is_last: bool = False) -> str:
+        parts = list(items)
+        return "".join(self._part(op.name, of, is_last and i == len(parts)) for i, (op, of) in enumerate(parts, 1))
+
+    def _part(self, name: str, of: Any, is_last: bool) -> str:
+        write = getattr(self, f"_{name.lower()}", None)
+        if write is None:
+            _refuse(f"Java has no such construct ({name.lower()})")
+        return str(write(of, is_last))
+
+    # -- characters ---------------------------------------------------------------------------------------------------
+
+    def _literal(self, char: int, _: bool) -> str:
+        if not self._flags & _IGNORECASE:
+            return _text(char)
+        return self._one_of(((char, char),))
+
+    def _not_literal(self, char: int, _: bool) -> str:
+        return self._one_of(((char, char),), "^")
+
+    def _any(self, _: None, __: bool) -> str:
+        return "(?s:.)" if self._flags & _DOTALL else _ANY
+
+    def _in(self, members: list[tuple[Any, Any]], _: bool) -> str:
+        is_negated = members[0][0].name == "NEGATE"
+        return self._one_of(tuple(one for member in members for one in _ranges(*member)), "^" if is_negated else "")
+
+    def _one_of(self, ranges: tuple[tuple[int, int], ...], negation: str = "") -> str:
+        return _class_of(ranges, negation, bool(self._flags & _IGNORECASE))
+
+    # -- groups -------------------------------------------------------------------------------------------------------
+
+    def _branch(self, of: tuple[None, list[Any]], is_last: bool) -> str:
+        return f"(?:{'|'.join(self.sequence(branch, is_last=is_last) for branch in of[1])})"
+
+    def _subpattern(self, of: tuple[int | None, int, int, Any], is_last: bool) -> str:
+        group, added, removed, items = of
+        inner = _Writer((self._flags | added) & ~removed).sequence(items, is_last=is_last)
+        return f"({inner})" if group is not None else f"(?:{inner})"
+
+    def _groupref(self, group: int, _: bool) -> str:
+        _refuse(rf"to match \{group} can take ages, and here the time of a match is bounded: write out what it repeats")
+
+    def _atomic_group(self, _: Any, __: bool) -> str:
+        _refuse("(?>…) only saves time in Java, and here the time of a match is bounded: write (?:…)")
+
+    def _assert(self, of: tuple[int, Any], _: bool) -> str:
+        _check_width(*of)
+        return f"(?{'<' if of[0] < 0 else ''}={self.sequence(of[1])})"
+
+    def _assert_not(self, of: tuple[int, Any], _: bool) -> str:
+        _check_width(*of)
+        return f"(?{'<' if of[0] < 0 else ''}!{self.sequence(of[1])})"
+
+    def _failure(self, _: Any, __: bool) -> str:
+        return "(?!)"
+
+    # -- counts -------------------------------------------------------------------------------------------------------
+
+    def _max_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
+        return self._repeat(of, "", is_last)
+
+    def _min_repeat(self, of: tuple[int, int, Any], is_last: bool) -> str:
+        return self._repeat(of, "?", is_last)
+
+    def _possessive_repeat(self, _: Any, __: bool) -> str:
+        _refuse(
+            "a count with + behind it only saves time in Java, and here the time of a match is bounded: leave the + out"
+        )
+
+    def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
+        least, most, items = of
+        inner = self.sequence(items, is_last=is_last and most == 1)
+        return f"(?:{inner}){{{least},{'' if most == _parser.MAXREPEAT else most}}}{how}"
+
+    # -- places -------------------------------------------------------------------------------------------------------
+
+    def _at(self, place: Any, is_last: bool) -> str:
+        if place.name in ("AT_END", "AT_END_STRING"):
+            return "" if is_last else _END
+        # Python before 3.14 has no \B in an empty value
+        return {"AT_BOUNDARY": r"\b", "AT_NON_BOUNDARY": r"(?!\b)"}.get(place.name, r"\A")
+
+
+@lru_cache(2000)
+def _class_of(given: tuple[tuple[int, int], ...], negation: str, ignores_case: bool) -> str:
+    """Write a class of these characters."""
+    ranges = list(given)
+    if ignores_case:
+        ranges += _other_case(ranges)
+    if not negation and all(first == last for first, last in ranges):
+        chars = sorted({char for char, _ in ranges})
+        if len(chars) == 1 or (len(chars) == 2 and chars[0] ^ chars[1] == 0x20):
+            # no [Ss]: RE2 takes it for (?i:s), and may remember later that this is U+017F too
+            return f"(?:{'|'.join(map(_text, chars))})" if len(chars) == 2 else _text(chars[0])
+    if not negation and any(last == sys.maxunicode for _, last in ranges):
+        # compiling a class up to the last character takes milliseconds, compiling what it leaves out does not
+        ranges, negation = _complement(_merged(ranges)), "^"
+        if not ranges:
+            return "(?s:.)"
+    return f"[{negation}{''.join(f'{_text(first)}-{_text(last)}' for first, last in ranges)}]"
+
+
+def _check_width(direction: int, items: Any) -> None:
+    if direction < 0 and len(set(items.getwidth())) > 1:
+        _refuse("look-behind requires fixed-width pattern; write it in Python's syntax")
+
+
+def _ranges(op: Any, of: Any) -> Ranges:
+    """Return the characters of a class's member."""
+    if op.name == "NEGATE":
+        return []
+    if op.name != "CATEGORY":
+        return [of if op.name == "RANGE" else (of, of)]
+    *negation, name = of.name.removeprefix("CATEGORY_").split("_")
+    return _complement(_CATEGORIES[name]) if negation else _CATEGORIES[name]
+
+
+def _complement(ranges: Ranges) -> Ranges:
+    edges = [-1, *(edge for one in ranges for edge in one), sys.maxunicode + 1]
+    return [(last + 1, first - 1) for last, first in zip(edges[::2], edges[1::2], strict=True) if last + 1 < first]
+
+
+def _merged(ranges: Ranges) -> Ranges:
+    """Return the same characters in order, without overlaps."""
+    merged: Ranges = []
+    for first, last in sorted(ranges):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _other_case(ranges: Ranges) -> Ranges:
+    """Return the ASCII letters of some characters in the other case."""
+    letters = [(max(first, a), min(last, a + 25), a) for first, last in ranges for a in (0x41, 0x61)]
+    return [(first ^ 0x20, last ^ 0x20) for first, last, _ in letters if first <= last]
+
+
+def _text(char: int) -> str:
+    if 0xD800 <= char <= 0xDFFF:
+        _refuse(f"\\u{char:x} is a half of a character: write the character itself")
+    return chr(char) if char > 0x7F or chr(char).isalnum() else f"\\x{char:02x}"
+
+
+def _refuse(why: str) -> NoReturn:
+    raise _Different(why)

@@ -1,0 +1,120 @@
+"""The flat map under reading: typed access by the table of keys, problems and warnings gathered on the way."""
+
+from collections.abc import Mapping
+
+from floe.config.keys.key import Key, Kind, Status
+from floe.config.keys.lookup import canonical_of, find, is_own, near_miss, nearest
+from floe.config.keys.table import KEYS
+from floe.config.keys.values import InvalidValue, parse_boolean, parse_integer, parse_list
+from floe.config.properties import Properties
+from floe.config.secrets.detection import is_reference
+
+_ENTRIES = {entry.name: entry for entry in KEYS}
+_MAX_SUGGESTIONS = 20  # each compares with the whole table
+_MAX_FOREIGN = 50  # unknown keys of other families: each is compared with the whole table
+_SHOWN_CHARACTERS = 200
+_CHECKED_KINDS = (Kind.BOOLEAN, Kind.INT, Kind.LONG)
+
+
+class Settings:
+    """Reads values by key name; what is wrong is noted once and answered with the key's default."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self.properties = Properties(properties)
+        self._flat = dict(properties)
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+        self.entries = {key: entry for key in self._flat if (entry := find(key)) is not None}
+        self._suggested = 0
+        self._foreign = 0
+
+    def check_keys(self) -> None:
+        """Judge every key by its row in the table: unknown, refused, without effect, or of the wrong type."""
+        spelled: dict[str, str] = {}
+        for key, value in self._flat.items():
+            entry = self.entries.get(key)
+            if entry is None:
+                self._note_unknown(key)
+                continue
+            if "${" in value and is_reference(value):
+                self.problems.append(
+                    f"{key} refers to a config provider (${{…}}), which floe does not resolve: write the value itself, "
+                    "or leave the key to the Airflow connection or PyIceberg's environment"
+                )
+            if entry.kind in _CHECKED_KINDS:
+                self._check_type(entry, key, value)
+            if entry.status is not Status.SUPPORTED:
+                self._check_status(entry, key, value)
+            spelling = canonical_of(entry, key)
+            other = spelled.setdefault(spelling, key)
+            if other is not key and self._flat[other] != value:
+                self.problems.append(f"{key} and {other} are one setting with two values: keep {spelling}")
+        if self._foreign > _MAX_FOREIGN:
+            self.problems.append(
+                f"{self._foreign} keys are none of floe, the Iceberg sink or Kafka Connect: at most {_MAX_FOREIGN} are "
+                "taken; remove those that are not for this connector"
+            )
+
+    def given(self, key: str) -> bool:
+        return key in self.properties
+
+    def text(self, key: str) -> str:
+        """Take a STRING without blanks around it; its default, or nothing, when absent."""
+        return self.properties.get(key, _ENTRIES[key].default or "").strip()
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """Take a LIST."""
+        return parse_list(self.text(key))
+
+    def boolean(self, key: str) -> bool:
+        """Take a BOOLEAN; a wrong one was noted by ``check_keys``."""
+        try:
+            return parse_boolean(key, self.text(key))
+        except InvalidValue:
+            return _ENTRIES[key].default == "true"
+
+    def integer(self, key: str) -> int:
+        """Take an INT or a LONG; a wrong one was noted by ``check_keys``."""
+        entry = _ENTRIES[key]
+        try:
+            return parse_integer(key, entry.kind, self.text(key), entry.minimum)
+        except InvalidValue:
+            return int(entry.default or 0)
+
+    def _note_unknown(self, key: str) -> None:
+        """Refuse a key of a family that floe knows whole, and one that looks misspelt; warn of any other."""
+        shown = repr(key[:_SHOWN_CHARACTERS])
+        if is_own(key):
+            self._suggested += 1
+            hint = f"; the nearest known key is {nearest(key)}" if self._suggested <= _MAX_SUGGESTIONS else ""
+            self.problems.append(f"unknown key {shown}{hint}")
+            return
+        self._foreign += 1
+        if self._foreign > _MAX_FOREIGN:
+            return
+        if (meant := near_miss(key)) is not None:
+            self.problems.append(f"unknown key {shown}; the nearest known key is {meant[:_SHOWN_CHARACTERS]}")
+        else:
+            self.warnings.append(f"{shown} is no key of floe, the Iceberg sink or Kafka Connect: it has no effect")
+
+    def _check_type(self, entry: Key, key: str, value: str) -> None:
+        try:
+            if entry.kind is Kind.BOOLEAN:
+                parse_boolean(key, value)
+            elif entry.kind in (Kind.INT, Kind.LONG):
+                parse_integer(key, entry.kind, value, entry.minimum)
+        except InvalidValue as error:
+            self.problems.append(str(error))
+
+    def _check_status(self, entry: Key, key: str, value: str) -> None:
+        if entry.status is Status.NO_EFFECT:
+            self.warnings.append(f"{key} has no effect: {entry.doc}")
+        if entry.status is not Status.REFUSED:
+            return
+        if entry.kind is Kind.BOOLEAN:
+            asks_for_it = value.strip().lower() == "true"
+        else:
+            asks_for_it = value.strip().lower() not in entry.harmless
+        if asks_for_it:
+            yet = " yet" if entry.doc.startswith("Comes with") else ""
+            self.problems.append(f"{key} is not supported{yet}: {entry.doc}")

@@ -1,0 +1,1 @@
+"""Settings that are handed on to librdkafka, PyIceberg and tables."""

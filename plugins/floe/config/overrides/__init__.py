@@ -1,0 +1,1 @@
+"""What a run sets over its connector file."""

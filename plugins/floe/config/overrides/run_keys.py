@@ -1,0 +1,109 @@
+"""Which keys a run may set by its param ``config``: by their class, and by what the operator lifts.
+
+``FLOE_OVERRIDABLE_KEYS`` in the environment of Airflow's workers lists further keys, with commas between; a ``*`` at the
+end stands for any rest. Keys that name code are never lifted, nor are secrets and the name.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from floe.config.keys.key_class import KeyClass
+from floe.config.keys.lookup import canonical, find, nearest
+from floe.config.keys.values import parse_list
+from floe.config.secrets.detection import is_secret
+from floe.config.sections.table_properties import run_problem
+
+LIFTED_VARIABLE: Final = "FLOE_OVERRIDABLE_KEYS"
+
+_NAMES_CODE: Final = re.compile(
+    r"""
+      (.*[._-])?
+      (impl|class(es)?|jars?|packages|signer|(de)?serializers?|interceptors?|plugins?|providers?|reporters|engine|cmd|jaas|auth)
+      ([._-].*)?
+    | (value|key|header)\.converter(\..*)?
+    | (transforms|predicates)\..*\.type
+    | iceberg\.hadoop.*
+    """,
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_WRITE_PROPS: Final = "iceberg.tables.write-props."
+_SHOWN_CHARACTERS = 200
+_TOLD = 20
+
+
+def names_code(key: str) -> bool:
+    """Whether the value of ``key`` chooses what is loaded and run: a class, a module, a library, a command.
+
+    Java's names count too, which floe only looks up. A key that some run may set names none, nor does one about a table.
+    """
+    entry = find(key)
+    if entry is not None and ("<table>" in entry.name or entry.class_of(key) is not KeyClass.FILE):
+        return False
+    return bool(_NAMES_CODE.fullmatch(key))
+
+
+def class_of(key: str) -> KeyClass:
+    """Return the class of a key, before the operator lifts any; ``file`` for one that floe does not know."""
+    entry = find(key)
+    return KeyClass.FILE if entry is None else entry.class_of(key)
+
+
+def is_lifted(key: str) -> bool:
+    """Whether the operator lets runs set ``key`` that its class does not."""
+    if names_code(key) or key == "name" or is_secret(key):
+        return False
+    lifted = parse_list(os.environ.get(LIFTED_VARIABLE, ""))
+    return any(_covers(one, spelling) for one in lifted for spelling in {key, canonical(key)})
+
+
+def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
+    """Say why a run that may set keys of the class ``allowed`` may not set this one; None if it may."""
+    shown = key[:_SHOWN_CHARACTERS]
+    if find(key) is None:
+        return f"unknown key {shown!r}"
+    if key == "name":
+        return "name is of class file and cannot be set by a run: a connector is its name; trigger the other connector's DAG"
+    if is_secret(key, value):
+        return f"{shown}: secrets do not go in params: put it into the connector file or the Airflow connection"
+    key_class = class_of(key)
+    if allowed.permits(key_class):
+        return _value_problem(key, value)
+    if is_lifted(key):
+        return None
+    if names_code(key):
+        return (
+            f"{shown} is of class file and names code: no run may set it, and {LIFTED_VARIABLE} does not lift it. Code is "
+            "named by the operator's environment only, such as PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL"
+        )
+    if key_class is KeyClass.REPLAY:
+        return (
+            f"{shown} is of class replay: a run of this DAG may not set it. Trigger the connector's replay DAG, or set it in "
+            f"the connector file; the operator may lift it by {LIFTED_VARIABLE}"
+        )
+    return (
+        f"{shown} is of class file: no run may set it. Set it in the connector file; the operator may lift it by "
+        f"{LIFTED_VARIABLE}"
+    )
+
+
+def key_problems(flat: Iterable[tuple[str, str]], allowed: KeyClass) -> list[str]:
+    """Say of the keys with their values why a run may not set them: of the first ones, and how many more there are."""
+    refused = [(key, problem) for key, value in flat if (problem := key_problem(key, value, allowed))]
+    told = [
+        problem if find(key) else f"{problem}; the nearest known key is {nearest(key)}"
+        for key, problem in refused[:_TOLD]
+    ]
+    more = len(refused) - _TOLD
+    return [*told, *([f"and {more} more"] if more > 0 else [])]
+
+
+def _value_problem(key: str, value: str) -> str | None:
+    if not canonical(key).startswith(_WRITE_PROPS):
+        return None
+    return run_problem(canonical(key).removeprefix(_WRITE_PROPS), value)
+
+
+def _covers(lifted: str, key: str) -> bool:
+    return key.startswith(lifted[:-1]) if lifted.endswith("*") else key == lifted

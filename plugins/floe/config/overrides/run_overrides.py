@@ -1,0 +1,145 @@
+"""The DAG param ``config``: connector keys for one run, by class, validated like the file.
+
+Whoever may trigger a run is not therefore trusted with the credentials or with other connectors: a setting that leads
+elsewhere would send the file's secrets there, one that names code would run it with all of them.
+"""
+
+from collections.abc import Mapping
+
+from floe.config.connector import SPARK_CONN_ID, Connector
+from floe.config.exceptions import ConfigError, OverrideRefused
+from floe.config.keys.key_class import KeyClass
+from floe.config.keys.lookup import canonical
+from floe.config.keys.values import parse_list
+from floe.config.overrides.frozen_config import thaw
+from floe.config.overrides.narrowing import narrowed_topics, widened_branches, widened_tables, widened_topics
+from floe.config.overrides.run_keys import class_of, is_lifted, key_problems, names_code
+from floe.config.parser import parse_connector
+from floe.config.properties import flatten
+from floe.config.secrets.detection import shown
+from floe.config.sections.tables import STATIC, table_of
+from floe.config.sections.topics import REGEX, TOPICS
+from floe.config.sections.transforms import NAMES, is_unowned
+
+_SOURCE = "param config"
+_SHOWN_CHARACTERS = 200
+
+
+def override(connector: Connector, mapping: Mapping[str, object], allowed: KeyClass = KeyClass.LIVE) -> Connector:
+    """Parse the connector again with the keys of ``mapping`` over its own; its secrets stay.
+
+    ``allowed``: the class of keys that the run may set. A list of topics goes over an expression; an expression takes
+    from the file's list what it matches. Settings of tables and transforms that a shorter list leaves out are left out.
+
+    :raises OverrideRefused: a key that the run may not set, or topics, tables or branches beyond the file's.
+    :raises ConfigError: the result is not a valid connector.
+    """
+    if not isinstance(mapping, Mapping):
+        msg = f"config must be an object of connector keys, not a {type(mapping).__name__}"
+        raise OverrideRefused(msg).located(_SOURCE)
+    flat, problems = flatten(mapping)
+    problems += key_problems(
+        ((key, value) for key, value in flat.items() if not _is_choice(key, value, connector)), allowed
+    )
+    if problems:
+        raise OverrideRefused(*problems).located(_SOURCE)
+    try:
+        made = replace_keys(connector, _topics_by_name(connector, flat))
+    except ConfigError as error:
+        raise error.located(_SOURCE) from None
+    widened = [*widened_topics(made, connector), *widened_tables(made, connector), *widened_branches(made, connector)]
+    if widened:
+        raise OverrideRefused(*widened).located(_SOURCE)
+    return made
+
+
+def replace_keys(connector: Connector, flat: Mapping[str, str]) -> Connector:
+    """Parse the connector again with these keys over its own, whatever their class.
+
+    :raises ConfigError: the result is not a valid connector.
+    """
+    replaced = {canonical(key) for key in flat}
+    kept = {
+        key: value
+        for key, value in connector.properties.items()
+        if canonical(key) not in replaced and not _is_left_out(key, flat)
+    }
+    return parse_connector({**kept, **flat}, narrowed=True)
+
+
+def foreign_changes(frozen: Mapping[str, str], current: Connector, allowed: KeyClass) -> list[str]:
+    """Say where a plan's frozen configuration differs from the connector file of today beyond a class of keys.
+
+    ``frozen``: as ``Connector.frozen`` made it. Each message names the key, its class and what to do. Topics and tables
+    that the file names are no difference, as a run's ``config`` may leave some out and a plan names the topics that an
+    expression matched; nor is the branch of a replay. Empty when there is none.
+    """
+    today = current.frozen()
+    keys = sorted({*frozen, *today})
+    changed = [key for key in keys if frozen.get(key) != today.get(key) and not _is_left_out_of(key, frozen, today)]
+    problems = [
+        _change(key, frozen, today)
+        for key in changed
+        if not _may_change(key, allowed) and not _is_choice(key, frozen.get(key), current)
+    ]
+    return [*problems, *_beyond(frozen, current)]
+
+
+def _is_choice(key: str, value: str | None, file: Connector) -> bool:
+    """Whether a run chooses one of the alternatives that the file lists."""
+    return key == SPARK_CONN_ID and value is not None and value in (file.spark_conn_id, *file.spark_conn_ids)
+
+
+def _topics_by_name(connector: Connector, flat: Mapping[str, str]) -> dict[str, str]:
+    """Turn an expression of one run over a file's list into the topics of the list that it matches."""
+    regex = flat.get(REGEX, "").strip()
+    if not regex or flat.get(TOPICS, "").strip() or connector.topics_regex is not None:
+        return dict(flat)
+    topics = narrowed_topics(connector, regex)
+    if not topics:
+        return dict(flat)  # the parser or the comparison says what is wrong with it
+    return {**{key: value for key, value in flat.items() if key != REGEX}, TOPICS: ",".join(topics)}
+
+
+def _is_left_out(key: str, flat: Mapping[str, str]) -> bool:
+    if key in (TOPICS, REGEX):
+        return bool(flat.get(REGEX if key == TOPICS else TOPICS, "").strip())
+    if NAMES in flat and is_unowned(key, parse_list(flat[NAMES])):
+        return True
+    if STATIC not in flat or (of_table := table_of(key)) is None:
+        return False
+    return of_table[0] not in parse_list(flat[STATIC])
+
+
+def _is_left_out_of(key: str, frozen: Mapping[str, str], today: Mapping[str, str]) -> bool:
+    """Whether a key differs only because a run names its topics, or leaves out the table that the key is about."""
+    if key in (TOPICS, REGEX):
+        return TOPICS in frozen and REGEX in today and REGEX not in frozen
+    return key not in frozen and _is_left_out(key, frozen)
+
+
+def _may_change(key: str, allowed: KeyClass) -> bool:
+    return allowed.permits(class_of(key)) or is_lifted(key)
+
+
+def _change(key: str, frozen: Mapping[str, str], today: Mapping[str, str]) -> str:
+    here, there = (_value(key, values) for values in (frozen, today))
+    reason = "names code" if names_code(key) else f"is of class {class_of(key).value}"
+    return (
+        f"{key[:_SHOWN_CHARACTERS]!r} is {here} in the plan and {there} in the connector file; it {reason}, which this run "
+        "may not set: start a new run"
+    )
+
+
+def _value(key: str, values: Mapping[str, str]) -> str:
+    if key not in values:
+        return "not given"
+    return repr(shown(key, values[key])[:_SHOWN_CHARACTERS])
+
+
+def _beyond(frozen: Mapping[str, str], current: Connector) -> list[str]:
+    try:
+        made = thaw(frozen, current)
+    except ConfigError as error:
+        return list(error.problems)
+    return [*widened_topics(made, current), *widened_tables(made, current)]

@@ -1,0 +1,1 @@
+"""What is a secret, and how it is hidden."""

@@ -1,0 +1,278 @@
+"""Which settings are secrets, the texts that must not be read of them, and the references that stand for them.
+
+One predicate decides everywhere (repr, messages, the check, XCom, params). It errs on the side of hiding: a harmless
+setting shown as hidden costs a look into the file, a secret shown costs the secret. What other libraries quote of a
+secret is hidden by ``floe.config.secrets.mask``.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from urllib.parse import unquote, unquote_plus, urlsplit
+
+HIDDEN = "<hidden>"
+
+_SECRET_KEY = re.compile(
+    r"""
+      pass(word|wd|phrase|code) | (^|[-._])pwd($|[-._]) | secret | token | credential | private | jaas
+    | authori[sz]ation | cookie | signature | (^|[-._])sas($|[-._]) | (^|[-._])sig$ | keytab | fernet
+    | (access|api|account|shared|encryption|master)[-._]?key | ((?<!\.include)[-._]|^)key$ | (^|[-._])pem$
+    | connection[-._]?string | user[-._]?info | userinfo
+    | sasl\.username | sasl\.oauthbearer\.(config|assertion)
+    | (^|\.)header\.(?!converter)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_IN_SECRET_KEYS = (
+    *(
+        "pass",
+        "pwd",
+        "secret",
+        "token",
+        "credential",
+        "private",
+        "jaas",
+        "authori",
+        "cookie",
+        "sig",
+        "sas",
+        "key",
+        "fernet",
+    ),
+    *("pem", "connection", "user", "header"),
+)
+"""One of them is in every key that the expression matches: to look for them takes a tenth of its time."""
+_SECRET_VALUE = re.compile(
+    r"""
+      ^[^\s/:@]+:[^\s@]+@[^\s@]+$
+    | (password|passwd|pwd|secret|token|sig|signature|credential|(api|access|account|shared)[-_]?key)\s*=
+    | -----BEGIN | ^(basic|bearer)\s+\S
+    """,
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+JWT = r"(?<![\w-])(?=[\w-]{11,}\.[\w.-])([\w-]*?)\beyJ[\w-]{8,}(?:\.[\w-]+|\.(?=\.[\w-])){1,4}"
+"""A JSON web token, and what stands before it in the same word. The word is read once, as texts may be long."""
+_HAS_JWT = re.compile(JWT)
+# the form of Kafka Connect's own config providers, which a connector may not use: so no real value reads like it
+_PROVIDER = re.compile(r"\$\{[^{}:]*:")
+_SCHEMES = ("basic", "bearer")
+_LONGEST_SCHEME = 6
+_OWN_REFERENCE = re.compile(r"\$\{floe:[^{}]*\}")
+_MAX_KEY = 4096
+_MAX_VALUE = 65_536
+_MAX_LINES = 200
+"""Lines of a secret that are hidden each for itself: more than a private key with its certificates has."""
+_MAX_PARTS = 100
+"""Passwords that are taken out of one value, and the parts of each."""
+
+_MISSPELT = {"secret": 1, "token": 1, "password": 2, "passphrase": 2, "credential": 2, "authorization": 2}
+"""Words of secrets, and how many letters of each may be wrong: a misspelt key holds a secret all the same."""
+_WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+")
+
+_BARE_ADDRESS = re.compile(r"^[^\s/:@]+:[^\s@]+@[^\s@]+$")
+_QUERY = re.compile(r"\?[\w.-]+=")
+_USER_NAME = re.compile(r"user[-._]?name$", re.IGNORECASE)
+_WITH_USER = re.compile(r"credential$|user[-._]?info$", re.IGNORECASE)
+_SCHEME = re.compile(r"(basic|bearer|digest|token|apikey|negotiate)\s+(\S.*)", re.IGNORECASE | re.DOTALL)
+_PAIR = re.compile(r"""(?<![\w.-])([\w.-]{1,100})\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;&]+)""", re.DOTALL)
+
+
+def is_secret(key: str, value: str = "") -> bool:
+    """Whether a setting must not be shown: its key looks like a secret's, or its value carries one (user:password@)."""
+    # what is longer is not for people to read, and takes its time to be searched again and again
+    return len(key) > _MAX_KEY or len(value) > _MAX_VALUE or _carries_secret(key, value)
+
+
+def _carries_secret(key: str, value: str) -> bool:
+    scheme = value.find("://")
+    if scheme >= 0 and value.find("@", scheme) >= 0:
+        return True
+    return _is_secret_key(key) or _is_secret_value(value) or any(map(_is_misspelt, _WORD.findall(key)))
+
+
+def _is_secret_key(key: str) -> bool:
+    low = key.lower()
+    return (not key.isascii() or any(part in low for part in _IN_SECRET_KEYS)) and bool(_SECRET_KEY.search(key))
+
+
+def _is_secret_value(value: str) -> bool:
+    low = value[:_LONGEST_SCHEME].lower()
+    if value.isascii() and "=" not in value and not ("@" in value and ":" in value) and not low.startswith(_SCHEMES):
+        return "-----begin" in value.lower() or _has_web_token(value)
+    return bool(_SECRET_VALUE.search(value)) or _has_web_token(value)
+
+
+def _has_web_token(value: str) -> bool:
+    return "eyJ" in value and _HAS_JWT.search(value) is not None
+
+
+def secret_texts(key: str, value: str) -> frozenset[str]:
+    """Cut a secret into the texts that must not be read anywhere: itself, and what an address, a pair or a header carries.
+
+    An address is quoted in pieces, by whoever fails to make sense of it. None for a setting that is no secret, for a
+    reference and for a boolean. Texts may be short.
+    """
+    if value.strip().lower() in ("", "true", "false") or _OWN_REFERENCE.fullmatch(value):
+        return frozenset()
+    if not _carries_secret(key, value):
+        return frozenset()
+    found = set(islice((secret for name, secret in _pairs(value) if is_secret(name)), _MAX_PARTS))
+    if "://" in value or _BARE_ADDRESS.search(value):
+        found |= set(_address_texts(value))
+    if not found or is_secret(key):
+        found |= set(_plain_texts(value))
+    return frozenset(text for text in found if text)
+
+
+def weakest_text(key: str, value: str) -> str:
+    """Return the shortest password, token or key in a setting; "" for one that is no secret, and for a user's name."""
+    if not secret_texts(key, value) or _USER_NAME.search(key):
+        return ""
+    found = [secret for name, secret in islice(_pairs(value), _MAX_PARTS) if is_secret(name)]
+    if "://" in value or _BARE_ADDRESS.search(value):
+        found += [login.partition(":")[2] or login for login in _logins(value.partition("://")[2] or value)]
+    elif not found and _WITH_USER.search(key):
+        found = [value.partition(":")[2]]
+    return min(filter(None, found), key=len, default=value.strip())
+
+
+def shown(key: str, value: str) -> str:
+    """The value for people to read, hidden if it is a secret."""
+    return HIDDEN if is_secret(key, value) else value
+
+
+def shown_address(address: str) -> str:
+    """An address for people to read, without the login and the secrets in its query."""
+    scheme, has_scheme, rest = address.partition("://")
+    logins = list(_logins(rest))
+    if logins:
+        rest = f"{HIDDEN}@{rest.removeprefix(max(logins, key=len))[1:]}"
+    for name, secret in _pairs(rest):
+        if is_secret(name):
+            rest = rest.replace(secret, HIDDEN)
+    return f"{scheme}{has_scheme}{rest}" if has_scheme else shown("", address)
+
+
+def reference(key: str) -> str:
+    """The text that stands for the secret of ``key`` where a configuration leaves the connector file."""
+    return f"${{floe:{key}}}"
+
+
+def is_reference(value: str) -> bool:
+    """Whether ``value`` is a reference, floe's or a config provider's, rather than a value."""
+    return bool(_PROVIDER.search(value))
+
+
+# -- keys that were misspelt ------------------------------------------------------------------------------------------
+
+
+@lru_cache(4096)
+def _is_misspelt(word: str) -> bool:
+    """Whether a word of a key is the name of a secret but for a letter or two."""
+    low = word.lower()
+    return any(
+        abs(len(low) - len(right)) <= wrong and len(set(right) - set(low)) <= wrong and _distance(low, right) <= wrong
+        for right, wrong in _MISSPELT.items()
+    )
+
+
+def _distance(a: str, b: str) -> int:
+    """Count the letters to insert, drop, change or swap with their neighbour to make ``b`` of ``a``."""
+    rows = [list(range(len(b) + 1))]
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(rows[i - 1][j] + 1, row[j - 1] + 1, rows[i - 1][j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, rows[i - 2][j - 2] + 1)
+            row.append(cost)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+# -- texts of a value -------------------------------------------------------------------------------------------------
+
+
+def _plain_texts(value: str) -> Iterator[str]:
+    """Yield a value that is a secret as a whole, its lines, the part behind ``user:`` and what a header's scheme names."""
+    yield value
+    yield value.strip()
+    yield from (line.strip() for line in value.splitlines()[:_MAX_LINES] if not line.startswith("-----"))
+    yield value.partition(":")[2].strip()
+    header = _SCHEME.match(value.strip())
+    if header:
+        yield header[2]
+        yield from header[2].split()
+        with_user = _decoded(header[2].strip()) if header[1].lower() == "basic" else ""
+        yield with_user
+        yield with_user.partition(":")[2]
+
+
+def _address_texts(value: str) -> Iterator[str]:
+    """Yield what an address tells of its login: the password, whole and cut where parsers cut, as given and unquoted."""
+    rest = value.partition("://")[2] or value
+    address = _without_query(rest)
+    if "@" in rest[len(address) :]:  # then it may also be the password's
+        yield rest.rpartition("@")[0].partition(":")[2]
+    for login in _logins(address):
+        _, has_password, password = login.partition(":")
+        secret = password if has_password else login
+        yield f"{login}@"  # also where the password alone is too short to be told from other text
+        for text in (secret, unquote(secret), unquote_plus(secret)):
+            yield text
+            for part in re.split(r"[:@/?#]", text, maxsplit=_MAX_PARTS):
+                yield part
+                yield part.lower()  # as a host, where the address was read otherwise
+
+
+def _without_query(rest: str) -> str:
+    """Return an address without what reads like its query, if there is a login before that."""
+    query = _QUERY.search(rest, rest.find("@") + 1) if "@" in rest else None
+    return rest[: query.start()] if query else rest
+
+
+def _logins(rest: str) -> Iterator[str]:
+    """Yield each text before an ``@`` that may be the login of an address without its scheme, the most likely one first.
+
+    A password may have ``@``, ``/``, ``?`` and ``#`` in it, whether or not whoever wrote it knew that they have to be
+    quoted: then the address has more than one reading.
+    """
+    authority = urlsplit(f"//{rest}", allow_fragments=True).netloc if _is_splittable(rest) else ""
+    standard, has_login, _ = authority.rpartition("@")
+    if has_login:
+        yield standard
+    last, has_at, _ = rest.rpartition("@")
+    if has_at and last != standard and ":" in re.split(r"[/?#]", last, maxsplit=1)[0]:
+        yield last
+
+
+def _is_splittable(rest: str) -> bool:
+    try:
+        urlsplit(f"//{rest}")
+    except ValueError:  # brackets that are no IPv6 address
+        return False
+    return True
+
+
+def _pairs(value: str) -> Iterator[tuple[str, str]]:
+    """Yield ``name=value`` of a query, of JAAS or of a connection string, as given and unquoted."""
+    for match in _PAIR.finditer(value):
+        text = match[2].strip("\"'")
+        ends_early = re.split("[,\"']", text, maxsplit=1)[0]
+        spelled = {text, ends_early, unquote(text), unquote_plus(text), re.sub(r"\\(.)", r"\1", text)}
+        yield from ((match[1], one) for one in spelled)
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+
+
+def environment_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment as settings, named as connectors name them: ``PYICEBERG_CATALOG__X__TOKEN`` has a token."""
+    return {name.lower().replace("__", ".").replace("_", "-"): value for name, value in environ.items()}

@@ -1,0 +1,90 @@
+"""Kafka client settings in a connector: those that floe owns, that run foreign code, or that only Java knows.
+
+The client is librdkafka; what it does not know is refused with the nearest name that it does. Background:
+CVE-2023-25194 and CVE-2025-27817 (client settings as a way to run code and read files).
+"""
+
+import re
+
+from floe.config.keys.reader import Settings
+from floe.config.libraries.client_settings import CLIENT_NAMES, unusable_client_values
+from floe.config.libraries.library_settings import unknown_settings
+from floe.config.properties import Properties
+
+CONTROL_PREFIX = "iceberg.kafka."
+CONSUMER_PREFIX = "consumer.override."
+_OFFSET_RESET = "auto.offset.reset"
+
+# key: (the one value that floe sets anyway, why)
+_OWNED = {
+    "group.id": (None, "the group is iceberg.connect.group-id"),
+    "transactional.id": (None, "floe names its transactions; their prefix is iceberg.coordinator.transactional.prefix"),
+    "enable.auto.commit": ("false", "the position moves only after the tables hold the rows"),
+    "enable.auto.offset.store": ("false", "the position moves only after the tables hold the rows"),
+    "isolation.level": ("read_committed", "records of aborted transactions must not reach a table"),
+    "enable.idempotence": ("true", "announcements are sent in transactions"),
+    "acks": ("all", "announcements are sent in transactions"),
+    "request.required.acks": ("all", "announcements are sent in transactions"),
+}
+_RUNS_CODE = re.compile(
+    r"plugin\.library\.paths|interceptor\.classes|metric\.reporters|config\.providers(\..*)?|.*\.class(es)?(\..*)?"
+    r"|(key|value)\.(de)?serializer|sasl\.jaas\.config|auto\.include\.jmx\.reporter|security\.providers"
+    r"|ssl\.(engine\..*|providers)|sasl\.kerberos\.kinit\.cmd"
+)
+_IN_LIBRDKAFKA = {
+    "sasl.jaas.config": "set sasl.username and sasl.password, or better the Airflow connection",
+    "ssl.truststore.location": "set ssl.ca.location to a PEM file",
+    "ssl.truststore.password": "set ssl.ca.location to a PEM file",
+    "ssl.truststore.type": "set ssl.ca.location to a PEM file",
+    "ssl.keystore.type": "set ssl.keystore.location to a PKCS#12 file",
+    "fetch.max.wait.ms": "set fetch.wait.max.ms",
+    "max.poll.records": "remove it: ranges are read to their end",
+}
+
+
+def read_control_client(settings: Settings) -> Properties:
+    """Take ``iceberg.kafka.*`` without the prefix."""
+    client = settings.properties.under(CONTROL_PREFIX)
+    if _OFFSET_RESET in client:
+        settings.problems.append(
+            f"{CONTROL_PREFIX}{_OFFSET_RESET} is floe's own: the control topic is read from offsets that the plan "
+            "recorded. Remove it"
+        )
+    return _read_client(settings, CONTROL_PREFIX, client)
+
+
+def read_consumer_overrides(settings: Settings) -> Properties:
+    """Take ``consumer.override.*`` without the prefix, and without ``auto.offset.reset``, which no consumer gets."""
+    client = settings.properties.under(CONSUMER_PREFIX)
+    reset = client.pop(_OFFSET_RESET, "earliest")
+    if reset.strip().lower() not in {"earliest", "latest"}:
+        settings.problems.append(f"{CONSUMER_PREFIX}{_OFFSET_RESET} {reset[:100]!r}: set earliest or latest")
+    for key in ("bootstrap.servers", "metadata.broker.list"):
+        if key in client:
+            settings.problems.append(
+                f"{CONSUMER_PREFIX}{key} is not supported: brokers come from the Airflow connection floe.kafka.conn-id"
+            )
+    return _read_client(settings, CONSUMER_PREFIX, client)
+
+
+def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Properties:
+    known = [key for key in client if key not in _IN_LIBRDKAFKA and not _RUNS_CODE.fullmatch(key)]
+    settings.problems += unusable_client_values(prefix, client)
+    settings.problems += unknown_settings(prefix, known, CLIENT_NAMES, "librdkafka")
+    for key, value in client.items():
+        if key in _OWNED:
+            fixed, reason = _OWNED[key]
+            if value.strip().lower() != fixed:
+                settings.problems.append(f"{prefix}{key} is floe's own: {reason}. Remove it")
+        elif key in _IN_LIBRDKAFKA:
+            settings.problems.append(f"{prefix}{key} is the Java client's, floe's is not Java: {_IN_LIBRDKAFKA[key]}")
+        elif _RUNS_CODE.fullmatch(key):
+            settings.problems.append(
+                f"{prefix}{key} is refused: it loads code into the client, which the operator alone names. Put it into "
+                "the Airflow connection"
+            )
+    if client.get("security.protocol", "").strip().upper() == "SASL_PLAINTEXT":
+        settings.warnings.append(f"{prefix}security.protocol is SASL_PLAINTEXT: passwords travel unencrypted")
+    if client.get("ssl.endpoint.identification.algorithm", "https").strip().lower() != "https":
+        settings.warnings.append(f"{prefix}ssl.endpoint.identification.algorithm: brokers are not verified by name")
+    return Properties(client)

@@ -1,0 +1,41 @@
+"""How the schemas of tables follow the records."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from floe.config.keys.reader import Settings
+
+ON_CONFLICT, ON_UNSUITABLE = "floe.schema.on-conflict", "floe.partition.on-unsuitable"
+
+OnConflict = Literal["dead-letter", "string", "fail"]
+OnUnsuitable = Literal["fail", "unpartitioned"]
+
+
+@dataclass(frozen=True)
+class SchemaRules:
+    """``evolve``: columns that records bring are added, types widened. ``case_insensitive``: how a field finds its column.
+    ``on_conflict``: what becomes of two types for one new column in one run. ``on_unsuitable``: of a partitioning that a
+    new table's columns do not take.
+    """
+
+    evolve: bool = False
+    case_insensitive: bool = False
+    on_conflict: OnConflict = "dead-letter"
+    on_unsuitable: OnUnsuitable = "fail"
+
+
+def read_schema_rules(settings: Settings) -> SchemaRules:
+    """Read the rules; what is wrong is noted."""
+    on_conflict, on_unsuitable = settings.text(ON_CONFLICT), settings.text(ON_UNSUITABLE)
+    if on_conflict not in ("dead-letter", "string", "fail"):
+        settings.problems.append(
+            f"{ON_CONFLICT} {on_conflict[:100]!r} is not supported: set dead-letter, string or fail"
+        )
+    if on_unsuitable not in ("fail", "unpartitioned"):
+        settings.problems.append(f"{ON_UNSUITABLE} {on_unsuitable[:100]!r} is not supported: set fail or unpartitioned")
+    return SchemaRules(
+        evolve=settings.boolean("iceberg.tables.evolve-schema-enabled"),
+        case_insensitive=settings.boolean("iceberg.tables.schema-case-insensitive"),
+        on_conflict="string" if on_conflict == "string" else "fail" if on_conflict == "fail" else "dead-letter",
+        on_unsuitable="unpartitioned" if on_unsuitable == "unpartitioned" else "fail",
+    )

@@ -1,0 +1,1 @@
+"""The Iceberg sink's Avro format, byte for byte."""

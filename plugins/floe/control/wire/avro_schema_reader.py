@@ -1,0 +1,231 @@
+"""Schemas coming in: whatever text stands in front of a body, from whatever version and whomever.
+
+:func:`read_layout` turns it into a :class:`Layout`: fields under their ids instead of their names, and only if reading by
+it ends, in bounded memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+from fastavro import parse_schema
+
+from floe.control.exceptions import EventDecodeError
+from floe.control.wire.events import PartitionFieldType, PartitionType
+from floe.control.wire.modified_utf8 import MAX_TEXT_BYTES
+from floe.control.wire.primitives import LOGICAL, decimal_of
+from floe.control.wire.structs import PARTITION
+
+MAX_HEIGHT = 32
+"""How deep a schema may nest; the deepest event has 10."""
+
+NODES_PER_BYTE = 2
+"""How many values a byte of the body may become; no type of the events needs more."""
+
+
+_LEAST_BYTES = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A type as a message declares it.
+
+    ``avro`` is the same type for fastavro, under names that cannot clash: ``f<field id>`` for a field, ``n<i>`` for a
+    named type. ``surplus`` is the most values that one of it makes beyond NODES_PER_BYTE for each of its bytes.
+    """
+
+    kind: str
+    avro: Any
+    surplus: int
+    height: int
+    declared: Mapping[str, Any]
+    name: str = ""
+    fields: tuple[tuple[int | None, str, Layout], ...] = ()
+    inner: tuple[Layout, ...] = ()
+
+    def field(self, field_id: int) -> Layout | None:
+        """Return the type of the field with this id, None taken off; None if there is no such field."""
+        for found, _, layout in self.fields:
+            if found == field_id:
+                return layout.value()
+        return None
+
+    def value(self) -> Layout:
+        """Return the type without the null of an optional."""
+        some = [branch for branch in self.inner if branch.kind != "null"]
+        return some[0] if self.kind == "union" and len(some) == 1 else self
+
+
+@lru_cache(maxsize=64)
+def read_layout(text: str) -> Layout:
+    """Read the schema of a message; raises EventDecodeError if it is none, or one that is not safe to read by.
+
+    Refused are recursion, nesting beyond MAX_HEIGHT and elements that take no bytes (the Avro kin of a zip bomb).
+    """
+    try:
+        layout = _LayoutReader().read(json.loads(text), "")
+        if layout.kind != "record" or layout.surplus > MAX_TEXT_BYTES:
+            message = f"it is a {layout.kind} that makes too much of too few bytes"
+            raise ValueError(message)
+        return replace(layout, avro=parse_schema(layout.avro))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        message = (
+            f"the schema in front of the event cannot be used: {error!r}, schema {text[:200]!r}…; "
+            "it was not written by an Iceberg sink: find out who writes to the control topic"
+        )
+        raise EventDecodeError(message) from error
+
+
+def read_partition_type(payload: Layout) -> PartitionType:
+    """Return the partition type that a DataWritten's layout declares: that of its data files, or of its deletes.
+
+    Raises ValueError if the two differ or hold what no partition can be.
+    """
+    found = set()
+    for field_id in (10302, 10304):
+        files = payload.field(field_id)
+        partition = files.inner[0].field(PARTITION) if files is not None and files.kind == "array" else None
+        if partition is not None:
+            found.add(PartitionType(tuple(_partition_field(*field) for field in partition.fields)))
+    if len(found) > 1:
+        message = f"data files and delete files have different partition types {found!r}"
+        raise ValueError(message)
+    return found.pop() if found else PartitionType()
+
+
+def _partition_field(field_id: int | None, name: str, layout: Layout) -> PartitionFieldType:
+    if field_id is None:
+        message = f"partition field {name!r} has no field id"
+        raise ValueError(message)
+    return PartitionFieldType(field_id, name, _iceberg_type(layout.value()))
+
+
+def _iceberg_type(layout: Layout) -> str:
+    declared = layout.declared
+    logical = declared.get("logicalType")
+    if layout.kind == "fixed" and logical == "decimal":
+        name = f"decimal({declared['precision']},{declared.get('scale', 0)})"
+        if decimal_of(name) is not None:
+            return name
+    elif layout.kind == "fixed" and logical != "uuid":
+        return f"fixed[{declared['size']}]"
+    utc = declared.get("adjust-to-utc") in (True, "true")
+    for name, known in LOGICAL.items():
+        wanted = (known["type"], known.get("logicalType"), known.get("adjust-to-utc", utc))
+        if wanted == (layout.kind, logical, utc):
+            return name
+    message = f"no Iceberg type is an Avro {layout.kind} with {dict(declared)!r}"
+    raise ValueError(message)
+
+
+class _LayoutReader:
+    """Read a parsed JSON schema into a Layout; raises ValueError, KeyError or TypeError for what is none."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, Layout | None] = {}
+        self._number = count()
+
+    def read(self, declared: Any, namespace: str) -> Layout:
+        if isinstance(declared, str):
+            return self._reference(declared, namespace)
+        if isinstance(declared, list):
+            return self._union(declared, namespace)
+        kind = declared["type"]
+        if kind in ("record", "error", "fixed", "enum"):
+            return self._definition(kind, declared, namespace)
+        if kind == "array":
+            return self._array(declared, self.read(declared["items"], namespace))
+        if kind == "map":
+            return self._map(declared, self.read(declared["values"], namespace))
+        return Layout(kind, kind, 1 - NODES_PER_BYTE * _LEAST_BYTES[kind], 0, declared)
+
+    def _reference(self, name: str, namespace: str) -> Layout:
+        if name in _LEAST_BYTES:
+            return Layout(name, name, 1 - NODES_PER_BYTE * _LEAST_BYTES[name], 0, {})
+        # Java refers to a type without a namespace by its bare name, from within any namespace.
+        full = f"{namespace}.{name}" if f"{namespace}.{name}" in self._named else name
+        layout = self._named.get(full)
+        if layout is None:
+            message = f"type {name!r} is {'recursive' if full in self._named else 'unknown'}"
+            raise ValueError(message)
+        return layout if layout.kind == "enum" else replace(layout, avro=layout.avro["name"])
+
+    def _union(self, declared: list[Any], namespace: str) -> Layout:
+        branches = tuple(self.read(branch, namespace) for branch in declared)
+        surplus = max(branch.surplus for branch in branches) - NODES_PER_BYTE
+        return self._checked(Layout("union", [b.avro for b in branches], surplus, 0, {}, inner=branches))
+
+    def _array(self, declared: Mapping[str, Any], items: Layout) -> Layout:
+        if items.surplus > 0:
+            message = f"elements of type {items.name or items.kind!r} make too much of too few bytes"
+            raise ValueError(message)
+        avro = {"type": "array", "items": items.avro}
+        return self._checked(Layout("array", avro, 1 - NODES_PER_BYTE, 0, declared, inner=(items,)))
+
+    def _map(self, declared: Mapping[str, Any], values: Layout) -> Layout:
+        array = self._array(declared, replace(values, surplus=values.surplus + 1 - NODES_PER_BYTE))
+        return replace(array, kind="map", avro={"type": "map", "values": values.avro})
+
+    def _definition(self, kind: str, declared: Mapping[str, Any], namespace: str) -> Layout:
+        name = str(declared["name"])
+        if "." not in name and declared.get("namespace", namespace):
+            name = f"{declared.get('namespace', namespace)}.{name}"
+        if name in self._named:
+            message = f"type {name!r} is defined twice"
+            raise ValueError(message)
+        self._named[name] = None
+        if kind == "fixed":
+            layout = self._fixed(declared)
+        elif kind == "enum":
+            # The body holds the symbol's number; no event has an enum, so the number does.
+            layout = Layout("enum", "int", 1 - NODES_PER_BYTE, 0, declared)
+        else:
+            layout = self._record(declared, name.rpartition(".")[0])
+        self._named[name] = layout = replace(self._checked(layout), name=name)
+        return layout
+
+    def _fixed(self, declared: Mapping[str, Any]) -> Layout:
+        size = declared["size"]
+        if type(size) is not int or not 0 <= size < 2**31:
+            message = f"a fixed type has the size {size!r}"
+            raise ValueError(message)
+        avro = {"type": "fixed", "name": f"n{next(self._number)}", "size": size}
+        return Layout("fixed", avro, 1 - NODES_PER_BYTE * size, 0, declared)
+
+    def _record(self, declared: Mapping[str, Any], namespace: str) -> Layout:
+        avro = {"type": "record", "name": f"n{next(self._number)}"}
+        fields = []
+        for field in declared["fields"]:
+            name = str(field.get("iceberg-field-name", field["name"]))
+            fields.append((_field_id(field), name, self.read(field["type"], namespace)))
+        known = [field_id for field_id, _, _ in fields if field_id is not None]
+        if len(set(known)) < len(known):
+            message = f"record {declared['name']!r} has a field id twice"
+            raise ValueError(message)
+        names = [f"x{place}" if field_id is None else f"f{field_id}" for place, (field_id, _, _) in enumerate(fields)]
+        avro_fields = [{"name": name, "type": layout.avro} for name, (_, _, layout) in zip(names, fields, strict=True)]
+        surplus = 1 + sum(layout.surplus for _, _, layout in fields)
+        return Layout("record", avro | {"fields": avro_fields}, surplus, 0, declared, fields=tuple(fields))
+
+    @staticmethod
+    def _checked(layout: Layout) -> Layout:
+        below = [*layout.inner, *(inner for _, _, inner in layout.fields)]
+        height = 1 + max((inner.height for inner in below), default=0)
+        if height > MAX_HEIGHT:
+            message = f"it nests deeper than {MAX_HEIGHT}"
+            raise ValueError(message)
+        return replace(layout, height=height)
+
+
+def _field_id(field: Mapping[str, Any]) -> int | None:
+    """Return the id of a field; None without one, and for the -1 that Tabular's sink gave to its fields."""
+    declared = field.get("field-id", -1)
+    if type(declared) not in (int, str):
+        message = f"field {field['name']!r} has the id {declared!r}"
+        raise ValueError(message)
+    return int(declared) if int(declared) >= 0 else None

@@ -1,0 +1,189 @@
+"""What the brokers know: topics, log starts, last stable offsets, groups. Admin calls only, nothing is consumed."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import confluent_kafka as ck
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    OffsetSpec,
+)
+
+from floe.kafka.admin_topics import TopicFacts, Topics
+from floe.kafka.exceptions import (
+    ControlTopicUnusable,
+    GroupInUse,
+    PositionsUnstable,
+    TopicMissing,
+    TopicNotCreated,
+)
+from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
+from floe.model.positions import Position
+from floe.model.ranges import PartitionLog, TopicPartition
+
+
+class Cluster(Topics):
+    """Admin calls on one set of client settings: logs, the control topic, groups and their positions."""
+
+    @classmethod
+    def of_source(cls, settings: KafkaSettings) -> "Cluster":
+        """Open the cluster whose topics are read."""
+        return cls(settings.source, settings.origin)
+
+    @classmethod
+    def of_control(cls, settings: KafkaSettings) -> "Cluster":
+        """Open the cluster that holds the control topic and the group's positions."""
+        return cls(settings.control, settings.origin)
+
+    def cluster_id(self) -> str:
+        """Return the cluster's id, as the brokers know it."""
+        description = self._ask(lambda: self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT))
+        return str(description.cluster_id)
+
+    def logs(self, names: Sequence[str]) -> tuple[PartitionLog, ...]:
+        """Return log start and last stable offset of every partition of the topics, sorted by topic and partition.
+
+        Raises TopicMissing, naming the topics that do not exist.
+        """
+        facts = self.topics(names)
+        missing = sorted(set(names) - set(facts))
+        if missing:
+            msg = (
+                f"topic {missing[0]!r} does not exist on {self._brokers}: create it, or mend `topics` in the connector"
+                + (f" (also missing: {missing[1:]})" if missing[1:] else "")
+            )
+            raise TopicMissing(msg)
+        tps = [TopicPartition(name, p) for name in sorted(facts) for p in facts[name].partitions]
+        starts, ends = self.log_starts(tps), self.stable_ends(tps)
+        return tuple(PartitionLog(tp, facts[tp.topic].topic_id, starts[tp], ends[tp]) for tp in tps)
+
+    def log_starts(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the first offset that each partition still has."""
+        return self._offsets(tps, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    def stable_ends(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the last stable offset of each partition: below it every transaction has ended."""
+        return self._offsets(tps, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    def offsets_at(self, tps: Iterable[TopicPartition], moment: int) -> dict[TopicPartition, int | None]:
+        """Return the first offset of each partition whose timestamp is at or after ``moment``, in epoch ms, not negative.
+
+        None where the log has none below its last stable offset. Whatever the order of the timestamps: two moments
+        enclose every record between their offsets, and windows side by side leave no gap.
+        """
+        found = self._offsets(tps, OffsetSpec.for_timestamp(moment))
+        return {tp: offset if offset >= 0 else None for tp, offset in found.items()}
+
+    def log_ends(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the log end offset of each partition, behind open transactions: what others may have read up to."""
+        return self._offsets(tps, OffsetSpec.latest(), ck.IsolationLevel.READ_UNCOMMITTED)  # type: ignore[no-untyped-call]
+
+    def _offsets(
+        self,
+        tps: Iterable[TopicPartition],
+        spec: Any,
+        isolation: ck.IsolationLevel = ck.IsolationLevel.READ_COMMITTED,
+    ) -> dict[TopicPartition, int]:
+        asked = {ck.TopicPartition(tp.topic, tp.partition): spec for tp in tps}
+        if not asked:
+            return {}
+
+        def request() -> "Future[dict[TopicPartition, int]]":
+            answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT)
+            return _gathered({TopicPartition(t.topic, t.partition): future for t, future in answers.items()})
+
+        return self._ask(request)
+
+    def ensure_control_topic(self, name: str) -> TopicFacts:
+        """Return the control topic, created with the broker's defaults if it is missing and may be created.
+
+        Raises ControlTopicUnusable when it cannot be created or is compacted.
+        """
+        try:
+            facts = self.topics([name]).get(name) or self.create_topic(name)
+        except TopicNotCreated as error:
+            msg = (
+                f"control topic {name!r} does not exist on {self._brokers} and could not be created ({error}): create it "
+                "with cleanup.policy=delete"
+            )
+            raise ControlTopicUnusable(msg) from error
+        policy = self.cleanup_policy(name)
+        if "compact" in policy:
+            msg = (
+                f"control topic {name!r} is compacted (cleanup.policy={policy}): announcements share a key and would "
+                "be lost. Set cleanup.policy=delete on it."
+            )
+            raise ControlTopicUnusable(msg)
+        return facts
+
+    def refuse_members(self, group_id: str) -> None:
+        """Raise GroupInUse when the group has members: a transactional commit of positions would not notice them."""
+        group = self._ask(
+            lambda: self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
+        )
+        if group.members:
+            who = ", ".join(sorted({f"{m.client_id}@{m.host}" for m in group.members})[:3])
+            msg = (
+                f"group {group_id!r} has {len(group.members)} member(s) ({who}): a Kafka Connect sink of the same name or "
+                "another consumer is running. Stop it, then run again; positions are moved by one party only."
+            )
+            raise GroupInUse(msg)
+
+    def positions(self, group_id: str, tps: Sequence[TopicPartition] | None = None) -> dict[TopicPartition, Position]:
+        """Return the group's stable positions: of the partitions given, or of all it has.
+
+        Waits for open transactions of the group, at most their time-out; then raises PositionsUnstable. The listing
+        of all leaves out a partition whose *first* position is still in a transaction: ask for what you know.
+        """
+        wanted = None if tps is None else [ck.TopicPartition(tp.topic, tp.partition) for tp in tps]
+        deadline = time.monotonic() + TRANSACTION_TIMEOUT + REQUEST_TIMEOUT
+        while True:
+            found = self._ask(lambda: self._list_positions(group_id, wanted)).topic_partitions
+            unstable = [t for t in found if t.error is not None]
+            if not unstable:
+                return {
+                    tp: Position(tp, t.offset, t.metadata or "")
+                    for t in found
+                    if t.offset >= 0
+                    for tp in [TopicPartition(t.topic, t.partition)]
+                }
+            if time.monotonic() > deadline:
+                msg = (
+                    f"the position of {unstable[0].topic}-{unstable[0].partition} in group {group_id!r} is held by an "
+                    f"open transaction ({unstable[0].error.name()}): wait for its time-out, then run again"
+                )
+                raise PositionsUnstable(msg)
+            time.sleep(0.02)
+
+    def _list_positions(self, group_id: str, wanted: list[ck.TopicPartition] | None) -> "Future[Any]":
+        request = ck.ConsumerGroupTopicPartitions(group_id, wanted)
+        return self._admin.list_consumer_group_offsets([request], require_stable=True, request_timeout=REQUEST_TIMEOUT)[
+            group_id
+        ]
+
+    def delete_group(self, group_id: str) -> None:
+        """Delete a group with all its positions; a group that is not there is fine.
+
+        Raises GroupInUse when it has members by now, KafkaMisconfigured when that is not allowed.
+        """
+        deletion = self._admin.delete_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
+        try:
+            deletion.result(REQUEST_TIMEOUT * 2)
+        except ck.KafkaException as error:
+            reason: ck.KafkaError = error.args[0]
+            if reason.code() == ck.KafkaError.NON_EMPTY_GROUP:
+                msg = f"group {group_id!r} has members again: stop the sink that uses it, then run again"
+                raise GroupInUse(msg) from error
+            if reason.code() not in (ck.KafkaError.GROUP_ID_NOT_FOUND, ck.KafkaError.INVALID_GROUP_ID):
+                raise self._told(reason) from error
+
+
+def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":
+    """Join the futures of one request into one; the first error is the error of all."""
+    joined: Future[dict[TopicPartition, int]] = Future()
+    try:
+        joined.set_result({tp: future.result(REQUEST_TIMEOUT * 2).offset for tp, future in futures.items()})
+    except ck.KafkaException as error:
+        joined.set_exception(error)
+    return joined

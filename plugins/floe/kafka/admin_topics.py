@@ -1,0 +1,118 @@
+"""What the brokers know of topics: which there are, how they clean up; and how the brokers are asked."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
+
+import confluent_kafka as ck
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+
+from floe.kafka.client_log import ClientLog
+from floe.kafka.exceptions import (
+    MAY_PASS,
+    SETTLING,
+    KafkaError,
+    KafkaMisconfigured,
+    KafkaUnreachable,
+    TopicMissing,
+    TopicNotCreated,
+    told,
+)
+from floe.kafka.settings import REQUEST_TIMEOUT
+
+T = TypeVar("T")
+
+
+class TopicFacts(NamedTuple):
+    """A topic as the brokers describe it."""
+
+    topic_id: str
+    partitions: tuple[int, ...]
+
+
+class Topics:
+    """Admin calls about topics, on one set of client settings; ``origin`` says where those come from."""
+
+    def __init__(self, conf: Mapping[str, Any], origin: str) -> None:
+        self._brokers = conf.get("bootstrap.servers")
+        self._origin = origin
+        self._log = ClientLog()
+        try:
+            self._admin = AdminClient(dict(conf) | {"logger": self._log})
+        except ck.KafkaException as error:
+            msg = f"{origin} is not usable: {error.args[0].str()}"
+            raise KafkaMisconfigured(msg) from error
+
+    def topics(self, names: Sequence[str]) -> dict[str, TopicFacts]:
+        """Describe topics; those that do not exist are left out. Raises KafkaUnreachable."""
+        if not names:
+            return {}
+        found = {}
+        for name in names:
+            try:
+                facts = self._ask(lambda name=name: self._describe(name))  # type: ignore[misc]
+            except TopicMissing:
+                continue
+            found[name] = TopicFacts(str(facts.topic_id), tuple(sorted(p.id for p in facts.partitions)))
+        return found
+
+    def topic_names(self) -> list[str]:
+        """List all topics that this client may see. Raises KafkaUnreachable."""
+        try:
+            return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT).topics)
+        except ck.KafkaException as error:
+            raise self._told(error.args[0]) from error
+
+    def _describe(self, name: str) -> "Future[Any]":
+        return self._admin.describe_topics(ck.TopicCollection([name]), request_timeout=REQUEST_TIMEOUT)[name]
+
+    def create_topic(self, name: str, replication: int = -1) -> TopicFacts:
+        """Create a topic of one partition that keeps all records, with ``replication`` copies (-1: the broker's default).
+
+        Waits until the brokers know the partition: a producer that asks earlier waits for much longer. A topic that
+        somebody else created first is taken as it is. Raises TopicNotCreated, KafkaUnreachable.
+        """
+        topic = NewTopic(name, num_partitions=1, replication_factor=replication, config={"cleanup.policy": "delete"})
+        try:
+            self._admin.create_topics([topic], request_timeout=REQUEST_TIMEOUT)[name].result(REQUEST_TIMEOUT * 2)
+        except ck.KafkaException as error:
+            reason: ck.KafkaError = error.args[0]
+            if reason.code() in MAY_PASS:
+                raise self._told(reason) from error
+            if reason.code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
+                raise TopicNotCreated(reason) from error
+        deadline = time.monotonic() + REQUEST_TIMEOUT
+        while time.monotonic() < deadline:
+            facts = self.topics([name]).get(name)
+            if facts is not None and facts.partitions:
+                return facts
+            time.sleep(0.1)
+        msg = f"topic {name!r} was created but is not there after {REQUEST_TIMEOUT:.0f} s: run again"
+        raise KafkaUnreachable(msg)
+
+    def cleanup_policy(self, name: str) -> str:
+        """Return a topic's ``cleanup.policy``. Raises KafkaMisconfigured where this client may not see it."""
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        config = self._ask(lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
+        return str(config["cleanup.policy"].value)
+
+    def _told(self, reason: ck.KafkaError) -> KafkaError:
+        return told(reason, self._brokers, self._origin, self._log.drained(self._admin))
+
+    def _ask(self, request: Callable[[], "Future[T]"]) -> T:
+        """Send a request, again while the cluster settles, and return the answer or raise floe's error."""
+        deadline = time.monotonic() + REQUEST_TIMEOUT
+        while True:
+            try:
+                return request().result(REQUEST_TIMEOUT * 2)
+            except ck.KafkaException as error:
+                reason: ck.KafkaError = error.args[0]
+                if reason.code() not in SETTLING or time.monotonic() > deadline:
+                    raise self._told(reason) from error
+            time.sleep(0.1)

@@ -1,0 +1,43 @@
+"""The topic that dead letters go to, created where it is missing."""
+
+import confluent_kafka as ck
+
+from floe.config.sections.error_policy import REPLICATION
+from floe.exceptions import Terminal
+from floe.kafka.admin import Cluster
+from floe.kafka.exceptions import KafkaError, KafkaMisconfigured, TopicNotCreated
+
+
+class LetterTopicUnusable(KafkaError, Terminal):
+    """The dead-letter topic cannot be created, or would lose letters."""
+
+
+def ensure_letter_topic(cluster: Cluster, name: str, replication: int) -> None:
+    """Create the dead-letter topic if it is missing: one partition as in Kafka Connect, ``replication`` copies.
+
+    A topic that exists stays as it is. Raises LetterTopicUnusable when it cannot be created or is compacted,
+    KafkaUnreachable when no broker answers.
+    """
+    if not cluster.topics([name]):
+        _create(cluster, name, replication)
+    try:
+        policy = cluster.cleanup_policy(name)
+    except KafkaMisconfigured:
+        return  # letters are only written: who may do no more than that is not to be asked for more
+    if "compact" in policy:
+        msg = (
+            f"dead-letter topic {name!r} is compacted (cleanup.policy={policy}): of several letters with one key only the "
+            "last would stay, and those without a key are refused. Set cleanup.policy=delete on it, or name another topic."
+        )
+        raise LetterTopicUnusable(msg)
+
+
+def _create(cluster: Cluster, name: str, replication: int) -> None:
+    try:
+        cluster.create_topic(name, replication)
+    except TopicNotCreated as error:
+        advice = "create it yourself with cleanup.policy=delete"
+        if error.code == ck.KafkaError.INVALID_REPLICATION_FACTOR:
+            advice = f"set {REPLICATION} to at most the number of brokers (it is {replication}), or {advice}"
+        msg = f"dead-letter topic {name!r} does not exist and could not be created ({error}): {advice}"
+        raise LetterTopicUnusable(msg) from error

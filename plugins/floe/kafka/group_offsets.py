@@ -1,0 +1,69 @@
+"""Moving positions: fence, look, decide, and send them with their events in one transaction."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from floe.config import Connector
+from floe.kafka.admin import Cluster
+from floe.kafka.exceptions import PositionFull
+from floe.kafka.settings import KafkaSettings
+from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.model.plan import Plan
+from floe.model.positions import LONGEST_METADATA, Position
+from floe.model.ranges import TopicPartition
+
+
+class Move(NamedTuple):
+    """What is sent: events for the control topic, and positions."""
+
+    records: Sequence[ControlRecord]
+    positions: Sequence[Position]
+
+
+def commit_transactional_id(connector: Connector) -> str:
+    """Name the producer that writes positions; whoever uses it fences all others."""
+    return f"{connector.transactional_prefix}floe-{connector.name}-commit"
+
+
+def replay_transactional_id(connector: Connector, plan: Plan) -> str:
+    """Name the producer of a replay's own events; its slices' announcements have ids of their own."""
+    return f"{connector.transactional_prefix}floe-{connector.name}-replay-{plan.plan_id}"
+
+
+def fence(connector: Connector, settings: KafkaSettings) -> TransactionalProducer:
+    """Return the producer that writes positions. What an earlier one left open is aborted; it would hide positions."""
+    return TransactionalProducer(settings, commit_transactional_id(connector))
+
+
+def move_positions(
+    connector: Connector,
+    settings: KafkaSettings,
+    partitions: Sequence[TopicPartition],
+    decide: Callable[[Mapping[TopicPartition, Position]], Move | None],
+    producer: TransactionalProducer | None = None,
+) -> bool:
+    """Send positions and events in one fenced transaction, and say whether there was something to do.
+
+    ``producer``: of an earlier ``fence``; a new one otherwise.
+
+    ``decide`` gets the stable positions of ``partitions``, as found after fencing, and returns what to send, or None
+    when nothing is left to do; it raises when the positions are not those that the caller counts on. Raises GroupInUse,
+    Fenced, PositionFull and what the transaction raises.
+    """
+    producer = producer or fence(connector, settings)
+    cluster = Cluster.of_control(settings)
+    cluster.refuse_members(connector.group_id)
+    move = decide(cluster.positions(connector.group_id, partitions))
+    if move is None:
+        return False
+    for position in move.positions:
+        if len(position.metadata.encode()) > LONGEST_METADATA:
+            msg = (
+                f"there is no room for the debts of {position.tp} ({len(position.debts)} tables owe it, in "
+                f"{len(position.metadata.encode())} bytes; brokers take {LONGEST_METADATA}): the positions stay. Fix the "
+                "tables named above, or drop the backlog of some by the param drop_backlog, then run again."
+            )
+            raise PositionFull(msg)
+    if move.records or move.positions:
+        producer.send(connector.control_topic, connector.group_id, move.records, move.positions, connector.group_id)
+    return True

@@ -1,0 +1,167 @@
+"""One fenced Kafka transaction: control events, and positions where positions move."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+import confluent_kafka as ck
+
+from floe.crash_points import CrashPoint, reach
+from floe.kafka.client_log import ClientLog
+from floe.kafka.exceptions import UNREACHABLE, Fenced, KafkaMisconfigured, KafkaUnreachable, TransactionFailed
+from floe.kafka.settings import REQUEST_TIMEOUT, TRANSACTION_TIMEOUT, KafkaSettings
+from floe.model.positions import Position
+
+Headers = list[tuple[str, str | bytes | None]]
+
+POSITIONS_BYTES = 400_000
+"""Bytes of positions in one request: the group's coordinator writes them as one batch, and refuses one above its
+topic's message limit (1,048,588 by default). A transaction takes any number of requests."""
+
+
+TRANSACTIONS = "__transaction_state"
+"""The topic in which brokers keep transactions: a small one to ask about. Who may not see it gets an answer, too."""
+
+UNTIL_CONNECTED, CONNECT_SECONDS = 2, 5.0
+"""Questions after which a client has a connection that stays. librdkafka lets the first one go once it has met the
+cluster; asking for the coordinator in that moment fails, half of the time, and is repeated only half a second later."""
+
+
+class ControlRecord(NamedTuple):
+    """One record for the control topic."""
+
+    value: bytes
+    headers: Headers
+
+
+class TransactionalProducer:
+    """A producer that has fenced all earlier ones of its transactional id.
+
+    A second one of the same id aborts what the first left open; the first then fails with Fenced.
+    """
+
+    def __init__(self, settings: KafkaSettings, transactional_id: str) -> None:
+        self._settings = settings
+        self._id = transactional_id
+        self._log = ClientLog()
+        try:
+            # without a callback of its own the client raises a fatal error from inside of whatever call comes next
+            own = {"logger": self._log, "error_cb": lambda _: None}
+            self._producer = ck.Producer({**settings.producer(transactional_id), **own})
+        except ck.KafkaException as error:
+            msg = f"{settings.origin} is not usable: {error.args[0].str()}"
+            raise KafkaMisconfigured(msg) from error
+        with self._told("fence earlier producers"):
+            self._connect()
+            # waits for the open transaction of a predecessor to be aborted
+            self._producer.init_transactions(TRANSACTION_TIMEOUT)
+
+    def _connect(self) -> None:
+        """Have a connection that stays; if there is none to be had, what needs it says so."""
+        with suppress(ck.KafkaException):
+            for _ in range(UNTIL_CONNECTED):
+                self._producer.list_topics(TRANSACTIONS, CONNECT_SECONDS)
+
+    def send(
+        self,
+        topic: str,
+        key: str,
+        records: Iterable[ControlRecord],
+        positions: Sequence[Position] = (),
+        group_id: str | None = None,
+    ) -> None:
+        """Send records and positions in one transaction, all or nothing.
+
+        Raises Fenced, KafkaUnreachable or TransactionFailed; a time-out of the commit itself is unknown to the caller
+        and must be treated as such: positions are read again, announcements are looked up.
+        """
+        with self._told("commit the transaction"):
+            self._producer.begin_transaction()
+            try:
+                self._fill(topic, key, records)
+                if positions:
+                    self._send_positions(positions, group_id)
+            except BaseException:
+                self._abort()
+                raise
+            reach(CrashPoint.TRANSACTION_SENT)
+            try:
+                self._producer.commit_transaction(TRANSACTION_TIMEOUT)
+            except ck.KafkaException as error:
+                if error.args[0].txn_requires_abort():
+                    self._abort()
+                raise
+            reach(CrashPoint.TRANSACTION_COMMITTED)
+
+    def _fill(self, topic: str, key: str, records: Iterable[ControlRecord]) -> None:
+        """Produce the records and wait until each is taken or refused.
+
+        A record that is refused makes the commit fail. There is no delivery callback: a producer that is fenced raises
+        from inside the client, and a callback that runs then turns its error into a SystemError.
+        """
+        for record in records:
+            self._producer.produce(topic, value=record.value, key=key, headers=record.headers)
+            self._producer.poll(0)
+        left = self._producer.flush(REQUEST_TIMEOUT * 2)
+        if left:
+            msg = (
+                f"control topic {topic!r} on {self._settings.control['bootstrap.servers']} did not take {left} record(s) "
+                f"within {REQUEST_TIMEOUT * 2:.0f} s: is the broker up, does the topic exist? Nothing of it will be "
+                "seen; run again."
+            )
+            raise KafkaUnreachable(msg)
+
+    def _abort(self) -> None:
+        """Abort at once if that can be done: else the broker does it at the time-out, and readers wait until then."""
+        with suppress(ck.KafkaException):
+            self._producer.abort_transaction(REQUEST_TIMEOUT)
+
+    def _send_positions(self, positions: Sequence[Position], group_id: str | None) -> None:
+        if group_id is None:
+            msg = "positions need the group that they belong to"
+            raise ValueError(msg)
+        lender = ck.Consumer({**self._settings.group_member(group_id), "logger": self._log})
+        try:
+            for batch in _batches(positions, group_id):
+                offsets = [ck.TopicPartition(p.tp.topic, p.tp.partition, p.offset, metadata=p.metadata) for p in batch]
+                self._producer.send_offsets_to_transaction(offsets, lender.consumer_group_metadata(), REQUEST_TIMEOUT)
+        finally:
+            lender.close()
+
+    @contextmanager
+    def _told(self, action: str) -> Iterator[None]:
+        """Turn librdkafka's errors into floe's, naming the transactional id."""
+        try:
+            yield
+        except ck.KafkaException as error:
+            reason: ck.KafkaError = error.args[0]
+            if reason.code() in (ck.KafkaError._FENCED, ck.KafkaError.INVALID_PRODUCER_EPOCH):
+                msg = f"{self._id!r}: another run of this connector took over ({reason.str()}); this one does nothing more"
+                raise Fenced(msg) from error
+            if reason.code() == ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+                msg = (
+                    f"not allowed to use the transactional id {self._id!r}: grant Write on TransactionalId {self._id!r}"
+                )
+                raise KafkaMisconfigured(msg) from error
+            is_away = reason.code() in UNREACHABLE
+            why = (self._log.drained(self._producer) if is_away else None) or reason.str()
+            msg = (
+                f"{self._id!r}: could not {action} on {self._settings.control['bootstrap.servers']}: {why} "
+                f"({reason.name()}); what was sent is aborted, or found again by the next run"
+            )
+            kind = KafkaUnreachable if is_away else TransactionFailed
+            raise kind(msg) from error
+
+
+def _batches(positions: Sequence[Position], group_id: str) -> Iterator[list[Position]]:
+    """Cut positions into requests of at most ``POSITIONS_BYTES``, by what the coordinator writes of each."""
+    batch: list[Position] = []
+    size = 0
+    for position in positions:
+        written = len(group_id) + len(position.tp.topic) + len(position.metadata.encode()) + 100
+        if batch and size + written > POSITIONS_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(position)
+        size += written
+    yield batch

@@ -1,0 +1,102 @@
+"""The books: every offset of a range, and every row meant for a table, accounted for exactly once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from floe.model.exceptions import BooksDoNotBalance
+from floe.model.ranges import OffsetRange
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Counts that add up field by field."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def to_json(self) -> dict[str, int]:
+        return {name: count for name, count in asdict(self).items() if count}
+
+    @classmethod
+    def from_json(cls, counts: dict[str, Any]) -> Self:
+        return cls(**{name: int(count) for name, count in counts.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class RangeBooks(_Counts):
+    """Where the offsets of one range went, in offsets.
+
+    ``routed``: to at least one table. ``dead``: refused before routing. ``tombstones``: null values.
+    ``filtered``: to no table, as configured, or another slice's. ``dropped``: without a usable route, and let go as
+    configured. ``invisible``: gaps seen between offsets (transaction markers, aborted records, compaction).
+    """
+
+    routed: int = 0
+    dead: int = 0
+    tombstones: int = 0
+    filtered: int = 0
+    invisible: int = 0
+    dropped: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.routed + self.dead + self.tombstones + self.filtered + self.invisible + self.dropped
+
+
+@dataclass(frozen=True, slots=True)
+class TableBooks(_Counts):
+    """Where the records routed to one table went, in records.
+
+    ``rows``: counted in the footers of the data files. ``dead``: refused by the table's schema. ``held``: already in
+    the table by its ledger. ``owed``: kept back because the table cannot be committed.
+    """
+
+    assigned: int = 0
+    rows: int = 0
+    dead: int = 0
+    held: int = 0
+    owed: int = 0
+
+
+def balance_range(r: OffsetRange, books: RangeBooks) -> None:
+    """Raise BooksDoNotBalance unless each offset of ``r`` is accounted for once."""
+    if books.total != len(r):
+        msg = (
+            f"the books of {r} do not balance: {len(r)} offsets, but {books.total} accounted for ({books}); "
+            "nothing was announced, run again"
+        )
+        raise BooksDoNotBalance(msg)
+
+
+def balance_tables(
+    ranges: Sequence[RangeBooks], tables: Mapping[str, TableBooks], deliveries: int, letters: TableBooks | None = None
+) -> None:
+    """Raise BooksDoNotBalance unless each table's rows add up and every delivery arrived.
+
+    ``deliveries``: how often records were handed to a table, one that goes to two tables twice, as the reader counted.
+    ``letters``: the books of the dead-letter table, if there is one: it must have been given every dead record.
+    """
+    routed = sum(r.routed for r in ranges)
+    dead = sum(r.dead for r in ranges) + sum(t.dead for t in tables.values())
+    if letters is not None and (letters.assigned != dead or letters.rows + letters.held != dead):
+        msg = (
+            f"the books of the dead letters do not balance: {dead} records are dead, but the letters account for "
+            f"{letters}; nothing was announced, run again"
+        )
+        raise BooksDoNotBalance(msg)
+    for table, books in tables.items():
+        found = books.rows + books.dead + books.held + books.owed
+        if books.assigned != found:
+            msg = (
+                f"the books of table {table!r} do not balance: {books.assigned} records assigned, but {found} accounted "
+                f"for ({books}); nothing was announced, run again"
+            )
+            raise BooksDoNotBalance(msg)
+    assigned = sum(t.assigned for t in tables.values())
+    if assigned != deliveries or deliveries < routed:
+        msg = (
+            f"{routed} records were routed, {deliveries} times to a table, but the tables {sorted(tables)[:20]} were "
+            f"assigned {assigned}; nothing was announced, run again"
+        )
+        raise BooksDoNotBalance(msg)

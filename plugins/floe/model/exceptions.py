@@ -1,0 +1,48 @@
+"""Errors of ranges, plans, ledgers and books."""
+
+from collections.abc import Iterable
+
+from floe.exceptions import FloeError, Retryable, Terminal
+
+
+class OffsetsError(FloeError):
+    """Any error of ``floe.model``."""
+
+
+class PlanRefused(OffsetsError, Terminal):
+    """What the plan found cannot be read safely; the message says what to do about it."""
+
+
+class PositionOwned(PlanRefused):
+    """A position belongs to another connector: moving it would let that one pass over records."""
+
+
+class BooksDoNotBalance(OffsetsError, Retryable):
+    """A range or a table has records that are neither written nor accounted for."""
+
+
+class LedgerUnreadable(OffsetsError, Terminal):
+    """A table's ledger property is not one that this version of floe wrote."""
+
+
+class ReplayForgotten(OffsetsError, Terminal):
+    """A replay is too old for a table to tell whether it was appended."""
+
+
+class WriteTimeout(OffsetsError, Terminal):
+    """The write of a slice took longer than ``floe.write.timeout``. It is final for its run; the next one reads less.
+
+    ``slices``: the ids of all slices of the run that took too long.
+    """
+
+    def __init__(self, message: str, slices: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.slices = tuple(slices)
+
+
+class SealBroken(OffsetsError, Terminal):
+    """A stored plan is not the one that its run made, or the deployment's key cannot be used."""
+
+
+class Superseded(OffsetsError, Terminal):
+    """The positions are neither at the plan's start nor at its end: another run went on."""

@@ -1,0 +1,309 @@
+"""The ledger: per table, connector and branch, the offsets that the table holds, stored in the table itself."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import NamedTuple
+
+from floe.model.exceptions import ReplayForgotten
+from floe.model.intervals import Intervals
+from floe.model.positions import Position
+from floe.model.ranges import OffsetRange
+
+MOST_REPLAYS = 100
+"""Appending replays that a table remembers."""
+
+
+MOST_SLICES = 200
+"""Slices that a table of dead letters remembers: a slice that is older is settled, or read again by a new plan."""
+
+
+class LogId(NamedTuple):
+    """One partition of one incarnation of a topic."""
+
+    topic: str
+    topic_id: str
+    partition: int
+
+    @classmethod
+    def of(cls, r: OffsetRange) -> "LogId":
+        return cls(r.topic, r.topic_id, r.partition)
+
+
+def ranges_of(logs: Mapping[LogId, Intervals]) -> Iterator[OffsetRange]:
+    """Yield the intervals of logs as ranges."""
+    return (OffsetRange(*log_id, start, end) for log_id, offsets in logs.items() for start, end in offsets)
+
+
+class Anchor(NamedTuple):
+    """The snapshot that carried the ledger's last change."""
+
+    snapshot_id: int
+    sequence_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a table holds of one partition.
+
+    ``held``: offsets by route hash. ``live_end``: where the next live range is expected to go on. ``position``: a
+    copy of the position (offset, metadata) that the last plan started from, for recovery. ``revived``: of what is held,
+    records that were dead letters and are rows by now: a ledger holds the offsets of letters, too.
+    """
+
+    held: Mapping[str, Intervals] = field(default_factory=dict)
+    live_end: int | None = None
+    position: tuple[int, str] | None = None
+    revived: Intervals = field(default_factory=Intervals)
+
+
+class Standing(Enum):
+    """How a repeated or fresh commit stands to the ledger."""
+
+    FRESH = "fresh"
+    """Nothing of the net is held and all else of the range is: commit it."""
+    LANDED = "landed"
+    """All of the net is held: a repeat, drop it."""
+    STALE = "stale"
+    """The ledger moved since the writer saw it: plan anew."""
+
+
+class LiveRange(NamedTuple):
+    """One range of a live commit, with the facts that let the ledger's last interval grow over it."""
+
+    range: OffsetRange
+    since: int
+    position: tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """All holdings of one connector in one branch of one table.
+
+    ``replays``: the last appending replays, each as ``id/number of slices landed``. ``slices``: of a table of dead
+    letters, the last slices that it got letters of, and those whose letters were marked resolved (``<slice>/resolved``).
+    """
+
+    cluster_id: str
+    holdings: Mapping[LogId, Holding] = field(default_factory=dict)
+    replays: tuple[str, ...] = ()
+    anchor: Anchor | None = None
+    slices: tuple[str, ...] = ()
+
+    def held(self, r: OffsetRange, route: str) -> Intervals:
+        """Return the offsets of ``r`` that the table holds under ``route``."""
+        holding = self.holdings.get(LogId.of(r))
+        held = holding.held.get(route) if holding else None
+        return (held or Intervals()) & Intervals(((r.start, r.end),))
+
+    def held_by_any(self, r: OffsetRange) -> Intervals:
+        """Return the offsets of ``r`` that the table holds, whatever the route."""
+        holding = self.holdings.get(LogId.of(r))
+        spans = (span for held in (holding.held.values() if holding else ()) for span in held)
+        return Intervals.of(spans) & Intervals(((r.start, r.end),))
+
+    def net(self, r: OffsetRange, route: str) -> Intervals:
+        """Return the offsets of ``r`` that the table does not hold: what a writer writes."""
+        return Intervals.of([(r.start, r.end)]) - self.held(r, route)
+
+    def revived(self, r: OffsetRange) -> Intervals:
+        """Return the offsets of ``r`` whose records were dead letters and are rows of the table by now."""
+        holding = self.holdings.get(LogId.of(r))
+        return (holding.revived if holding else Intervals()) & Intervals(((r.start, r.end),))
+
+    def other_routes(self, r: OffsetRange, route: str) -> Intervals:
+        """Return the offsets at or above the start of ``r`` that are held under another route hash."""
+        holding = self.holdings.get(LogId.of(r))
+        spans = [
+            (max(start, r.start), end)
+            for other, held in (holding.held.items() if holding else ())
+            if other != route
+            for start, end in held
+        ]
+        return Intervals.of(spans)
+
+    def standing(self, nets: Iterable[tuple[OffsetRange, str, Intervals]]) -> Standing:
+        """Compare what was written (range, route hash, net) with what is held by now."""
+        fresh = landed = True
+        for r, route, net in nets:
+            held = self.held(r, route)
+            if not held.covers(Intervals.of([(r.start, r.end)]) - net):
+                return Standing.STALE
+            fresh = fresh and not (net & held)
+            landed = landed and held.covers(net)
+        if landed:
+            return Standing.LANDED
+        return Standing.FRESH if fresh else Standing.STALE
+
+    def elsewhere(self, r: OffsetRange, route: str) -> Intervals:
+        """Return the offsets inside ``r`` that are held under another route hash."""
+        return self.other_routes(r, route) & Intervals(((r.start, r.end),))
+
+    def topic_ids(self, topic: str) -> frozenset[str]:
+        """Return the ids of the incarnations of a topic that the table holds offsets of."""
+        return frozenset(log_id.topic_id for log_id in self.holdings if log_id.topic == topic)
+
+    def routes(self) -> frozenset[str]:
+        """Return all route hashes that offsets are held under."""
+        return frozenset(route for holding in self.holdings.values() for route in holding.held)
+
+    def with_live(self, ranges: Iterable[tuple[LiveRange, str]]) -> "Ledger":
+        """Return the ledger after a live commit of the ranges, each with its route hash; its anchor is not set yet."""
+        holdings = dict(self.holdings)
+        for live, route in ranges:
+            log_id = LogId.of(live.range)
+            holdings[log_id] = _grown(holdings.get(log_id, Holding()), live, route)
+        return replace(self, holdings=holdings)
+
+    def with_replayed(self, ranges: Iterable[tuple[OffsetRange, str]]) -> "Ledger":
+        """Return the ledger after a replay of the ranges, each with its route hash. A replay is no live end."""
+        holdings = dict(self.holdings)
+        for r, route in ranges:
+            holding = holdings.get(LogId.of(r), Holding())
+            held = holding.held.get(route, Intervals()) | Intervals.of([(r.start, r.end)])
+            holdings[LogId.of(r)] = replace(holding, held={**holding.held, route: held})
+        return replace(self, holdings=holdings)
+
+    def with_replaced(self, ranges: Iterable[tuple[OffsetRange, str]]) -> "Ledger":
+        """Return the ledger after all rows of the ranges were written anew, each under its route hash, whoever had them."""
+        holdings = dict(self.holdings)
+        for r, route in ranges:
+            holding, span = holdings.get(LogId.of(r), Holding()), Intervals.of([(r.start, r.end)])
+            left = {other: rest for other, held in holding.held.items() if other != route and (rest := held - span)}
+            held = {**left, route: holding.held.get(route, Intervals()) | span}
+            holdings[LogId.of(r)] = replace(holding, held=held, revived=holding.revived - span)
+        return replace(self, holdings=holdings)
+
+    def with_redriven(self, nets: Iterable[tuple[OffsetRange, str, Intervals]]) -> "Ledger":
+        """Return the ledger after dead letters were read again (range, route hash, offsets).
+
+        Most of them are held already, and stay so under the route that they were first read by.
+        """
+        holdings = dict(self.holdings)
+        for r, route, net in nets:
+            holding = holdings.get(LogId.of(r), Holding())
+            others = Intervals.of(span for other, held in holding.held.items() if other != route for span in held)
+            more = holding.held.get(route, Intervals()) | (net - others)
+            holdings[LogId.of(r)] = replace(holding, held={**holding.held, **({route: more} if more else {})})
+        return replace(self, holdings=holdings)
+
+    def with_revived(self, logs: Mapping[LogId, Intervals]) -> "Ledger":
+        """Return the ledger with dead letters on record that are rows by now."""
+        holdings = dict(self.holdings)
+        for log_id, offsets in logs.items():
+            holding = holdings.get(log_id, Holding())
+            holdings[log_id] = replace(holding, revived=holding.revived | offsets)
+        return replace(self, holdings=holdings)
+
+    def next_of_replay(self, replay_id: str) -> int:
+        """Return the index of the first slice of a replay that the table does not have; 0 for an unknown replay.
+
+        Raises ReplayForgotten when so many newer ones are known that this one may have been dropped from the list.
+        """
+        slices = dict(entry.rsplit("/", 1) for entry in self.replays)
+        if replay_id not in slices and len(slices) >= MOST_REPLAYS and replay_id < min(slices):
+            msg = (
+                f"replay {replay_id} is older than the last {MOST_REPLAYS} replays that the table remembers: it cannot be "
+                "told whether it was appended. Trigger a new replay if it was not"
+            )
+            raise ReplayForgotten(msg)
+        return int(slices.get(replay_id, 0))
+
+    def with_replay(self, replay_id: str, index: int) -> "Ledger":
+        """Return the ledger with a replay's slices up to ``index`` on record; ids rise with time."""
+        slices = dict(entry.rsplit("/", 1) for entry in self.replays) | {replay_id: str(index + 1)}
+        newest = sorted(slices.items())[-MOST_REPLAYS:]
+        return replace(self, replays=tuple(f"{known}/{after}" for known, after in newest))
+
+    def with_slice(self, slice_id: str) -> "Ledger":
+        """Return the ledger with one more slice on record, the last of them."""
+        others = [known for known in self.slices if known != slice_id]
+        return replace(self, slices=(*others, slice_id)[-MOST_SLICES:])
+
+    def without(self, lost: Mapping[LogId, Intervals]) -> "Ledger":
+        """Return the ledger with offsets taken out; where some were, the live end is gone too."""
+        holdings = dict(self.holdings)
+        for log_id, gone in lost.items():
+            holding = holdings.get(log_id)
+            if holding is None or not any(gone & held for held in holding.held.values()):
+                continue
+            left = {route: rest for route, held in holding.held.items() if (rest := held - gone)}
+            holdings[log_id] = replace(holding, held=left, live_end=None, revived=holding.revived - gone)
+        return replace(self, holdings=holdings)
+
+    def with_held(self, logs: Mapping[LogId, Intervals], route: str) -> "Ledger":
+        """Return the ledger with more offsets held under a route hash; live ends stay."""
+        holdings = dict(self.holdings)
+        for log_id, more in logs.items():
+            holding = holdings.get(log_id, Holding())
+            held = holding.held.get(route, Intervals()) | more
+            holdings[log_id] = replace(holding, held={**holding.held, route: held})
+        return replace(self, holdings=holdings)
+
+    def with_copies_below(self, positions: Mapping[LogId, Position]) -> "Ledger":
+        """Return the ledger with no copy of a position above the one given for its log."""
+        holdings = dict(self.holdings)
+        for log_id, position in positions.items():
+            holding = holdings.get(log_id)
+            if holding is not None and holding.position is not None and holding.position[0] > position.offset:
+                holdings[log_id] = replace(holding, position=(position.offset, position.metadata))
+        return replace(self, holdings=holdings)
+
+    def rerouted(self, routes: Mapping[str, str]) -> "Ledger":
+        """Return the ledger with route hashes renamed: what a branch inherits, it holds under its own."""
+        holdings = {
+            log_id: replace(holding, held={routes.get(route, route): held for route, held in holding.held.items()})
+            for log_id, holding in self.holdings.items()
+        }
+        return replace(self, holdings=holdings)
+
+    def holding(self, holdings: Mapping[LogId, Holding]) -> "Ledger":
+        """Return the ledger with these holdings in the place of its own."""
+        return replace(self, holdings=holdings)
+
+    def of_cluster(self, cluster_id: str) -> "Ledger":
+        """Return the same ledger for a cluster that was adopted in the place of the old one."""
+        return replace(self, cluster_id=cluster_id)
+
+    def anchored(self, anchor: Anchor) -> "Ledger":
+        """Return the same ledger, carried by another snapshot."""
+        return replace(self, anchor=anchor)
+
+    def seeded(self, positions: Mapping[LogId, tuple[int, str]], written: Collection[LogId], route: str) -> "Ledger":
+        """Return the ledger after another sink wrote the partitions ``written`` up to their positions.
+
+        Theirs is, under ``route``, what lies between what this ledger speaks of and the position. The copies of the
+        positions (offset, metadata) are kept for all partitions, for recovery.
+        """
+        holdings = dict(self.holdings)
+        for log_id, position in positions.items():
+            holding = replace(holdings.get(log_id, Holding()), position=position)
+            if log_id in written:
+                holding = _seeded(holding, position[0], route)
+            holdings[log_id] = holding
+        return replace(self, holdings=holdings)
+
+
+def _grown(holding: Holding, live: LiveRange, route: str) -> Holding:
+    """Let the interval that ends at the live end grow to the range's end; else begin one with the range.
+
+    Growing closes over the runs in between, in which the table got no row. It must not close over offsets that were
+    read under another routing: hence *since* and the route hash.
+    """
+    held = holding.held.get(route, Intervals())
+    r, live_end = live.range, holding.live_end
+    start = r.start
+    if live_end is not None and live.since <= live_end and any(end == live_end for _, end in held):
+        start = min(start, live_end)
+    grown = dict(holding.held) | {route: held | Intervals(((start, r.end),))}
+    return replace(holding, held=grown, live_end=max(r.end, live_end or 0), position=live.position)
+
+
+def _seeded(holding: Holding, end: int, route: str) -> Holding:
+    """Give to ``route`` what lies below ``end`` and above all that the holding speaks of (its live end, or last offset)."""
+    spoken = [stop for spans in holding.held.values() for _, stop in spans]
+    start = holding.live_end if holding.live_end is not None else max(spoken, default=0)
+    others = Intervals.of(span for other, spans in holding.held.items() if other != route for span in spans)
+    seed = holding.held.get(route, Intervals()) | (Intervals.of([(start, end)]) - others)
+    held = {name: spans for name, spans in ({**holding.held, route: seed}).items() if spans}
+    return replace(holding, held=held, live_end=max(end, start))

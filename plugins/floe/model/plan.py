@@ -1,0 +1,276 @@
+"""Plans: what one run reads, frozen before anything is read, and kept in Airflow's task state store as JSON."""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LiveRange
+from floe.model.positions import LIVE, Debt, Position
+from floe.model.range_limits import grown, halved
+from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
+
+FORMAT = 2
+_COMMIT_IDS = uuid.UUID("6f1d3c1e-7a55-5b1c-9f6e-0f10e0f10e0f")
+
+
+class SliceKind(StrEnum):
+    """Why a slice is read; it decides how its tables' ledgers take it."""
+
+    LIVE = "live"
+    """What is new, for all tables that do not owe the partition."""
+    CATCH_UP = "catch-up"
+    """What one table owes."""
+    SKIP = "skip"
+    """A replay: what the ledger does not hold."""
+    APPEND = "append"
+    """A replay: all of it, once more."""
+    REPLACE = "replace"
+    """A replay: all of it, in the place of what the table has of it."""
+    REDRIVE = "redrive"
+    """A replay: the dead letters in it."""
+
+    @property
+    def is_replay(self) -> bool:
+        return self not in (SliceKind.LIVE, SliceKind.CATCH_UP)
+
+    @property
+    def is_by_id(self) -> bool:
+        """Say whether a ledger knows such slices by their replay: what it holds does not tell."""
+        return self in (SliceKind.APPEND, SliceKind.REPLACE, SliceKind.REDRIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What one Spark job reads for some tables: whole ranges, each partition at most once.
+
+    Without ``tables`` it is for all that its records name. ``letters``: of a re-drive, the records that it is for.
+    """
+
+    index: int
+    kind: SliceKind
+    ranges: tuple[OffsetRange, ...]
+    tables: tuple[str, ...]
+    letters: LetterOffsets = field(default_factory=LetterOffsets, hash=False)
+
+    @property
+    def records(self) -> int:
+        """Upper bound of the records in it, in offsets."""
+        return sum(len(r) for r in self.ranges)
+
+    @property
+    def limit_name(self) -> str:
+        """Its name among the limits that positions hold: that of its table, if it is a catch-up slice."""
+        return self.table if self.kind is SliceKind.CATCH_UP else LIVE
+
+    @property
+    def table(self) -> str:
+        """The one table of a catch-up slice."""
+        (table,) = self.tables
+        return table
+
+
+class SliceEnd(NamedTuple):
+    """How a slice ended: the tables that are behind on its ranges from now on, and whether a snapshot tells of it.
+
+    ``is_quick``: twice as much could be written in the time that ``floe.write.timeout`` gives.
+    """
+
+    slice: Slice
+    owing: Mapping[str, Mapping[str, str]]
+    """Per table the route hash per topic."""
+    has_snapshot: bool
+    is_quick: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The slices of one run and all that must not change while it is carried out.
+
+    ``config``: the connector's effective keys, secrets by reference. ``control_ends``: the control topic's last
+    stable offsets when the plan was made, per partition; announcements count from there on. ``positions``: every
+    partition's position as the plan sent it; slices start there. ``replaced``: positions as they were found, where the
+    plan goes back or drops a debt, as somebody decided. ``decisions``: those decisions, for the record. ``anchors``: by
+    table the snapshot that its ledger stood on when something was decided about it. ``tables``: the UUIDs of the tables
+    that the plan looked up. A replay has no positions and moves none.
+    """
+
+    plan_id: str
+    connector: str
+    group_id: str
+    cluster_id: str
+    config: Mapping[str, str]
+    control_topic: str
+    control_ends: Mapping[int, int]
+    positions: tuple[Position, ...]
+    slices: tuple[Slice, ...]
+    replaced: tuple[Position, ...] = ()
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+    anchors: Mapping[str, int] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def commit_id(self) -> uuid.UUID:
+        """The commit id that all events of this plan carry: UUIDv5 of group and plan id."""
+        return uuid.uuid5(_COMMIT_IDS, f"{self.group_id}/{self.plan_id}")
+
+    @property
+    def letters(self) -> str | None:
+        """The table of dead letters, if the connector has one."""
+        return self.config.get("floe.deadletter.table", "").strip() or None
+
+    @property
+    def is_replay(self) -> bool:
+        return any(s.kind.is_replay for s in self.slices)
+
+    def slice_id(self, piece: Slice) -> str:
+        """Name one slice of this plan, as the ``floe-slice`` header does."""
+        return f"{self.plan_id}/{piece.index}"
+
+    def slice_of(self, slice_id: str) -> Slice:
+        """Return the slice of that name."""
+        return next(piece for piece in self.slices if self.slice_id(piece) == slice_id)
+
+    def taken(self, piece: Slice, table: str) -> tuple[OffsetRange, ...]:
+        """Return the ranges of a slice whose rows a table gets: in a live slice none of a partition that it owes."""
+        if piece.kind is not SliceKind.LIVE:
+            return piece.ranges
+        owed = {p.tp for p in self.positions if table in p.debts}
+        return tuple(r for r in piece.ranges if r.tp not in owed)
+
+    def live_ranges(self, ranges: Iterable[OffsetRange]) -> list[LiveRange]:
+        """Put to each range what a ledger must know of the position that the plan started from."""
+        positions = {p.tp: p for p in self.positions}
+        return [_live(r, positions[r.tp]) for r in ranges]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "floe": FORMAT,
+            "plan": self.plan_id,
+            "connector": self.connector,
+            "group": self.group_id,
+            "cluster": self.cluster_id,
+            "config": dict(self.config),
+            "control": {
+                "topic": self.control_topic,
+                "ends": [[p, end] for p, end in sorted(self.control_ends.items())],
+            },
+            "positions": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.positions],
+            "slices": [_slice_to_json(s) for s in self.slices],
+            "replaced": [[p.tp.topic, p.tp.partition, p.offset, p.metadata] for p in self.replaced],
+            "decisions": dict(self.decisions),
+            "anchors": {table: str(snapshot_id) for table, snapshot_id in self.anchors.items()},
+            **({"tables": dict(self.tables)} if self.tables else {}),
+        }
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Plan":
+        """Read what :meth:`to_json` wrote."""
+        if fields.get("floe") != FORMAT:
+            msg = f"this plan has format {fields.get('floe')!r}, floe reads {FORMAT}: trigger a new run"
+            raise ValueError(msg)
+        return cls(
+            plan_id=fields["plan"],
+            connector=fields["connector"],
+            group_id=fields["group"],
+            cluster_id=fields["cluster"],
+            config=fields["config"],
+            control_topic=fields["control"]["topic"],
+            control_ends={int(p): int(end) for p, end in fields["control"]["ends"]},
+            positions=_positions(fields["positions"]),
+            slices=tuple(_slice_from_json(*one) for one in fields["slices"]),
+            replaced=_positions(fields["replaced"]),
+            decisions=fields["decisions"],
+            anchors={table: int(snapshot_id) for table, snapshot_id in fields["anchors"].items()},
+            tables=fields.get("tables", {}),
+        )
+
+
+def _positions(rows: Iterable[Any]) -> tuple[Position, ...]:
+    return tuple(Position(TopicPartition(t, int(p)), int(o), m) for t, p, o, m in rows)
+
+
+def _slice_to_json(piece: Slice) -> list[Any]:
+    letters = [piece.letters.to_json()] if piece.letters else []
+    return [piece.index, piece.kind.value, ranges_to_json(piece.ranges), list(piece.tables), *letters]
+
+
+def _slice_from_json(index: Any, kind: str, ranges: Any, tables: Iterable[str], letters: Sequence[Any] = ()) -> Slice:
+    of_letters = LetterOffsets.from_json(letters)
+    return Slice(int(index), SliceKind(kind), ranges_from_json(ranges), tuple(tables), of_letters)
+
+
+def _live(r: OffsetRange, position: Position) -> LiveRange:
+    return LiveRange(r, position.facts.since, (position.offset, position.metadata))
+
+
+def positions_after(plan: Plan, positions: Iterable[Position], ends: Iterable[SliceEnd]) -> tuple[Position, ...]:
+    """Return the positions, moved over the slices that ended, with the debts that are left and new ones."""
+    by_partition: dict[TopicPartition, list[tuple[OffsetRange, SliceEnd]]] = {}
+    ends = tuple(ends)
+    for end in ends:
+        for r in end.slice.ranges:
+            by_partition.setdefault(r.tp, []).append((r, end))
+    left_out = {p.tp: p.debts for p in plan.positions if p.debts}
+    forgiven = frozenset(plan.decisions.get("forgive", ()))
+    return tuple(
+        _relaxed(_moved(p, by_partition[p.tp], left_out.get(p.tp, {}), forgiven) if p.tp in by_partition else p, ends)
+        for p in positions
+    )
+
+
+def positions_limited(positions: Iterable[Position], slices: Sequence[Slice]) -> tuple[Position, ...]:
+    """Return the positions with the limits that follow from slices whose write took too long."""
+    return tuple(_limited(position, slices) for position in positions)
+
+
+def _limited(position: Position, slices: Sequence[Slice]) -> Position:
+    facts = position.facts
+    limits = {piece.limit_name: halved(facts.limits.get(piece.limit_name), piece.records) for piece in slices}
+    return replace(position, metadata=replace(facts, limits={**facts.limits, **limits}).encode())
+
+
+def _relaxed(position: Position, ends: Sequence[SliceEnd]) -> Position:
+    """Return the position with the limits that follow from slices that were committed."""
+    by_name = {end.slice.limit_name: end for end in ends}
+    limits = dict(position.limits)
+    for name in limits.keys() & by_name.keys():
+        end = by_name[name]
+        limit = grown(limits.pop(name), end.slice.records, is_quick=end.is_quick)
+        limits |= {} if limit is None else {name: limit}
+    if limits == position.limits:
+        return position
+    return replace(position, metadata=replace(position.facts, limits=limits).encode())
+
+
+def _moved(
+    position: Position,
+    ends: Iterable[tuple[OffsetRange, SliceEnd]],
+    left_out: Mapping[str, Debt],
+    forgiven: frozenset[str],
+) -> Position:
+    """Move one position.
+
+    ``left_out``: tables that owed the partition when the plan was made, to which a live slice brought nothing: unless
+    the debt is still there, they owe the slice's range. ``forgiven``: tables of which no debt is kept.
+    """
+    facts, offset = position.facts, position.offset
+    since = facts.since
+    debts, lost = dict(facts.debts), facts.lost
+    for r, end in ends:
+        if end.slice.kind is SliceKind.LIVE:
+            offset = max(offset, r.end)
+            lost = Intervals() if end.has_snapshot else lost
+            for table, routes in end.owing.items():
+                debts.setdefault(table, Debt(r.start, routes[r.topic]))
+                since = r.end if table in forgiven else since
+            for table, debt in left_out.items():
+                debts.setdefault(table, Debt(r.start, debt.route))
+        elif end.slice.kind is SliceKind.CATCH_UP and end.slice.table not in end.owing:
+            debt = debts[end.slice.table]
+            debts[end.slice.table] = debt._replace(start=max(debt.start, r.end))
+    left = {table: debt for table, debt in debts.items() if debt.start < offset and table not in forgiven}
+    return Position(position.tp, offset, replace(facts, since=since, lost=lost, debts=left).encode())

@@ -1,0 +1,89 @@
+"""Where a group's positions stand against a slice: before it, past it, or somewhere its plan cannot explain."""
+
+from collections.abc import Mapping
+from enum import Enum
+
+from floe.model.exceptions import Superseded
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.positions import Position, PositionMetadata, refuse_other_owners
+from floe.model.ranges import OffsetRange, TopicPartition
+
+
+class Progress(Enum):
+    """Where the positions stand."""
+
+    BEFORE = "at the start, as far as there are positions"
+    DONE = "at or past the end"
+    UNTOLD = "at or past the end, as far as there are positions: of the others the tables tell"
+
+
+def progress(plan: Plan, piece: Slice, found: Mapping[TopicPartition, Position]) -> Progress:
+    """Compare positions, or debts, with the ranges of a slice. A replay is always before: its tables tell.
+
+    A position that is absent contradicts nothing: brokers delete it with its topic, and when it expires. Were that taken
+    for another run's doing, rows that were announced would be thrown away, with nowhere left to read them again; and
+    the ledgers of the tables know by themselves what they hold. Raises Superseded when positions are there and are
+    neither all at the start nor all past the end, PositionOwned when they belong to another connector.
+    """
+    if piece.kind.is_replay:
+        return Progress.BEFORE
+    refuse_other_owners((found[r.tp] for r in piece.ranges if r.tp in found), plan.connector)
+    starts = {p.tp: p for p in plan.positions}
+    _refuse_other_logs(plan, piece, starts, found)
+    places = {r: _place(piece, r, found[r.tp]) for r in piece.ranges if r.tp in found}
+    if all(place == r.start for r, place in places.items()):
+        _refuse_other_terms(plan, piece, starts, found)
+        return Progress.BEFORE
+    if all(place >= r.end for r, place in places.items()):
+        return Progress.DONE if len(places) == len(piece.ranges) else Progress.UNTOLD
+    odd = next(f"{r} is at {place}" for r, place in places.items() if place != r.start)
+    raise Superseded(_superseded(plan, odd))
+
+
+def _superseded(plan: Plan, why: str) -> str:
+    return (
+        f"plan {plan.plan_id} was superseded: {why}. Another run read on, or the positions were changed by hand; nothing "
+        "of this plan is committed. The next run plans from the present positions."
+    )
+
+
+def _refuse_other_logs(
+    plan: Plan, piece: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
+) -> None:
+    """Raise when a position belongs to another incarnation of its topic: equal offsets mean nothing then."""
+    for r in piece.ranges:
+        position = found.get(r.tp)
+        if position is None:
+            continue
+        now, then = PositionMetadata.decode(position.metadata), starts[r.tp].facts
+        if now is None or (now.topic_id, now.cluster_id) != (then.topic_id, then.cluster_id):
+            raise Superseded(
+                _superseded(plan, f"the position of {r.tp} is of another log ({position.metadata[:200]!r})")
+            )
+
+
+def _refuse_other_terms(
+    plan: Plan, piece: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
+) -> None:
+    """Raise when a partition is where the plan began, but routing or debts are not those that it was made with."""
+    for r in piece.ranges:
+        if r.tp not in found:
+            continue
+        now, then = found[r.tp].facts, starts[r.tp].facts
+        if piece.kind is SliceKind.CATCH_UP:
+            if now.debts[piece.table].route != then.debts[piece.table].route:
+                raise Superseded(_superseded(plan, f"the debt of {piece.table!r} at {r.tp} has another route by now"))
+            continue
+        if (now.routing, now.since) != (then.routing, then.since):
+            raise Superseded(_superseded(plan, f"the routing of {r.tp} was changed since it was made"))
+        new = sorted(set(piece.tables) & now.debts.keys() - then.debts.keys())
+        if new:
+            raise Superseded(_superseded(plan, f"{new} owe {r.tp} by now, but it would bring them newer rows"))
+
+
+def _place(piece: Slice, r: OffsetRange, position: Position) -> int:
+    """Return how far a slice's tables have come: the position, or where the debt of a catch-up slice begins."""
+    if piece.kind is SliceKind.LIVE:
+        return position.offset
+    debt = position.debts.get(piece.table)
+    return debt.start if debt is not None else max(position.offset, r.end)

@@ -1,0 +1,172 @@
+"""Positions: the committed offsets of a connector's group, and what their metadata strings carry."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from floe.model.exceptions import PlanRefused, PositionOwned
+from floe.model.intervals import Intervals
+from floe.model.ranges import TopicPartition
+
+FORMAT = 1
+LONGEST_METADATA = 4_096
+"""Bytes; the brokers' default ``offset.metadata.max.bytes``."""
+
+
+LIVE = ""
+"""The name that live slices have among limits; a catch-up slice has that of its table."""
+
+MAX_OWNER = 40
+"""Characters of a connector's name that a position names in full; of a longer one, the beginning and a hash."""
+
+
+def owner_of(connector: str) -> str:
+    """Return what the positions of a connector say of whose they are."""
+    if len(connector) <= MAX_OWNER and connector.isascii():
+        return connector
+    digest = hashlib.sha256(connector.encode()).hexdigest()[:16]
+    return f"{connector[: MAX_OWNER - 17].encode('ascii', 'replace').decode()}~{digest}"
+
+
+class Debt(NamedTuple):
+    """What a table owes of a partition: all offsets from ``start`` on, under ``route``."""
+
+    start: int
+    route: str
+
+
+@dataclass(frozen=True, slots=True)
+class PositionMetadata:
+    """What floe keeps beside an offset.
+
+    ``routing``: hash of the connector's routing of this topic. ``since``: the offset from which that routing has
+    been unchanged. ``topic_id`` and ``cluster_id``: the incarnation of the topic and the cluster that the offset
+    belongs to. ``lost``: offsets that were accepted as lost and that no snapshot tells of yet. ``debts``: by table.
+    ``owner``: the connector that moves the position, as :func:`owner_of` has it; empty in those from before it was told.
+    ``limits``: offsets that a slice reads at most after a write that took too long, by the slice's name (see
+    ``range_limits``).
+    """
+
+    routing: str
+    since: int
+    topic_id: str
+    cluster_id: str
+    lost: Intervals = field(default_factory=Intervals)
+    debts: Mapping[str, Debt] = field(default_factory=lambda: MappingProxyType({}))
+    owner: str = ""
+    limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+    def encode(self) -> str:
+        """Write as compact JSON; without debts well below Kafka's limit, with many of them perhaps not.
+
+        An owner or limits for which there is no room beside the debts are left out: debts cannot be stored elsewhere. A
+        limit of a table that is not behind is not written.
+        """
+        fields: dict[str, Any] = {
+            "floe": FORMAT,
+            "routing": self.routing,
+            "since": self.since,
+            "topic": self.topic_id,
+            "cluster": self.cluster_id,
+        }
+        if self.lost:
+            fields["lost"] = list(self.lost)
+        if self.debts:
+            fields["debts"] = {table: list(debt) for table, debt in sorted(self.debts.items())}
+        limits = {name: limit for name, limit in sorted(self.limits.items()) if name == LIVE or name in self.debts}
+        for name, value in (("owner", self.owner), ("limits", limits)):
+            if value and len(_json({**fields, name: value}).encode()) <= LONGEST_METADATA:
+                fields[name] = value
+        return _json(fields)
+
+    def owing(self, debts: Mapping[str, Debt]) -> "PositionMetadata":
+        """Return the same with other debts."""
+        return replace(self, debts=debts)
+
+    @classmethod
+    def decode(cls, text: str) -> "PositionMetadata | None":
+        """Read what :meth:`encode` wrote; None when somebody else wrote it."""
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(fields, dict) or fields.get("floe") != FORMAT:
+            return None
+        try:
+            debts = {str(t): Debt(int(start), str(route)) for t, (start, route) in fields.get("debts", {}).items()}
+            return cls(
+                routing=str(fields["routing"]),
+                since=int(fields["since"]),
+                topic_id=str(fields["topic"]),
+                cluster_id=str(fields["cluster"]),
+                lost=Intervals.of(fields.get("lost", ())),
+                debts=debts,
+                owner=str(fields.get("owner", "")),
+                limits=_limits(fields.get("limits", {})),
+            )
+        except (LookupError, TypeError, ValueError, OverflowError, AttributeError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A committed offset of the group; ``metadata`` is the string beside it, verbatim."""
+
+    tp: TopicPartition
+    offset: int
+    metadata: str
+
+    @property
+    def facts(self) -> PositionMetadata:
+        """The metadata, read. Raises PlanRefused when it is not floe's."""
+        found = PositionMetadata.decode(self.metadata)
+        if found is None:
+            msg = f"the position {self.offset} of {self.tp} has no metadata of floe's: {self.metadata[:80]!r}"
+            raise PlanRefused(msg)
+        return found
+
+    @property
+    def debts(self) -> Mapping[str, Debt]:
+        """The debts of this partition by table; none when somebody else wrote the position."""
+        if '"debts"' not in self.metadata:
+            return {}
+        found = PositionMetadata.decode(self.metadata)
+        return found.debts if found is not None else {}
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """The limits of slices by name; none in a position that another program wrote."""
+        if '"limits"' not in self.metadata:
+            return {}
+        found = PositionMetadata.decode(self.metadata)
+        return found.limits if found is not None else {}
+
+
+def _json(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _limits(fields: Mapping[str, Any]) -> dict[str, int]:
+    limits = {str(name): int(limit) for name, limit in fields.items()}
+    if any(limit < 1 for limit in limits.values()):
+        msg = f"limits below 1: {limits}"
+        raise ValueError(msg)
+    return limits
+
+
+def refuse_other_owners(positions: Iterable[Position], connector: str) -> None:
+    """Raise PositionOwned for a position that says that another connector moves it."""
+    for position in positions:
+        facts = PositionMetadata.decode(position.metadata)
+        if facts is not None and facts.owner not in ("", owner_of(connector)):
+            msg = (
+                f"the position {position.offset} of {position.tp} belongs to connector {facts.owner!r}, this is connector "
+                f"{connector!r}: both have the group of the same id, and one would pass over what the other read. Nothing "
+                "was committed and no position was moved. Give one of them an iceberg.connect.group-id of its own; or, if "
+                f"{facts.owner!r} was renamed to {connector!r}, trigger the DAG with `recover`, which takes its positions "
+                "over."
+            )
+            raise PositionOwned(msg)

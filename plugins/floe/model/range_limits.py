@@ -1,0 +1,36 @@
+"""Limits of what a slice reads, after a write that took longer than ``floe.write.timeout``.
+
+All positions of a connector hold the same limit, in their metadata, by the name of the slice (``Slice.limit_name``). It is
+halved by each write that takes too long, doubled by each slice that is committed and took less than half of the time, and
+removed by one that read less than the limit: it was not what kept the slice small.
+"""
+
+from collections.abc import Iterable
+
+from floe.model.positions import Position
+
+
+def halved(limit: int | None, read: int) -> int:
+    """Return the limit after the write of ``read`` offsets took too long: at most half of them, and at least one."""
+    half = max(1, read // 2)
+    return half if limit is None else min(limit, half)
+
+
+def grown(limit: int, read: int, *, is_quick: bool) -> int | None:
+    """Return the limit after ``read`` offsets were committed; None for no limit any more.
+
+    ``is_quick``: twice as much could be written in the time that a write may take.
+    """
+    if read < limit:
+        return None
+    return 2 * read if is_quick else read
+
+
+def limit_of(positions: Iterable[Position], name: str) -> int | None:
+    """Return the limit that positions hold for the slice of a name."""
+    return min((limits[name] for position in positions if name in (limits := position.limits)), default=None)
+
+
+def smaller(limit: int | None, other: int | None) -> int | None:
+    """Return the smaller of two limits; None is no limit."""
+    return min((one for one in (limit, other) if one is not None), default=None)

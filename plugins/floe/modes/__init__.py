@@ -1,0 +1,1 @@
+"""How rows are written: appended, or in the place of others."""

@@ -1,0 +1,121 @@
+"""What the files in ``dags/`` define: the DAGs of all connector files of the folder.
+
+Airflow parses each of those files in a process of its own, again and again: so each kind of DAG is imported where it is made.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from airflow.sdk import DAG
+
+from floe.config import ConfigError, ConnectorFile, connectors_folder, load_connectors
+from floe.config.identity import MIN_INTERVAL_MS, Identity
+from floe.config.identity_store import IdentityStore
+from floe.config.names import REPLAY_SUFFIX
+from floe.operators.spark.cache_folder import cache_folder
+
+log = logging.getLogger(__name__)
+
+
+def sink_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]:
+    """Build the sink DAG of each connector file, by dag_id; of the ``wanted`` one only, for a task.
+
+    ``default_folder``: the connectors, unless ``FLOE_CONNECTORS_DIR`` names another folder.
+
+    :raises ConfigError: there is no such folder.
+    """
+    return {file.name: _sink_dag(file) for file in _files(default_folder, wanted) if wanted in (None, file.name)}
+
+
+def replay_dags(default_folder: Path, wanted: str | None = None) -> dict[str, DAG]:
+    """Build the replay DAG of each connector file, as ``sink_dags`` does."""
+    name = None if wanted is None else wanted.removesuffix(REPLAY_SUFFIX)
+    dags = {file.name + REPLAY_SUFFIX: file for file in _files(default_folder, name)}
+    return {dag_id: _replay_dag(file, dag_id) for dag_id, file in dags.items() if wanted in (None, dag_id)}
+
+
+def check_connectors(default_folder: Path) -> None:
+    """Raise one ImportError that lists all broken connector files with their problems, if there are any.
+
+    Airflow takes the DAGs of a file with an import error away: so this is called in a file without DAGs.
+    """
+    broken = [file for file in _files(default_folder, None) if file.connector is None]
+    if broken:
+        from floe.operators.dags.broken_dag import import_error
+
+        raise ImportError(import_error(broken))
+
+
+def _sink_dag(file: ConnectorFile) -> DAG:
+    if file.connector is None:
+        from floe.operators.dags.broken_dag import broken_sink_dag
+
+        return broken_sink_dag(file)
+    from floe.operators.dags.sink_dag import sink_dag
+
+    return sink_dag(file.connector)
+
+
+def _replay_dag(file: ConnectorFile, dag_id: str) -> DAG:
+    if file.connector is None:
+        from floe.operators.dags.broken_dag import broken_replay_dag
+
+        return broken_replay_dag(file, dag_id)
+    from floe.operators.dags.replay_dag import replay_dag
+
+    return replay_dag(file.connector)
+
+
+def _files(default_folder: Path, wanted: str | None) -> list[ConnectorFile]:
+    """Read the folder with what is kept of it; where all of it is read, what is good now is kept."""
+    folder = connectors_folder(default_folder)
+    store = _store(folder)
+    known = {} if store is None else store.load()
+    files = load_connectors(folder, known)
+    if wanted is None:
+        if store is not None:
+            _keep(store, known, files)
+    elif all(file.name != wanted for file in files):
+        files += _guess(files, wanted)
+    return files
+
+
+def _store(folder: Path) -> IdentityStore | None:
+    try:
+        cache = cache_folder(os.environ)
+    except OSError as error:
+        log.warning("Names of connectors are not kept, as the cache folder cannot be used: %s", error)
+        return None
+    return None if cache is None else IdentityStore(cache, folder)
+
+
+def _keep(store: IdentityStore, known: dict[str, Identity], files: list[ConnectorFile]) -> None:
+    kept = {
+        file.path.name: Identity(file.name, max(file.interval_ms, MIN_INTERVAL_MS))
+        if file.connector
+        else known[file.path.name]
+        for file in files
+        if file.connector or file.path.name in known
+    }
+    if kept == known:
+        return
+    try:
+        store.save(kept)
+    except OSError as error:
+        log.warning("Names of connectors are not kept in %s: %s", store.path, error)
+
+
+def _guess(files: list[ConnectorFile], wanted: str) -> list[ConnectorFile]:
+    """Return a broken connector under the wanted name, where the name of a broken file can only be guessed here.
+
+    The DAG processor may know that name from before, on another host; the task fails with the errors all the same.
+    """
+    guessed = [file for file in files if file.is_name_guessed]
+    if not guessed:
+        return []
+    problems = [f"{file.path}: {problem}" for file in guessed for problem in (file.error or ConfigError()).problems]
+    return [replace(guessed[0], name=wanted, error=ConfigError(*problems))]

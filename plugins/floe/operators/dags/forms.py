@@ -1,0 +1,202 @@
+"""The trigger forms: the params of a connector's two DAGs, by section.
+
+Airflow opens the section of params that name none; a param that takes null has no red asterisk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.sdk import Param
+
+from floe.config import Connector
+from floe.planning.replay_request import Overlap
+
+RECOVERY, KAFKA_CONNECT = "Recovery", "Kafka Connect"
+LOSES_DATA = "Recovery that gives up data"
+HOW, CONNECTOR = "Where and how it is written", "Connector keys"
+"""Sections; what a run reads is in Airflow's own first one, which is open."""
+
+EXAMPLE = '{"0": [100, 200], "3": [0, null]}'
+
+
+def sink_form() -> dict[str, Param]:
+    """Return the params of the connector's DAG."""
+    return {
+        "max_records": _limit(
+            "Records at most",
+            "Maximum number of offsets to read in this run, over all partitions. It applies once to new records and again "
+            "to the backlog of each table. Empty: the connector's own limit.",
+        ),
+        "dry_run": _switch("Dry run", "Print the plan only: nothing is read, written or moved."),
+        "recover": _switch(
+            "Recover offsets",
+            "Committed offsets that were lost, or that another process wrote, are restored from what the tables hold. No "
+            "row is lost or doubled by it.",
+            RECOVERY,
+        ),
+        "rolled_back": Param(
+            None,
+            type=["null", "object"],
+            additionalProperties={"enum": ["replay", "accept"]},
+            title="Tables that were rolled back",
+            description_md='`{"db.table": "replay"}` reads the removed rows again; `{"db.table": "accept"}` leaves them out.',
+            section=RECOVERY,
+        ),
+        "dropped_tables": Param(
+            None,
+            type=["null", "object"],
+            additionalProperties={"enum": ["refill", "continue"]},
+            title="Tables that were dropped",
+            description_md='`{"db.table": "refill"}` reads its rows again, as far as the log still has them; '
+            '`{"db.table": "continue"}` goes on without them.',
+            section=RECOVERY,
+        ),
+        "accept_loss": Param(
+            None,
+            type=["null", "array", "boolean"],
+            items={"type": "string"},
+            title="Accept lost offsets of",
+            # two types: Airflow's field takes JSON only
+            description_md='Topics or partitions as JSON, e.g. `["orders", "payments-0"]`, or `true` for all: their offsets '
+            "that retention removed before they were read are skipped. The plan prints each range and its number of "
+            "offsets.",
+            section=LOSES_DATA,
+        ),
+        "drop_backlog": _names(
+            "Drop the backlog of tables",
+            "Tables, one on each line. The records that they are behind on are skipped; they take new ones again.",
+        ),
+        "reset_topics": _names(
+            "Start over with topics",
+            "Topics, one on each line, that were created again or whose log lost its end; or * for all, after the cluster "
+            "has changed. Their new log is read from its start.",
+        ),
+        "takeover": _switch(
+            "Take over from Kafka Connect",
+            "From a stopped Iceberg sink of the connector's name: commit what it announced, then go on from its offsets.",
+            KAFKA_CONNECT,
+        ),
+        "return_to_connect": _switch(
+            "Return to Kafka Connect",
+            "Prepare tables and groups for the sink, and read nothing. Then pause the DAG and start the sink.",
+            KAFKA_CONNECT,
+        ),
+        "config": _config(),
+    }
+
+
+def replay_form(connector: Connector) -> dict[str, Param]:
+    """Return the params of the connector's replay DAG."""
+    only: list[Any] = list(connector.topics) if len(connector.topics) == 1 else []
+    named: dict[str, Any] = {"description": "The topic whose records are read again."}
+    if connector.topics:
+        named["enum"] = list(connector.topics)
+    # Airflow makes a list to choose from of it, of an empty one too
+    offered: dict[str, Any] = {"examples": list(connector.tables)} if connector.tables else {}
+    own_branch = connector.settings.default.branch or "main"
+    return {
+        "ranges": Param(
+            None,
+            type=["null", "object"],
+            additionalProperties={
+                "type": "array",
+                "items": {"type": ["integer", "null"]},
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            title="Offsets, by partition",
+            description_md=f"`[start, end)` of each partition, e.g. `{EXAMPLE}`; `null` at the start is the first offset "
+            "that the log still has, at the end the last one that was read. **Without offsets, times, *Dead letters only* or "
+            "*Everything* the run prints what a replay of everything would do, and writes nothing.**",
+        ),
+        "topic": Param(*only, type="string", **named, title="Topic"),
+        "from_time": _time(
+            "From time", "Instead of offsets: from the first record at or after this time, by Kafka's times."
+        ),
+        "to_time": _time("To time", "Up to the first record at or after this time; at most what was read."),
+        "dead_letters": _switch(
+            "Dead letters only",
+            "Read only the records of open dead letters, after the table or the connector was fixed. Those that become "
+            "rows are marked resolved.",
+        ),
+        "all": _switch("Everything", "Read everything that was read, of all partitions. Not with append."),
+        "dry_run": _switch(
+            "Dry run", "Print what would be read, left out and written, per table and partition. Nothing is written."
+        ),
+        "overlap": Param(
+            Overlap.SKIP.value,
+            type=["null", "string"],
+            enum=[*(o.value for o in Overlap), None],
+            values_display={
+                "skip": "skip what a table has",
+                "append": "append all of it again",
+                "replace": "replace what a table has",
+            },
+            title="Offsets that a table has already",
+            description="skip: they are left out, row by row. append: their rows are in the table twice afterwards; needs "
+            "offsets or times. replace: their rows are removed and written again, in one snapshot; the table needs "
+            "KafkaMetadataTransform's columns.",
+            section=HOW,
+        ),
+        "tables": Param(
+            None,
+            type=["null", "array"],
+            items={"type": "string"},
+            **offered,
+            title="Tables",
+            description="Of the connector's. Empty: all of them.",
+            section=HOW,
+        ),
+        "branch": Param(
+            None,
+            type=["null", "string"],
+            title="Branch",
+            description=f"Empty: the connector's own, {own_branch}. A new one begins as main is.",
+            section=HOW,
+        ),
+        "max_records": _limit(
+            "Records per slice",
+            "Offsets of one Spark job, and of one snapshot per table. Empty: the connector's own limit.",
+            HOW,
+        ),
+        "config": _config(),
+    }
+
+
+def _section(section: str | None) -> dict[str, Any]:
+    return {} if section is None else {"section": section}
+
+
+def _switch(title: str, description: str, section: str | None = None) -> Param:
+    return Param(False, type=["null", "boolean"], title=title, description=description, **_section(section))
+
+
+def _limit(title: str, description: str, section: str | None = None) -> Param:
+    return Param(None, type=["null", "integer"], minimum=1, title=title, description=description, **_section(section))
+
+
+def _names(title: str, description: str) -> Param:
+    return Param(
+        None,
+        type=["null", "array"],
+        items={"type": "string"},
+        title=title,
+        description=description,
+        section=LOSES_DATA,
+    )
+
+
+def _time(title: str, description: str) -> Param:
+    return Param(None, type=["null", "string"], format="date-time", title=title, description=description)
+
+
+def _config() -> Param:
+    return Param(
+        None,
+        type=["null", "object"],
+        title="Connector keys for this run",
+        description='Sets keys of the connector for this run, e.g. {"tasks.max": 4}. Checked like the file. The class of a '
+        "key says whether a run may set it: live in the connector's DAG, live and replay in the replay DAG.",
+        section=CONNECTOR,
+    )

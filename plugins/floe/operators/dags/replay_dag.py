@@ -1,0 +1,126 @@
+"""The replay DAG of a connector: read again what was read before, into tables that lack it or want it twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG
+
+from floe.config import Connector, KeyClass
+from floe.config.names import REPLAY_SUFFIX
+from floe.operators import task_context
+from floe.operators.dags import sink_dag
+from floe.operators.dags.forms import replay_form
+from floe.operators.failures import floe_task
+from floe.operators.markdown import readable
+from floe.operators.plan import PlanOperator, rest_skipped
+from floe.operators.run_params import params_of
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from floe.planning.replay_plan import Replay
+
+MOST_AT_ONCE = 4
+"""Replays of one connector; each has its own plan, and the tables' ledgers keep them apart."""
+
+
+WHY_DRY = (
+    ", as the run names no `ranges`, `from_time`, `to_time` or `dead_letters`. Give one of them, or `all` to replay "
+    "everything shown above"
+)
+
+
+class PlanReplayOperator(PlanOperator):
+    """Plan a replay once per run, from the trigger form; a retry and a cleared run see the same plan."""
+
+    @floe_task
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Return the plan as JSON; skip the rest of the run when all of it is held already, or on a dry run."""
+        from floe.kafka.settings import KafkaSettings
+        from floe.planning.replay_plan import draft_replay, open_replay
+
+        params = params_of(context)
+        connector = task_context.with_params(self._connector, params, KeyClass.REPLAY)
+        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        connector = task_context.with_topics(connector, settings)
+        is_dry = bool(params.get("dry_run"))
+        stored = None if is_dry else self._frozen(context)
+        if stored is None:
+            replay = draft_replay(connector, settings, params, dry_run=is_dry)
+            self._tell(replay)
+            if replay.is_dry:
+                context["ti"].xcom_push(key="return_value", value=replay.to_json())
+                self.log.info("dry run: nothing was written%s", "" if is_dry else WHY_DRY)
+                raise rest_skipped()
+            stored = self._freeze(context, replay.plan, connector)
+        plan, connector, key, fields = stored
+        self._show(plan)
+        if not plan.slices:
+            context["ti"].xcom_push(key="return_value", value=fields)
+            none = "no dead letter is open there" if params.get("dead_letters") else "all of it is held already"
+            self.log.info("%s: there is nothing to write, no Spark job is started", none)
+            raise rest_skipped()
+        open_replay(plan, connector, KafkaSettings.of(connector, task_context.kafka_extra(connector)), key)
+        return fields
+
+    def _tell(self, replay: Replay) -> None:
+        """Log what the replay means for each table and partition."""
+        request = replay.request
+        if request.dead_letters:
+            self.log.info("dead letters into branch %s, in letters:", replay.branch or "-")
+            head: tuple[str, ...] = ("table", "range", "open letters", "rows there already", "left out")
+            rows: list[tuple[str, ...]] = [
+                (f.table or "(routed anew)", str(f.range), str(f.letters), str(f.revived), f.left_out or "")
+                for f in replay.letters
+            ]
+        else:
+            self.log.info("replay (%s) into branch %s, in offsets:", request.overlap.value, replay.branch)
+            head = ("table", "range", "to read", "held already", "to write")
+            rows = [(f.table, str(f.range), str(f.read), str(f.held), str(f.write)) for f in replay.forecasts]
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+        for row in [head, *rows]:
+            self.log.info("  %s", "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+        for removal in replay.removals:
+            self.log.info("  %s rows are taken out of table %s", removal, removal.table)
+
+
+def replay_dag_id(connector: str) -> str:
+    """Name the replay DAG of a connector; no connector may have such a name itself."""
+    return connector + REPLAY_SUFFIX
+
+
+def replay_dag(connector: Connector) -> DAG:
+    """Build the replay DAG of a connector: plan >> write >> commit, only when somebody triggers it."""
+    with DAG(
+        dag_id=replay_dag_id(connector.name),
+        description=readable(f"Read {connector.source} again, into {connector.destination}")[:500],
+        schedule=None,
+        start_date=task_context.BEGINNING,
+        catchup=False,
+        max_active_runs=MOST_AT_ONCE,
+        is_paused_upon_creation=False,
+        default_args=sink_dag.default_args(),
+        params=replay_form(connector),
+        tags=["floe", "replay"],
+        doc_md=_doc(connector),
+    ) as dag:
+        sink_dag.chain(connector, PlanReplayOperator(task_id=task_context.PLAN_TASK, connector=connector))
+    return dag
+
+
+def _doc(connector: Connector) -> str:
+    return "\n".join(
+        [
+            f"Reads offsets or times of **{sink_dag.shown(connector.source)}** again that `{connector.name}` has read "
+            f"before, into **{sink_dag.shown(connector.destination)}**, exactly once. It moves no position: it may run "
+            f"beside `{connector.name}` and beside other replays.",
+            "",
+            "* `skip` fills what a table lacks: triggering it twice adds nothing.",
+            "* `replace` takes the rows of the range out and writes them anew; triggering it twice changes nothing more.",
+            "* `append` adds all rows of the range once more; triggering it twice adds them twice.",
+            "* `dead_letters` reads only what is on record as bad; what becomes a row is marked resolved.",
+            "* Clearing a run and running it again is always safe: it keeps its plan and its identity.",
+            "* `dry_run` tells first what would be written.",
+        ]
+    )

@@ -1,0 +1,118 @@
+"""The sink DAG of a connector: plan >> write >> commit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG, BaseOperator
+from airflow.sdk.definitions.retry_policy import ExceptionRetryPolicy, RetryAction, RetryRule
+
+from floe.config import Connector, ConnectorFile
+from floe.exceptions import Retryable, Terminal
+from floe.operators import task_context
+from floe.operators.commit import CommitOperator
+from floe.operators.dags.forms import sink_form
+from floe.operators.failures import say_failure
+from floe.operators.markdown import markdown, readable
+from floe.operators.plan import PlanOperator
+from floe.operators.write import WriteFilesOperator
+
+RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
+"""All but Airflow's own backfill: a run reads from the position on, whatever its date."""
+
+RETRIES = 2
+RETRY_DELAY = timedelta(seconds=10)
+COMMIT_RETRIES = 5
+"""With doubled delays about five minutes, over the patience of each try: what was written is worth waiting for."""
+
+_SHOWN_CHARACTERS = 500
+_SHOWN_WARNINGS = 20
+
+
+def dag_of(file: ConnectorFile) -> DAG:
+    """Build the DAG of a connector file, as copies of ``dags/sink.py`` from before ``connector_dags`` ask for it."""
+    from floe.operators.dags.broken_dag import broken_sink_dag  # which takes its tasks' arguments from here
+
+    return broken_sink_dag(file) if file.connector is None else sink_dag(file.connector)
+
+
+def retry_policy() -> ExceptionRetryPolicy:
+    """Retry what may pass; fail at once on what needs somebody's hand."""
+    return ExceptionRetryPolicy(
+        rules=[
+            RetryRule(exception=Terminal, action=RetryAction.FAIL, reason="needs somebody's hand"),
+            RetryRule(exception=Retryable, action=RetryAction.RETRY, reason="may pass"),
+        ]
+    )
+
+
+def default_args() -> dict[str, Any]:
+    """Return what all tasks have in common."""
+    return {
+        "owner": "floe",
+        "retries": RETRIES,
+        "retry_delay": RETRY_DELAY,
+        "retry_policy": retry_policy(),
+        "on_failure_callback": say_failure,
+        "on_retry_callback": say_failure,
+    }
+
+
+def chain(connector: Connector, plan: BaseOperator) -> None:
+    """Put write and commit behind a plan."""
+    write = WriteFilesOperator(task_id=task_context.WRITE_TASK, connector=connector)
+    commit = CommitOperator(
+        task_id=task_context.COMMIT_TASK,
+        connector=connector,
+        trigger_rule="all_done_min_one_success",
+        retries=COMMIT_RETRIES,
+        retry_exponential_backoff=True,
+    )
+    plan >> write >> commit
+    # also directly, so that a failed writer does not keep the commit from what others announced
+    plan >> commit
+
+
+def sink_dag(connector: Connector) -> DAG:
+    """Build the DAG of a connector: plan >> write >> commit, every commit interval."""
+    with DAG(
+        dag_id=connector.name,
+        description=readable(f"{connector.source} into {connector.destination}")[:500],
+        schedule=timedelta(milliseconds=connector.commit_interval_ms),
+        start_date=task_context.BEGINNING,
+        catchup=False,
+        max_active_runs=1,
+        allowed_run_types=RUN_TYPES,  # type: ignore[arg-type]
+        default_args=default_args(),
+        params=sink_form(),
+        tags=["floe", "sink"],
+        doc_md=_doc(connector),
+    ) as dag:
+        chain(connector, PlanOperator(task_id=task_context.PLAN_TASK, connector=connector))
+    return dag
+
+
+def shown(text: str) -> str:
+    """Write what a connector reads or writes for a DAG's docs."""
+    return markdown(text[:_SHOWN_CHARACTERS])
+
+
+def _doc(connector: Connector) -> str:
+    lines = [
+        f"**{shown(connector.source)}** into **{shown(connector.destination)}** every "
+        f"{connector.commit_interval_ms / 1000:g} s, exactly once.",
+        "",
+        "* `plan` freezes the offsets that this run reads.",
+        "* `write` reads them and writes data files, in Spark, and announces them in the control topic "
+        f"`{connector.control_topic}`.",
+        "* `commit` makes one snapshot per table, then moves the position.",
+        "",
+        "Clearing and running again is always safe.",
+        "",
+        "Airflow's own backfill is refused: a run reads from the position on, whatever its date. To read offsets or times "
+        f"again, trigger `{connector.name}.replay`.",
+        *(f"\n⚠ {markdown(warning)}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
+        "",  # Airflow takes a text that ends in .md for a path
+    ]
+    return "\n".join(lines)

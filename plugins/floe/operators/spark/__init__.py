@@ -1,0 +1,1 @@
+"""Starting Spark: its code, its settings, its log."""

@@ -1,0 +1,142 @@
+"""An archive of the classes that Spark's driver loads: the next JVM maps it into memory instead of loading them.
+
+A run that finds none has its own JVM write one, once for this Java and these jars; it appears by a rename, when it is
+whole. What cannot be made is done without: a JVM that does not like an archive ignores it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from floe.operators.spark.cache_folder import cache_folder
+
+log = logging.getLogger(__name__)
+
+KEPT = 3
+"""Archives, of about 60 MB each, that stay in the folder: of other Javas, or of other Sparks."""
+
+USE, MAKE = "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit"
+QUIET = "-Xlog:cds=off,cds+dynamic=off"
+
+
+@dataclass(frozen=True)
+class ClassArchive:
+    """The archive of one Java and one set of jars; ``is_draft``: the JVM that is about to start writes it."""
+
+    path: Path
+    is_draft: bool = False
+
+    @property
+    def option(self) -> str:
+        """The option for the JVM, as Spark's launcher splits a line of them."""
+        return f'"{MAKE if self.is_draft else USE}={self.path}" {QUIET}'
+
+
+@contextmanager
+def class_archive(environ: Mapping[str, str], options: str) -> Iterator[ClassArchive | None]:
+    """Find the archive for a JVM that is started with these options, or have it made; None where that cannot be.
+
+    Where several start at once, one makes it. The draft is kept if the block ends well.
+    """
+    try:
+        place = _place(environ, options)
+    except OSError as error:
+        log.info("no archive of Spark's classes, so the JVM starts slower: %s", error)
+        place = None
+    if place is None:
+        yield None
+        return
+    if place.exists():
+        yield ClassArchive(place)
+        return
+    with _alone(place) as alone:
+        if not alone or _was_given_up(place):
+            yield None
+            return
+        draft = place.with_suffix(".draft")
+        draft.unlink(missing_ok=True)
+        try:
+            log.info("this run archives Spark's classes in %s; the next ones start faster", place)
+            yield ClassArchive(draft, is_draft=True)
+            _keep(draft, place)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _place(environ: Mapping[str, str], options: str) -> Path | None:
+    """Return the archive's path, there or not. Raises OSError where the JVM, its jars or a safe folder is not found."""
+    folder = cache_folder(environ)
+    if folder is None:
+        return None
+    java = shutil.which("java", path=str(Path(environ["JAVA_HOME"], "bin")) if environ.get("JAVA_HOME") else None)
+    if java is None:
+        msg = "there is no java"
+        raise FileNotFoundError(msg)
+    for name in _folders_on_class_path(environ):
+        if name.is_dir() and any(name.iterdir()):
+            msg = f"{name} is on the class path and not empty, which a JVM cannot archive; see docs/deployment.md"
+            raise OSError(msg)
+    digest = hashlib.sha256(f"{options}\n{_version(Path(java).resolve())}".encode())
+    for jar in sorted((_spark_home(environ) / "jars").iterdir()):
+        facts = jar.stat()
+        digest.update(f"\n{jar}\0{facts.st_size}\0{facts.st_mtime_ns}".encode())
+    return folder / f"spark-{digest.hexdigest()[:16]}.jsa"
+
+
+def _version(java: Path) -> str:
+    """Tell this Java from any other, without starting it."""
+    release = java.parent.parent / "release"
+    facts = java.stat()
+    return f"{java} {facts.st_size} {facts.st_mtime_ns} {release.read_text() if release.is_file() else ''}"
+
+
+def _spark_home(environ: Mapping[str, str]) -> Path:
+    if environ.get("SPARK_HOME"):
+        return Path(environ["SPARK_HOME"])
+    spec = importlib.util.find_spec("pyspark")
+    return Path(next(iter(spec.submodule_search_locations or []), "")) if spec else Path()
+
+
+def _folders_on_class_path(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Name the folders that Spark's launcher puts before its jars."""
+    yield Path(environ.get("SPARK_CONF_DIR") or _spark_home(environ) / "conf")
+    yield from (Path(environ[name]) for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if environ.get(name))
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[bool]:
+    """Say whether nobody else makes this archive now; a process that dies gives way."""
+    with place.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield not place.exists()
+
+
+def _was_given_up(place: Path) -> bool:
+    return place.with_suffix(".none").exists()
+
+
+def _keep(draft: Path, place: Path) -> None:
+    """Put the draft in its place; where the JVM wrote none, remember not to try again."""
+    if not draft.is_file():
+        log.warning("the JVM wrote no archive of its classes; it is not tried again while %s.none is there", place.stem)
+        place.with_suffix(".none").touch()
+        return
+    with draft.open("rb") as file:
+        os.fsync(file.fileno())
+    draft.replace(place)
+    with suppress(OSError):
+        for old in sorted(place.parent.glob("spark-*.jsa"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+            old.unlink()

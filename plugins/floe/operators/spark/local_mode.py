@@ -1,0 +1,59 @@
+"""What makes a job start and end quickly where its Spark is a process on this machine, for that one job."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from floe.operators.spark.class_archive import class_archive
+
+DAEMON, DAEMON_SOCKET = "spark.python.daemon.module", "FLOE_DAEMON_SOCKET"
+
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    DAEMON: "floe_job.runtime.prefork_daemon",
+    "spark.floe.halt": "true",
+}
+"""Nothing but this machine takes part, workers are forked from the driver, and the end needs no good-byes."""
+
+JAVA_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
+"""The JVM of such a job carries messages: it lives too briefly for the code of its second compiler to pay."""
+
+COLLECTOR = "-XX:+UseSerialGC"
+OPTIONS, LAUNCHER_OPTIONS, DRIVER_OPTIONS = "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "spark.driver.extraJavaOptions"
+TEMPORARY, TEMPORARY_CONF = "SPARK_LOCAL_DIRS", "spark.local.dir"
+
+Settings = tuple[dict[str, str], dict[str, str]]
+
+
+@contextmanager
+def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> Iterator[Settings]:
+    """Give the conf and the environment of a local job, by what the user has set of both; what he sets wins.
+
+    Java's options go where Spark's launcher puts those of the user behind them. Spark's files go into ``folder``, which
+    is the job's own, so that a JVM which is halted leaves nothing behind.
+    """
+    environ = {**os.environ, **env}
+    mine = " ".join(filter(None, [environ.get(OPTIONS), conf.get(DRIVER_OPTIONS)]))
+    options = JAVA_OPTIONS if "GC" in mine else f"{JAVA_OPTIONS} {COLLECTOR}"
+    with class_archive(environ, f"{options} {mine}") as archive:
+        conf = {**CONF, **conf}
+        if archive is not None and archive.is_draft:
+            conf["spark.floe.halt"] = "false"  # a JVM archives its classes when it ends in order
+        java = [options, f'"-Djava.io.tmpdir={folder}"', archive.option if archive else "", environ.get(OPTIONS, "")]
+        env = {LAUNCHER_OPTIONS: environ.get(LAUNCHER_OPTIONS, options), **env, OPTIONS: " ".join(filter(None, java))}
+        if _takes_fork(conf):
+            env[DAEMON_SOCKET] = str(folder / "daemon.sock")
+        if TEMPORARY not in environ and TEMPORARY_CONF not in conf:
+            env[TEMPORARY] = str(folder)
+        yield conf, env
+
+
+def _takes_fork(conf: Mapping[str, str]) -> bool:
+    """Say whether the driver's fork can be the workers' daemon: it began with the driver's environment."""
+    is_ours = conf[DAEMON] == CONF[DAEMON] and conf.get("spark.python.use.daemon", "true") == "true"
+    return is_ours and not any(key.startswith("spark.executorEnv.") for key in conf)

@@ -1,0 +1,83 @@
+"""What the tasks of one run share: connections, the effective connector."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from floe.config import Connector, KeyClass, override
+from floe.config.sections.topics import matching_topics
+from floe.config.sections.topics import with_topics as resolve_topics
+from floe.operators.exceptions import ConnectionMissing
+from floe.operators.failures import keep_secret
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+    from floe.kafka.settings import KafkaSettings
+
+log = logging.getLogger(__name__)
+
+BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
+"""Start date of all DAGs, any moment that is past: runs do not depend on their logical date."""
+
+PLAN_TASK = "plan"
+WRITE_TASK = "write"
+COMMIT_TASK = "commit"
+
+
+def connection(conn_id: str, key: str) -> Connection:
+    """Look up an Airflow connection. Raises ConnectionMissing with the command that makes it.
+
+    Its secrets are hidden from here on, by floe and by Airflow.
+    """
+    from airflow.sdk import BaseHook
+    from airflow.sdk.exceptions import AirflowNotFoundException, AirflowRuntimeError
+
+    try:
+        found = BaseHook.get_connection(conn_id)
+    except (AirflowNotFoundException, AirflowRuntimeError) as error:
+        msg = (
+            f"the Airflow connection {conn_id!r}, which {key} names, does not exist: add it under Admin, Connections, or "
+            f"by `airflow connections add {conn_id} …` (see the README, “Into your own Airflow”)"
+        )
+        raise ConnectionMissing(msg) from error
+    keep_secret({"password": found.password, "extra": found.extra})
+    return found
+
+
+def kafka_extra(connector: Connector) -> Mapping[str, Any]:
+    """Return the client settings in the extra field of the connector's Kafka connection.
+
+    From here on its secrets and the connector's are hidden in this task's log: libraries quote them in errors.
+    """
+    keep_secret(connector.properties)
+    extra: Mapping[str, Any] = connection(connector.kafka_conn_id, "floe.kafka.conn-id").extra_dejson
+    return extra
+
+
+def with_params(connector: Connector, params: Mapping[str, Any], allowed: KeyClass) -> Connector:
+    """Apply the run's ``config`` parameter over the connector's keys, validated like the file.
+
+    ``allowed``: the class of keys that runs of this DAG may set. Raises OverrideRefused for others.
+    """
+    changes = params.get("config") or {}
+    if not changes:
+        return connector
+    made = override(connector, changes, allowed)
+    names = (key if key.isprintable() else repr(key) for key in sorted(changes))
+    log.info("this run overrides: %s", ", ".join(names))
+    return made
+
+
+def with_topics(connector: Connector, settings: KafkaSettings) -> Connector:
+    """Return the connector with the topics that its expression matches now, where it has one in the place of names."""
+    if connector.topics_regex is None:
+        return connector
+    from floe.kafka.admin import Cluster
+
+    topics = matching_topics(connector, Cluster.of_source(settings).topic_names())
+    log.info("%s matches %s", connector.topics_regex, ", ".join(topics))
+    return resolve_topics(connector, topics)

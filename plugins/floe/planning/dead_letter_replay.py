@@ -1,0 +1,165 @@
+"""Planning a re-drive: which open dead letters are read again, for which tables, in which slices."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from floe.catalogs.client import Tables
+from floe.config import Connector
+from floe.config.sections.error_policy import LETTER_TABLE
+from floe.model.dead_letters import MOST_SPANS, LetterOffsets
+from floe.model.exceptions import PlanRefused
+from floe.model.intervals import Intervals
+from floe.model.ledger import Ledger, LogId
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.ranges import OffsetRange
+from floe.planning.replay_request import ReplayRequest
+from floe.planning.slicing import cut
+from floe.tables.open_dead_letters import open_letters
+from floe.tables.routes import Routes
+from floe.tables.table_ledger import ledger_of
+
+
+@dataclass(frozen=True, slots=True)
+class LetterForecast:
+    """What a re-drive means for the letters of one table and partition, in letters.
+
+    ``table``: None for records that were refused before routing. ``range``: from the first to the last of them.
+    ``revived``: their rows are in the table, and only the mark is missing. ``left_out``: why they are not read, if so.
+    """
+
+    table: str | None
+    range: OffsetRange
+    letters: int
+    revived: int = 0
+    left_out: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "table": self.table,
+            "partition": self.range.partition,
+            "range": [self.range.start, self.range.end],
+            "letters": self.letters,
+            "revived": self.revived,
+            "left_out": self.left_out,
+        }
+
+
+@dataclass(frozen=True)
+class Redrive:
+    """The letters that a request asks for: those that are read again, and those that are not, with the reason."""
+
+    chosen: LetterOffsets
+    left_out: Mapping[str | None, tuple[str, LetterOffsets]]
+
+    def met(self, ranges: Sequence[OffsetRange]) -> tuple[OffsetRange, ...]:
+        """Return the ranges, each from its first letter to its last, without those that have none."""
+        found = []
+        for r in ranges:
+            spans = [span for _, _, offsets in self.chosen.within([r]) for span in offsets]
+            if spans:
+                first, last = min(start for start, _ in spans), max(end for _, end in spans)
+                found.append(OffsetRange(r.topic, r.topic_id, r.partition, first, last))
+        return tuple(found)
+
+    def slices(self, ranges: Sequence[OffsetRange], request: ReplayRequest, connector: Connector) -> tuple[Slice, ...]:
+        """Cut the letters into slices, as other replays are cut."""
+        nets = {r: Intervals.of(s for _, _, offsets in self.chosen.within([r]) for s in offsets) for r in ranges}
+        cuts = cut(ranges, [nets], request.max_records)
+        return tuple(self._slice(i, piece, request, connector) for i, piece in enumerate(cuts))
+
+    def _slice(
+        self, index: int, ranges: tuple[OffsetRange, ...], request: ReplayRequest, connector: Connector
+    ) -> Slice:
+        letters = self.chosen.within(ranges)
+        tables: tuple[str, ...] = tuple(table for table in request.tables if table in letters.tables)
+        if None in letters.by_table:
+            tables = request.tables  # they may belong to any of them
+        elif connector.routing.is_dynamic:
+            tables = letters.tables
+        return Slice(index, SliceKind.REDRIVE, ranges, tables, letters)
+
+    def forecasts(self, ledgers: Mapping[str, Ledger | None]) -> tuple[LetterForecast, ...]:
+        """Return what is done for each table and partition."""
+        told = [_forecast(table, log_id, offsets, ledgers.get(table or "")) for table, log_id, offsets in self.chosen]
+        for why, letters in self.left_out.values():
+            told += [_forecast(table, log_id, offsets, None, why) for table, log_id, offsets in letters]
+        return tuple(told)
+
+
+def find_letters(
+    connector: Connector, target: Connector, plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
+) -> Redrive:
+    """Look up the open letters of the ranges and sort out those that the request is for.
+
+    Raises PlanRefused where letters are not kept in a table, or are too many to be named in a plan.
+    """
+    name = target.errors.table
+    if name is None:
+        msg = (
+            "dead letters are asked for, but the connector keeps none in a table: set floe.deadletter.table (and not "
+            f"errors.tolerance=none); {LETTER_TABLE} is {target.properties.get(LETTER_TABLE)!r}. No replay reads a topic of "
+            "dead letters"
+        )
+        raise PlanRefused(msg)
+    tables = Tables.of(target)
+    table = tables.load(name)
+    if table is None:
+        return Redrive(LetterOffsets(), {})
+    branch = Routes(target).branch(name)
+    ledger_of(table, branch, plan)  # it refuses a table that was rolled back: its letters may be open again
+    with tables.reading(name):
+        found = open_letters(table, branch, plan.connector, ranges)
+    return _sorted_out(found, connector, request)
+
+
+def _sorted_out(found: LetterOffsets, connector: Connector, request: ReplayRequest) -> Redrive:
+    is_dynamic = connector.routing.is_dynamic
+    is_restricted = bool(request.tables) if is_dynamic else set(request.tables) != set(connector.tables)
+    left_out: dict[str | None, tuple[str, LetterOffsets]] = {}
+    for table in found.by_table:
+        if table is None:
+            why = "they had no table yet: replay without `tables` to have them routed anew" if is_restricted else None
+        elif table in request.tables or (is_dynamic and not request.tables):
+            why = None
+        else:
+            known = table in connector.tables or is_dynamic
+            why = "not among `tables`" if known else "the table is none of the connector's any more"
+        if why is not None:
+            left_out[table] = (why, LetterOffsets({table: found.by_table[table]}))
+    chosen = LetterOffsets({table: logs for table, logs in found.by_table.items() if table not in left_out})
+    if chosen.spans > MOST_SPANS:
+        msg = (
+            f"{chosen.count} dead letters are open, in {chosen.spans} spans of offsets: a re-drive names at most "
+            f"{MOST_SPANS}. Restrict `ranges`, times or `tables`{_first_part(chosen)}"
+        )
+        raise PlanRefused(msg)
+    return Redrive(chosen, left_out)
+
+
+def _first_part(letters: LetterOffsets) -> str:
+    """Name a range that is not too large to begin with."""
+    left = MOST_SPANS
+    by_log: dict[LogId, list[int]] = {}
+    for _, log_id, offsets in letters:
+        by_log.setdefault(log_id, []).extend(end for _, end in offsets)
+    log_id, ends = next(iter(sorted(by_log.items())))
+    return f', e.g. ranges={{"{log_id.partition}": [null, {sorted(ends)[min(left, len(ends)) - 1]}]}}'
+
+
+def letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger | None]:
+    """Load the ledgers of the tables that letters are for. Raises TableRefused, TableMissing."""
+    tables, routes = Tables.of(target), Routes(target)
+    found: dict[str, Ledger | None] = {}
+    for name in names:
+        table = tables.load(name) if target.auto_create else tables.require(name)
+        found[name] = None if table is None else ledger_of(table, routes.branch(name), plan)
+    return found
+
+
+def _forecast(
+    table: str | None, log_id: LogId, offsets: Intervals, ledger: Ledger | None, left_out: str | None = None
+) -> LetterForecast:
+    r = OffsetRange(*log_id, offsets.spans[0][0], offsets.spans[-1][1])
+    revived = 0 if ledger is None else (offsets & ledger.revived(r)).offsets
+    return LetterForecast(table, r, offsets.offsets, revived, left_out)

@@ -1,0 +1,109 @@
+"""Tables that the connector filled and that are gone, or are other ones by now: nothing is read before that is decided."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from floe.config import Connector
+from floe.control.filled_tables import filled_tables
+from floe.control.topic_reader import control_ends
+from floe.exceptions import FloeError
+from floe.kafka.admin import Cluster
+from floe.kafka.settings import KafkaSettings
+from floe.model.decisions import Decisions, DroppedTable
+from floe.model.exceptions import PlanRefused
+from floe.model.plan_seal import DeploymentKey
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.tables.connector_ledgers import Known, Ledgers
+
+MAX_NAMED = 10
+"""Dropped tables that an error describes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A table that the connector filled; ``now``: the UUID of the one that has its name today, None without one."""
+
+    name: str
+    was: UUID
+    now: UUID | None
+
+    def __str__(self) -> str:
+        if self.now is None:
+            return f"table {self.name!r} ({self.was}), which this connector filled, does not exist any more"
+        return (
+            f"table {self.name!r} is another one ({self.now}) than this connector filled ({self.was}), and does not say "
+            "which offsets it contains"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """What the control topic tells of a connector's commits. ``deployment``: its key, by which they are signed."""
+
+    settings: KafkaSettings
+    control: Cluster
+    deployment: DeploymentKey | None
+
+    def filled(self, connector: Connector, names: Sequence[str] | None) -> dict[str, UUID]:
+        """Return the UUIDs of tables that the connector filled; ``names``: those to look for, None for all newer ones."""
+        topic = connector.control_topic
+        if (names is not None and not names) or not self.control.topics([topic]):
+            return {}
+        ends = control_ends(self.control, topic)
+        return filled_tables(self.settings, topic, ends, connector.group_id, names, self.deployment)
+
+
+def dropped_tables(
+    ledgers: Ledgers, connector: Connector, commits: Commits, decisions: Decisions
+) -> dict[str, DroppedTable]:
+    """Look the connector's tables up and return what was decided about those that were dropped.
+
+    Raises PlanRefused for dropped tables that nothing was decided about, CatalogUnreachable without an answer.
+    """
+    if connector.routing.is_dynamic:
+        filled = commits.filled(connector, None)
+        lost = _lost(ledgers.look_up(sorted(filled)), filled)
+    else:
+        found = ledgers.look_up(ledgers.with_letters)
+        lost = _lost(found, commits.filled(connector, [n for n, t in found.items() if _has_no_ledger(t)]))
+    undecided = [loss for loss in lost if loss.name not in decisions.dropped_tables]
+    if undecided:
+        raise PlanRefused(_refusal(undecided))
+    return {loss.name: decisions.dropped_tables[loss.name] for loss in lost}
+
+
+def refilled_from(
+    decided: Mapping[str, DroppedTable], logs: Iterable[PartitionLog]
+) -> dict[TopicPartition, dict[str, int]]:
+    """Return the first offset to read again, per partition and table, of tables that are to be refilled."""
+    tables = [table for table, how in decided.items() if how is DroppedTable.REFILL]
+    return {log.tp: dict.fromkeys(tables, log.log_start) for log in logs} if tables else {}
+
+
+def _has_no_ledger(table: Known | FloeError | None) -> bool:
+    """Say whether a table may be gone. One that did not let itself be read may not: its own error tells."""
+    return table is None or (isinstance(table, Known) and not table.names_group)
+
+
+def _lost(found: Mapping[str, Known | FloeError | None], filled: Mapping[str, UUID]) -> list[Loss]:
+    lost = []
+    for name, was in sorted(filled.items()):
+        table = found[name]
+        now = table.table.metadata.table_uuid if isinstance(table, Known) else None
+        if _has_no_ledger(table) and now != was:
+            lost.append(Loss(name, was, now))
+    return lost
+
+
+def _refusal(lost: Sequence[Loss]) -> str:
+    described = "; ".join(map(str, lost[:MAX_NAMED]))
+    more = f"; and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else ""
+    names = {loss.name: DroppedTable.REFILL.value for loss in lost}
+    return (
+        f"{described}{more}: rows that were committed are missing. Nothing is read meanwhile, for any table. Restore the "
+        f"table; or trigger the DAG with dropped_tables={json.dumps(names)}, which reads its rows again as far as the log "
+        'still has them, or with "continue" instead of "refill", which goes on without them; or remove the table from the '
+        "connector."
+    )

@@ -1,0 +1,324 @@
+"""Making a plan: admin calls, pure decisions, and the transaction that opens it."""
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from floe.config import Connector
+from floe.control.headers import DECISIONS, header_list
+from floe.control.signature import signed
+from floe.control.topic_reader import control_ends
+from floe.control.wire.codec import encode
+from floe.control.wire.events import Event, StartCommit
+from floe.crash_points import CrashPoint, reach
+from floe.kafka.admin import Cluster
+from floe.kafka.group_offsets import Move, move_positions
+from floe.kafka.settings import KafkaSettings
+from floe.kafka.transactions import ControlRecord
+from floe.model.decisions import ALL, Decisions, DroppedTable, Rollback
+from floe.model.exceptions import PlanRefused, Superseded
+from floe.model.plan import Plan
+from floe.model.plan_progress import Progress, progress
+from floe.model.plan_seal import DeploymentKey, PlanKey
+from floe.model.positions import Position, PositionMetadata, refuse_other_owners
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.planning.dropped_tables import Commits, dropped_tables, refilled_from
+from floe.planning.losses import OffsetsLost
+from floe.planning.refusing_tables import refuse_if_none_takes
+from floe.planning.slicing import cut_slices
+from floe.planning.start_positions import Beginnings, Settled, settle_positions
+from floe.recovery.apply_decisions import Decided
+from floe.recovery.rollback import rolled_back
+from floe.tables.connector_ledgers import Ledgers, refuse_rows_of_sink
+
+log = logging.getLogger(__name__)
+
+
+def draft_plan(
+    connector: Connector,
+    settings: KafkaSettings,
+    max_records: int | None = None,
+    *,
+    dry_run: bool = False,
+    decisions: Decisions | None = None,
+    deployment: DeploymentKey | None = None,
+) -> Plan:
+    """Freeze what the next run reads. Nothing is written, but a missing control topic is created (not on a dry run).
+
+    ``max_records``: offsets of a slice at most, over ``floe.max-records-per-run``. ``decisions``: the ways out of what
+    would be refused. ``deployment``: its key, by which commits in the control topic are signed. Raises PlanRefused, where
+    no table takes rows its refusal, and the errors of ``floe.kafka`` and ``floe.catalogs``.
+    """
+    decided = _completed(decisions or Decisions(), connector)
+    source, control = Cluster.of_source(settings), Cluster.of_control(settings)
+    if not dry_run:
+        control.ensure_control_topic(connector.control_topic)
+    ends = {} if dry_run else control_ends(control, connector.control_topic)
+    control.refuse_members(connector.group_id)
+    logs = source.logs(connector.topics)
+    of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
+    _refuse_debts_elsewhere(connector, of_group)
+    _refuse_unknown_debtors(connector, of_group, decided)
+    _refuse_unknown_losses(decided, logs)
+    known = {tp: p for tp, p in of_group.items() if tp.topic in connector.topics}
+    ledgers = Ledgers(connector)
+    if decided.dropped_tables or _has_work(logs, known):
+        dropped = dropped_tables(ledgers, connector, Commits(settings, control, deployment), decided)
+        decided = replace(decided, dropped_tables=dropped)
+    reopened = _reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs})
+    for tp, starts in refilled_from(decided.dropped_tables, logs).items():
+        reopened.setdefault(tp, {}).update(starts)
+    beginnings = Beginnings(
+        cluster_id=source.cluster_id(),
+        owner=connector.name,
+        offset_reset=connector.offset_reset,
+        routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
+        held_ids=lambda topic: ledgers.held_ids(topic, group_is_known=bool(of_group)),
+        unreadable=lambda: ledgers.refused,
+        copies=ledgers.newest_position,
+        routes={
+            (table, topic): ledgers.routes.route(topic, table)
+            for table in _debtors(connector, known, decided)
+            for topic in connector.topics
+        },
+        reopened=reopened,
+        keeps_limits=connector.write_timeout_ms is not None,
+    )
+    if not known or decided.recover:
+        refuse_rows_of_sink(ledgers, connector)
+    settled = _settled(logs, known, beginnings, decided)
+    limit = max_records if max_records is not None else connector.max_records_per_run
+    on_record = replace(decisions or Decisions(), dropped_tables=decided.dropped_tables)
+    plan = Plan(
+        plan_id=uuid.uuid4().hex,
+        connector=connector.name,
+        group_id=connector.group_id,
+        cluster_id=beginnings.cluster_id,
+        config=connector.frozen(),
+        control_topic=connector.control_topic,
+        control_ends=ends,
+        positions=settled.positions,
+        slices=cut_slices(settled.positions, logs, connector.tables, limit),
+        replaced=settled.replaced,
+        decisions=_on_record(on_record, [*_without_rows(decided), *settled.notes]),
+        anchors=_anchors(ledgers, connector, decided),
+        tables=ledgers.uuids if not connector.routing.is_dynamic else {},
+    )
+    refuse_if_none_takes(plan, ledgers, connector)
+    return plan
+
+
+def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, Position]) -> bool:
+    """Say whether there is something to read: nobody looks tables up for an idle run."""
+    found = [(log, positions.get(log.tp)) for log in logs]
+    return any(p is None or p.offset < log.stable_end or p.debts for log, p in found)
+
+
+def _without_rows(decisions: Decisions) -> list[str]:
+    """Return a note for each table that goes on without the rows that it lost."""
+    tables = [name for name, how in decisions.dropped_tables.items() if how is DroppedTable.CONTINUE]
+    notes = [f"table {name!r} was dropped, and goes on without its earlier rows" for name in tables]
+    for note in notes:
+        log.warning("%s", note)
+    return notes
+
+
+def _debtors(connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions) -> Sequence[str]:
+    """Return the tables that may owe: the connector's; where records name them, those that do, or that lost rows."""
+    if not connector.routing.is_dynamic:
+        return connector.tables
+    owing = {table for position in positions.values() for table in position.debts}
+    return sorted(owing | decisions.rolled_back.keys() | decisions.dropped_tables.keys())
+
+
+def _completed(decisions: Decisions, connector: Connector) -> Decisions:
+    """Add what the connector itself decides; refuse names that it does not have."""
+    strangers = sorted(decisions.rolled_back.keys() - set(connector.tables) - {connector.errors.table})
+    if strangers and not connector.routing.is_dynamic:
+        msg = f"rolled_back names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
+        raise PlanRefused(msg)
+    letters = connector.errors.table
+    if letters is not None and decisions.rolled_back.get(letters) is Rollback.REPLAY:
+        msg = (
+            f"the table of dead letters {letters!r} owes nothing that could be read again for it: go on without what it "
+            f'lost, rolled_back={{"{letters}": "accept"}}'
+        )
+        raise PlanRefused(msg)
+    _refuse_wrong_drops(decisions, connector)
+    topics = sorted(decisions.adopt - set(connector.topics) - {"*"})
+    if topics:
+        msg = f"reset_topics names {topics}, but the connector reads {list(connector.topics)}: correct the param"
+        raise PlanRefused(msg)
+    return replace(decisions, accept_loss=frozenset({ALL})) if connector.on_data_loss == "accept" else decisions
+
+
+def _refuse_wrong_drops(decisions: Decisions, connector: Connector) -> None:
+    letters = connector.errors.table
+    unknown = sorted(decisions.dropped_tables.keys() - set(connector.tables) - {letters})
+    if unknown and not connector.routing.is_dynamic:
+        msg = f"dropped_tables names {unknown}, but the connector writes {list(connector.tables)}: correct the param"
+        raise PlanRefused(msg)
+    if letters is not None and decisions.dropped_tables.get(letters) is DroppedTable.REFILL:
+        msg = (
+            f"the dead-letter table {letters!r} cannot be filled again: its records are not read a second time. Go on "
+            f'without them, dropped_tables={{"{letters}": "continue"}}, or replay the ranges that had dead letters'
+        )
+        raise PlanRefused(msg)
+
+
+def _refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -> None:
+    """Raise PlanRefused when a topic or partition that the connector does not read is named in ``accept_loss``."""
+    known = {log.tp.topic for log in logs} | {str(log.tp) for log in logs} | {ALL}
+    unknown = sorted(decisions.accept_loss - known)
+    if unknown:
+        topics = sorted({log.tp.topic for log in logs})
+        msg = (
+            f"accept_loss names {unknown}, but the connector reads the topics {topics}: name topics or their partitions, "
+            f'as in ["{topics[0]}-0"], or true for all'
+        )
+        raise PlanRefused(msg)
+
+
+def _settled(
+    logs: Sequence[PartitionLog],
+    positions: Mapping[TopicPartition, Position],
+    beginnings: Beginnings,
+    decisions: Decisions,
+) -> Settled:
+    """Settle the positions; what is lost and what was decided is logged, every range of it."""
+    try:
+        settled = settle_positions(logs, positions, beginnings, decisions)
+    except OffsetsLost as error:
+        for loss in error.losses:
+            log.error("%s", loss)
+        raise
+    for note in settled.notes:
+        log.warning("%s", note)
+    return settled
+
+
+def _refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
+    """Raise PlanRefused for a debt at a topic that the connector reads no longer: nobody would ever pay it."""
+    for tp, position in sorted(positions.items()):
+        if tp.topic not in connector.topics and position.debts:
+            msg = (
+                f"{sorted(position.debts)} owe {tp}, but the connector reads {tp.topic!r} no longer: put the topic back "
+                'until the debt is paid, or for one run that drops it (params config={"topics": …} and drop_backlog).'
+            )
+            raise PlanRefused(msg)
+
+
+def _refuse_unknown_debtors(
+    connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions
+) -> None:
+    """Raise PlanRefused when a table that nobody knows is to be forgiven: a name that was mistyped forgives nothing."""
+    owing = {table for position in positions.values() for table in position.debts}
+    strangers = sorted(decisions.forgive - set(connector.tables) - owing)
+    if strangers:
+        msg = f"drop_backlog names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
+        raise PlanRefused(msg)
+
+
+def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
+    """Return which snapshot each ledger stood on that a decision will change: it holds for that state alone."""
+    tables = set(decisions.rolled_back) if not decisions.adopt else set(ledgers.with_letters)
+    anchors = {table: known.ledger.anchor for table in sorted(tables) if (known := ledgers.of(table)) and known.ledger}
+    return {table: anchor.snapshot_id for table, anchor in anchors.items() if anchor is not None}
+
+
+def _reopened(
+    ledgers: Ledgers, connector: Connector, decisions: Decisions, topic_ids: Mapping[TopicPartition, str]
+) -> dict[TopicPartition, dict[str, int]]:
+    """Return the first offset to read again, per partition and table, of what was rolled back of the present topics."""
+    starts: dict[TopicPartition, dict[str, int]] = {}
+    for table, how in decisions.rolled_back.items():
+        known = ledgers.of(table)
+        if how is not Rollback.REPLAY or known is None or known.ledger is None:
+            continue
+        lost = rolled_back(known.table, known.origin, connector.group_id, known.ledger)
+        for log_id, gone in (lost or {}).items():
+            if gone and log_id.topic not in connector.topics:
+                msg = (
+                    f"table {table!r} lost offsets of topic {log_id.topic!r}, which the connector reads no longer: put the "
+                    'topic back for this run (params config={"topics": …}), or go on without them: '
+                    f'rolled_back={{"{table}": "accept"}}'
+                )
+                raise PlanRefused(msg)
+            tp = TopicPartition(log_id.topic, log_id.partition)
+            if gone and topic_ids.get(tp) == log_id.topic_id:
+                starts.setdefault(tp, {})[table] = gone.spans[0][0]
+    return starts
+
+
+def _on_record(decisions: Decisions, notes: Sequence[str]) -> dict[str, Any]:
+    """Return what was decided as JSON, for the plan and the control topic; empty if nothing was."""
+    return decisions.to_json() | ({"notes": list(notes)} if notes else {})
+
+
+def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> bool:
+    """Send StartCommit and every partition's position in one fenced transaction; say whether there is work left.
+
+    Idle runs do so too: positions of a group without members expire unless they are written again. What was decided
+    about tables is carried out around it. Repeating all of it is harmless. Raises Superseded when another run moved the
+    positions meanwhile, or changed the tables that a decision is about.
+    """
+    settled: list[Position] = []
+    replaced = frozenset(plan.replaced)
+
+    def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
+        refuse_other_owners((p for p in found.values() if p not in replaced), plan.connector)
+        settled[:] = [p if found.get(p.tp) in replaced else _opened(p, found.get(p.tp)) for p in plan.positions]
+        places = {p.tp: p for p in settled}
+        if plan.slices and all(progress(plan, s, places) is Progress.DONE for s in plan.slices):
+            return None
+        return Move(signed(key, _start(plan)), settled)
+
+    decided = Decided(plan, connector)
+    decided.before_positions()
+    reach(CrashPoint.PLAN_OPEN)
+    opened = move_positions(connector, settings, [p.tp for p in plan.positions], decide)
+    reach(CrashPoint.PLAN_OPENED)
+    decided.after_positions(settled)
+    return opened and bool(plan.slices)
+
+
+def _opened(position: Position, found: Position | None) -> Position:
+    """Return what is written for a partition: the plan's position, or the present one when a run of the plan moved it.
+
+    Raises Superseded for one that somebody else moved back or wrote, or on other terms: going on would undo that.
+    """
+    if found is None or found == position:
+        return position
+    now, then = PositionMetadata.decode(found.metadata), position.facts
+    is_behind = now is None or found.offset < position.offset or now.topic_id != then.topic_id
+    if now is None or is_behind or (found.offset == position.offset and not _is_this_plans(now, then)):
+        msg = (
+            f"the position of {found.tp} was changed since the plan was made, to {found.offset} ({found.metadata[:80]!r}): "
+            "somebody else moved it. No position is moved; the next run plans from the present ones."
+        )
+        raise Superseded(msg)
+    return found
+
+
+def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
+    """Say whether a position at the plan's own offset differs only by debts that its own slices have paid since.
+
+    And by limits: the plan's own write may have taken too long.
+    """
+    if replace(now, debts={}, lost=then.lost, owner=then.owner, limits=then.limits) != replace(then, debts={}):
+        return False
+    return all(table in then.debts and then.debts[table].start <= debt.start for table, debt in now.debts.items())
+
+
+def _start(plan: Plan) -> list[ControlRecord]:
+    if not plan.slices and not plan.decisions:
+        return []
+    kind = plan.slices[0].kind.value if plan.slices else "decision"
+    more = {DECISIONS: dict(plan.decisions)} if plan.decisions else {}
+    return [
+        ControlRecord(
+            encode(Event.of(plan.group_id, StartCommit(plan.commit_id))), header_list(f"{plan.plan_id}/0", kind, more)
+        )
+    ]

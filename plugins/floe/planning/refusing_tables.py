@@ -1,0 +1,49 @@
+"""Tables that refuse what a plan would read for them: where all do, no Spark job is started."""
+
+import logging
+
+from floe.config import Connector
+from floe.exceptions import FloeError
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.tables.connector_ledgers import Known, Ledgers
+from floe.tables.exceptions import REFUSALS
+from floe.tables.table_ledger import ledger_of
+
+log = logging.getLogger(__name__)
+
+
+def refuse_if_none_takes(plan: Plan, ledgers: Ledgers, connector: Connector) -> None:
+    """Raise the first refusal when no table takes any of the new rows: missing, not permitted, rolled back, replaced.
+
+    A table that refuses beside others that do not is left to the job: the others go on, and it is behind. So is a run
+    that only catches up: its commit names what the tables are behind on.
+    """
+    if connector.routing.is_dynamic or not any(piece.kind is SliceKind.LIVE for piece in plan.slices):
+        return
+    ledgers.look_up(connector.tables)
+    refusals = {name: _refusal(name, plan, ledgers, connector) for name in connector.tables}
+    first = next((error for error in refusals.values() if error is not None), None)
+    if first is not None and not any(_takers(plan, piece, refusals) for piece in plan.slices):
+        raise first
+    for name, error in refusals.items():
+        if error is not None:
+            log.warning("table %s takes no rows in this run: %s", name, error)
+
+
+def _takers(plan: Plan, piece: Slice, refusals: dict[str, FloeError | None]) -> list[str]:
+    return [name for name in piece.tables if plan.taken(piece, name) and refusals.get(name) is None]
+
+
+def _refusal(name: str, plan: Plan, ledgers: Ledgers, connector: Connector) -> FloeError | None:
+    """Return why a table takes no rows, None where it does or where this run decides about it."""
+    if name in plan.decisions.get("rolled_back", {}) or "adopt" in plan.decisions:
+        return None
+    try:
+        known = ledgers.of(name)
+        if isinstance(known, Known):
+            ledger_of(known.table, ledgers.routes.branch(name), plan)
+        elif not connector.auto_create:
+            ledgers.tables.require(name)
+    except REFUSALS as error:
+        return error
+    return None

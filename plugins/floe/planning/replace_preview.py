@@ -1,0 +1,85 @@
+"""Planning a replacement: whether the tables tell which rows are to go, and how many those are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from floe.catalogs.client import Tables
+from floe.config import Connector
+from floe.kafka.admin import Cluster
+from floe.kafka.exceptions import KafkaMisconfigured
+from floe.model.exceptions import PlanRefused
+from floe.model.plan import Plan
+from floe.model.ranges import OffsetRange
+from floe.planning.replay_request import ReplayRequest
+from floe.tables.error_mapping import file_access
+from floe.tables.routes import Routes
+from floe.tables.row_removal import Remover, refuse_shared_offsets
+from floe.tables.source_columns import OriginColumns, refuse_without_transform
+from floe.tables.table_ledger import ledger_of
+
+
+def refuse_compacted(source: Cluster, topic: str) -> None:
+    """Raise PlanRefused for a topic whose records may be gone although later ones are there.
+
+    Their rows would be taken out, and nothing could bring them back.
+    """
+    try:
+        policy = source.cleanup_policy(topic)
+    except KafkaMisconfigured as error:
+        msg = (
+            f"overlap=replace has to know that topic {topic!r} is not compacted, or rows would go that no record is left of: "
+            f"grant DescribeConfigs on it, or use overlap=skip or append ({error})"
+        )
+        raise PlanRefused(msg) from error
+    if "compact" in policy:
+        msg = (
+            f"topic {topic!r} is compacted (cleanup.policy={policy}): of a key it may have only the newest record, and the "
+            "rows of older ones would be gone for good. Use overlap=skip or append, or replace from a topic that keeps all"
+        )
+        raise PlanRefused(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalForecast:
+    """How many rows a replacement takes out of one table, by its metadata: exactly, or at most."""
+
+    table: str
+    rows: int
+    is_exact: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {"table": self.table, "rows": self.rows, "exact": self.is_exact}
+
+    def __str__(self) -> str:
+        return f"{'' if self.is_exact else 'at most '}{self.rows}"
+
+
+def forecast_removals(
+    target: Connector, plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
+) -> tuple[RemovalForecast, ...]:
+    """Return what goes of each table. Raises PlanRefused, TableRefused or TableMissing where that cannot be told."""
+    if not request.tables:
+        msg = (
+            "overlap=replace needs `tables`, as the records name them: rows are taken out of those that are named, whether "
+            "the records still go there or not. Name those that have rows of the range"
+        )
+        raise PlanRefused(msg)
+    tables = Tables.of(target)
+    return tuple(_forecast(tables, name, target, plan, ranges) for name in request.tables)
+
+
+def _forecast(
+    tables: Tables, name: str, target: Connector, plan: Plan, ranges: Sequence[OffsetRange]
+) -> RemovalForecast:
+    refuse_without_transform(name, target)
+    table = tables.load(name) if target.auto_create else tables.require(name)
+    if table is None:
+        return RemovalForecast(name, 0, is_exact=True)
+    branch = Routes(target).branch(name)
+    ledger_of(table, branch, plan)
+    remover = Remover(OriginColumns.of(table, target), ranges)
+    refuse_shared_offsets(table, branch, plan.group_id, ranges)
+    with file_access(name):
+        remover.refuse_unknown(table, branch)
+        return RemovalForecast(name, *remover.most(table, branch))

@@ -1,0 +1,242 @@
+"""Making the plan of a replay: admin calls, table loads, pure decisions, and the event that opens it."""
+
+import secrets
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from floe.catalogs.client import Tables
+from floe.config import Connector
+from floe.config.overrides.run_overrides import replace_keys
+from floe.config.sections.routing import may_name
+from floe.control.headers import header_list
+from floe.control.signature import signed
+from floe.control.topic_reader import control_ends
+from floe.control.wire.codec import encode
+from floe.control.wire.events import Event, StartCommit
+from floe.kafka.admin import Cluster
+from floe.kafka.group_offsets import replay_transactional_id
+from floe.kafka.settings import KafkaSettings
+from floe.kafka.transactions import ControlRecord, TransactionalProducer
+from floe.model.exceptions import PlanRefused
+from floe.model.intervals import Intervals
+from floe.model.ledger import Ledger
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan_seal import PlanKey
+from floe.model.positions import refuse_other_owners
+from floe.model.ranges import OffsetRange, TopicPartition
+from floe.model.route_hash import MAIN_BRANCH
+from floe.planning.dead_letter_replay import LetterForecast, find_letters, letter_ledgers
+from floe.planning.replace_preview import RemovalForecast, forecast_removals, refuse_compacted
+from floe.planning.replay_ranges import Ground, refuse_debts, resolve
+from floe.planning.replay_request import Bounds, Overlap, ReplayRequest
+from floe.planning.slicing import Forecast, Nets, cut, forecast, net_of
+from floe.tables.routes import EVERY_TABLE, Routes
+from floe.tables.table_ledger import ledger_of, refuse_unseeded
+
+BRANCH_KEY = "iceberg.tables.default-commit-branch"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The plan of a replay, without slices when there is nothing to write, and what it means for each table.
+
+    ``letters``: what a re-drive means, in the place of ``forecasts``. ``removals``: the rows that a replacement takes out.
+    ``is_dry``: it is only to be shown.
+    """
+
+    plan: Plan
+    forecasts: tuple[Forecast, ...]
+    request: ReplayRequest
+    branch: str
+    letters: tuple[LetterForecast, ...] = ()
+    removals: tuple[RemovalForecast, ...] = ()
+    is_dry: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a dry run tells, in offsets; of letters, in letters."""
+        return {
+            "topic": self.request.topic,
+            "overlap": self.request.overlap.value,
+            "branch": self.branch,
+            "slices": len(self.plan.slices),
+            **({"removes": [f.to_json() for f in self.removals]} if self.removals else {}),
+            **({"letters": [f.to_json() for f in self.letters]} if self.request.dead_letters else {}),
+            "tables": [
+                {
+                    "table": f.table,
+                    "partition": f.range.partition,
+                    "range": [f.range.start, f.range.end],
+                    "read": f.read,
+                    "held": f.held,
+                    "write": f.write,
+                }
+                for f in self.forecasts
+            ],
+        }
+
+
+def draft_replay(
+    connector: Connector, settings: KafkaSettings, params: Mapping[str, Any], *, dry_run: bool = False
+) -> Replay:
+    """Freeze what a replay reads, as a run's params ask for it. Nothing is written.
+
+    A missing control topic is created when there is something to replay, though not on a dry run. A request that does not
+    say what to read is one: see ``ReplayRequest.is_open``. Raises PlanRefused
+    for what was not read before, is gone, or comes by the connector's own DAG, ConfigError for a branch that cannot be,
+    TableRefused, and the errors of ``floe.kafka`` and ``floe.catalogs``.
+    """
+    request = ReplayRequest.of(
+        params,
+        connector.topics,
+        connector.tables,
+        connector.max_records_per_run,
+        may_name_any=connector.routing.is_dynamic,
+    )
+    _refuse_unnameable(connector, request)
+    dry_run = dry_run or request.is_open
+    target = connector
+    if branch := params.get("branch"):
+        _refuse_dotted(connector, str(branch))
+        target = replace_keys(connector, _on_branch(connector, branch))
+    source, control = Cluster.of_source(settings), Cluster.of_control(settings)
+    control.refuse_members(connector.group_id)
+    logs = source.logs([request.topic])
+    tps = [log.tp for log in logs]
+    positions = control.positions(connector.group_id, tps)
+    refuse_other_owners(positions.values(), connector.name)
+    cluster_id = source.cluster_id()
+    ranges = resolve(request, Ground(cluster_id, logs, positions, _marks(source, tps, request.window)))
+    there, here = Routes(target), Routes(connector)
+    _refuse_main(there, here, request.tables or (EVERY_TABLE, *(name for name, _ in connector.settings.known)))
+    empty = Plan(
+        plan_id=replay_id(),
+        connector=connector.name,
+        group_id=connector.group_id,
+        cluster_id=cluster_id,
+        config=target.frozen(),
+        control_topic=connector.control_topic,
+        control_ends={},
+        positions=(),
+        slices=(),
+    )
+    redrive = find_letters(connector, target, empty, request, ranges) if request.dead_letters else None
+    tables = request.tables if redrive is None or None in redrive.chosen.by_table else redrive.chosen.tables
+    met = ranges if redrive is None else redrive.met(ranges)
+    refuse_debts(met, positions, [t for t in tables if there.branch(t) == here.branch(t)])
+    branches = ", ".join(sorted({there.branch(table) for table in tables}))
+    replay = Replay(empty, (), request, branches, is_dry=dry_run)
+    if request.kind is SliceKind.REPLACE:
+        refuse_compacted(source, request.topic)
+        replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))
+    if redrive is None:
+        nets = _nets(target, empty, request, ranges)
+        pieces = cut(ranges, list(nets.values()), request.max_records)
+        slices = tuple(Slice(i, request.kind, piece, request.tables) for i, piece in enumerate(pieces))
+        replay = replace(replay, forecasts=forecast(ranges, pieces, nets))
+    else:
+        ledgers = letter_ledgers(target, empty, redrive.chosen.tables)
+        slices = redrive.slices(ranges, request, target)
+        replay = replace(replay, letters=redrive.forecasts(ledgers))
+    ends = _control_ends(control, connector.control_topic) if slices and not dry_run else {}
+    return replace(replay, plan=replace(empty, slices=slices, control_ends=ends))
+
+
+def _on_branch(connector: Connector, branch: str) -> dict[str, str]:
+    """Return the keys that put every table on a branch, those too that have one of their own."""
+    own = [f"iceberg.table.{table}.commit-branch" for table, _ in connector.settings.known]
+    return {BRANCH_KEY: branch, **{key: branch for key in own if key in connector.properties}}
+
+
+def _refuse_dotted(connector: Connector, branch: str) -> None:
+    """Raise PlanRefused for a branch that only a run names, and whose ledger could have the name of another group's.
+
+    A ledger's property is named ``<group>.<branch>``: that of group a on branch x.main is that of group a.x on main.
+    """
+    own = {settings.branch for _, settings in connector.settings.known} | {connector.settings.default.branch}
+    if "." in branch and branch not in own:
+        msg = (
+            f"branch {branch[:100]!r} has a dot, so that its ledger could be taken for that of another connector, which is "
+            "named like this one with a part behind a dot. Nothing was written. Name a branch without dots, or set it in the "
+            "connector file"
+        )
+        raise PlanRefused(msg)
+
+
+def _refuse_unnameable(connector: Connector, request: ReplayRequest) -> None:
+    """Raise PlanRefused for tables of a replay that no record of the topic can name."""
+    template = connector.routing.template
+    strangers = [t for t in request.tables if template is not None and not may_name(template, [request.topic], t)]
+    if strangers:
+        msg = (
+            f"table {strangers[0][:100]!r} is none that records of {request.topic!r} name ({template}): choose other "
+            "`tables`, or none for all"
+        )
+        raise PlanRefused(msg)
+
+
+def _refuse_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
+    """Raise PlanRefused for a table that the connector keeps from main: whoever starts a replay does not publish it."""
+    kept = [t for t in tables if there.branch(t) == MAIN_BRANCH != here.branch(t)]
+    if kept:
+        names = ", ".join("the tables that records name" if t == EVERY_TABLE else repr(t) for t in kept)[:300]
+        msg = (
+            f"branch main: the connector file commits {names} to another branch, so that a replay does not write to main. "
+            "Leave the branch empty, name another one, or change the connector file; nothing was written"
+        )
+        raise PlanRefused(msg)
+
+
+def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:
+    """Send StartCommit by a producer of the replay's own, with no position. Repeating it is harmless."""
+    producer = TransactionalProducer(settings, replay_transactional_id(connector, plan))
+    headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind.value)
+    start = ControlRecord(encode(Event.of(plan.group_id, StartCommit(plan.commit_id))), headers)
+    producer.send(plan.control_topic, plan.group_id, signed(key, [start]))
+
+
+def replay_id() -> str:
+    """Return a new id that is above those of earlier replays: a UUIDv7 (RFC 9562), as 32 hex digits."""
+    bits = time.time_ns() // 1_000_000 << 80 | secrets.randbits(80)
+    bits = bits & ~(0xF << 76) | 7 << 76
+    bits = bits & ~(0x3 << 62) | 2 << 62
+    return uuid.UUID(int=bits).hex
+
+
+def _marks(source: Cluster, tps: Sequence[TopicPartition], window: Bounds | None) -> dict[TopicPartition, Bounds]:
+    if window is None:
+        return {}
+    start, end = (dict.fromkeys(tps) if moment is None else source.offsets_at(tps, moment) for moment in window)
+    return {tp: (start[tp], end[tp]) for tp in tps}
+
+
+def _control_ends(control: Cluster, topic: str) -> dict[int, int]:
+    """Return where announcements of a plan made now would begin; a missing control topic is created."""
+    control.ensure_control_topic(topic)
+    return control_ends(control, topic)
+
+
+def _nets(connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]) -> dict[str, Nets]:
+    if not request.tables:
+        # which tables the records name is not known before they are read: each then keeps out what it holds
+        return {EVERY_TABLE: {r: Intervals(((r.start, r.end),)) for r in ranges}}
+    tables = Tables.of(connector)
+    routes = Routes(connector)
+    ledgers = {name: _ledger(tables, name, connector, plan, request.overlap) for name in request.tables}
+    return {
+        name: net_of(name, ledger, tuple(ranges), routes.route(request.topic, name), request.overlap)
+        for name, ledger in ledgers.items()
+    }
+
+
+def _ledger(tables: Tables, name: str, connector: Connector, plan: Plan, overlap: Overlap) -> Ledger | None:
+    table = tables.load(name) if connector.auto_create else tables.require(name)
+    if table is None:
+        return None
+    branch = Routes(connector).branch(name)
+    ledger = ledger_of(table, branch, plan)
+    if overlap is Overlap.SKIP:
+        refuse_unseeded(table, branch, plan, ledger)
+    return ledger

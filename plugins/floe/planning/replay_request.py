@@ -1,0 +1,217 @@
+"""Replay requests: what the trigger form asks for, checked as far as no log need be asked about it."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from floe.model.exceptions import PlanRefused
+from floe.model.plan import SliceKind
+
+Bounds = tuple[int | None, int | None]
+"""``[start, end)``; None: as far as a replay may go on that side."""
+
+MOST_NAMED = 5
+"""Problems of a request that its refusal names."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,9}")
+_LAST = datetime.max.replace(tzinfo=UTC, microsecond=999_000)
+
+
+class Overlap(StrEnum):
+    """What becomes of offsets that a table holds already."""
+
+    SKIP = "skip"
+    """They are left out, row by row."""
+    APPEND = "append"
+    """They are appended once more."""
+    REPLACE = "replace"
+    """Their rows are taken out and written anew."""
+
+    @property
+    def kind(self) -> SliceKind:
+        return SliceKind(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """What to read again of one topic.
+
+    ``ranges``: bounds by partition, none for all partitions. ``window``: ``[start, end)`` in epoch milliseconds instead
+    of ranges. ``max_records``: most offsets of a slice, None for no limit. ``dead_letters``: of all that only the records
+    that are on record as bad. ``is_open``: it says nothing of what to read, which is good for a dry run only.
+    """
+
+    topic: str
+    ranges: Mapping[int, Bounds]
+    window: Bounds | None
+    tables: tuple[str, ...]
+    overlap: Overlap
+    max_records: int | None
+    dead_letters: bool = False
+    is_open: bool = False
+
+    @property
+    def kind(self) -> SliceKind:
+        """The kind of its slices."""
+        return SliceKind.REDRIVE if self.dead_letters else self.overlap.kind
+
+    @classmethod
+    def of(
+        cls,
+        params: Mapping[str, Any],
+        topics: Sequence[str],
+        tables: Sequence[str],
+        limit: int | None,
+        *,
+        may_name_any: bool = False,
+    ) -> "ReplayRequest":
+        """Read a run's params against the connector's topics and tables; ``limit`` is its own of records.
+
+        ``may_name_any``: records name their tables, any may be asked for, and no name means all that they name.
+
+        Raises PlanRefused for what no log need be asked about.
+        """
+        ranges, window = _ranges(params.get("ranges")), _window(params)
+        if ranges and window:
+            msg = "the replay names ranges and times, which may contradict each other: give either `ranges` or times"
+            raise PlanRefused(msg)
+        overlap, dead_letters = _overlap(params.get("overlap")), _switch("dead_letters", params.get("dead_letters"))
+        if dead_letters and overlap is not Overlap.SKIP:
+            msg = (
+                f"the replay asks for dead_letters and overlap={overlap.value}: dead letters have no rows to overlap with. "
+                "Leave overlap at skip, or replay the range without dead_letters"
+            )
+            raise PlanRefused(msg)
+        everything, is_bounded = _switch("all", params.get("all")), bool(ranges) or window is not None
+        if everything and is_bounded:
+            msg = "the replay names `all` and offsets or times, which contradict each other: give one of them"
+            raise PlanRefused(msg)
+        if overlap is Overlap.APPEND and not is_bounded:
+            msg = (
+                "overlap=append adds rows that the tables have already, and needs `ranges`, `from_time` or `to_time`. "
+                "Nothing was read. Name the range, or leave overlap at skip"
+            )
+            raise PlanRefused(msg)
+        return cls(
+            topic=_topic(params.get("topic"), topics),
+            ranges=ranges,
+            window=window,
+            tables=_tables(params.get("tables"), tables, may_name_any=may_name_any),
+            overlap=overlap,
+            max_records=_limit(params.get("max_records"), limit),
+            dead_letters=dead_letters,
+            is_open=not (everything or is_bounded or dead_letters),
+        )
+
+
+def refuse(problems: Iterable[str]) -> None:
+    """Raise PlanRefused with the problems, if there are any."""
+    found = list(problems)
+    if found:
+        more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        msg = f"nothing is replayed: {'; '.join(found[:MOST_NAMED])}{more}"
+        raise PlanRefused(msg)
+
+
+def _topic(value: Any, topics: Sequence[str]) -> str:
+    if value is None and len(topics) == 1:
+        return topics[0]
+    if value not in topics:
+        asked = "the replay names no topic" if value is None else f"topic {value!r} is none of the connector's"
+        msg = f"{asked}: set `topic` to one of {list(topics)}"
+        raise PlanRefused(msg)
+    return str(value)
+
+
+def _tables(value: Any, tables: Sequence[str], *, may_name_any: bool) -> tuple[str, ...]:
+    if may_name_any:
+        return tuple(dict.fromkeys(map(str, value or ())))
+    strangers = [table for table in value or () if table not in tables]
+    if strangers:
+        msg = (
+            f"table {strangers[0]!r} is none of the connector's: choose `tables` among {list(tables)}, or none for all"
+        )
+        raise PlanRefused(msg)
+    return tuple(table for table in tables if not value or table in value)
+
+
+def _overlap(value: Any) -> Overlap:
+    try:
+        return Overlap(value or Overlap.SKIP)
+    except ValueError:
+        msg = f"overlap {value!r} is not known: use one of {[o.value for o in Overlap]}"
+        raise PlanRefused(msg) from None
+
+
+def _switch(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | None):
+        msg = f"{name} is {value!r}: write true or false"
+        raise PlanRefused(msg)
+    return bool(value)
+
+
+def _limit(value: Any, limit: int | None) -> int | None:
+    if value is None:
+        return limit
+    if type(value) is not int or value < 1:
+        msg = f"max_records is {value!r}: write a number of records of at least 1, or nothing for the connector's own"
+        raise PlanRefused(msg)
+    return value
+
+
+def _ranges(value: Any) -> dict[int, Bounds]:
+    if value is None or value == {}:
+        return {}
+    if not isinstance(value, Mapping):
+        msg = f'ranges are {value!r}: write an object of partitions, e.g. {{"0": [100, 200]}}'
+        raise PlanRefused(msg)
+    problems = [problem for key, pair in value.items() if (problem := _malformed(key, pair))]
+    refuse(problems)
+    return {int(key): (pair[0], pair[1]) for key, pair in value.items()}
+
+
+def _malformed(key: Any, pair: Any) -> str | None:
+    if not (isinstance(key, str) and _NUMBER.fullmatch(key)):
+        return f'{str(key)[:100]!r} is no partition: write its number, as in {{"0": [100, 200]}}'
+    if not isinstance(pair, Sequence) or len(pair) != 2 or not all(n is None or type(n) is int for n in pair):
+        return (
+            f"the range of partition {key} is {pair!r}: write [start, end) as two whole numbers, or null for no bound"
+        )
+    start, end = pair
+    if any(n is not None and n < 0 for n in pair):
+        return f"the range of partition {key} is {[start, end]}: offsets are not negative"
+    if start is not None and end is not None and start >= end:
+        what = "empty" if start == end else "reversed"
+        return f"the range of partition {key} is {what}: {[start, end]}; write [start, end) with start below end"
+    return None
+
+
+def _window(params: Mapping[str, Any]) -> Bounds | None:
+    given = {name: params.get(name) or None for name in ("from_time", "to_time")}
+    if not any(given.values()):
+        return None
+    start, end = (None if text is None else _epoch_ms(name, text) for name, text in given.items())
+    if start is not None and end is not None and start >= end:
+        msg = f"from_time {given['from_time']!r} is not before to_time {given['to_time']!r}: the window is empty"
+        raise PlanRefused(msg)
+    return start, end
+
+
+def _epoch_ms(name: str, text: Any) -> int:
+    """Return the first millisecond at or after a moment, which is as fine as Kafka's timestamps are; none before 1970.
+
+    Kafka takes negative timestamps for requests of another kind.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        msg = f"{name} is {text!r}: write an ISO date and time with its zone, e.g. 2026-01-31T12:00:00+01:00"
+        raise PlanRefused(msg) from None
+    if moment.tzinfo is None:
+        msg = f"{name} is {text!r}, which has no time zone: add one, e.g. {text}Z for UTC"
+        raise PlanRefused(msg)
+    return max(0, -((EPOCH - min(moment, _LAST)) // timedelta(milliseconds=1)))

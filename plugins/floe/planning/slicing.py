@@ -1,0 +1,181 @@
+"""The planner: from settled positions and log ends to the slices of a run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from sys import maxsize
+
+from floe.model.exceptions import PlanRefused
+from floe.model.intervals import Intervals
+from floe.model.ledger import Ledger
+from floe.model.plan import Slice, SliceKind
+from floe.model.positions import LIVE, Position
+from floe.model.range_limits import limit_of, smaller
+from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
+from floe.planning.replay_request import Overlap
+
+MOST_SLICES = 1000
+"""Of one replay: each is a Spark job and a snapshot in each table."""
+
+Nets = Mapping[OffsetRange, Intervals]
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a replay means for one table and one range, in offsets.
+
+    ``read``: of the partition, for all tables. ``held``: in the table already, and left out. ``write``: the rest, records
+    or not.
+    """
+
+    table: str
+    range: OffsetRange
+    read: int
+    held: int
+    write: int
+
+
+def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], route: str, overlap: Overlap) -> Nets:
+    """Return the offsets of each range that a replay writes to one table; a table without ledger gets all.
+
+    Raises PlanRefused when it is to skip offsets that are held under another route hash: which of their rows the table
+    has, nobody can tell.
+    """
+    whole = {r: Intervals.of([(r.start, r.end)]) for r in ranges}
+    if ledger is None or overlap is not Overlap.SKIP:
+        return whole
+    for r in ranges:
+        elsewhere = ledger.elsewhere(r, route)
+        if elsewhere:
+            msg = (
+                f"table {table!r} holds the offsets {_listed(elsewhere)} of {r.tp} under another routing: the connector was "
+                "changed since, or a Kafka Connect sink wrote them, and which of the rows it has cannot be told. Restrict "
+                "`ranges` to the others, or set overlap to replace, which takes out the rows that it has of the range, or to "
+                "append, which adds all rows of the range again"
+            )
+            raise PlanRefused(msg)
+    return {r: ledger.net(r, route) for r in ranges}
+
+
+def cut(ranges: Sequence[OffsetRange], nets: Sequence[Nets], limit: int | None) -> tuple[tuple[OffsetRange, ...], ...]:
+    """Return the pieces of each slice: at most ``limit`` offsets, a partition at most once, in order of offset.
+
+    ``nets``: one per table; what no table lacks is not read, unless it lies between what a slice reads. Raises
+    PlanRefused above MOST_SLICES.
+    """
+    slices = _Slices(maxsize if limit is None else limit)
+    for r in ranges:
+        for start, end in reduce(or_, (net[r] for net in nets), Intervals()):
+            slices.take(r, start, end)
+    return slices.close()
+
+
+class _Slices:
+    """Slices under construction; the last one has ``room`` for more offsets."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = self._room = limit
+        self._done: list[tuple[OffsetRange, ...]] = []
+        self._open: dict[TopicPartition, OffsetRange] = {}
+
+    def take(self, r: OffsetRange, start: int, end: int) -> None:
+        while start < end:
+            begun = self._open.get(r.tp)
+            first = begun.start if begun else start
+            gap = start - begun.end if begun else 0
+            if gap >= self._room:
+                self.close()
+                continue
+            until = min(end, start + self._room - gap)
+            self._open[r.tp] = OffsetRange(r.topic, r.topic_id, r.partition, first, until)
+            self._room -= gap + until - start
+            start = until
+
+    def close(self) -> tuple[tuple[OffsetRange, ...], ...]:
+        if self._open:
+            self._done.append(tuple(self._open.values()))
+        if len(self._done) > MOST_SLICES:
+            msg = (
+                f"the replay would be cut into more than {MOST_SLICES} slices of {self._limit} records, each a Spark job and "
+                "a snapshot: raise max_records, or replay a smaller range"
+            )
+            raise PlanRefused(msg)
+        self._open, self._room = {}, self._limit
+        return tuple(self._done)
+
+
+def forecast(
+    ranges: Sequence[OffsetRange], slices: Sequence[Sequence[OffsetRange]], nets: Mapping[str, Nets]
+) -> tuple[Forecast, ...]:
+    """Return what each table gets of each range."""
+    read: dict[TopicPartition, int] = {}
+    for piece in (piece for pieces in slices for piece in pieces):
+        read[piece.tp] = read.get(piece.tp, 0) + len(piece)
+    return tuple(
+        Forecast(table, r, read.get(r.tp, 0), len(r) - net[r].offsets, net[r].offsets)
+        for table, net in nets.items()
+        for r in ranges
+    )
+
+
+def _listed(offsets: Intervals, most: int = 5) -> str:
+    spans = [f"[{start}, {end})" for start, end in offsets]
+    return ", ".join(spans[:most]) + (f" and {len(spans) - most} more spans" if len(spans) > most else "")
+
+
+def cut_slices(
+    positions: Sequence[Position], logs: Sequence[PartitionLog], tables: Sequence[str], limit: int | None
+) -> tuple[Slice, ...]:
+    """Return what a run reads: one slice of what is new, and one for each table that owes something.
+
+    ``tables``: those of the connector, none where records name them. ``limit``: offsets at most, for each slice; a
+    smaller one that the positions hold for a slice counts. A partition that every table is behind on has no new part
+    before they have caught up.
+    """
+    debts = {p.tp: p.debts for p in positions}
+    paid = [p for p in positions if not tables or not all(table in debts[p.tp] for table in tables)]
+    live = allocate(paid, logs, smaller(limit, limit_of(positions, LIVE)))
+    kinds = [(SliceKind.LIVE, live, tuple(tables))] if live else []
+    ends = {p.tp: p.offset for p in positions} | {r.tp: r.end for r in live}
+    log_of = {log.tp: log for log in logs}
+    for table in sorted({table for owed in debts.values() for table in owed}):
+        starts = {tp: owed[table].start for tp, owed in debts.items() if table in owed}
+        most = smaller(limit, limit_of(positions, table))
+        shares = fair_shares({tp: ends[tp] - start for tp, start in starts.items()}, most)
+        ranges = tuple(
+            OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, start, start + shares[tp])
+            for tp, start in starts.items()
+            if shares[tp] > 0
+        )
+        if ranges:
+            kinds.append((SliceKind.CATCH_UP, ranges, (table,)))
+    return tuple(Slice(i, kind, ranges, names) for i, (kind, ranges, names) in enumerate(kinds))
+
+
+def allocate(positions: Iterable[Position], logs: Sequence[PartitionLog], limit: int | None) -> tuple[OffsetRange, ...]:
+    """Give each partition its fair share of at most ``limit`` offsets; only partitions with something new appear.
+
+    A partition with less than its share leaves the rest to the others, so that one hot partition cannot starve them.
+    """
+    log_of = {log.tp: log for log in logs}
+    offsets = {p.tp: p.offset for p in positions}
+    shares = fair_shares({tp: log_of[tp].stable_end - offset for tp, offset in offsets.items()}, limit)
+    return tuple(
+        OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, offset, offset + shares[tp])
+        for tp, offset in offsets.items()
+        if shares[tp] > 0
+    )
+
+
+def fair_shares(lags: Mapping[TopicPartition, int], limit: int | None) -> dict[TopicPartition, int]:
+    """Cut ``limit`` into shares by max-min fairness, in whole offsets; without a limit everyone gets all."""
+    if limit is None or sum(lags.values()) <= limit:
+        return dict(lags)
+    shares: dict[TopicPartition, int] = {}
+    left = limit
+    waiting = sorted(lags, key=lambda tp: (lags[tp], tp))
+    for i, tp in enumerate(waiting):
+        shares[tp] = min(lags[tp], left // (len(waiting) - i))
+        left -= shares[tp]
+    return shares

@@ -1,0 +1,316 @@
+"""Settling positions: each partition's place to read on from, checked, or a refusal that names the way out."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Literal
+
+from floe.model.decisions import Decisions
+from floe.model.exceptions import PlanRefused
+from floe.model.intervals import Intervals
+from floe.model.positions import Debt, Position, PositionMetadata, owner_of, refuse_other_owners
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.planning.losses import Loss, OffsetsLost
+
+
+@dataclass(frozen=True, slots=True)
+class Beginnings:
+    """What decides where partitions begin that cannot simply be read on.
+
+    ``owner``: the connector's name. ``routing``: routing hash by topic. ``held_ids``: the ids of a topic's incarnations
+    that the connector's tables hold offsets of, None where the topic is new to them; asked once for each topic of which
+    no partition has a position.
+    ``unreadable``: tables of which nobody knows what they hold, which is why ``held_ids`` may name none and not be None.
+    ``copies``: the newest copy of a partition's position in the tables' ledgers, asked only to recover. ``routes``: route
+    hash by (table, topic); a debt under another one cannot be caught up. ``reopened``: per partition and table, the
+    first offset that was rolled back and is to be read again. ``keeps_limits``: the connector has a ``floe.write.timeout``,
+    so that the limits of earlier runs hold.
+    """
+
+    cluster_id: str
+    owner: str
+    offset_reset: Literal["earliest", "latest"]
+    routing: Mapping[str, str]
+    held_ids: Callable[[str], frozenset[str] | None]
+    unreadable: Callable[[], Collection[str]] = frozenset
+    copies: Callable[[PartitionLog], Position | None] = lambda _: None
+    routes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    reopened: Mapping[TopicPartition, Mapping[str, int]] = field(default_factory=dict)
+    keeps_limits: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Positions to read on from.
+
+    ``replaced``: as found, those of them that are written anew; as the ledgers tell, where they were to be recovered
+    and the log is shorter. ``notes``: what was decided and what it costs, to be said aloud.
+    """
+
+    positions: tuple[Position, ...]
+    replaced: tuple[Position, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def settle_positions(
+    logs: Sequence[PartitionLog],
+    found: Mapping[TopicPartition, Position],
+    beginnings: Beginnings,
+    decisions: Decisions | None = None,
+) -> Settled:
+    """Return one checked position per partition, with present metadata.
+
+    Raises PlanRefused for all that cannot be read on safely and was not decided: a foreign or impossible position, lost
+    or vanished offsets, another cluster, another incarnation of a topic, a debt that cannot be caught up. Lost offsets
+    are raised last, as OffsetsLost with all of them.
+    """
+    settler = _Settler(logs, found, beginnings, decisions or Decisions())
+    settler.refuse_vanished(logs)
+    positions = tuple(settler.settle(log) for log in logs)
+    if settler.losses:
+        raise OffsetsLost(settler.losses)
+    return Settled(positions, tuple(settler.replaced), tuple(settler.notes))
+
+
+class _Settler:
+    def __init__(
+        self,
+        logs: Sequence[PartitionLog],
+        found: Mapping[TopicPartition, Position],
+        beginnings: Beginnings,
+        decisions: Decisions,
+    ) -> None:
+        self._found = found
+        self._decisions = decisions
+        self._names = {log.tp.topic for log in logs}
+        # asking opens tables: once per topic, not per partition
+        self._beginnings = replace(beginnings, held_ids=cache(beginnings.held_ids))
+        self._topics = {tp.topic for tp in found}
+        self.replaced: list[Position] = []
+        self.notes: list[str] = []
+        self.losses: list[Loss] = []
+
+    def refuse_vanished(self, logs: Sequence[PartitionLog]) -> None:
+        """Raise for a partition with a position that its topic no longer has, unless its topic was adopted."""
+        present = {log.tp for log in logs}
+        ids = {log.tp.topic: log.topic_id for log in logs}
+        for tp, position in sorted(self._found.items()):
+            if tp.topic not in ids or tp in present or self._decisions.adopts(tp.topic):
+                continue
+            first = PositionMetadata.decode(position.metadata)
+            others = [
+                PositionMetadata.decode(p.metadata) for t, p in self._found.items() if t.topic == tp.topic and t != tp
+            ]
+            adopted = any(facts is not None and facts.topic_id == ids[tp.topic] for facts in others)
+            if adopted and first is not None and first.topic_id != ids[tp.topic]:
+                continue
+            msg = (
+                f"partition {tp} has a position ({position.offset}) but does not exist any more: the topic was re-created "
+                f"with fewer partitions. {_adopt(tp.topic)}"
+            )
+            raise PlanRefused(msg)
+
+    def settle(self, log: PartitionLog) -> Position:
+        """Return where one partition is read on."""
+        position = self._found.get(log.tp)
+        if position is None:
+            return self._begun(log, self._first_offset(log))
+        facts = PositionMetadata.decode(position.metadata)
+        if facts is None:
+            return self._recovered(log, position)
+        if facts.owner not in ("", owner_of(self._beginnings.owner)):
+            return self._taken_over(log, position, facts)
+        settled = self._carried_on(log, position, facts)
+        if settled != position:
+            self.replaced.append(position)
+        return settled
+
+    # -- partitions without a position of floe's ------------------------------------------------------------------------
+
+    def _begun(self, log: PartitionLog, offset: int) -> Position:
+        beginnings = self._beginnings
+        if self._decisions.recover and (copy := beginnings.copies(log)) is not None:
+            return self._from_copy(log, copy)
+        metadata = self._first_facts(log, offset)
+        return Position(log.tp, offset, metadata.encode())
+
+    def _first_facts(self, log: PartitionLog, offset: int) -> PositionMetadata:
+        beginnings = self._beginnings
+        return PositionMetadata(
+            routing=beginnings.routing[log.tp.topic],
+            since=offset,
+            topic_id=log.topic_id,
+            cluster_id=beginnings.cluster_id,
+            owner=owner_of(beginnings.owner),
+        )
+
+    def _first_offset(self, log: PartitionLog) -> int:
+        if log.tp.topic in self._topics:
+            return log.log_start
+        held = self._beginnings.held_ids(log.tp.topic)
+        if held and log.topic_id not in held:
+            if not self._decisions.adopts(log.tp.topic):
+                raise PlanRefused(_recreated(log, ", ".join(sorted(held))))
+            self.notes.append(f"{log.tp}: the new topic {log.topic_id} is read from its log start {log.log_start}")
+            return log.log_start
+        if held is not None:
+            if not self._decisions.recover:
+                if not held and (tables := sorted(self._beginnings.unreadable())):
+                    msg = (
+                        f"no partition of topic {log.tp.topic!r} has a position, and what the tables {tables} hold of it is "
+                        "not known, as they cannot be read (the log above says why). Mend that and clear the run; or "
+                        "trigger the DAG with `recover`, which reads from the log start what no other table holds."
+                    )
+                    raise PlanRefused(msg)
+                msg = (
+                    f"no partition of topic {log.tp.topic!r} has a position, but a table of this connector already holds "
+                    "offsets of its group: the positions were lost. Nothing is read before they are put back: trigger "
+                    "the DAG with `recover`, which takes them from the tables; no row is lost or doubled by it."
+                )
+                raise PlanRefused(msg)
+            return log.log_start
+        return log.log_start if self._beginnings.offset_reset == "earliest" else log.stable_end
+
+    def _recovered(self, log: PartitionLog, position: Position) -> Position:
+        """Put the ledgers' copy, or the log start, in the place of a position that somebody else wrote."""
+        if not self._decisions.recover:
+            msg = (
+                f"the position {position.offset} of {log.tp} was not written by floe (metadata "
+                f"{position.metadata[:80]!r}): somebody else commits offsets for this group. Stop it; then trigger the DAG "
+                "with `recover`, which takes the positions from the tables, or, if a Kafka Connect sink of this name wrote "
+                "it, with `takeover`."
+            )
+            raise PlanRefused(msg)
+        self.replaced.append(position)
+        return self._begun(log, log.log_start)
+
+    def _taken_over(self, log: PartitionLog, position: Position, facts: PositionMetadata) -> Position:
+        """Put the ledgers' copy, or the log start, in the place of another connector's position, where that is decided."""
+        if not self._decisions.recover:
+            refuse_other_owners([position], self._beginnings.owner)
+        self.notes.append(f"{log.tp}: the position {position.offset} is taken over from connector {facts.owner!r}")
+        self.replaced.append(position)
+        return self._begun(log, log.log_start)
+
+    def _from_copy(self, log: PartitionLog, copy: Position) -> Position:
+        self.notes.append(f"{log.tp}: recovered at {copy.offset}, as the tables tell")
+        settled = self._carried_on(log, copy, copy.facts)
+        if settled.offset < copy.offset:
+            self.replaced.append(copy)  # a shortened log: the ledgers must forget what it gives out once more
+        return settled
+
+    # -- partitions with a position of floe's ---------------------------------------------------------------------------
+
+    def _carried_on(self, log: PartitionLog, position: Position, facts: PositionMetadata) -> Position:
+        if self._is_another(log, facts):
+            return self._adopted(log, position, facts)
+        offset = position.offset
+        if offset > log.stable_end:
+            offset, facts = self._shortened(log, position, facts)
+        if offset < log.log_start:
+            self._lose(Loss(log.tp, offset, log.log_start))
+            facts = replace(facts, since=log.log_start, lost=facts.lost | Intervals(((offset, log.log_start),)))
+            offset = log.log_start
+        owner = owner_of(self._beginnings.owner)
+        facts = replace(self._with_debts(log, offset, facts), cluster_id=self._beginnings.cluster_id, owner=owner)
+        if not self._beginnings.keeps_limits:
+            facts = replace(facts, limits={})
+        routing = self._beginnings.routing[log.tp.topic]
+        if facts.routing != routing:
+            facts = replace(facts, routing=routing, since=offset)
+        return Position(log.tp, offset, facts.encode())
+
+    def _is_another(self, log: PartitionLog, facts: PositionMetadata) -> bool:
+        """Say whether the position belongs to another log; raise when that was not adopted."""
+        if facts.cluster_id != self._beginnings.cluster_id and not self._decisions.adopts(log.tp.topic):
+            msg = (
+                f"the position of {log.tp} belongs to cluster {facts.cluster_id!r}, but this is cluster "
+                f"{self._beginnings.cluster_id!r}: check the Kafka connection. {_adopt(log.tp.topic)}"
+            )
+            raise PlanRefused(msg)
+        if facts.topic_id != log.topic_id and not self._decisions.adopts(log.tp.topic):
+            raise PlanRefused(_recreated(log, facts.topic_id))
+        return facts.topic_id != log.topic_id
+
+    def _adopted(self, log: PartitionLog, position: Position, facts: PositionMetadata) -> Position:
+        self.notes.append(
+            f"{log.tp}: adopted {log.topic_id} in the place of {facts.topic_id}, which was read up to {position.offset}; "
+            f"the new log is read from {log.log_start}"
+            + (f"; what {', '.join(sorted(facts.debts))} owed of the old one is lost" if facts.debts else "")
+        )
+        return Position(log.tp, log.log_start, self._first_facts(log, log.log_start).encode())
+
+    def _shortened(
+        self, log: PartitionLog, position: Position, facts: PositionMetadata
+    ) -> tuple[int, PositionMetadata]:
+        if not self._decisions.adopts(log.tp.topic):
+            msg = (
+                f"the position {position.offset} of {log.tp} is past its last stable offset {log.stable_end}: the broker "
+                "lost records that were already read, or the position was changed by hand. Nothing is read meanwhile. "
+                f"{_adopt(log.tp.topic)} What the tables hold above {log.stable_end} stays in them."
+            )
+            raise PlanRefused(msg)
+        self.notes.append(
+            f"{log.tp}: the log ends at {log.stable_end}, below {position.offset}; it is read on from there"
+        )
+        debts = {t: debt for t, debt in facts.debts.items() if debt.start < log.stable_end}
+        return log.stable_end, replace(facts, since=log.stable_end, debts=debts)
+
+    def _with_debts(self, log: PartitionLog, offset: int, facts: PositionMetadata) -> PositionMetadata:
+        """Return the metadata with the debts that are left; raise for one that cannot be caught up.
+
+        *Since* moves over what stays away, so that no ledger closes over it.
+        """
+        left, since = {}, facts.since
+        for table, debt in self._all_debts(log, facts).items():
+            if table in self._decisions.forgive:
+                self.notes.append(f"{log.tp}: the backlog [{debt.start}, {offset}) of table {table!r} was dropped")
+                since = max(since, offset)
+                continue
+            route = self._beginnings.routes.get((table, log.tp.topic))
+            if route != debt.route:
+                why = "the connector names it no longer" if route is None else "its routing was changed meanwhile"
+                msg = (
+                    f"table {table!r} owes {log.tp} from {debt.start} on, but {why}: put the connector back as it was, or "
+                    f'trigger the DAG with drop_backlog=["{table}"]: these rows are skipped.'
+                )
+                raise PlanRefused(msg)
+            if debt.start < log.log_start:
+                self._lose(Loss(log.tp, debt.start, min(log.log_start, offset), table))
+                debt = debt._replace(start=log.log_start)
+                since = max(since, log.log_start)
+            if debt.start < offset:
+                left[table] = debt
+        return replace(facts, debts=left, since=since)
+
+    def _all_debts(self, log: PartitionLog, facts: PositionMetadata) -> dict[str, Debt]:
+        """Return the position's debts, and those that come of reading again what was rolled back."""
+        debts = dict(facts.debts)
+        for table, start in self._beginnings.reopened.get(log.tp, {}).items():
+            known = debts.get(table, Debt(start, self._beginnings.routes[table, log.tp.topic]))
+            debts[table] = known._replace(start=min(start, known.start))
+            self.notes.append(self._reopened(log, table, debts[table].start))
+        return debts
+
+    def _reopened(self, log: PartitionLog, table: str, start: int) -> str:
+        if table not in self._decisions.dropped_tables:
+            return f"{log.tp}: table {table!r} was rolled back and owes from {start} on"
+        gone = f"; the offsets [0, {start}) ({start}) before it are not in the log any more" if start else ""
+        return f"{log.tp}: table {table!r} was dropped, and is filled again from {start} on{gone}"
+
+    def _lose(self, loss: Loss) -> None:
+        if self._decisions.accepts_loss(loss.tp, self._names):
+            self.notes.append(f"{loss.tp}: {loss.what} are lost, as was accepted")
+        else:
+            self.losses.append(loss)
+
+
+def _adopt(topic: str) -> str:
+    return f'To read the new log as a new generation, trigger the DAG with reset_topics=["{topic}"].'
+
+
+def _recreated(log: PartitionLog, known: str) -> str:
+    return (
+        f"topic {log.tp.topic!r} was re-created: its id is {log.topic_id!r}, what was read belongs to {known!r}. "
+        f"{_adopt(log.tp.topic)}"
+    )

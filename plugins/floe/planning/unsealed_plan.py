@@ -1,0 +1,107 @@
+"""Plans without a seal where the deployment has a key: made before it had one, or robbed of it since.
+
+Such a plan is taken only while no run that seals its plans has opened the connector, which the control topic and the
+group's positions tell (signed records; positions with an owner): whoever edits XCom cannot change those. And only as far
+as everything in it can be compared with the connector file and with the positions. What cannot be compared is refused:
+decisions of a param, and replays that ask no ledger.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from floe.config import Connector, KeyClass, foreign_changes, thaw
+from floe.control.signature import is_signed
+from floe.control.topic_reader import control_ends, read_control
+from floe.kafka.admin import Cluster
+from floe.kafka.settings import KafkaSettings
+from floe.model.exceptions import SealBroken
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan_seal import DeploymentKey
+from floe.model.positions import Position, PositionMetadata
+from floe.model.ranges import TopicPartition
+
+
+def has_signed_records(key: DeploymentKey, connector: Connector, settings: KafkaSettings) -> bool:
+    """Say whether the control topic has a record of this connector that was signed under the deployment's key."""
+    topic, cluster = connector.control_topic, Cluster.of_control(settings)
+    ends = control_ends(cluster, topic)
+    found = cluster.log_starts([TopicPartition(topic, partition) for partition in ends])
+    starts = {tp.partition: start for tp, start in found.items()}
+    messages = read_control(settings, topic, starts, ends, connector.group_id)
+    return any(is_signed(key, message) for message in messages)
+
+
+def refuse_unsealed(
+    plan: Plan,
+    file: Connector,
+    allowed: KeyClass,
+    positions: Mapping[TopicPartition, Position],
+    *,
+    has_signed: bool,
+) -> None:
+    """Raise SealBroken for a plan without a seal that may have been changed.
+
+    ``file``: the connector as its file says today. ``allowed``: the class of keys that runs of this DAG may set, which
+    tells a replay from a live run. ``positions``: all of the group. ``has_signed``: whether the control topic has signed
+    records of the connector.
+    """
+    if has_signed or any(_has_owner(position) for position in positions.values()):
+        problems = [f"runs of a floe that seals its plans have opened group {file.group_id!r} since"]
+    else:
+        problems = list(_problems(plan, file, allowed, positions))
+    if problems:
+        msg = (
+            f"plan {plan.plan_id!r} has no seal, though this deployment has a key: it was made before, or its seal was taken "
+            f"off in XCom or in the task state store. It is not carried out, because {'; '.join(problems[:5])}. Nothing was "
+            "read, written or committed by it. Trigger a new run: it plans from the present positions."
+        )
+        raise SealBroken(msg)
+
+
+def _problems(
+    plan: Plan, file: Connector, allowed: KeyClass, positions: Mapping[TopicPartition, Position]
+) -> Iterator[str]:
+    changes = foreign_changes(plan.config, file, allowed)
+    if changes:
+        yield from changes
+        return
+    connector = thaw(plan.config, file)
+    mine = (connector.name, connector.group_id, connector.control_topic)
+    if (plan.connector, plan.group_id, plan.control_topic) != mine:
+        yield f"it is for {(plan.connector, plan.group_id, plan.control_topic)}, not for {mine}"
+    if plan.decisions or plan.replaced or plan.anchors:
+        yield "it carries out decisions of its run's params, which cannot be compared with anything: give them again"
+    for piece in plan.slices:
+        if piece.kind.is_replay != (allowed is KeyClass.REPLAY) or piece.kind.is_by_id:
+            yield f"a slice of kind {piece.kind.value!r} cannot be compared with a ledger: trigger the replay again"
+        elif piece.kind.is_replay:
+            yield from _of_other_tables(piece, connector)
+        else:
+            yield from _elsewhere(plan, piece, connector, positions)
+
+
+def _of_other_tables(piece: Slice, connector: Connector) -> Iterator[str]:
+    topics = {r.topic for r in piece.ranges} - set(connector.topics)
+    tables = set(piece.tables) - set(connector.tables)
+    if topics or (tables and not connector.routing.is_dynamic):
+        yield f"it reads {sorted(topics)} or writes {sorted(tables)}, which the connector does not"
+
+
+def _elsewhere(
+    plan: Plan, piece: Slice, connector: Connector, positions: Mapping[TopicPartition, Position]
+) -> Iterator[str]:
+    """Compare a slice with the positions, where it must start, and with the tables of the connector."""
+    if piece.kind is SliceKind.LIVE and set(piece.tables) != set(connector.tables):
+        yield f"its tables {sorted(piece.tables)} are not the connector's {sorted(connector.tables)}"
+    planned = {p.tp: p for p in plan.positions}
+    for r in piece.ranges:
+        then, now = planned.get(r.tp), positions.get(r.tp)
+        if then is None or now is None or (now != then and now.offset <= then.offset):
+            yield f"the position of {r.tp} is {now}, not {then}"
+            continue
+        if (r.topic_id, plan.cluster_id) != (then.facts.topic_id, then.facts.cluster_id):
+            yield f"{r} is not of the log that the position of {r.tp} is of"
+
+
+def _has_owner(position: Position) -> bool:
+    facts = PositionMetadata.decode(position.metadata)
+    return facts is not None and bool(facts.owner)

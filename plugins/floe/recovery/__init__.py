@@ -1,0 +1,1 @@
+"""Changes of ledgers without rows: rollbacks, topics that are begun again."""

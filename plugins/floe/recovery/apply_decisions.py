@@ -1,0 +1,175 @@
+"""Carrying out what was decided about tables: their ledgers follow, before or after the positions do."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from pyiceberg.table import Table
+
+from floe.catalogs.client import Tables
+from floe.config import Connector
+from floe.model.decisions import Decisions, Rollback
+from floe.model.exceptions import Superseded
+from floe.model.intervals import Intervals
+from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger_codec import property_name, read_properties
+from floe.model.plan import Plan
+from floe.model.positions import Position, PositionMetadata
+from floe.model.ranges import TopicPartition
+from floe.recovery.ledger_amendment import Unanchored, amend
+from floe.recovery.rollback import left_replacement, rolled_back, with_gained
+from floe.tables.connector_ledgers import Ledgers
+from floe.tables.history import GROUP, SLICE, changed_history, find_slice, older_metadata
+from floe.tables.routes import Routes
+from floe.tables.table_ledger import origin_of
+
+log = logging.getLogger(__name__)
+
+_ALL = 2**63 - 1
+
+
+ChangeOfLedger = Callable[[Table, str, Ledger], Ledger | Unanchored | None]
+"""From a table, the branch whose ledger speaks of it, and that ledger."""
+
+
+class Decided:
+    """The decisions of one plan that concern tables. Each step may be repeated.
+
+    A decision holds for the state that it was made about: a ledger that has moved on since, by this plan or by others,
+    is left alone.
+    """
+
+    def __init__(self, plan: Plan, connector: Connector) -> None:
+        self._plan = plan
+        self._connector = connector
+        self._routes = Routes(connector)
+        self._decisions = Decisions.of(plan.decisions)
+        self._positions: Mapping[tuple[TopicPartition, str], Position] = {}
+
+    def before_positions(self) -> None:
+        """Let the ledgers know an adopted cluster, and forget offsets that an adopted log gives out once more.
+
+        First the ledgers: were the positions first, and the run dead in between, new records at offsets that a ledger
+        still names would be passed over.
+        """
+        if self._decisions.adopt:
+            ledgers = Ledgers(self._connector)
+            tables = ledgers.tables
+            for name in ledgers.with_letters:
+                if tables.load(name) is not None:
+                    self._amend(tables, name, "adopt", self._adopted)
+
+    def after_positions(self, settled: Iterable[Position]) -> None:
+        """Take rolled back offsets out of the ledgers, or let the ledgers go on from the present heads.
+
+        ``settled``: the positions as they are now. They come first, as they name the debt: were the ledgers first, and
+        the run dead in between, nobody would know what is to be read again.
+        """
+        if self._decisions.rolled_back:
+            self._positions = {(p.tp, p.facts.topic_id): p for p in settled}
+            tables = Tables.of(self._connector)
+            for name, how in self._decisions.rolled_back.items():
+                change = self._reopened if how is Rollback.REPLAY else self._accepted
+                self._amend(tables, name, f"rolled-back-{how}", change)
+
+    def _amend(self, tables: Tables, name: str, kind: str, change: ChangeOfLedger) -> None:
+        summary = {
+            GROUP: self._plan.group_id,
+            SLICE: f"{self._plan.plan_id}/{kind}",
+            "floe.kind": kind,
+            "engine-name": "floe",
+        }
+
+        def checked(table: Table) -> Ledger | Unanchored | None:
+            origin = self._origin(table)
+            ledger = read_properties(property_name(self._plan.group_id, origin), table.metadata.properties)
+            if ledger is None or find_slice(table.metadata, origin, summary[SLICE]) is not None:
+                return None
+            changed = change(table, origin, ledger)
+            if changed is None:
+                return None
+            if ledger.anchor is not None and ledger.anchor.snapshot_id != self._plan.anchors.get(name):
+                msg = (
+                    f"table {name!r} was changed since this run decided about it ({kind}): its ledger stands on snapshot "
+                    f"{ledger.anchor.snapshot_id}. Nothing is changed; if the table still refuses, trigger a new run."
+                )
+                raise Superseded(msg)
+            return changed
+
+        amend(tables, self._connector, name, checked, summary, self._origin)
+
+    def _origin(self, table: Table) -> str:
+        return origin_of(table.metadata, self._routes.branch(".".join(table.name())), self._plan.group_id)
+
+    def _adopted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | Unanchored | None:
+        cuts = self._cuts()
+        gone = {log_id: Intervals(((position.offset, _ALL),)) for log_id, position in cuts.items()}
+        amended = ledger.without(gone).with_copies_below(cuts).of_cluster(self._plan.cluster_id)
+        if amended == ledger:
+            return None
+        is_whole = self._change(table, origin, ledger) is None
+        return amended if is_whole else Unanchored(amended)
+
+    def _change(self, table: Table, origin: str, ledger: Ledger) -> str | None:
+        name = ".".join(table.name())
+        return changed_history(name, table.metadata, origin, self._plan.group_id, ledger, older_metadata(table))
+
+    def _cuts(self) -> dict[LogId, Position]:
+        """Return, for logs that were found to end below their position, where they are read on from."""
+        now = {p.tp: p for p in self._plan.positions}
+        cuts = {}
+        for old in self._plan.replaced:
+            new = now.get(old.tp)
+            if new is None or not self._decisions.adopts(old.tp.topic) or not _same_log(old, new):
+                continue
+            if new.offset < old.offset:
+                cuts[LogId(new.tp.topic, new.facts.topic_id, new.tp.partition)] = new
+        return cuts
+
+    def _reopened(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
+        lost = rolled_back(table, origin, self._plan.group_id, ledger)
+        if lost is None:
+            return None
+        self._warn_of_letters(table, origin, ledger)
+        reopened = with_gained(table, origin, self._plan.group_id, ledger, ledger.without(lost))
+        holdings = dict(reopened.holdings)
+        for log_id, gone in lost.items():
+            position = self._positions.get((TopicPartition(log_id.topic, log_id.partition), log_id.topic_id))
+            if position is None or not gone:
+                continue  # of an older incarnation of the topic: nothing of it can be read again
+            self._refuse_unowed(".".join(table.name()), position, gone.spans[0][0])
+            holding = holdings.get(log_id, Holding())
+            holdings[log_id] = replace(holding, live_end=None, position=(position.offset, position.metadata))
+        return reopened.holding(holdings)
+
+    def _warn_of_letters(self, table: Table, origin: str, ledger: Ledger) -> None:
+        """Say that records may have a row again and an open letter, too: which of them, no ledger tells."""
+        left = left_replacement(table, origin, self._plan.group_id, ledger)
+        if left is not None and self._plan.letters is not None:
+            log.warning(
+                "table %s was rolled back past a replacement (slice %s): rows that it took out are back, and letters that it "
+                "made are open still. Replace its range again before you re-drive them.",
+                ".".join(table.name()),
+                left,
+            )
+
+    def _refuse_unowed(self, name: str, position: Position, start: int) -> None:
+        """Raise unless the position says that the table owes what is about to leave its ledger."""
+        debt = position.debts.get(name)
+        if start < position.offset and (debt is None or start < debt.start):
+            msg = (
+                f"table {name!r} was rolled back further since the plan was made: trigger the DAG again with "
+                f'rolled_back={{"{name}": "replay"}}'
+            )
+            raise Superseded(msg)
+
+    def _accepted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
+        if self._change(table, origin, ledger) is None:
+            return None
+        self._warn_of_letters(table, origin, ledger)
+        return with_gained(table, origin, self._plan.group_id, ledger, ledger)
+
+
+def _same_log(old: Position, new: Position) -> bool:
+    then = PositionMetadata.decode(old.metadata)  # None for one that others wrote
+    return then is not None and then.topic_id == new.facts.topic_id

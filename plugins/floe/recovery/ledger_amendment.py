@@ -1,0 +1,75 @@
+"""Amending a ledger without rows: an empty snapshot that carries what somebody decided."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
+from floe.catalogs.client import Tables
+from floe.catalogs.exceptions import CatalogUnreachable
+from floe.config import Connector
+from floe.crash_points import CrashPoint, reach
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import property_name
+from floe.tables.error_mapping import sent
+from floe.tables.exceptions import TableRefused
+from floe.tables.retry import attempts
+from floe.tables.routes import Routes
+from floe.tables.snapshot_commit import append
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Unanchored:
+    """A ledger to be written without a new anchor: its history is still to be decided about."""
+
+    ledger: Ledger
+
+
+Change = Callable[[Table], Ledger | Unanchored | None]
+
+
+def amend(
+    tables: Tables,
+    connector: Connector,
+    name: str,
+    change: Change,
+    summary: Mapping[str, str],
+    branch_of: Callable[[Table], str] | None = None,
+) -> int | None:
+    """Commit the ledger that ``change`` makes of a table, in an empty snapshot, and return the snapshot's id.
+
+    ``branch_of``: the branch whose ledger it is, the connector's if not given.
+
+    ``change`` sees the table as it is at each attempt, and returns None when nothing is left to do: that makes repeats
+    harmless, and tells a commit that landed without an answer. Returns None when nothing was done. Raises what
+    ``change`` raises, TableRefused for a table that is gone, TableNotCommitted at the end of the patience.
+    """
+    for reason in attempts(f"table {name!r}", connector.commit_timeout_ms / 1000):
+        try:
+            table = tables.load(name)
+            if table is None:
+                msg = f"table {name!r} does not exist any more: nothing is left to decide about it"
+                raise TableRefused(msg)
+            ledger = change(table)
+            if ledger is None:
+                return None
+            reach(CrashPoint.AMEND_TABLE)
+            branch = branch_of(table) if branch_of is not None else Routes(connector).branch(name)
+            ledger_name = property_name(connector.group_id, branch)
+            keeps = isinstance(ledger, Unanchored)
+            written = ledger.ledger if isinstance(ledger, Unanchored) else ledger
+            with sent(name):
+                snapshot_id = append(table, branch, (), summary, ledger_name, written, keep_anchor=keeps)
+            reach(CrashPoint.AMEND_TABLE_LANDED)
+        except CommitFailedException as error:
+            reason.append(f"somebody else committed first ({error})")
+        except CatalogUnreachable as error:
+            reason.append(str(error))
+        else:
+            log.info("table %s: %s, snapshot %s", name, summary.get("floe.kind"), snapshot_id)
+            return snapshot_id
+    raise AssertionError  # attempts raises at its end

@@ -1,0 +1,237 @@
+"""Rollbacks: which offsets a table lost when its owner set its branch back to an older snapshot."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
+
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
+
+from floe.model.intervals import Intervals
+from floe.model.ledger import Anchor, Ledger, LogId
+from floe.model.ledger_codec import property_name, read_properties
+from floe.model.ranges import OffsetRange, ranges_from_json
+from floe.model.route_hash import MAIN_BRANCH, SINK_ROUTE, moved_route, route_hash
+from floe.tables.exceptions import TableRefused
+from floe.tables.history import (
+    BRANCH,
+    GROUP,
+    NET,
+    REPLACED,
+    REVIVED,
+    ROUTE,
+    SLICE,
+    branch_history,
+    changed_history,
+    is_before,
+    line_of,
+    older_metadata,
+    snapshot_property,
+)
+from floe.tables.snapshot_summary import PREFIX
+
+Lost = Mapping[LogId, Intervals]
+
+
+def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
+    """Return the offsets that a ledger claims and that are gone from the branch; None when nothing was rolled back.
+
+    They come from the summaries of the snapshots that were left behind; where those have expired, from the ledger as
+    it stood when the branch's head was made, in an older metadata file. Raises TableRefused when neither tells.
+    """
+    metadata = table.metadata
+    name = ".".join(table.name())
+    if changed_history(name, metadata, branch, group_id, ledger, older_metadata(table)) is None:
+        return None
+    if branch not in metadata.refs:
+        msg = (
+            f"branch {branch!r} of table {'.'.join(table.name())!r} was dropped, it cannot be rolled back: create it again "
+            f"at snapshot {ledger.anchor.snapshot_id if ledger.anchor else None}"
+        )
+        raise TableRefused(msg)
+    lost = _from_summaries(metadata, branch, group_id, ledger)
+    if lost is None:
+        lost = _from_older_metadata(table, branch, group_id, ledger)
+    if lost is None:
+        msg = (
+            f"table {'.'.join(table.name())!r} was rolled back, and which offsets it lost cannot be told any more: the "
+            "snapshots left behind and the metadata files of their time have expired. Set the branch forward again, or "
+            'trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing.'
+        )
+        raise TableRefused(msg)
+    if any(_of_the_sink(ledger, log_id) & gone for log_id, gone in lost.items()):
+        msg = (
+            f"table {'.'.join(table.name())!r} was rolled back past rows that a Kafka Connect sink wrote before floe took "
+            "over: which offsets those held nobody can tell, and reading all of them again would double what stayed. Set the "
+            'branch forward again, or trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing with '
+            "overlap=append."
+        )
+        raise TableRefused(msg)
+    return lost
+
+
+def left_replacement(table: Table, branch: str, group_id: str, ledger: Ledger) -> str | None:
+    """Return the slice of a replacement that a rollback left behind, as far as its snapshot is retained."""
+    kept = {s.snapshot_id for s in branch_history(table.metadata, branch)}
+    anchor = ledger.anchor
+    for snapshot in line_of(table.metadata, anchor.snapshot_id) if anchor is not None else ():
+        if snapshot.snapshot_id in kept:
+            return None
+        if snapshot_property(snapshot, GROUP) == group_id and snapshot_property(snapshot, REPLACED) is not None:
+            return snapshot_property(snapshot, SLICE)
+    return None
+
+
+def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Ledger) -> Ledger:
+    """Return ``to`` with what the branch holds of this group beside the history that ``ledger`` speaks of.
+
+    That is there when a rollback was taken back, or a branch was set to where another one had gone. Raises TableRefused
+    when a summary does not tell it, or one has expired that would.
+    """
+    line = set(_line(table.metadata, ledger.anchor))
+    history = list(branch_history(table.metadata, branch)) if line else []
+    gained = list(takewhile(lambda s: s.snapshot_id not in line, history))
+    _refuse_gap(table, ledger.anchor, history[: len(gained) + 1])
+    for snapshot in reversed(gained):
+        if snapshot_property(snapshot, GROUP) != group_id:
+            continue
+        net, revived, replaced = (_offsets(snapshot, name) for name in (NET, REVIVED, REPLACED))
+        topics = {r.topic for r in (*(net or ()), *(replaced or ()))}
+        here = _routes(snapshot, branch, topics, ledger.routes())
+        if net is None or revived is None or replaced is None or here is None:
+            msg = (
+                f"table {'.'.join(table.name())!r}: which offsets snapshot {snapshot.snapshot_id} added, its summary does "
+                "not tell in full, and it is not in the history that the ledger speaks of. Set the branch to "
+                f"{ledger.anchor.snapshot_id if ledger.anchor else None} again."
+            )
+            raise TableRefused(msg)
+        to = to.with_replaced((r, here[r.topic]) for r in replaced)
+        to = to.with_replayed((r, here[r.topic]) for r in net).with_revived(_by_log(revived))
+    return to
+
+
+def _refuse_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapshot]) -> None:
+    """Raise TableRefused when snapshots have expired in between that the ledger's connector may have made.
+
+    Each of its commits moves the ledger: what it made has no higher number than the anchor.
+    """
+    for snapshot, ancestor in pairwise(history):
+        is_gap = snapshot.parent_snapshot_id != ancestor.snapshot_id
+        if is_gap and anchor is not None and is_before(ancestor, anchor.sequence_number):
+            msg = (
+                f"table {'.'.join(table.name())!r}: what led from snapshot {ancestor.snapshot_id} to "
+                f"{snapshot.snapshot_id} has expired, and is not in the history that the ledger speaks of: which offsets it "
+                f"added cannot be told. Set the branch to {anchor.snapshot_id} again."
+            )
+            raise TableRefused(msg)
+
+
+def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Iterable[str]) -> dict[str, str] | None:
+    """Return by topic the route hash of a snapshot's offsets, as ``branch`` calls it; None when its summary has others."""
+    try:
+        told = json.loads(snapshot_property(snapshot, ROUTE) or "{}")
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or not all(isinstance(route, str) for route in told.values()):
+        return None
+    was = snapshot_property(snapshot, BRANCH) or branch
+    return {
+        topic: moved_route(
+            told.get(topic, route_hash(topic, was)), was, branch, {route_hash(topic, MAIN_BRANCH), *known}
+        )
+        for topic in topics
+    }
+
+
+def _line(metadata: TableMetadata, anchor: Anchor | None) -> Iterator[int]:
+    """Yield the anchor and its ancestors, as far as they are retained."""
+    return iter(()) if anchor is None else (s.snapshot_id for s in line_of(metadata, anchor.snapshot_id))
+
+
+def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
+    return ledger.holdings[log_id].held.get(SINK_ROUTE, Intervals()) if log_id in ledger.holdings else Intervals()
+
+
+def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
+    """Add up the nets of the snapshots between the anchor and the history that is left; None when one is gone."""
+    anchor = ledger.anchor
+    by_id = {s.snapshot_id: s for s in metadata.snapshots}
+    history = list(branch_history(metadata, branch))
+    kept = {s.snapshot_id for s in history}
+    first: Snapshot | None = None
+    added: list[OffsetRange] = []
+    at = anchor.snapshot_id if anchor is not None else None
+    while at is not None and at not in kept:
+        snapshot = by_id.get(at)
+        if snapshot is None:
+            return None
+        if snapshot_property(snapshot, GROUP) == group_id:
+            net = _offsets(snapshot, NET)
+            if net is None:
+                return None
+            added += net
+        elif snapshot.summary is not None and any(n.startswith(PREFIX) for n in snapshot.summary.additional_properties):
+            return None  # a sink's, which tells no source offsets: older metadata has the ledger of its time
+        first, at = snapshot, snapshot.parent_snapshot_id
+    if at is None and first is not None and _may_be_behind(history[-1], first):
+        return None
+    lost = _by_log(added)
+    if at is None and lost != _difference(ledger, Ledger(ledger.cluster_id)):
+        return None  # PyIceberg's expiry takes the parent's id away: there may have been more
+    return lost
+
+
+def _may_be_behind(oldest: Snapshot, one: Snapshot) -> bool:
+    """Say whether a history whose ``oldest`` snapshot has a parent that is gone may have led to ``one`` by it."""
+    return oldest.parent_snapshot_id is not None and is_before(one, oldest.sequence_number)
+
+
+def _offsets(snapshot: Snapshot, name: str) -> tuple[OffsetRange, ...] | None:
+    """Read offsets out of a summary; None when only a digest of them is there, or what floe never wrote."""
+    try:
+        fields = json.loads(snapshot_property(snapshot, name) or "{}")
+        return None if "sha256" in fields else ranges_from_json(fields)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return None
+
+
+def _by_log(ranges: Iterable[OffsetRange]) -> dict[LogId, Intervals]:
+    spans: dict[LogId, list[tuple[int, int]]] = {}
+    for r in ranges:
+        spans.setdefault(LogId.of(r), []).append((r.start, r.end))
+    return {log_id: Intervals.of(s) for log_id, s in spans.items()}
+
+
+def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
+    """Compare the ledger with the one of the time when the newest snapshot that is left was the branch's head."""
+    metadata = table.metadata
+    kept = [s.snapshot_id for s in branch_history(metadata, branch)]
+    for older in older_metadata(table):
+        ref = older.refs.get(branch)
+        if ref is None or ref.snapshot_id not in kept:
+            continue
+        then = read_properties(property_name(group_id, branch), older.properties)
+        if then is None and not _has_snapshots(older, branch, group_id):
+            return _difference(ledger, Ledger(ledger.cluster_id))
+        # a table that was rolled back before had a ledger that spoke of more than its branch held
+        if then is not None and changed_history("", older, branch, group_id, then) is None:
+            # what it held and was taken out of the ledger since, is there again, and no summary may tell
+            return None if _difference(then, ledger) else _difference(ledger, then)
+    return None
+
+
+def _has_snapshots(metadata: TableMetadata, branch: str, group_id: str) -> bool:
+    return any(snapshot_property(s, GROUP) == group_id for s in branch_history(metadata, branch))
+
+
+def _difference(now: Ledger, then: Ledger) -> Lost:
+    lost = {}
+    for log_id, holding in now.holdings.items():
+        before = then.holdings.get(log_id)
+        held = Intervals.of(span for spans in holding.held.values() for span in spans)
+        kept = Intervals.of(span for spans in (before.held.values() if before else ()) for span in spans)
+        revived = holding.revived - (before.revived if before else Intervals())
+        if gone := (held - kept) | revived:
+            lost[log_id] = gone
+    return lost

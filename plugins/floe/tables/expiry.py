@@ -1,0 +1,215 @@
+"""Expiry: which snapshots a commit takes out of a table's metadata, and which floe still needs.
+
+Kept is what Iceberg's retention keeps: the heads of branches and tags, and of each branch what its rules say. Beyond
+that, of each branch: where a ledger stands, the newest snapshot of each connector (without a ledger, it tells that there
+was one), and the newest one with each property of a Kafka Connect sink, which reads them by walking back. Of a branch
+that was rolled back behind a ledger: the way from there to where it is now, which tells what was lost.
+
+Where something in between expires, a link in a table property leads on, from whatever is left: any of it may become the
+head of a branch again. It says what is an ancestor of what, which stays true for ever. It is about metadata only: files
+that no snapshot needs any more are left to maintenance.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
+from pyiceberg.table.snapshots import Snapshot
+
+from floe.catalogs.clock import age_of
+from floe.model.exceptions import LedgerUnreadable
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import LONGEST_VALUE, ledger_names, read_properties
+from floe.tables.history import GROUP, LINKS, is_before, lineage, links_of, links_text, parent_of
+from floe.tables.retention import Retention
+
+log = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 100
+"""Snapshots that one commit takes out, the oldest first: a table that comes with thousands gets rid of them by and by."""
+
+SINK = "kafka.connect."
+
+
+class Expired(NamedTuple):
+    """What goes. ``links``: the property that leads over the gaps from then on, empty for none."""
+
+    snapshots: tuple[int, ...] = ()
+    refs: tuple[str, ...] = ()
+    links: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.snapshots or self.refs)
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """One table as a commit would leave it: ``added`` is the head of ``branch``, ``ledger`` the one named so."""
+
+    table: str
+    metadata: TableMetadata
+    branch: str
+    added: Snapshot
+    ledger_name: str
+    ledger: Ledger
+
+    def due(self) -> Expired:
+        """Return what may go by now: nothing where the table does not say so, or one cannot be sure."""
+        retention = Retention.of(self.table, self.metadata.properties)
+        if retention is None:
+            return Expired()
+        try:
+            anchors = self._anchors()
+        except LedgerUnreadable as error:
+            _warn(self.table, str(error))
+            return Expired()
+        links = links_of(self.metadata)
+        if not links and LINKS in self.metadata.properties:
+            _warn(self.table, f"its property {LINKS!r} was changed by hand: remove it, or set it back")
+            return Expired()
+        return self._due(retention, anchors, links)
+
+    def _due(self, retention: Retention, anchors: Mapping[str, int], links: Mapping[int, int]) -> Expired:
+        by_id = {s.snapshot_id: s for s in (*self.metadata.snapshots, self.added)}
+        refs = self._old_refs(retention, by_id)
+        heads = {name: ref.snapshot_id for name, ref in self.metadata.refs.items() if name not in refs}
+        heads[self.branch] = self.added.snapshot_id
+        lines = {
+            name: list(lineage(by_id, links, head))
+            for name, head in heads.items()
+            if _is_branch(self.metadata.refs.get(name))
+        }
+        kept = {
+            name: _retained(line, retention.on(self.metadata.refs.get(name)), self.added)
+            for name, line in lines.items()
+        }
+        needed = {one for name, line in lines.items() for one in _newest_of_each(line, line[kept[name] :])}
+        needed.update(one for one in anchors.values() if one in by_id)
+        needed.update(_left_behind(lines, anchors, by_id, links))
+        stays = needed | set(heads.values())
+        stays.update(s.snapshot_id for name, line in lines.items() for s in line[: kept[name]])
+        referenced = {s.snapshot_id for line in lines.values() for s in line}
+        old = [
+            s
+            for s in self.metadata.snapshots
+            if s.snapshot_id not in stays and (s.snapshot_id in referenced or _is_old(s, retention, self.added))
+        ]
+        old.sort(key=lambda s: (s.sequence_number or 0, s.timestamp_ms))
+        gone = dict.fromkeys(s.snapshot_id for s in old[:MOST_AT_ONCE])
+        left = by_id.keys() - gone.keys()
+        for ends in (left, needed):  # with many tags, only what must be found is led to
+            text = links_text(_links(by_id, links, gone, ends))
+            if len(text) <= LONGEST_VALUE:
+                return Expired(tuple(gone), tuple(refs), text)
+        _warn(self.table, f"links over expired snapshots do not fit into property {LINKS!r}")
+        return Expired()
+
+    def _anchors(self) -> dict[str, int]:
+        """Return on which snapshot each ledger of the table stands. Raises LedgerUnreadable."""
+        properties = self.metadata.properties
+        found = {n: read_properties(n, properties) for n in ledger_names(properties) if n != self.ledger_name}
+        found[self.ledger_name] = self.ledger
+        return {name: one.anchor.snapshot_id for name, one in found.items() if one is not None and one.anchor}
+
+    def _old_refs(self, retention: Retention, by_id: Mapping[int, Snapshot]) -> list[str]:
+        """Return tags and branches that are past their age; not those that floe writes to, or has a ledger of."""
+        ledgers = (self.ledger_name, *ledger_names(self.metadata.properties))
+        old = []
+        for name, ref in self.metadata.refs.items():
+            head, most = by_id.get(ref.snapshot_id), retention.on(ref).max_ref_age
+            if name in (MAIN_BRANCH, self.branch) or any(ledger.endswith(f".{name}") for ledger in ledgers):
+                continue
+            if head is not None and most is not None and age_of(head.timestamp_ms, self.added.timestamp_ms) > most:
+                old.append(name)
+        return old
+
+
+def _is_branch(ref: SnapshotRef | None) -> bool:
+    return ref is None or ref.snapshot_ref_type == SnapshotRefType.BRANCH
+
+
+def _is_old(snapshot: Snapshot, retention: Retention, newest: Snapshot) -> bool:
+    return retention.max_age is not None and age_of(snapshot.timestamp_ms, newest.timestamp_ms) > retention.max_age
+
+
+def _retained(line: Sequence[Snapshot], retention: Retention, newest: Snapshot) -> int:
+    """Return how many snapshots a branch keeps, from its head backwards to the first that it does not."""
+    ages = (age_of(s.timestamp_ms, newest.timestamp_ms) for s in line)
+    return next((i for i, age in enumerate(ages) if not retention.keeps(i, age)), len(line))
+
+
+def _newest_of_each(line: Iterable[Snapshot], old: Iterable[Snapshot]) -> Iterable[int]:
+    """Yield the newest snapshot of each connector, and of each property that a sink looks up, that old ones tell of."""
+    wanted = {one for snapshot in old for one in _told(snapshot)}
+    for snapshot in line:
+        if not wanted:
+            return
+        told = wanted & _told(snapshot)
+        if told:
+            wanted -= told
+            yield snapshot.snapshot_id
+
+
+def _told(snapshot: Snapshot) -> set[str]:
+    names = {} if snapshot.summary is None else snapshot.summary.additional_properties
+    told = {name for name in names if name.startswith(SINK)}
+    return told | {f"{GROUP}={names[GROUP]}"} if GROUP in names else told
+
+
+def _left_behind(
+    lines: Mapping[str, Sequence[Snapshot]],
+    anchors: Mapping[str, int],
+    by_id: Mapping[int, Snapshot],
+    links: Mapping[int, int],
+) -> Iterable[int]:
+    """Yield the way from each ledger that its branch no longer leads to, down to where it meets that branch.
+
+    And of the way from there up to the branch's head what the ledger's connector may have made: that has lower numbers
+    than where the ledger stands. Of the others the first, which tells that a gap above it is of theirs.
+    """
+    for ledger, anchor in anchors.items():
+        for branch, line in lines.items():
+            if anchor not in by_id or not ledger.endswith(f".{branch}"):
+                continue
+            here = {s.snapshot_id: i for i, s in enumerate(line)}
+            if anchor in here:
+                continue
+            fork = len(line)
+            for snapshot in lineage(by_id, links, anchor):
+                yield snapshot.snapshot_id
+                if snapshot.snapshot_id in here:
+                    fork = here[snapshot.snapshot_id]
+                    break
+            number = by_id[anchor].sequence_number
+            yield from (s.snapshot_id for s in line[:fork] if is_before(s, number))
+            yield from [s.snapshot_id for s in line[:fork] if not is_before(s, number)][-1:]
+
+
+def _links(
+    by_id: Mapping[int, Snapshot], links: Mapping[int, int], gone: Collection[int], ends: Collection[int]
+) -> dict[int, int]:
+    """Lead from each snapshot that is left before a gap to the next of its ancestors that is among ``ends``."""
+    found: dict[int, int] = {}
+    behind: dict[int, int | None] = {}
+    for child in by_id.keys() - gone:
+        at = parent_of(by_id, links, child)
+        if at is None or (at not in gone and at == by_id[child].parent_snapshot_id):
+            continue
+        way: dict[int, None] = {}
+        while at is not None and at not in ends and at not in behind and at not in way:
+            way[at] = None
+            at = parent_of(by_id, links, at)
+        end = at if at in ends else behind.get(at) if at is not None else None
+        behind.update(dict.fromkeys(way, end))
+        if end is not None:
+            found[child] = end
+    return found
+
+
+@cache
+def _warn(table: str, why: str) -> None:
+    log.warning("table %s: no snapshot expires: %s", table, why)

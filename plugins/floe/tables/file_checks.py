@@ -1,0 +1,86 @@
+"""Announced files, checked before they are registered: a forged announcement must not bring in foreign files."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from posixpath import normpath
+from urllib.parse import urlsplit
+
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+
+from floe.catalogs.exceptions import CatalogUnreachable
+from floe.control.announcement import TableShare
+from floe.control.wire.events import DataFile, FileContent
+from floe.tables.exceptions import AnnouncementVoid
+
+
+def check_files(table: Table, share: TableShare) -> None:
+    """Raise AnnouncementVoid unless every file of a share counts, as :func:`check_data_files` says."""
+    check_data_files(table, share.table, [f for spec in share.files for f in spec.files])
+
+
+def check_data_files(table: Table, name: str, files: Sequence[DataFile]) -> None:
+    """Raise AnnouncementVoid unless every file lies in the table, exists, and has the announced size."""
+    roots = roots_of(table.metadata)
+    seen: set[str] = set()
+    for file in files:
+        _check_name(name, file, roots)
+        path = normpath(urlsplit(file.file_path).path)
+        if path in seen:
+            msg = f"{file.file_path!r} is announced twice for table {name!r}: nothing of it is committed"
+            raise AnnouncementVoid(msg)
+        seen.add(path)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda file: _check_size(table, file), files))
+
+
+def roots_of(metadata: TableMetadata) -> list[str]:
+    """Return the folders that a table's data files may lie in."""
+    data_path = metadata.properties.get("write.data.path")
+    return [metadata.location, *([data_path] if data_path else [])]
+
+
+def is_inside(path: str, roots: Sequence[str]) -> bool:
+    """Say whether a data file lies in one of the folders of its table."""
+    return any(_inside(path, root) for root in roots)
+
+
+def _check_name(table: str, file: DataFile, roots: list[str]) -> None:
+    if file.content != FileContent.DATA or file.file_format.upper() != "PARQUET":
+        msg = (
+            f"{file.file_path!r} is announced for table {table!r} as {file.content.name} {file.file_format}: floe commits "
+            "Parquet data files only"
+        )
+        raise AnnouncementVoid(msg)
+    if not is_inside(file.file_path, roots):
+        msg = (
+            f"{file.file_path!r} is announced for table {table!r} but lies outside {roots}: somebody else wrote to the "
+            "control topic. Check who may write there."
+        )
+        raise AnnouncementVoid(msg)
+
+
+def _inside(path: str, root: str) -> bool:
+    """Say whether ``path`` is below ``root``, after ``.`` and ``..`` are taken out of both."""
+    file, folder = urlsplit(path), urlsplit(root)
+    if (file.scheme or "file", file.netloc) != (folder.scheme or "file", folder.netloc):
+        return False
+    # a name ends at ? or # for some stores and goes on for others: it must be inside either way
+    literally = f"{file.path}?{file.query}#{file.fragment}"
+    below = normpath(folder.path).rstrip("/") + "/"
+    return all(normpath(name).startswith(below) for name in (file.path, literally))
+
+
+def _check_size(table: Table, file: DataFile) -> None:
+    try:
+        size = len(table.io.new_input(file.file_path))
+    except (FileNotFoundError, TypeError) as error:
+        # TypeError: a folder has no size
+        msg = f"{file.file_path!r} was announced but is not there: it was removed since it was written; run again"
+        raise AnnouncementVoid(msg) from error
+    except OSError as error:
+        msg = f"{file.file_path!r} was announced but could not be looked at ({type(error).__name__}: {error})"
+        raise CatalogUnreachable(msg) from error
+    if size != file.file_size_in_bytes:
+        msg = f"{file.file_path!r} has {size} bytes but was announced with {file.file_size_in_bytes}; run again"
+        raise AnnouncementVoid(msg)

@@ -1,0 +1,104 @@
+"""The dead letters on record that are still open: more rows of the dead-letter table say dead than resolved."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.table import Table
+from pyiceberg.table.refs import MAIN_BRANCH
+
+from floe.catalogs.client import Tables
+from floe.control.announcement import Announcement
+from floe.model.dead_letters import LetterKind, LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.plan import Plan
+from floe.model.ranges import OffsetRange
+from floe.tables.exceptions import SliceStale
+from floe.tables.table_ledger import ledger_of
+
+_COLUMNS = ("partition", "offset", "table", "kind", "connector")
+_PLACE = pa.schema(
+    [("partition", pa.int64()), ("offset", pa.int64()), ("table", pa.large_string()), ("weight", pa.int64())]
+)
+
+
+def open_letters(table: Table, branch: str, connector: str, ranges: Sequence[OffsetRange]) -> LetterOffsets:
+    """Return the open letters of a connector in some ranges, as a branch of the dead-letter table has them.
+
+    A branch that does not exist yet is as main is. Rows that name no connector count for each.
+    """
+    refs = table.metadata.refs
+    ref = refs.get(branch) or refs.get(MAIN_BRANCH)
+    if ref is None:
+        return LetterOffsets()
+    found: list[LetterOffsets] = []
+    for topic, topic_id in dict.fromkeys((r.topic, r.topic_id) for r in ranges):
+        mine = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
+        scan = table.scan(_filter(mine), selected_fields=_COLUMNS, snapshot_id=ref.snapshot_id)
+        weighed = [_weighed(batch, connector) for batch in scan.to_arrow_batch_reader()]
+        places = pa.Table.from_batches(weighed, schema=_PLACE)
+        found.append(LetterOffsets.of(_entries(places, topic, topic_id)))
+    return LetterOffsets.of(entry for one in found for entry in one).within(ranges)
+
+
+def refuse_new_letters(
+    tables: Tables, plan: Plan, announcement: Announcement, branch: str, waiting: Collection[str]
+) -> None:
+    """Raise SliceStale when records of a replacement got letters, of the tables ``waiting`` for it, since it was written.
+
+    It has rows of them, or did not judge them. Its own letters are no news: they may be there from an earlier attempt.
+    """
+    table = tables.load(plan.letters or "")
+    ledger = None if table is None else ledger_of(table, branch, plan)
+    slice_ = plan.slice_of(announcement.slice_id)
+    if table is None or ledger is None or slice_.index < ledger.next_of_replay(plan.plan_id):
+        return
+    with tables.reading(plan.letters or ""):
+        new = open_letters(table, branch, plan.connector, announcement.ranges) - announcement.known
+    found = LetterOffsets.of(entry for entry in new if entry[0] is None or entry[0] in waiting)
+    if found:
+        msg = (
+            f"{found.count} records of slice {announcement.slice_id} got dead letters since it was written: another replay "
+            "replaced them meanwhile. Nothing of it is committed; trigger the replay again, it reads the range as it is now."
+        )
+        raise SliceStale(msg)
+
+
+def _filter(ranges: Sequence[OffsetRange]) -> str:
+    """Return what rows must be like; of several ranges also those between them are read."""
+    partitions = ", ".join(str(p) for p in sorted({r.partition for r in ranges}))
+    return (
+        f"topic = '{ranges[0].topic}' and topic_id = '{ranges[0].topic_id}' and partition in ({partitions}) "
+        f"and offset >= {min(r.start for r in ranges)} and offset < {max(r.end for r in ranges)}"
+    )
+
+
+def _weighed(batch: pa.RecordBatch, connector: str) -> pa.RecordBatch:
+    """Return the place of each letter of a connector, and what its row weighs: 1 for a dead one, -1 for a resolved one."""
+    of_others = pc.fill_null(pc.not_equal(batch.column("connector"), connector), False)
+    batch = batch.filter(pc.invert(of_others))
+    is_dead = pc.equal(batch.column("kind"), LetterKind.DEAD.value)
+    is_resolved = pc.equal(batch.column("kind"), LetterKind.RESOLVED.value)
+    weight = pc.subtract(pc.cast(is_dead, pa.int64()), pc.cast(is_resolved, pa.int64()))
+    columns = [batch.column(name).cast(_PLACE.field(name).type) for name in _PLACE.names[:3]]
+    return pa.RecordBatch.from_arrays([*columns, weight], schema=_PLACE)
+
+
+def _entries(places: pa.Table, topic: str, topic_id: str) -> Iterator[tuple[str | None, LogId, Intervals]]:
+    """Add up the rows of each letter and join the offsets of those that are open."""
+    sums = places.group_by(["table", "partition", "offset"]).aggregate([("weight", "sum")])
+    left = sums.filter(pc.greater(sums.column("weight_sum"), 0)).sort_by(
+        [("table", "ascending"), ("partition", "ascending"), ("offset", "ascending")]
+    )
+    spans: dict[tuple[str | None, int], list[tuple[int, int]]] = {}
+    for batch in left.to_batches():
+        rows = (batch.column(name).to_pylist() for name in ("table", "partition", "offset"))
+        for name, partition, offset in zip(*rows, strict=True):
+            known = spans.setdefault((name, partition), [])
+            if known and known[-1][1] == offset:
+                known[-1] = (known[-1][0], offset + 1)
+            else:
+                known.append((offset, offset + 1))
+    for (name, partition), joined in spans.items():
+        yield name, LogId(topic, topic_id, partition), Intervals.of(joined)

@@ -1,0 +1,192 @@
+"""Taking rows of Kafka ranges out of a branch: which data files have some, and those files written anew without them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.conversions import from_bytes
+from pyiceberg.expressions import AlwaysTrue, BooleanExpression
+from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files
+from pyiceberg.manifest import DataFile
+from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask, Table
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.types import PrimitiveType
+
+from floe.catalogs.pyiceberg_patches import keep_nulls
+from floe.model.ledger import LogId
+from floe.model.ledger_codec import ledger_names, owner_of, property_name, read_properties
+from floe.model.ranges import OffsetRange
+from floe.parquet import FileRewriter
+from floe.tables.exceptions import TableRefused
+from floe.tables.history import branch_history
+from floe.tables.snapshot_commit import SpecFile
+from floe.tables.source_columns import OriginColumns
+
+keep_nulls()
+
+
+@dataclass(frozen=True)
+class Removal:
+    """``removed``: files that go. ``rewritten``: what is left of their rows. ``rows``: how many are gone."""
+
+    removed: tuple[DataFile, ...] = ()
+    rewritten: tuple[SpecFile, ...] = ()
+    rows: int = 0
+
+
+@dataclass
+class Remover:
+    """Takes the rows of ranges out of one table's branch; what it has written anew, it does not write again.
+
+    ``write_props``: table properties that the connector sets over those of the table, for files.
+    """
+
+    columns: OriginColumns
+    ranges: Sequence[OffsetRange]
+    write_props: Mapping[str, str] = field(default_factory=dict)
+    _done: dict[str, tuple[int, SpecFile | None]] = field(default_factory=dict)
+
+    def most(self, table: Table, branch: str) -> tuple[int, bool]:
+        """Return how many rows may go, by metadata only, and whether these are exactly those that go."""
+        tasks = self._tasks(table, branch, self.columns.condition(self.ranges))
+        is_exact = all(not task.delete_files and self._goes_whole(table.schema(), task.file) for task in tasks)
+        return sum(task.file.record_count for task in tasks), is_exact
+
+    def _goes_whole(self, schema: Schema, file: DataFile) -> bool:
+        """Say whether the bounds of a file's columns show that all its rows are of one range."""
+        low: list[Any] = []
+        high: list[Any] = []
+        for name in self.columns.names:
+            one = schema.find_field(name)
+            lower, upper = (file.lower_bounds or {}).get(one.field_id), (file.upper_bounds or {}).get(one.field_id)
+            if lower is None or upper is None or not isinstance(one.field_type, PrimitiveType):
+                return False
+            low.append(from_bytes(one.field_type, lower))
+            high.append(from_bytes(one.field_type, upper))
+        has_nulls = any(
+            (file.null_value_counts or {}).get(schema.find_field(n).field_id) != 0 for n in self.columns.names
+        )
+        return not has_nulls and any(
+            low[:2] == high[:2] == [r.topic, r.partition] and r.start <= low[2] <= high[2] < r.end for r in self.ranges
+        )
+
+    def remove(self, table: Table, branch: str) -> Removal:
+        """Rewrite the files that have rows of the ranges. Raises TableRefused, and what the store raises."""
+        self.refuse_unknown(table, branch)
+        removed: list[DataFile] = []
+        rewritten: list[SpecFile] = []
+        gone = 0
+        for task in self._tasks(table, branch, self.columns.condition(self.ranges)):
+            rows, left = self._rewritten(table, task)
+            if rows:
+                gone += rows
+                removed.append(task.file)
+                rewritten += [left] if left is not None else []
+        return Removal(tuple(removed), tuple(rewritten), gone)
+
+    def _tasks(self, table: Table, branch: str, condition: BooleanExpression) -> list[FileScanTask]:
+        refs = table.metadata.refs
+        ref = refs.get(branch) or refs.get(MAIN_BRANCH)
+        if ref is None:
+            return []
+        try:
+            found = list(table.scan(condition, snapshot_id=ref.snapshot_id).plan_files())
+        except (ValueError, NotImplementedError) as error:
+            if "equality deletes" not in str(error):
+                raise
+            msg = (
+                f"table {'.'.join(table.name())!r} has equality deletes, which floe cannot apply when it writes files anew: "
+                "compact the table first (rewrite_data_files), then clear the run"
+            )
+            raise TableRefused(msg) from error
+        return [task for task in found if isinstance(task, FileScanTask)]
+
+    def refuse_unfit(self, table: Table, branch: str) -> None:
+        """Raise TableRefused for what :meth:`remove` would refuse, without writing anything."""
+        self.refuse_unknown(table, branch)
+        self._tasks(table, branch, self.columns.condition(self.ranges))
+
+    def refuse_unknown(self, table: Table, branch: str) -> None:
+        """Raise TableRefused when a row does not tell where it came from."""
+        for task in self._tasks(table, branch, self.columns.unknown()):
+            for batch in _batches(table, task, table.schema().select(*self.columns.names)):
+                try:
+                    self.columns.mask(batch, ())
+                except TableRefused as error:
+                    name = ".".join(table.name())
+                    msg = f"rows of table {name!r} cannot be replaced: {error}. One such file: {task.file.file_path}"
+                    raise TableRefused(msg) from None
+
+    def _rewritten(self, table: Table, task: FileScanTask) -> tuple[int, SpecFile | None]:
+        """Rewrite a file once, however often its commit is tried; each time where deletes apply to it, which may change."""
+        if task.delete_files:
+            return self._rewrite(table, task)
+        path = task.file.file_path
+        if path not in self._done:
+            self._done[path] = self._rewrite(table, task)
+        return self._done[path]
+
+    def _rewrite(self, table: Table, task: FileScanTask) -> tuple[int, SpecFile | None]:
+        """Return how many rows of a file go, and the file that has the others: None when there are none, or all stay."""
+        narrow = table.schema().select(*self.columns.names)
+        gone = left = 0
+        for batch in _batches(table, task, narrow):
+            going = pc.sum(self.columns.mask(batch, self.ranges)).as_py() or 0
+            gone, left = gone + going, left + len(batch) - going
+        if not gone or not left:
+            return gone, None
+        kept = (
+            batch.filter(pc.invert(self.columns.mask(batch, self.ranges)))
+            for batch in _batches(table, task, table.schema())
+        )
+        properties = {**table.metadata.properties, **self.write_props}
+        rewriter = FileRewriter(table.metadata, table.io, table.schema(), properties)
+        return gone, SpecFile(task.file.spec_id, rewriter.rewrite(task.file, kept))
+
+
+def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequence[OffsetRange]) -> None:
+    """Raise TableRefused when other rows have the same topic, partition and offset as those of the ranges.
+
+    Those are of another connector, or of an earlier topic of the same name: by their columns they cannot be told apart.
+    """
+    metadata, name = table.metadata, ".".join(table.name())
+    here = {s.snapshot_id for s in branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH)}
+    # not all others: one that this branch led to may have lost what leads there to somebody's expiry
+    branches = [name for name, ref in metadata.refs.items() if ref.snapshot_ref_type == SnapshotRefType.BRANCH]
+    elsewhere = {s.snapshot_id for name in branches for s in branch_history(metadata, name)} - here
+    own = {property_name(group_id, one) for one in (branch, *metadata.refs)}
+    for key in ledger_names(metadata.properties):
+        ledger = read_properties(key, metadata.properties)
+        if ledger is None or (ledger.anchor is not None and ledger.anchor.snapshot_id in elsewhere):
+            continue  # it speaks of another branch
+        for log_id, holding in ledger.holdings.items():
+            for r in ranges:
+                is_own = key in own and log_id == LogId.of(r)
+                met = [s for held in holding.held.values() for s in held if s[0] < r.end and r.start < s[1]]
+                if is_own or (log_id.topic, log_id.partition) != r.tp or not met:
+                    continue
+                whose = (
+                    f"an earlier topic {r.topic!r} (id {log_id.topic_id})"
+                    if key in own
+                    else f"another connector ({owner_of(key, metadata.refs)})"
+                )
+                msg = (
+                    f"table {name!r} holds offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of {whose} too: "
+                    "those rows cannot be told from the ones that are to be replaced. Restrict `ranges` to others, or replay "
+                    "into a table of its own"
+                )
+                raise TableRefused(msg)
+
+
+def _batches(table: Table, task: FileScanTask, schema: Schema) -> Iterator[pa.RecordBatch]:
+    """Read a file batch by batch, without the rows that position deletes took out, in the table's present schema."""
+    scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
+    try:
+        # its public method collects a whole file before it hands out the first batch
+        yield from scan._record_batches_from_scan_tasks_and_deletes([task], _read_all_delete_files(table.io, [task]))
+    except Exception as error:
+        error.add_note(task.file.file_path)
+        raise

@@ -1,0 +1,224 @@
+"""One append to one branch: files, ledger and requirements as a single catalog commit that is sent once.
+
+PyIceberg's own commit loop is not used: it appends the same files again after a conflict, and on a lost answer it may
+delete the manifests of a snapshot that did land. Updates and requirements go to the catalog directly, and nothing
+that was written is ever deleted here. (Private names of PyIceberg are leaned on; ``tests/unit/commit`` guards each.)
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from pyiceberg.manifest import DataFile, ManifestEntry, ManifestEntryStatus, ManifestFile
+from pyiceberg.table import Table, TableProperties, Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef
+from pyiceberg.table.snapshots import Operation, SnapshotSummaryCollector, Summary, update_snapshot_summaries
+from pyiceberg.table.update import (
+    AssertTableUUID,
+    RemovePropertiesUpdate,
+    SetPropertiesUpdate,
+    SetSnapshotRefUpdate,
+    TableRequirement,
+    TableUpdate,
+)
+from pyiceberg.table.update.snapshot import _MergeAppendFiles, _SnapshotProducer
+from pyiceberg.typedef import EMPTY_DICT
+
+from floe.catalogs.clock import dated
+from floe.config.secrets.mask import clip
+from floe.exceptions import FloeError
+from floe.model.ledger import Anchor, Ledger
+from floe.model.ledger_codec import stale_properties, write_properties
+from floe.tables.exceptions import TableRefused
+from floe.tables.expiry_updates import expiring, remove_old_metadata
+from floe.tables.partition_summaries import readable
+
+COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, NotImplementedError)
+"""What values raise that cannot be read or written, Arrow's errors among them; those of stores are OSErrors."""
+
+
+class SpecFile(NamedTuple):
+    """A data file and the partition spec that its partition values belong to."""
+
+    spec_id: int
+    file: DataFile
+
+
+class Unchanged(Transaction):
+    """What PyIceberg's producers ask about a table whose present metadata they take: of PyIceberg's own, each of their
+    twenty questions copies the metadata with all snapshots.
+    """
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        return self._table.metadata
+
+
+class _Append(_MergeAppendFiles):
+    """PyIceberg's merge append, with one manifest per partition spec and a new branch grown from main."""
+
+    def __init__(self, table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile]) -> None:
+        super().__init__(
+            operation=Operation.APPEND,
+            transaction=Unchanged(table),
+            io=table.io,
+            branch=branch,
+            snapshot_properties=dict(properties),
+        )
+        self._files = sorted(files, key=lambda f: f.spec_id)
+        for spec_file in self._files:
+            self.append_data_file(spec_file.file)
+        if branch not in table.metadata.refs:
+            main = table.metadata.refs.get(MAIN_BRANCH)
+            self._parent_snapshot_id = main.snapshot_id if main else None
+
+    def _manifests(self) -> list[ManifestFile]:
+        manifests = self._process_manifests(added_manifests(self, self._files) + self._existing_manifests())
+        return readable(manifests, self._transaction.table_metadata)
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        metadata = self._transaction.table_metadata
+        parent = self._parent_snapshot_id
+        previous = metadata.snapshot_by_id(parent) if parent is not None else None
+        return update_snapshot_summaries(
+            summary=Summary(operation=self._operation, **counted(self, self._files).build(), **snapshot_properties),
+            previous_summary=previous.summary if previous is not None else None,
+        )
+
+
+def counted(producer: _SnapshotProducer[Any], files: Sequence[SpecFile]) -> SnapshotSummaryCollector:
+    """Count files that are added, each by its own partition spec."""
+    properties = producer._transaction.table_metadata.properties
+    limit = int(properties.get(TableProperties.WRITE_PARTITION_SUMMARY_LIMIT, "0"))
+    collector = SnapshotSummaryCollector(partition_summary_limit=limit)
+    for spec_id, file in files:
+        collector.add_file(file, schema=producer.schema(), partition_spec=producer.spec(spec_id))
+    return collector
+
+
+def added_manifests(producer: _SnapshotProducer[Any], files: Sequence[SpecFile]) -> list[ManifestFile]:
+    """Write a manifest per partition spec; PyIceberg takes all files for those of the table's present one."""
+    manifests = []
+    for spec_id, group in groupby(sorted(files, key=_spec_id), _spec_id):
+        with producer.new_manifest_writer(producer.spec(spec_id)) as writer:
+            for spec_file in group:
+                writer.add(
+                    ManifestEntry.from_args(
+                        status=ManifestEntryStatus.ADDED,
+                        snapshot_id=producer.snapshot_id,
+                        sequence_number=None,
+                        file_sequence_number=None,
+                        data_file=spec_file.file,
+                    )
+                )
+        manifests.append(writer.to_manifest_file())
+    return manifests
+
+
+def _spec_id(spec_file: SpecFile) -> int:
+    return spec_file.spec_id
+
+
+def append(
+    table: Table,
+    branch: str,
+    files: Sequence[SpecFile],
+    properties: Mapping[str, str],
+    ledger_name: str,
+    ledger: Ledger,
+    *,
+    keep_anchor: bool = False,
+) -> int:
+    """Commit files and ledger in one snapshot on ``branch`` and return its id.
+
+    The ledger's anchor is set to that snapshot, or kept where the history still has to be decided about. Whatever is
+    raised after the request was sent leaves the outcome unknown: reload and look. Raises TableRefused for files of a spec
+    that the table does not have.
+    """
+    refuse_strange_specs(table, files)
+    return send_with_ledger(
+        table, branch, _Append(table, branch, properties, files), ledger_name, ledger, keep_anchor=keep_anchor
+    )
+
+
+def refuse_strange_specs(table: Table, files: Sequence[SpecFile]) -> None:
+    """Raise TableRefused for files of a partition spec that the table does not have."""
+    strangers = {f.spec_id for f in files} - set(table.metadata.specs())
+    if strangers:
+        msg = f"table {table.name()} has no partition spec {sorted(strangers)}: it was replaced; run again"
+        raise TableRefused(msg)
+
+
+def send_with_ledger(
+    table: Table,
+    branch: str,
+    producer: _SnapshotProducer[Any],
+    ledger_name: str,
+    ledger: Ledger,
+    *,
+    keep_anchor: bool = False,
+) -> int:
+    """Send a snapshot, the ledger that goes with it, and what expires, in one catalog commit; return the snapshot's id."""
+    metadata = table.metadata
+    if not keep_anchor:
+        ledger = ledger.anchored(Anchor(producer.snapshot_id, metadata.next_sequence_number()))
+    properties = write_properties(ledger_name, ledger)
+    with _prepared(table):
+        updates, requirements = committed(producer)
+        changes = expiring(table, branch, updates, ledger_name, ledger)
+    extra: list[TableUpdate] = [SetPropertiesUpdate(updates={**properties, **changes.properties})]
+    removals = [*stale_properties(ledger_name, metadata.properties, properties), *changes.removals]
+    if removals:
+        extra.append(RemovePropertiesUpdate(removals=removals))
+    response = table.catalog.commit_table(
+        table,
+        (AssertTableUUID(uuid=metadata.table_uuid), *requirements, *changes.requirements),
+        (*updates, *extra, *changes.updates),
+    )
+    remove_old_metadata(table, response.metadata)
+    return producer.snapshot_id
+
+
+@contextmanager
+def _prepared(table: Table) -> Iterator[None]:
+    """Turn what comes again whenever a commit to this table is made into a refusal; nothing was sent by then."""
+    try:
+        yield
+    except FloeError:
+        raise
+    except (*COMES_AGAIN, FileNotFoundError) as error:
+        msg = (
+            f"no commit can be made to table {'.'.join(table.name())!r} as it is ({type(error).__name__}: "
+            f"{clip(str(error), 300)}). Nothing was committed to it, its rows wait. Take back what was changed in it, or "
+            "roll it back to a snapshot before"
+        )
+        raise TableRefused(msg) from error
+
+
+def committed(
+    producer: _SnapshotProducer[Any],
+) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
+    """Write a snapshot's manifests and return what is to be sent, as of a time after the table's last one.
+
+    The branch keeps its own retention: PyIceberg moves it without, and so takes it away.
+    """
+    updates, requirements = producer._commit()
+    metadata = producer._transaction.table_metadata
+    kept = [_keeping_retention(metadata.refs, update) for update in updates]
+    return dated(kept, ".".join(producer._transaction._table.name()), metadata), requirements
+
+
+def _keeping_retention(refs: Mapping[str, SnapshotRef], update: TableUpdate) -> TableUpdate:
+    ref = refs.get(update.ref_name) if isinstance(update, SetSnapshotRefUpdate) else None
+    if ref is None:
+        return update
+    own = ("max_ref_age_ms", "max_snapshot_age_ms", "min_snapshots_to_keep")
+    return update.model_copy(update={name: getattr(ref, name) for name in own})
+
+
+def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
+    """Add an empty snapshot: to a table without any, so that a branch can grow from it, or as a new branch's first."""
+    updates, requirements = committed(_Append(table, branch, {}, ()))
+    table.catalog.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), updates)

@@ -1,0 +1,259 @@
+"""Snapshot summaries: the sink's own properties, and floe's beside them."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import pyiceberg
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
+
+import floe
+from floe.config.secrets.mask import clip
+from floe.control.announcement import Announcement, TableShare
+from floe.control.wire.events import TopicPartitionOffset
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import Anchor, Ledger, LogId, ranges_of
+from floe.model.plan import Plan, SliceKind
+from floe.model.ranges import OffsetRange, ranges_to_json
+from floe.model.route_hash import MAIN_BRANCH
+from floe.tables.exceptions import TableRefused
+from floe.tables.history import BRANCH, GROUP, NET, REPLACED, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
+
+log = logging.getLogger(__name__)
+
+PREFIX = "kafka.connect.offsets."
+
+Offsets = Mapping[int, int]
+"""Next offset by partition of the control topic."""
+
+_MOST = 2**63 - 1
+_SHOWN_CHARACTERS = 100
+
+
+class Committed(NamedTuple):
+    """What a branch says of one group: events below ``offsets`` are in it.
+
+    ``is_known`` is False when no snapshot says anything and older ones have expired: they may have.
+    """
+
+    offsets: Offsets
+    is_known: bool
+
+
+def offsets_property(control_topic: str, group_id: str) -> str:
+    """Name the snapshot property that holds the control offsets of one group."""
+    return f"{PREFIX}{control_topic}.{group_id}"
+
+
+def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Committed:
+    """Read the property in the nearest ancestor that has it. Raises TableRefused for one that is no offsets."""
+    oldest = None
+    for snapshot in _history(metadata, branch):
+        try:
+            offsets = _offsets(snapshot, name)
+        except ValueError as error:
+            msg = (
+                f"table at {metadata.location!r}: {error}: which events of the control topic it has cannot be told. Nothing "
+                "was changed. Roll it back to the snapshot before, or commit one that has the property as it was"
+            )
+            raise TableRefused(msg) from error
+        if offsets is not None:
+            return Committed(offsets, True)
+        oldest = snapshot
+    return Committed({}, oldest is None or _is_first(oldest))
+
+
+def known_offsets(metadata: TableMetadata, branch: str, name: str) -> Offsets:
+    """Read the property in the nearest ancestor that has offsets there; what others wrote in their place is passed over."""
+    for snapshot in _history(metadata, branch):
+        try:
+            offsets = _offsets(snapshot, name)
+        except ValueError as error:
+            log.warning("%s: it is passed over. Check who commits to the table", error)
+            continue
+        if offsets is not None:
+            return offsets
+    return {}
+
+
+def _offsets(snapshot: Snapshot, name: str) -> Offsets | None:
+    """Read the property of one snapshot; None where it has none. Raises ValueError for what no sink reads."""
+    text = snapshot_property(snapshot, name)
+    if text is None:
+        return None
+    try:
+        offsets = {int(partition): int(offset) for partition, offset in json.loads(text).items()}
+        if all(partition >= 0 and 0 <= offset <= _MOST for partition, offset in offsets.items()):
+            return offsets
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        pass
+    msg = f"property {name!r} of snapshot {snapshot.snapshot_id} is {clip(text, _SHOWN_CHARACTERS)!r}, which is no offsets"
+    raise ValueError(msg)
+
+
+def _is_first(oldest: Snapshot) -> bool:
+    """Say whether nothing came before a snapshot. PyIceberg's expiry takes its parent's id away: the number tells."""
+    return oldest.parent_snapshot_id is None and oldest.sequence_number == 1
+
+
+def raised(offsets: Offsets, ends: Offsets) -> str:
+    """Write the property: the higher of two offsets of each partition, never a lower one."""
+    highest = {p: max(offsets.get(p, 0), ends.get(p, 0)) for p in sorted({*offsets, *ends})}
+    return json.dumps({str(partition): end for partition, end in highest.items()}, separators=(",", ":"))
+
+
+def topic_in_use(metadata: TableMetadata, branch: str, group_id: str) -> str | None:
+    """Return the control topic that the newest snapshot of a group names; None when there is no such snapshot."""
+    topics = (_control_topic(snapshot, group_id) for snapshot in _history(metadata, branch))
+    return next(filter(None, topics), None)
+
+
+def last_of_sink(metadata: TableMetadata, branch: str, group_id: str, anchor: Anchor | None) -> Snapshot | None:
+    """Return the newest snapshot that the sink of a group made, and that a ledger of this anchor cannot know of.
+
+    None when there is none: then what the ledger does not hold, the sink did not write. ``anchor`` is None for a table
+    without ledger.
+    """
+    for snapshot in _history(metadata, branch):
+        if anchor is not None and snapshot.snapshot_id == anchor.snapshot_id:
+            return None
+        if snapshot_property(snapshot, GROUP) is None and _control_topic(snapshot, group_id) is not None:
+            return snapshot
+    return None
+
+
+def _history(metadata: TableMetadata, branch: str) -> Iterator[Snapshot]:
+    """Walk the branch backwards; one that does not exist yet grows from main."""
+    return branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH)
+
+
+def _control_topic(snapshot: Snapshot, group_id: str) -> str | None:
+    names = snapshot.summary.additional_properties if snapshot.summary else {}
+    ours = (name for name in names if name.startswith(PREFIX) and name.endswith(f".{group_id}"))
+    return next((name[len(PREFIX) : -len(group_id) - 1] for name in ours), None)
+
+
+LONGEST_PROPERTY = 4_096
+"""Characters of a net or of books in a summary; longer ones are replaced by a digest."""
+
+
+def snapshot_properties(
+    plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata, ledger: Ledger
+) -> dict[str, str]:
+    """Return the summary properties of one table's commit.
+
+    Those under ``kafka.connect.`` are the Iceberg sink's, with its formats; they let the sink take over. The control
+    offsets are raised, never lowered, against the nearest ancestor that has them. ``floe.net`` is what the ledger holds
+    newly, ``floe.appended`` what a replay appended on purpose, held or not, ``floe.revived`` dead letters that became rows.
+    """
+    offsets_key = offsets_property(plan.control_topic, plan.group_id)
+    properties = {
+        offsets_key: _control_offsets(offsets_key, plan, announcement, share, metadata),
+        "kafka.connect.commit-id": str(plan.commit_id),
+        "kafka.connect.task-id": f"{plan.connector}-0",
+        **_engine(),
+        GROUP: plan.group_id,
+        SLICE: announcement.slice_id,
+        "floe.kind": announcement.kind,
+        NET: _bounded(_net(announcement, share, ledger)),
+        BRANCH: share.branch,
+        ROUTE: json.dumps(dict(sorted(share.routes.items())), separators=(",", ":")),
+        "floe.books": _bounded(_books(announcement, share)),
+    }
+    if announcement.kind == SliceKind.APPEND:
+        properties["floe.appended"] = _bounded(ranges_to_json(r for r, _ in share.nets))
+    if announcement.kind == SliceKind.REPLACE and share.table != plan.letters:
+        properties[REPLACED] = _bounded(ranges_to_json(r for r, _ in share.nets))
+    revived = announcement.revived.by_table.get(share.table, {})
+    if revived:
+        properties[REVIVED] = _bounded(ranges_to_json(ranges_of(revived)))
+    if announcement.lost:
+        properties["floe.lost"] = _bounded(ranges_to_json(announcement.lost))
+    through = valid_through(announcement.assignments)
+    if through is not None:
+        properties["kafka.connect.valid-through-ts"] = offset_date_time(through)
+    return properties
+
+
+def marks_properties(plan: Plan, announcement: Announcement, branch: str, marks: LetterOffsets) -> dict[str, str]:
+    """Return the summary properties of a snapshot that marks dead letters resolved."""
+    return {
+        **_engine(),
+        GROUP: plan.group_id,
+        SLICE: f"{announcement.slice_id}/resolved",
+        "floe.kind": announcement.kind,
+        NET: "{}",
+        BRANCH: branch,
+        "floe.resolved": str(marks.count),
+    }
+
+
+def _engine() -> dict[str, str]:
+    return {
+        "engine-name": "floe",
+        "engine-version": floe.__version__,
+        "iceberg-version": f"PyIceberg {pyiceberg.__version__}",
+    }
+
+
+def _control_offsets(
+    key: str, plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata
+) -> str:
+    ends = dict(plan.control_ends)
+    if announcement.control_offset is not None:
+        partition, end = announcement.control_offset
+        ends[partition] = max(end, ends.get(partition, 0))
+    return raised(known_offsets(metadata, share.branch, key), ends)
+
+
+def valid_through(assignments: Iterable[TopicPartitionOffset]) -> datetime | None:
+    """Return the time up to which all partitions were read; None when one of them had no record, as in the sink."""
+    timestamps = [a.timestamp for a in assignments]
+    known = [t for t in timestamps if t is not None]
+    return min(known) if known and len(known) == len(timestamps) else None
+
+
+def offset_date_time(moment: datetime) -> str:
+    """Write a moment as Java's ``OffsetDateTime.toString`` does: seconds left out when zero, 3 or 6 digits of fraction."""
+    utc = moment.astimezone(UTC)
+    text = utc.replace(tzinfo=None).isoformat(timespec="minutes")
+    if utc.second or utc.microsecond:
+        text += utc.strftime(":%S")
+    if utc.microsecond:
+        fraction = f"{utc.microsecond:06d}"
+        text += "." + (fraction[:3] if fraction.endswith("000") else fraction)
+    return text + "Z"
+
+
+def _net(announcement: Announcement, share: TableShare, ledger: Ledger) -> Mapping[str, object]:
+    """Return what the table gets newly: what it did not hold, and letters, which it held without a row.
+
+    What is replaced it held, under whatever route: a rollback brings back the rows that it had.
+    """
+    revived = announcement.revived
+    is_replaced = announcement.kind == SliceKind.REPLACE
+    return ranges_to_json(
+        OffsetRange(r.topic, r.topic_id, r.partition, start, end)
+        for r, net in share.nets
+        for start, end in (net - (ledger.held_by_any(r) if is_replaced else ledger.held(r, share.routes[r.topic])))
+        | (revived.at(share.table, LogId.of(r)) & Intervals(((r.start, r.end),)))
+    )
+
+
+def _books(announcement: Announcement, share: TableShare) -> Mapping[str, object]:
+    return {
+        "ranges": [[r.topic, r.partition, r.start, r.end, b.to_json()] for r, b in announcement.books],
+        "table": share.books.to_json(),
+    }
+
+
+def _bounded(value: Mapping[str, object]) -> str:
+    text = json.dumps(value, separators=(",", ":"))
+    if len(text) <= LONGEST_PROPERTY:
+        return text
+    return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)})

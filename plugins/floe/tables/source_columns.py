@@ -1,0 +1,126 @@
+"""The columns that tell from which record a row came, as KafkaMetadataTransform writes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.expressions import And, BooleanExpression, GreaterThanOrEqual, In, IsNull, LessThan, Or, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import IcebergType, IntegerType, LongType, StringType
+
+from floe.config import Connector
+from floe.config.sections.transforms import OFFSET, PARTITION, TOPIC, KafkaMetadata
+from floe.model.ranges import OffsetRange
+from floe.tables.exceptions import TableRefused
+
+_TYPES: dict[str, tuple[type[IcebergType], ...]] = {
+    TOPIC: (StringType,),
+    PARTITION: (IntegerType, LongType),
+    OFFSET: (IntegerType, LongType),
+}
+
+
+@dataclass(frozen=True)
+class OriginColumns:
+    """Where a row's topic, partition and offset stand: paths of names, the last of them a column of its own type."""
+
+    topic: tuple[str, ...]
+    partition: tuple[str, ...]
+    offset: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, connector: Connector) -> "OriginColumns":
+        """Find the columns of a table by the connector's transforms. Raises TableRefused, naming what to add."""
+        name = ".".join(table.name())
+        refuse_without_transform(name, connector)
+        problems = []
+        for transform in connector.transforms:
+            paths = {part: _path(transform, part) for part in _TYPES}
+            wrong = [problem for part, path in paths.items() if (problem := _problem(table.schema(), part, path))]
+            if not wrong:
+                return cls(paths[TOPIC], paths[PARTITION], paths[OFFSET])
+            problems += wrong
+        msg = (
+            f"the rows of table {name!r} do not tell which records they came from, so none can be replaced: {problems[0]}. "
+            f"{_WAY_OUT}"
+        )
+        raise TableRefused(msg)
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The columns as scans and their filters know them: no text of a filter holds every name that a column may have."""
+        topic, partition, offset = (".".join(path) for path in (self.topic, self.partition, self.offset))
+        return topic, partition, offset
+
+    def condition(self, ranges: Sequence[OffsetRange]) -> BooleanExpression:
+        """Return a filter that all rows of some ranges pass; of several ranges others between them may, too."""
+        topic, partition, offset = map(Reference, self.names)
+        return And(
+            In(term=topic, values={literal(r.topic) for r in ranges}),
+            In(term=partition, values={literal(r.partition) for r in ranges}),
+            GreaterThanOrEqual(term=offset, value=literal(min(r.start for r in ranges))),
+            LessThan(term=offset, value=literal(max(r.end for r in ranges))),
+        )
+
+    def unknown(self) -> BooleanExpression:
+        """Return a filter of rows that do not tell where they came from."""
+        topic, partition, offset = map(Reference, self.names)
+        return Or(IsNull(term=topic), IsNull(term=partition), IsNull(term=offset))
+
+    def mask(self, rows: pa.RecordBatch, ranges: Sequence[OffsetRange]) -> pa.BooleanArray:
+        """Say of each row whether it came from one of the ranges. Raises TableRefused for rows that do not tell."""
+        topic, partition, offset = (_column(rows, path) for path in (self.topic, self.partition, self.offset))
+        if any(column.null_count for column in (topic, partition, offset)):
+            raise TableRefused(UNKNOWN_ROWS)
+        found: pa.BooleanArray = pc.is_null(topic)  # none is
+        for r in ranges:
+            place = pc.and_(pc.equal(topic, r.topic), pc.equal(partition, r.partition))
+            inside = pc.and_(pc.greater_equal(offset, r.start), pc.less(offset, r.end))
+            found = pc.or_(found, pc.and_(place, inside))
+        return found
+
+
+def refuse_without_transform(table: str, connector: Connector) -> None:
+    """Raise TableRefused when the connector writes no such columns."""
+    if not connector.transforms:
+        msg = (
+            f"the rows of table {table!r} do not tell which records they came from, so none can be replaced: the "
+            f"connector has no KafkaMetadataTransform. {_WAY_OUT}"
+        )
+        raise TableRefused(msg)
+
+
+UNKNOWN_ROWS = (
+    "it has rows without topic, partition or offset, written before the transform was there, or by somebody else: which "
+    "records they came from cannot be told, and replacing might double them. Fill in their columns, or replay into a new "
+    "table"
+)
+
+_WAY_OUT = (
+    'Add "transforms": "meta", "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform" to the '
+    "connector: rows that are written from then on can be replaced; others with overlap=skip into a new table only"
+)
+
+
+def _path(transform: KafkaMetadata, part: str) -> tuple[str, ...]:
+    return (transform.field_name, part) if transform.nested else (transform.column(part),)
+
+
+def _problem(schema: Schema, part: str, path: tuple[str, ...]) -> str | None:
+    name = ".".join(path)
+    try:
+        kind = schema.find_field(name).field_type
+    except ValueError:
+        return f"it has no column {name!r}"
+    if not isinstance(kind, _TYPES[part]):
+        wanted = "string" if part == TOPIC else "int or long"
+        return f"its column {name!r} is of type {kind}, and only {wanted} can be looked up"
+    return None
+
+
+def _column(rows: pa.RecordBatch, path: tuple[str, ...]) -> pa.Array:
+    column = rows.column(path[0])
+    return column if len(path) == 1 else pc.struct_field(column, list(path[1:]))

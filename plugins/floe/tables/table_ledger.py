@@ -1,0 +1,134 @@
+"""A table's ledger, as one branch is to be read by it: looked up, checked against history, refused where it cannot tell."""
+
+from collections.abc import Iterable
+
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import FixedType
+
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import property_name, read_properties
+from floe.model.plan import Plan, SliceKind
+from floe.model.ranges import OffsetRange
+from floe.model.route_hash import branch_route
+from floe.tables.exceptions import TableRefused
+from floe.tables.history import branch_history, refuse_changed_history, refuse_lost_ledger
+from floe.tables.snapshot_summary import committed_offsets, offsets_property
+
+NEWEST_FORMAT = 2
+"""The newest table format that PyIceberg writes."""
+
+
+def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
+    """Return the connector's ledger of a branch, an empty one if there is none, after the table's history was checked.
+
+    A branch that does not exist yet, or that was made of a main that holds all its ledger says, begins with what main
+    holds. Raises TableRefused.
+    """
+    name = ".".join(table.name())
+    metadata = table.metadata
+    ref = metadata.refs.get(branch)
+    if ref is not None and ref.snapshot_ref_type != SnapshotRefType.BRANCH:
+        msg = f"{branch!r} of table {name!r} is a tag, not a branch: mend iceberg.tables.default-commit-branch"
+        raise TableRefused(msg)
+    if metadata.format_version > NEWEST_FORMAT:
+        msg = (
+            f"table {name!r} has format version {metadata.format_version}, floe writes up to {NEWEST_FORMAT}: write to a "
+            "table of version 2"
+        )
+        raise TableRefused(msg)
+    _check_partition_values(name, metadata)
+    origin = origin_of(metadata, branch, plan.group_id)
+    ledger = read_properties(property_name(plan.group_id, origin), metadata.properties)
+    if ledger is None:
+        refuse_lost_ledger(name, metadata, origin, plan.group_id)
+        return Ledger(plan.cluster_id)
+    if ledger.cluster_id != plan.cluster_id:
+        msg = (
+            f"table {name!r} holds offsets of cluster {ledger.cluster_id!r} for {plan.group_id!r}, this is cluster "
+            f"{plan.cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the "
+            'DAG with reset_topics=["*"]'
+        )
+        raise TableRefused(msg)
+    refuse_changed_history(table, origin, plan.group_id, ledger)
+    if origin == branch:
+        return ledger
+    return ledger.rerouted({route: branch_route(route, branch) for route in ledger.routes()})
+
+
+def _check_partition_values(name: str, metadata: TableMetadata) -> None:
+    """Refuse partitions whose values no two libraries read alike: those of a fixed column as it is.
+
+    In manifests, Iceberg's Java library (1.12.0) puts a length before such a value, where its own schema for it has none.
+    So neither it can read what others write, nor others what it writes.
+    """
+    schema = metadata.schema()
+    for field in metadata.spec().fields:
+        column = schema.find_column_name(field.source_id)
+        if column is None or not isinstance(field.transform, IdentityTransform):
+            continue
+        if isinstance(schema.find_type(field.source_id), FixedType):
+            msg = (
+                f"table {name!r} is partitioned by the values of {column!r}, which is of type "
+                f"{schema.find_type(field.source_id)}: Spark, Trino and Flink could not read the table once floe has written "
+                f"to it. Nothing was written. Replace the partition field {field.name!r} by one of buckets: bucket(n, column)"
+            )
+            raise TableRefused(msg)
+
+
+def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
+    """Raise TableRefused for a table that a Kafka Connect sink filled and whose ledger does not tell with what.
+
+    A replay that skips what is held would double its rows.
+    """
+    name = offsets_property(plan.control_topic, plan.group_id)
+    if ledger.holdings or committed_offsets(table.metadata, branch, name).offsets == {}:
+        return
+    msg = (
+        f"table {'.'.join(table.name())!r} was filled by a Kafka Connect sink of {plan.group_id!r} and is not taken over: "
+        "which offsets it holds cannot be told. Take over with the table in iceberg.tables, or append on purpose "
+        "(overlap=append)."
+    )
+    raise TableRefused(msg)
+
+
+def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
+    """Return the branch whose ledger speaks of what ``branch`` holds: its own, or main's where it was made of it.
+
+    A branch that is gone but has a ledger was dropped, with the rows that it speaks of.
+    """
+    if property_name(group_id, branch) in metadata.properties:
+        return branch
+    if branch not in metadata.refs:
+        return MAIN_BRANCH
+    main = read_properties(property_name(group_id, MAIN_BRANCH), metadata.properties)
+    anchor = main.anchor.snapshot_id if main is not None and main.anchor is not None else None
+    is_made_of_main = any(s.snapshot_id == anchor for s in branch_history(metadata, branch))
+    return MAIN_BRANCH if is_made_of_main else branch
+
+
+def refuse_other_routes(table: str, ledger: Ledger, kind: SliceKind, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
+    """Raise TableRefused when the table holds offsets that were routed otherwise.
+
+    At or above a range they would be passed over or doubled by reading on; a replay that skips what is held minds only
+    those inside; one that appends, replaces, or writes what had no row, none.
+    """
+    if kind.is_by_id:
+        return
+    for r, route in ranges:
+        if kind is SliceKind.SKIP:
+            others = ledger.elsewhere(r, route)
+            way_out = (
+                "Replay the rest of the range, or replace it (overlap=replace), or append on purpose (overlap=append)."
+            )
+        else:
+            others = ledger.other_routes(r, route)
+            way_out = (
+                "The connector was changed between a failed run and this one. Clear the failed run first (its plan holds "
+                "the old configuration), then run again."
+            )
+        if others:
+            msg = f"table {table!r} holds offsets {list(others)[:20]} of {r.tp} that were routed otherwise. {way_out}"
+            raise TableRefused(msg)

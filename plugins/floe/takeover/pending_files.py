@@ -1,0 +1,181 @@
+"""Pending events: files that the sink announced and that a table does not have, or the reason why they must wait."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from floe.control import headers as h
+from floe.control.exceptions import EventDecodeError
+from floe.control.topic_reader import ControlMessage
+from floe.control.wire.codec import decode
+from floe.control.wire.events import DataFile, DataWritten, PartitionType
+from floe.tables.snapshot_summary import Committed, Offsets
+from floe.takeover.exceptions import TakeoverRefused
+
+LARGEST_EVENT = 16 * 1024 * 1024
+"""Bytes. The sink does not cut its events; brokers were set to take longer ones for tables with many partitions."""
+
+START_IT = "Start the sink again until it has committed, stop it, then take over"
+LEAVE_OUT = "docs/takeover.md says how to leave them out"
+
+
+class Written(NamedTuple):
+    """Files of one table, announced by the sink at one offset of the control topic."""
+
+    partition: int
+    offset: int
+    payload: DataWritten
+
+    @property
+    def table(self) -> str:
+        reference = self.payload.table_reference
+        return ".".join((*reference.namespace, reference.name))
+
+
+class PendingFile(NamedTuple):
+    """One announced file, with the type of its partition values."""
+
+    file: DataFile
+    partition_type: PartitionType
+
+
+class Destination(NamedTuple):
+    """A table that events name. ``uuid`` is None for one that does not exist; ``is_own``: the connector writes to it."""
+
+    name: str
+    uuid: UUID | None
+    committed: Committed
+    is_own: bool
+
+
+def written_by_sink(messages: Iterable[ControlMessage], group_id: str) -> Iterator[Written]:
+    """Yield what the sink of one group announced; what floe announced itself is left out.
+
+    Raises TakeoverRefused for a message that cannot be read: it may be one that counts.
+    """
+    for message in messages:
+        if h.VERSION in message.headers:
+            continue
+        try:
+            event = decode(message.value, LARGEST_EVENT)
+        except EventDecodeError as error:
+            msg = (
+                f"the message at {message.partition}@{message.offset} of the control topic cannot be read, and may hold "
+                f"files of {group_id!r}: {error}. If it is of no concern, {LEAVE_OUT}."
+            )
+            raise TakeoverRefused(msg) from error
+        if event.group_id == group_id and isinstance(event.payload, DataWritten):
+            yield Written(message.partition, message.offset, event.payload)
+
+
+def collect(written: Iterable[Written], destination: Callable[[str], Destination]) -> dict[str, list[Written]]:
+    """Sort events by table; those that their table has are dropped on the way."""
+    found: dict[str, list[Written]] = {}
+    for one in written:
+        if one.offset >= destination(one.table).committed.offsets.get(one.partition, 0):
+            found.setdefault(one.table, []).append(one)
+    return found
+
+
+def uncommitted(written: Iterable[Written], offsets: Offsets) -> list[Written]:
+    """Return the events at or above a table's control offsets, as the sink's coordinator takes them."""
+    return [one for one in written if one.offset >= offsets.get(one.partition, 0)]
+
+
+def pending_of(table: Destination, written: Sequence[Written], coordinator: Offsets) -> list[Written]:
+    """Return the events of one table that are to be committed.
+
+    ``coordinator``: how far the sink's coordinator had finished with the control topic. What it passed over below that
+    for a table that was missing or replaced, or is another's, it dropped for good. Raises TakeoverRefused for events
+    above that are of such a table, and for events that floe cannot commit, or not tell whether they were.
+    """
+    known = [one for one in written if one.payload.data_files or one.payload.delete_files]
+    if not table.committed.is_known:
+        _refuse_unknown(table, known, coordinator)
+        known = uncommitted(known, coordinator)
+    known = [one for one in known if _belongs(table, one) or one.offset >= coordinator.get(one.partition, 0)]
+    strays = [one for one in known if not _belongs(table, one)]
+    if strays:
+        raise TakeoverRefused(_stray(table, strays))
+    for one in known:
+        if one.payload.delete_files:
+            msg = (
+                f"{_where(one)} announces {len(one.payload.delete_files)} delete file(s) for table {table.name!r}: floe "
+                f"writes no deletes. {START_IT}, with upserts turned off."
+            )
+            raise TakeoverRefused(msg)
+    return known
+
+
+def files_of(written: Iterable[Written]) -> list[PendingFile]:
+    """Return the files of events, each once and none without records, as the sink's coordinator takes them."""
+    files: dict[str, PendingFile] = {}
+    for one in written:
+        for file in one.payload.data_files or ():
+            if file.record_count > 0:
+                files.setdefault(file.file_path, PendingFile(file, one.payload.partition_type))
+    return list(files.values())
+
+
+def refuse_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: Offsets) -> None:
+    """Raise TakeoverRefused when the control topic no longer has, or never had, what the table's offsets speak of.
+
+    ``starts``, ``ends``: of the control topic's partitions.
+    """
+    for partition, offset in table.committed.offsets.items():
+        if offset > ends.get(partition, 0):
+            msg = (
+                f"table {table.name!r} has the control topic's partition {partition} up to {offset}, but that ends at "
+                f"{ends.get(partition, 0)}: the topic was created anew. Files that the old one announced cannot be found, "
+                "and the sink would pass over all that the new one announces. Give iceberg.control.topic a new name, and "
+                "see docs/takeover.md, “A control topic that was lost”."
+            )
+            raise TakeoverRefused(msg)
+    for partition, start in starts.items():
+        offset = table.committed.offsets.get(partition, 0)
+        if max(offset, coordinator.get(partition, 0)) < start:
+            msg = (
+                f"the control topic's partition {partition} begins at {start}, but table {table.name!r} has it up to "
+                f"{offset} only, and the sink's coordinator had come no further: files announced between were removed by "
+                f"retention before anybody could commit them, if there were any. {START_IT}; or, if no rows are missing, "
+                "see docs/takeover.md, “A control topic that was lost”."
+            )
+            raise TakeoverRefused(msg)
+
+
+def _belongs(table: Destination, one: Written) -> bool:
+    wanted = one.payload.table_reference.table_uuid
+    return table.is_own and table.uuid is not None and wanted in (None, table.uuid)
+
+
+def _refuse_unknown(table: Destination, written: Sequence[Written], coordinator: Offsets) -> None:
+    lost = [one for one in written if one.partition not in coordinator]
+    if lost:
+        msg = (
+            f"{_where(lost[0])} announces files for table {table.name!r}, whose snapshots that told how far it has the "
+            "control topic have expired: it cannot be told whether they were committed. "
+            f"{START_IT} before its snapshots expire."
+        )
+        raise TakeoverRefused(msg)
+
+
+def _stray(table: Destination, strays: Sequence[Written]) -> str:
+    count = sum(len(one.payload.data_files or ()) for one in strays)
+    what = f"{count} announced file(s) (first at {_where(strays[0])}) are for table {table.name!r}, which "
+    if not table.is_own:
+        return (
+            f"{what}is not in iceberg.tables: the connector was changed. {START_IT} with iceberg.tables as the sink had "
+            f"it; or {LEAVE_OUT}."
+        )
+    if table.uuid is None:
+        return f"{what}does not exist: {START_IT.lower()}, which drops them; or {LEAVE_OUT}."
+    uuids = Counter(str(one.payload.table_reference.table_uuid) for one in strays)
+    return (
+        f"{what}was replaced since: they were written for the table of UUID {', '.join(uuids)}, its UUID is {table.uuid}. "
+        f"Their rows are in no table. {START_IT}: it drops them; or {LEAVE_OUT}."
+    )
+
+
+def _where(one: Written) -> str:
+    return f"the event at {one.partition}@{one.offset} of the control topic"

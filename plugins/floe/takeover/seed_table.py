@@ -1,0 +1,191 @@
+"""Seeding a table: what the sink announced and did not commit, and the ledger of all it wrote, in one snapshot."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyiceberg
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.manifest import ManifestContent
+from pyiceberg.table import Table
+from pyiceberg.table.refs import MAIN_BRANCH
+
+import floe
+from floe.catalogs.client import Tables
+from floe.catalogs.exceptions import CatalogUnreachable
+from floe.control.data_files import to_pyiceberg
+from floe.control.exceptions import DataFileConversionError
+from floe.crash_points import CrashPoint, reach
+from floe.model.ledger import Ledger, LogId
+from floe.model.ledger_codec import property_name
+from floe.model.plan import Plan
+from floe.model.route_hash import SINK_ROUTE
+from floe.tables.error_mapping import sent
+from floe.tables.exceptions import AnnouncementVoid, TableRefused
+from floe.tables.file_checks import check_data_files
+from floe.tables.history import GROUP, NET
+from floe.tables.retry import attempts
+from floe.tables.snapshot_commit import SpecFile, append, append_nothing
+from floe.tables.snapshot_summary import Offsets, committed_offsets, offsets_property, raised
+from floe.tables.table_ledger import ledger_of
+from floe.takeover.exceptions import TakeoverRefused
+from floe.takeover.footers import check_footers, without_metrics
+from floe.takeover.pending_files import LEAVE_OUT, START_IT, PendingFile, Written, files_of, uncommitted
+
+log = logging.getLogger(__name__)
+
+KIND = "takeover"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One table, taken over. ``snapshot_id`` is None when it was so already, or when it does not exist."""
+
+    table: str
+    snapshot_id: int | None
+    files: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What goes into every table.
+
+    ``plan``: a plan without slices, for ids and identity. ``positions``: offset and metadata by partition; ``written``:
+    the partitions that the sink wrote. ``groups``: those whose control offsets are raised to ``ends``, the sink's last.
+    """
+
+    plan: Plan
+    branch: str
+    positions: Mapping[LogId, tuple[int, str]]
+    written: Collection[LogId]
+    groups: Sequence[str]
+    ends: Offsets
+
+    def grown(self, table: Table) -> tuple[Ledger, Ledger]:
+        """Return a table's ledger as it is and as it is to be. Raises TableRefused."""
+        ledger = ledger_of(table, self.branch, self.plan)
+        return ledger, ledger.seeded(self.positions, self.written, SINK_ROUTE)
+
+    def left(self, table: Table, written: Sequence[Written]) -> list[PendingFile]:
+        """Return the files of events that the table does not have: by its control offsets, and by their names."""
+        name = offsets_property(self.plan.control_topic, self.groups[-1])
+        files = files_of(uncommitted(written, committed_offsets(table.metadata, self.branch, name).offsets))
+        held = _held(table, self.branch, {f.file.file_path for f in files})
+        if held:
+            log.warning("table %s has %s announced file(s) already, e.g. %s", table.name(), len(held), min(held))
+        return [f for f in files if f.file.file_path not in held]
+
+    def summary(self, table: Table, files: Sequence[PendingFile]) -> dict[str, str]:
+        """Return the properties of the snapshot.
+
+        Which offsets its files hold, only the sink knew: so ``floe.net`` is a digest of their names, or nothing.
+        """
+        names = [offsets_property(self.plan.control_topic, group) for group in self.groups]
+        paths = "\n".join(sorted(f.file.file_path for f in files))
+        net = {"sha256": hashlib.sha256(paths.encode()).hexdigest(), "characters": len(paths)} if files else {}
+        return {
+            **{n: raised(committed_offsets(table.metadata, self.branch, n).offsets, self.ends) for n in names},
+            "kafka.connect.commit-id": str(self.plan.commit_id),
+            "kafka.connect.task-id": f"{self.plan.connector}-0",
+            "engine-name": "floe",
+            "engine-version": floe.__version__,
+            "iceberg-version": f"PyIceberg {pyiceberg.__version__}",
+            GROUP: self.plan.group_id,
+            "floe.kind": KIND,
+            NET: json.dumps(net, separators=(",", ":")),
+        }
+
+
+def examine(table: Table, seed: Seed, written: Sequence[Written]) -> None:
+    """Raise TakeoverRefused or TableRefused unless the table can be seeded with the files of these events."""
+    name = ".".join(table.name())
+    seed.grown(table)
+    files = seed.left(table, written)
+    try:
+        check_data_files(table, name, [f.file for f in files])
+        check_footers(table, name, [f.file for f in files])
+        spec_files(table, files)
+    except (AnnouncementVoid, DataFileConversionError) as error:
+        msg = f"what the sink announced for table {name!r} cannot be committed: {error}. {START_IT}; or {LEAVE_OUT}."
+        raise TakeoverRefused(msg) from error
+
+
+def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written], patience: float) -> Taken:
+    """Commit files and ledger to one table in one snapshot, once, however often this is called.
+
+    Conflicts and unclear answers are tried again for ``patience`` seconds from the table's present state. Raises
+    TableRefused, or TableNotCommitted at the end.
+    """
+    for reason in attempts(f"table {name!r}", patience):
+        try:
+            table = _load(tables, name, written)
+            if table is None:
+                return Taken(name, None)
+            before, after = seed.grown(table)
+            files = seed.left(table, written)
+            if after == before and not files:
+                return Taken(name, None)
+            if not table.metadata.snapshots and seed.branch != MAIN_BRANCH:
+                with tables.changing(name):
+                    append_nothing(table)
+                table = tables.require(name)
+            reach(CrashPoint.TAKEOVER_TABLE)
+            with sent(name):
+                snapshot_id = append(
+                    table,
+                    seed.branch,
+                    spec_files(table, files),
+                    seed.summary(table, files),
+                    property_name(seed.plan.group_id, seed.branch),
+                    after,
+                )
+            reach(CrashPoint.TAKEOVER_TABLE_LANDED)
+            return Taken(name, snapshot_id, len(files), sum(f.file.record_count for f in files))
+        except CommitFailedException as error:
+            reason.append(f"somebody else committed first ({error})")
+        except CatalogUnreachable as error:
+            reason.append(str(error))
+    raise AssertionError  # attempts raises at its end
+
+
+def spec_files(table: Table, files: Iterable[PendingFile]) -> list[SpecFile]:
+    """Return PyIceberg's data files under their partition specs. Raises AnnouncementVoid, DataFileConversionError."""
+    specs = table.metadata.specs()
+    converted = []
+    for file, partition_type in files:
+        spec = specs.get(file.spec_id) if file.spec_id is not None else None
+        if spec is None or [f.field_id for f in spec.fields] != [f.field_id for f in partition_type.fields]:
+            msg = (
+                f"{file.file_path!r} was written under partition spec {file.spec_id} ({[*partition_type.fields]}), which "
+                "the table does not have"
+            )
+            raise AnnouncementVoid(msg)
+        converted.append(SpecFile(spec.spec_id, to_pyiceberg(without_metrics(file), partition_type)))
+    return converted
+
+
+def _load(tables: Tables, name: str, written: Sequence[Written]) -> Table | None:
+    table = tables.load(name)
+    wanted = {one.payload.table_reference.table_uuid for one in written} - {None}
+    if wanted and (table is None or wanted != {table.metadata.table_uuid}):
+        msg = f"table {name!r} was dropped or replaced while it was taken over: nothing was done to it. Take over again"
+        raise TableRefused(msg)
+    return table
+
+
+def _held(table: Table, branch: str, paths: set[str]) -> set[str]:
+    """Return which of these files the branch has, whatever snapshots once told of it."""
+    ref = table.metadata.refs.get(branch) or table.metadata.refs.get(MAIN_BRANCH)
+    snapshot = table.metadata.snapshot_by_id(ref.snapshot_id) if ref is not None else None
+    if snapshot is None or not paths:
+        return set()
+    return {
+        entry.data_file.file_path
+        for manifest in snapshot.manifests(table.io)
+        if manifest.content == ManifestContent.DATA
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+        if entry.data_file.file_path in paths
+    }

@@ -1,0 +1,183 @@
+"""Takeover: from a stopped Kafka Connect sink to floe, under the same connector name, every record kept once."""
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from floe.config import Connector
+from floe.control.topic_reader import read_control
+from floe.kafka.group_offsets import commit_transactional_id
+from floe.kafka.settings import KafkaSettings
+from floe.kafka.transactions import TransactionalProducer
+from floe.model.plan import Plan
+from floe.model.positions import Position, refuse_other_owners
+from floe.model.ranges import TopicPartition
+from floe.model.route_hash import MAIN_BRANCH
+from floe.tables.connector_ledgers import Ledgers
+from floe.tables.history import snapshot_property
+from floe.tables.routes import Routes
+from floe.tables.snapshot_summary import Committed, Offsets, committed_offsets, offsets_property, topic_in_use
+from floe.takeover.adopt_offsets import TakenPositions
+from floe.takeover.exceptions import TakeoverRefused
+from floe.takeover.pending_files import Destination, Written, collect, pending_of, refuse_gap, written_by_sink
+from floe.takeover.seed_table import KIND, Seed, Taken, examine, land_seed
+from floe.takeover.sink_state import LeftBehind, is_floes, look, with_metadata
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TakeoverReport:
+    """What a takeover did. ``already``: floe had the connector before. ``notes``: what somebody should know."""
+
+    already: bool
+    positions: tuple[Position, ...] = ()
+    tables: tuple[Taken, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def take_over(connector: Connector, settings: KafkaSettings) -> TakeoverReport:
+    """Take over from a stopped sink of the connector's name; nothing is changed before all of it was checked.
+
+    Per table one snapshot with the files that the sink announced and did not commit, and with the ledger of what it
+    wrote; then the positions, as floe's. It may be killed anywhere and called again. Raises TakeoverRefused,
+    TakeoverBlocked, TableRefused, GroupInUse and what catalog and Kafka raise.
+    """
+    # ends what a killed takeover left open, which would hide positions and events until its time-out
+    TransactionalProducer(settings, commit_transactional_id(connector))
+    left = look(connector, settings)
+    refuse_other_owners(left.positions.values(), connector.name)
+    if left.is_floes:
+        log.info("all positions of %s are floe's already: nothing to take over", connector.group_id)
+        return TakeoverReport(already=True, positions=tuple(p for _, p in sorted(left.positions.items())))
+    if not left.positions:
+        left = replace(left, positions=_copies(connector, left))
+    return _Takeover(connector, settings, left).carry_out()
+
+
+class _Takeover:
+    def __init__(self, connector: Connector, settings: KafkaSettings, left: LeftBehind) -> None:
+        self._connector = connector
+        self._settings = settings
+        self._left = left
+        self._routes = Routes(connector)
+        ledgers = Ledgers(connector)
+        self._names, self._tables = ledgers.names, ledgers.tables
+        self._positions = with_metadata(left, connector)
+        self._seed = self._make_seed()
+
+    def carry_out(self) -> TakeoverReport:
+        pending = self._pending()
+        names = tuple(dict.fromkeys([*self._names, *pending]))
+        for name in names:
+            table = self._tables.load(name)
+            if table is not None:
+                examine(table, self._seed_of(name), pending.get(name, []))
+        patience = self._connector.commit_timeout_ms / 1000
+        taken = []
+        for name in names:
+            one = land_seed(self._tables, name, self._seed_of(name), pending.get(name, []), patience)
+            log.info("table %s: %s rows in %s files, snapshot %s", name, one.rows, one.files, one.snapshot_id)
+            taken.append(one)
+        mover = TakenPositions(self._connector, self._settings, self._left, self._positions, self._seed)
+        notes = (*self._notes(), *mover.move(taken, pending))
+        for note in notes:
+            log.warning("%s", note)
+        return TakeoverReport(already=False, positions=self._positions, tables=tuple(taken), notes=notes)
+
+    def _make_seed(self) -> Seed:
+        connector, left = self._connector, self._left
+        plan = Plan(
+            plan_id=uuid.uuid4().hex,
+            connector=connector.name,
+            group_id=connector.group_id,
+            cluster_id=left.cluster_id,
+            config=connector.frozen(),
+            control_topic=connector.control_topic,
+            control_ends=left.control.ends,
+            positions=self._positions,
+            slices=(),
+        )
+        return Seed(
+            plan=plan,
+            branch=MAIN_BRANCH,
+            positions={left.log_id(p.tp): (p.offset, p.metadata) for p in self._positions},
+            written=frozenset(left.log_id(tp) for tp, p in left.positions.items() if not is_floes(p)),
+            groups=tuple(dict.fromkeys((connector.group_id, connector.sink_group_id))),
+            ends=left.control.ends,
+        )
+
+    def _seed_of(self, name: str) -> Seed:
+        return replace(self._seed, branch=self._routes.branch(name))
+
+    def _pending(self) -> dict[str, list[Written]]:
+        """Return the events to commit by table, after all that the control topic holds was checked."""
+        destination = cache(self._destination)
+        own = [destination(name) for name in self._names]
+        existing = [table for table in own if table.uuid is not None]
+        for table in existing:
+            refuse_gap(table, self._left.control.starts, self._left.control.ends, self._left.coordinator)
+        messages = read_control(
+            self._settings, self._connector.control_topic, self._first_offsets(existing), self._left.control.ends
+        )
+        found = collect(written_by_sink(messages, self._connector.sink_group_id), destination)
+        return {name: pending_of(destination(name), events, self._left.coordinator) for name, events in found.items()}
+
+    def _first_offsets(self, tables: Sequence[Destination]) -> Offsets:
+        """Return where the control topic is read from: the lowest place that a table has it up to."""
+        return {
+            partition: max(start, min((t.committed.offsets.get(partition, 0) for t in tables), default=0))
+            for partition, start in self._left.control.starts.items()
+        }
+
+    def _destination(self, name: str) -> Destination:
+        table = self._tables.load(name)
+        is_own = self._connector.routing.is_dynamic or name in self._connector.tables
+        if table is None:
+            return Destination(name, None, Committed({}, True), is_own)
+        group, topic = self._connector.sink_group_id, self._connector.control_topic
+        used = topic_in_use(table.metadata, self._routes.branch(name), group)
+        if is_own and used not in (None, topic) and not self._left.control.is_empty:
+            msg = (
+                f"table {name!r} tells that the sink used the control topic {used!r}, but iceberg.control.topic is "
+                f"{topic!r}: set it as the sink had it. To leave out what {used!r} announced, name an empty topic."
+            )
+            raise TakeoverRefused(msg)
+        committed = committed_offsets(table.metadata, self._routes.branch(name), offsets_property(topic, group))
+        return Destination(name, table.metadata.table_uuid, committed, is_own)
+
+    def _notes(self) -> list[str]:
+        notes = []
+        for partition in self._left.logs:
+            position = self._left.positions.get(partition.tp)
+            if position is None:
+                notes.append(f"the sink has no position of {partition.tp}: floe begins there as in a new partition")
+            elif position.offset < partition.log_start:
+                notes.append(
+                    f"retention removed [{position.offset}, {partition.log_start}) of {partition.tp} before the sink read "
+                    "them: the next run refuses until that loss is accepted (param accept_loss)"
+                )
+        return notes
+
+
+def _copies(connector: Connector, left: LeftBehind) -> Mapping[TopicPartition, Position]:
+    """Return the positions of a takeover that was killed while the group was deleted, from a table's ledger.
+
+    Raises TakeoverRefused when no table's last change was a takeover.
+    """
+    for known in Ledgers(connector).known.values():
+        anchor = known.ledger.anchor if known.ledger is not None else None
+        snapshot = known.table.metadata.snapshot_by_id(anchor.snapshot_id) if anchor is not None else None
+        if known.ledger is None or snapshot is None or snapshot_property(snapshot, "floe.kind") != KIND:
+            continue
+        holdings = {log.tp: known.ledger.holdings.get(left.log_id(log.tp)) for log in left.logs}
+        return {tp: Position(tp, *held.position) for tp, held in holdings.items() if held and held.position}
+    msg = (
+        f"group {connector.sink_group_id!r} has no positions of {', '.join(connector.topics)}: the sink never committed, or "
+        "has been stopped for longer than offsets.retention.minutes. If it never committed, run without takeover. If it "
+        "did, put its positions back (kafka-consumer-groups --reset-offsets; the DataComplete events of the control topic "
+        "tell them), then take over again. If floe ran here before, use recover."
+    )
+    raise TakeoverRefused(msg)

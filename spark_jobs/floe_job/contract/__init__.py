@@ -1,0 +1,1 @@
+"""What driver and tasks send each other."""

@@ -1,0 +1,54 @@
+"""What became of records with open letters in one table: the driver tells from it which letters are dealt with."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.ranges import OffsetRange
+
+Offsets = Mapping[LogId, Intervals]
+
+
+@dataclass(frozen=True)
+class LetterFates:
+    """Offsets of records with open letters: ``rows`` were written, ``dead`` refused again, ``passed`` not looked at, as the
+    table holds or owes them.
+    """
+
+    rows: Offsets = field(default_factory=dict)
+    dead: Offsets = field(default_factory=dict)
+    passed: Offsets = field(default_factory=dict)
+
+
+class FateWatch:
+    """Notes what becomes of the records that a table has open letters of."""
+
+    def __init__(self, letters: Mapping[OffsetRange, Intervals]) -> None:
+        self._letters = letters
+        self._rows: dict[LogId, list[int]] = {}
+        self._dead: dict[LogId, list[int]] = {}
+        self._passed: dict[LogId, list[int]] = {}
+
+    def written(self, r: OffsetRange, offsets: Iterable[int]) -> None:
+        self._note(self._rows, r, offsets)
+
+    def refused(self, r: OffsetRange, offsets: Iterable[int]) -> None:
+        self._note(self._dead, r, offsets)
+
+    def passed(self, r: OffsetRange, offsets: Iterable[int]) -> None:
+        self._note(self._passed, r, offsets)
+
+    def fates(self) -> LetterFates:
+        return LetterFates(_joined(self._rows), _joined(self._dead), _joined(self._passed))
+
+    def _note(self, noted: dict[LogId, list[int]], r: OffsetRange, offsets: Iterable[int]) -> None:
+        letters = self._letters.get(r)
+        if letters:
+            found = [offset for offset in offsets if letters.has(offset)]
+            if found:
+                noted.setdefault(LogId.of(r), []).extend(found)
+
+
+def _joined(noted: Mapping[LogId, Iterable[int]]) -> dict[LogId, Intervals]:
+    return {log_id: Intervals.of((offset, offset + 1) for offset in offsets) for log_id, offsets in noted.items()}

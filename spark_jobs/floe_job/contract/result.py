@@ -1,0 +1,104 @@
+"""What one Spark task gives back to the driver."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+from floe.config.secrets.mask import hide
+from floe.control.announcement import SpecFiles
+from floe.exceptions import FloeError, Terminal
+from floe.model.accounting import RangeBooks, TableBooks
+from floe_job.contract.letter import Letter
+from floe_job.contract.target import TableResult
+from floe_job.source.piece import Piece
+
+
+@dataclass(frozen=True)
+class PieceResult:
+    """One piece, read: its books, the first offset seen, the time of the last record (epoch ms).
+
+    ``deliveries``: how often its records were handed to a table.
+    """
+
+    piece: Piece
+    books: RangeBooks
+    first_offset: int | None
+    timestamp: int | None
+    deliveries: int = 0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error that was raised in a worker, to be raised again in the driver."""
+
+    message: str
+    retryable: bool
+
+    @classmethod
+    def of(cls, error: Exception, tables: Sequence[str] = ()) -> Self:
+        """Describe an error that came while these tables were written."""
+        if isinstance(error, FloeError):
+            return cls(hide(str(error)), retryable=not isinstance(error, Terminal))
+        text = next(iter(hide(str(error)).splitlines()), "")[:300]
+        names = ", ".join(map(repr, tables))[:300]
+        msg = (
+            f"writing for {names} failed: {type(error).__name__}: {text}. Nothing "
+            "was announced. If it comes again, check the tables' properties and iceberg.tables.write-props.*; Spark's log "
+            "has the whole error"
+        )
+        return cls(msg, retryable=True)
+
+
+@dataclass(frozen=True)
+class LettersResult:
+    """What one task's letters came to: how many, some of them by name (without the record), the table's share, and
+    how many there are by error.
+    """
+
+    dead: int = 0
+    named: tuple[Letter, ...] = ()
+    books: TableBooks = field(default_factory=TableBooks)
+    files: SpecFiles | None = None
+    reasons: Mapping[str, int] = field(default_factory=dict)
+
+
+class BadKind(NamedTuple):
+    """One way to be bad: what is said of such records, the error's class name, and what to do."""
+
+    what: str
+    error: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class BadRecordCounts:
+    """The bad records of one task among the ``read`` ones; ``named``: some of them, without the record itself."""
+
+    read: int = 0
+    kinds: Mapping[BadKind, int] = field(default_factory=dict)
+    named: tuple[Letter, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.kinds)
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What one task did: its pieces, and each table by name.
+
+    When a table lacks columns, or records named tables that the task was not given (``unknown``), nothing was written.
+    ``bad``: records that the connector does not tolerate; nothing was written either.
+    A task that writes what others have read has no pieces, and of a table's books only the rows.
+    """
+
+    index: int
+    pieces: tuple[PieceResult, ...] = ()
+    tables: Mapping[str, TableResult] = field(default_factory=dict)
+    letters: LettersResult = field(default_factory=LettersResult)
+    unknown: tuple[str, ...] = ()
+    failure: Failure | None = None
+    bad: BadRecordCounts = field(default_factory=BadRecordCounts)
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.bad and not self.unknown and not any(table.needs for table in self.tables.values())

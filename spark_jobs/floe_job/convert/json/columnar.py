@@ -1,0 +1,226 @@
+"""The fast path: a batch of JSON texts into columns by ``pyarrow.json``, with the result of the exact path or none.
+
+Arrow's parser is taken at its word only where that word is known to be the exact path's. It is not where:
+
+* it sees objects, not records: framing is checked on the bytes, so that one record is one object;
+* it takes ``NaN`` and ``Infinity``: such values are refused, and looked for where fields are dropped unseen;
+* it turns integers of 310 digits and more into infinity, and ``-0`` into ``-0.0``: such values are refused;
+* it takes invalid UTF-8 in fields that are dropped: the whole text is validated;
+* it crashes on bombs of brackets: depth is checked on the bytes.
+
+Everything else that differs (a key given twice, 2.0 into a long, a number into a string) makes it raise, which is fine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from sys import maxsize
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+from pyiceberg.schema import Schema
+
+from floe_job.convert.json.fallbacks import NotExact, Respelled
+from floe_job.convert.json.framing import Text, joined, occurrences
+from floe_job.convert.json.key_aliases import Alternatives, Spellings
+from floe_job.convert.json.nested_readers import Carriers
+from floe_job.convert.json.parse import MAX_DEPTH, too_deep
+from floe_job.convert.json.reserved_fields import Injected
+from floe_job.convert.json.template_reader import Alike
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.source.values import Lines
+from floe_job.types import Lookup
+
+_ROW = re.compile(r" in row (\d+)$")
+_TOKEN = re.compile(r"couldn't parse:(\S+)$")
+_UNEXPECTED = "unexpected field"
+
+FIRST_LOOK = 64
+"""Records whose unexpected fields are looked into first: each may bring others, and a column is made for each of them."""
+
+MOST_UNEXPECTED = 256
+"""Of a batch: the parser makes a column for each, which takes longer than to read the records one by one."""
+
+MOST_CELLS = 2_000_000
+"""Records times columns of a batch: the parser takes its time for each, though most be empty."""
+
+_BRACE_OR_BRACKET = ord("{") - ord("[")
+"""The one bit in which the two differ, opening or closing."""
+
+_NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[,\]}]")
+
+
+class ColumnarReader:
+    """Reads batches against a table's schema, and against the needs as they are when it is made.
+
+    ``columns``: how many there are, nested ones included. ``most``: records at once, for the parser takes its time for each
+    column of each. ``unexpected``: fields that the last batch had beyond the columns.
+    """
+
+    def __init__(
+        self, schema: Schema, needs: SchemaNeeds, lookup: Lookup, spellings: Spellings, injected: Injected
+    ) -> None:
+        """Choose the carriers. Unknown fields are looked into if columns may be added or respelled, else dropped."""
+        self._schema = needs.widened(injected.left_empty(schema))
+        self._make = partial(Carriers, lookup, spellings, needs, injected)
+        self._evolve, self._choices = needs.rules.evolve, lookup.has_choices
+        self.unexpected = 0
+        self._look = maxsize
+        self._compile()
+
+    def _compile(self) -> None:
+        self._carriers = self._make()
+        self._carrier = self._carriers.top(self._schema)
+        self._alternatives = Alternatives(self._carriers.alternatives)
+        self._explicit = pa.schema(list(self._carrier.type))
+        self.columns = _fields(self._explicit)
+        self._alike = Alike(self._explicit)
+        # Looking into unexpected fields takes the more the more of them there are, and dropping them unseen is checked for
+        # what must not be there unseen: both only from the first such field on.
+        self._unexpected = "error"
+
+    @property
+    def is_strewn(self) -> bool:
+        """Say whether the last batch had so many that it is better read by rows."""
+        return self.unexpected > MOST_UNEXPECTED
+
+    @property
+    def most(self) -> int:
+        return min(self._look, MOST_CELLS // (self.columns + self.unexpected + 1) + 1)
+
+    def read(self, values: Sequence[bytes]) -> pa.StructArray:
+        """Return the rows as one array of structs. Raises NotExact."""
+        lines = joined(values)
+        _check_depth(lines.text, values)
+        _check_encoding(lines.text)
+        while True:
+            try:
+                return self._read(lines)
+            except Respelled:  # ends, for only so many spellings are learnt
+                self._compile()
+
+    def _read(self, lines: Lines) -> pa.StructArray:
+        self._carriers.dropped = False
+        text, records = lines.text, len(lines.starts)
+        table = self._alike.read(lines, self._parse_known)
+        if table is None:
+            table = self._parse(text, records, pretty=_is_pretty(text, records))
+        if table.num_rows != records:
+            raise NotExact
+        try:
+            rows = self._unloaded(text, table)
+        except pa.ArrowException:  # as of lists of nothing but nulls: what was parsed may be broken inside
+            raise NotExact from None
+        if self._carriers.dropped:
+            _check_constants(text)
+        return rows
+
+    def _unloaded(self, text: Text, table: pa.Table) -> pa.StructArray:
+        if self._unexpected == "infer":
+            self.unexpected = _fields(table.schema) - self.columns
+            self._look = FIRST_LOOK if self.is_strewn else max(self._look, 2 * table.num_rows)
+        if table.num_columns > len(self._explicit):
+            self._carrier.check_extras(list(table.schema), table.column)
+        carried = self._carried(table)
+        self._alternatives.check(text, carried)
+        return self._carrier.unload(carried)
+
+    def _carried(self, table: pa.Table) -> pa.StructArray:
+        fields = [table.field(name) for name in self._explicit.names]
+        if not fields:
+            return pa.array([{}] * table.num_rows, pa.struct([]))
+        columns = (table.column(field.name) for field in fields)
+        arrays = [column.chunk(0) if column.num_chunks == 1 else column.combine_chunks() for column in columns]
+        return pa.StructArray.from_arrays(arrays, fields=fields)
+
+    def _parse_known(self, text: Text) -> pa.Table:
+        return self._table(text, "error")
+
+    def _table(self, text: Text, unexpected: str, *, pretty: bool = False) -> pa.Table:
+        return pj.read_json(
+            pa.BufferReader(text),
+            read_options=pj.ReadOptions(use_threads=False, block_size=max(len(text), 64)),
+            parse_options=pj.ParseOptions(
+                explicit_schema=self._explicit, newlines_in_values=pretty, unexpected_field_behavior=unexpected
+            ),
+        )
+
+    def _parse(self, text: Text, records: int, *, pretty: bool) -> pa.Table:
+        if self._unexpected == "ignore":
+            _check_constants(text)
+        try:
+            return self._table(text, self._unexpected, pretty=pretty)
+        except pa.ArrowInvalid as error:
+            problem = str(error)
+        except (pa.ArrowException, UnicodeDecodeError):
+            raise NotExact from None
+        if problem.endswith(_UNEXPECTED):
+            self._unexpected = "infer" if self._evolve or self._choices else "ignore"
+            if self._unexpected == "infer":
+                self._look = FIRST_LOOK
+                if records > FIRST_LOOK:
+                    raise NotExact
+            return self._parse(text, records, pretty=pretty)
+        raise NotExact(_obstacle(problem, text))
+
+
+def _fields(kind: Iterable[pa.Field]) -> int:
+    """Count fields, nested ones included."""
+    return sum(1 + (_fields(_inside(one.type)) if pa.types.is_nested(one.type) else 0) for one in kind)
+
+
+def _inside(kind: pa.DataType) -> list[pa.Field]:
+    return [kind.field(position) for position in range(kind.num_fields)]
+
+
+def _is_pretty(text: Text, records: int) -> bool:
+    """Say whether some record is more than a line."""
+    return occurrences(b"\n", text) > records
+
+
+def _check_depth(text: Text, values: Sequence[bytes]) -> None:
+    if occurrences(b"{", text, _BRACE_OR_BRACKET) - len(values) < MAX_DEPTH:
+        return
+    if not _is_pretty(text, len(values)):
+        octets = np.frombuffer(text, np.uint8)
+        opening = np.flatnonzero((octets | _BRACE_OR_BRACKET) == ord("{"))
+        opened = np.searchsorted(opening, np.flatnonzero(octets == ord("\n")))
+        if np.diff(opened, prepend=0).max() <= MAX_DEPTH:
+            return
+    for row, value in enumerate(values):
+        if too_deep(value):
+            raise NotExact(row)
+
+
+def _check_encoding(text: Text) -> None:
+    if text.isascii():
+        return
+    offsets = pa.array([0, len(text)], pa.int64()).buffers()[1]
+    try:
+        pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(text)]).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise NotExact(text.count(b"\n", 0, error.start)) from None
+        raise NotExact from None
+
+
+def _check_constants(text: Text) -> None:
+    if b"NaN" in text or b"Inf" in text:
+        constant = _NOT_A_NUMBER.search(text)
+        if constant:
+            raise NotExact(text.count(b"\n", 0, constant.start()))
+
+
+def _obstacle(problem: str, text: Text) -> int | None:
+    """Guess the record that Arrow's parser could not take, by its message."""
+    row = _ROW.search(problem)
+    if row:
+        return int(row[1])
+    token = _TOKEN.search(problem)
+    found = text.find(b":" + token[1].encode()) if token else -1
+    return text.count(b"\n", 0, found) if found >= 0 else None

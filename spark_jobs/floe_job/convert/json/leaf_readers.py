@@ -1,0 +1,164 @@
+"""How columns without columns inside travel through Arrow's JSON parser, and what is made of them afterwards.
+
+A carrier is the type that the parser is told, and the step from there to the column. The step either gives exactly what
+``floe_job.types`` gives for the same values, or raises NotExact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.types import (
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from floe.parquet.arrow_shapes import reshape, storage_type
+from floe_job.convert.json.fallbacks import NotExact
+from floe_job.exceptions import Unconvertible
+from floe_job.types import Converter, converter
+from floe_job.types.temporal import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO
+
+_NEGATIVE_ZERO = -(2**63)
+_ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_ISO_NAIVE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?Z?$"
+_ISO_ZONED = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?[+-](?:0\d|1[0-7]):?[0-5]\d$"
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """``type`` is for the parser; ``unload`` turns its array into the column's."""
+
+    type: pa.DataType
+    unload: Callable[[pa.Array], pa.Array]
+
+
+def leaf_carrier(target: IcebergType, arrow: pa.DataType) -> Carrier:
+    """Carry a column that has no columns inside."""
+    if isinstance(target, DoubleType | FloatType):
+        return Carrier(pa.float64(), _floats(arrow))
+    if isinstance(target, BooleanType | IntegerType | LongType | StringType):
+        return Carrier(arrow, _same)
+    if isinstance(target, DecimalType):
+        return _decimal_carrier(target, arrow)
+    return Carrier(pa.large_string(), _texts(target, arrow))
+
+
+def map_carrier(arrow: pa.DataType) -> Carrier:
+    """Carry no object under a map column: the parser refuses one, and the exact path reads it. Nulls are carried."""
+
+    def unload(array: pa.Array) -> pa.Array:
+        if array.null_count < len(array):
+            raise NotExact(pc.index(pc.is_valid(array), True).as_py())
+        return pa.nulls(len(array), arrow)
+
+    return Carrier(pa.null(), unload)
+
+
+def _same(array: pa.Array) -> pa.Array:
+    return array
+
+
+def _decimal_carrier(target: DecimalType, arrow: pa.DataType) -> Carrier:
+    """Carry decimals, and refuse those of too many digits.
+
+    The parser counts only the digits of the text: 123.4 has but four, and passes for a decimal(4,2). Then it brings it to
+    the scale without a look at overflow, for which decimal(38,10) has no room in 128 bits.
+    """
+    room = pa.decimal256(target.precision, target.scale) if target.precision + target.scale > 38 else arrow
+    limit = Decimal(10) ** (target.precision - target.scale)
+
+    def unload(array: pa.Array) -> pa.Array:
+        least, greatest = pc.min_max(array).as_py().values()
+        if least is not None and not -limit < least <= greatest < limit:
+            raise NotExact
+        return array if room is arrow else array.cast(arrow)
+
+    return Carrier(room, unload)
+
+
+def _floats(arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
+    def unload(array: pa.Array) -> pa.Array:
+        # A negative zero may have been the integer -0, which is 0.0.
+        if pc.any(pc.equal(array.view(pa.int64()), _NEGATIVE_ZERO)).as_py():
+            raise NotExact
+        # By way of a double, as Java does: straight to a float rounds differently.
+        floats = array if arrow.equals(array.type) else pc.cast(array, arrow, safe=False)
+        if pc.all(pc.is_finite(floats)).as_py() is False:
+            raise NotExact
+        return floats
+
+    return unload
+
+
+def _texts(target: IcebergType, arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
+    """Convert strings: in bulk where the form is plain, else one by one with the exact path's own converter."""
+    convert = converter(target)
+    storage = storage_type(arrow)
+
+    def unload(array: pa.Array) -> pa.Array:
+        if array.null_count == len(array):
+            return pa.nulls(len(array), arrow)
+        return _in_bulk(array, target, arrow) or _one_by_one(array, convert, storage, arrow)
+
+    return unload
+
+
+def _one_by_one(array: pa.Array, convert: Converter, storage: pa.DataType, arrow: pa.DataType) -> pa.Array:
+    converted = []
+    for row, text in enumerate(array.to_pylist()):
+        try:
+            converted.append(None if text is None else convert(text))
+        except Unconvertible:
+            raise NotExact(row) from None
+    return reshape(pa.array(converted, storage), arrow)
+
+
+def _in_bulk(array: pa.Array, target: IcebergType, arrow: pa.DataType) -> pa.Array | None:
+    """Parse ISO dates and date-times; None where a form, a day or a year is left to the converter."""
+    try:
+        if isinstance(target, DateType):
+            return _within(_matching(array, _ISO_DATE).cast(arrow), FIRST_DAY, pa.int32())
+        if isinstance(target, TimestampType | TimestamptzType):
+            return _within(_timestamps(array, target, arrow), FIRST_MICRO, pa.int64())
+    except (pa.ArrowInvalid, NotExact):
+        pass
+    return None
+
+
+def _timestamps(array: pa.Array, target: IcebergType, arrow: pa.DataType) -> pa.Array:
+    if isinstance(target, TimestamptzType) and array[0].is_valid and array[0].as_py()[-1:] != "Z":
+        try:
+            return _matching(array, _ISO_ZONED).cast(arrow)
+        except NotExact:
+            pass
+    return pc.utf8_rtrim(_matching(array, _ISO_NAIVE), "Z").cast(pa.timestamp("us")).cast(arrow)
+
+
+def _matching(array: pa.Array, form: str) -> pa.Array:
+    if pc.all(pc.match_substring_regex(array, form)).as_py() is False:
+        raise NotExact
+    return array
+
+
+def _within(array: pa.Array, first: int, integers: pa.DataType) -> pa.Array:
+    least, greatest = pc.min_max(array.view(integers)).as_py().values()
+    if least is not None and (least < first or greatest > _LAST[integers]):
+        raise NotExact
+    return array
+
+
+_LAST = {pa.int32(): LAST_DAY, pa.int64(): LAST_MICRO}

@@ -1,0 +1,224 @@
+"""How columns that hold columns travel through Arrow's JSON parser, see ``floe_job.convert.json.leaf_readers``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
+from pyiceberg.types import IcebergType, ListType, MapType, StructType
+
+from floe.parquet.arrow_shapes import nulls
+from floe_job.convert.json.fallbacks import NotExact, Respelled
+from floe_job.convert.json.key_aliases import Spellings
+from floe_job.convert.json.leaf_readers import Carrier, leaf_carrier, map_carrier
+from floe_job.convert.json.reserved_fields import Injected
+from floe_job.schema.evolution import Path, SchemaNeeds
+from floe_job.schema.inference import ELEMENT, iceberg_type
+from floe_job.types import Lookup, StructLookup
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, and the keys that it is read from; none for a column that the record does not fill."""
+
+    name: str
+    keys: tuple[str, ...]
+    carrier: Carrier
+    arrow: pa.DataType
+    required: bool = False
+
+    def unload(self, array: pa.StructArray) -> pa.Array:
+        """Return the column's values, of whichever key has one."""
+        if len(self.keys) == 1:
+            return self.carrier.unload(array.field(self.keys[0]))
+        if not self.keys:
+            return pa.nulls(len(array), self.arrow)
+        found = [array.field(key) for key in self.keys]
+        found = [child for child in found if child.null_count < len(child)] or found[:1]
+        children = [self.carrier.unload(child) for child in found]
+        return children[0] if len(children) == 1 else _either(children)
+
+
+def _either(children: list[pa.Array]) -> pa.Array:
+    """Choose row by row the child that has a value. Raises NotExact where two have one."""
+    length = len(children[0])
+    rows = pa.array(range(length), pa.int64())
+    chosen = pa.nulls(length, pa.int64())
+    for number, child in enumerate(children):
+        valid = pc.is_valid(child)
+        twice = pc.index(pc.and_(valid, pc.is_valid(chosen)), True).as_py()
+        if twice >= 0:
+            raise NotExact(twice)
+        chosen = pc.if_else(valid, pc.add(rows, number * length), chosen)
+    return pa.concat_arrays(children).take(chosen)
+
+
+@dataclass(frozen=True)
+class StructCarrier(Carrier):
+    """Carries a struct; ``check_extras`` judges the fields that came beside those of ``type``."""
+
+    check_extras: Callable[[list[pa.Field], Callable[[int], pa.Array]], None]
+
+
+@dataclass
+class Carriers:
+    """Makes the carriers of a table's columns, and of the columns that are needed but not there yet.
+
+    ``alternatives`` are the keys of each column that has several. ``dropped`` says, once a batch was unloaded, that it held
+    values which nobody looked at.
+    """
+
+    lookup: Lookup
+    spellings: Spellings
+    needs: SchemaNeeds
+    injected: Injected
+    alternatives: list[tuple[str, ...]] = field(default_factory=list)
+    dropped: bool = False
+
+    def top(self, schema: Schema) -> StructCarrier:
+        """Carry a table's columns as one struct."""
+        return self._struct(schema.as_struct(), pa.struct(list(schema_to_pyarrow(schema))), ())
+
+    def _struct(self, target: StructType, arrow: pa.DataType, path: Path) -> StructCarrier:
+        lookup = self.lookup.of(target)
+        present = [
+            self._column(
+                path,
+                lookup,
+                column.name,
+                self._carrier(column.field_type, arrow.field(column.name).type, (*path, column.name)),
+                arrow.field(column.name).type,
+                column.required,
+            )
+            for column in target.fields
+        ]
+        needed = [
+            self._needed(path, column)
+            for column in self.needs.columns
+            if column[:-1] == path and (path or not self.injected.hides(column[-1]))
+        ]
+        carried = pa.struct(
+            [pa.field(key, column.carrier.type) for column in (*present, *needed) for key in column.keys]
+        )
+        check_extras = self._extras(path, lookup, frozenset(f.name for f in carried), [c.name for c in needed])
+        fields, known = list(arrow), carried.num_fields
+
+        def unload(array: pa.Array) -> pa.Array:
+            if array.type.num_fields > known:
+                check_extras(list(array.type), array.field)
+            missing = nulls(array)
+            for column in needed:
+                column.unload(array)
+            children = []
+            for column in present:
+                child = column.unload(array)
+                if column.required:
+                    _refuse_nulls(child, missing)
+                children.append(child)
+            return pa.StructArray.from_arrays(children, fields=fields, mask=missing)
+
+        return StructCarrier(carried, unload, check_extras)
+
+    def _column(
+        self, path: Path, lookup: StructLookup, name: str, carrier: Carrier, arrow: pa.DataType, required: bool = False
+    ) -> Column:
+        keys = () if not path and name in self.injected.columns else self.spellings.keys(path, lookup, name)
+        if len(keys) > 1:
+            self.alternatives.append(keys)
+        return Column(name, keys, carrier, arrow, required)
+
+    def _needed(self, path: Path, column: Path) -> Column:
+        """Carry a needed column, only to see whether its values hold more than is known to be needed."""
+        name = column[-1]
+        target = iceberg_type(self.needs.columns[column])
+        arrow = schema_to_pyarrow(target, include_field_ids=False)
+        inside = Carriers(
+            self.lookup, self.spellings, SchemaNeeds(rules=self.needs.rules), self.injected, self.alternatives
+        )
+        own = StructLookup({name: name}, frozenset((name,)))
+        return self._column(path, own, name, inside._carrier(target, arrow, column), arrow)
+
+    def _carrier(self, target: IcebergType, arrow: pa.DataType, path: Path) -> Carrier:
+        if isinstance(target, StructType):
+            return self._struct(target, arrow, path)
+        if isinstance(target, ListType):
+            return self._list(target, arrow, path)
+        return map_carrier(arrow) if isinstance(target, MapType) else leaf_carrier(target, arrow)
+
+    def _list(self, target: ListType, arrow: pa.DataType, path: Path) -> Carrier:
+        element = self._carrier(target.element_type, arrow.value_type, (*path, ELEMENT))
+
+        def unload(array: pa.Array) -> pa.Array:
+            if pa.types.is_null(element.type):
+                return _nothing(array, arrow)
+            values = array.values
+            if target.element_required and values.null_count:
+                raise NotExact
+            offsets = array.offsets.cast(pa.int64())
+            return pa.LargeListArray.from_arrays(offsets, element.unload(values), type=arrow, mask=nulls(array))
+
+        return Carrier(pa.list_(pa.field(ELEMENT, element.type)), unload)
+
+    def _extras(
+        self, path: Path, lookup: StructLookup, known: frozenset[str], needed: list[str]
+    ) -> Callable[[list[pa.Field], Callable[[int], pa.Array]], None]:
+        """Make the judge of unexpected fields.
+
+        One that means a known column is learnt. One that brings nothing (nulls, ``{}``, ``[]``), or means nothing, is let
+        go; any other is the exact path's to judge. Such columns are looked at by type and validity only: Arrow's lists of
+        nothing but nulls are broken inside.
+        """
+        by_same = {self.lookup.same(name): name for name in needed}
+        evolve = self.needs.rules.evolve
+
+        def check(fields: list[pa.Field], column: Callable[[int], pa.Array]) -> None:
+            learnt = False
+            for position, unexpected in enumerate(fields):
+                key = unexpected.name
+                if key in known:
+                    continue
+                hidden = lookup.is_hidden(key) or (not path and self.injected.hides(key))
+                name = None if hidden else lookup.column(key) or by_same.get(self.lookup.same(key))
+                if name is not None and self.spellings.learn(path, name, key):
+                    learnt = True
+                elif name is not None or (evolve and not hidden and not _says_nothing(unexpected.type)):
+                    raise NotExact(_first_value(column(position)))
+                else:
+                    self.dropped = self.dropped or not _says_nothing(unexpected.type)
+            if learnt:
+                raise Respelled
+
+        return check
+
+
+def _nothing(array: pa.Array, arrow: pa.DataType) -> pa.Array:
+    """Unload lists of maps, of which nulls only are carried: Arrow's lists of nothing but nulls are broken inside."""
+    if array.null_count < len(array):
+        raise NotExact(_first_value(array))
+    return pa.nulls(len(array), arrow)
+
+
+def _first_value(array: pa.Array) -> int | None:
+    row: int = pc.index(pc.is_valid(array), True).as_py()
+    return row if row >= 0 else None
+
+
+def _says_nothing(inferred: pa.DataType) -> bool:
+    if pa.types.is_struct(inferred):
+        return all(_says_nothing(field.type) for field in inferred)
+    if pa.types.is_list(inferred):
+        return _says_nothing(inferred.value_type)
+    return bool(pa.types.is_null(inferred))
+
+
+def _refuse_nulls(child: pa.Array, missing: pa.Array | None) -> None:
+    """Refuse nulls in a required column, other than those of a parent that is null itself."""
+    if child.null_count:
+        wrong = pc.is_null(child) if missing is None else pc.and_not(pc.is_null(child), missing)
+        row = pc.index(wrong, True).as_py()
+        if row >= 0:
+            raise NotExact(row)

@@ -1,0 +1,88 @@
+"""The exact path: record by record, value by value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyiceberg.schema import Schema, index_by_id, index_by_name
+from pyiceberg.types import DecimalType
+
+from floe_job.convert.json.parse import parse
+from floe_job.convert.json.reserved_fields import Injected
+from floe_job.exceptions import InvalidRecord, SchemaConflict
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.limits import FullNames
+from floe_job.schema.proposed_columns import ProposedColumns
+from floe_job.schema.tree import paths
+from floe_job.schema.unknown_fields import Unknown
+from floe_job.types import Lookup, Wishes, field_converter
+
+
+class RowReader:
+    """Reads single records against a table's schema, collecting what the table lacks.
+
+    A record is accepted as a whole or not at all: its needs are taken in only when all of its values convert. What one
+    costs depends on its own fields, not on the table's columns nor on those that other records bring.
+    """
+
+    def __init__(self, schema: Schema, needs: SchemaNeeds, lookup: Lookup, injected: Injected) -> None:
+        """Compile the converters of ``schema``; ``needs`` grows if its rules say evolve."""
+        fields = index_by_id(schema)
+        self._wishes = Wishes(schema) if needs.rules.evolve else None
+        self._columns = dict(field_converter(field, lookup, self._wishes) for field in schema.fields)
+        self._required = [field.name for field in schema.fields if field.required]
+        self._literals = any(isinstance(field.field_type, DecimalType) for field in fields.values())
+        self._paths = paths(schema)
+        self._lookup = lookup
+        self._top = lookup.of(schema.as_struct())
+        self._injected = injected
+        self._unknown = Unknown(schema, lookup, needs.rules)
+        known, taken = index_by_name(schema).keys(), needs.rules.taken
+        self._proposed = ProposedColumns(needs.rules, FullNames(known | taken), len(fields) + len(taken - known))
+        self._needs = needs
+        self._has_changed = False
+
+    def read(self, value: bytes) -> dict[str, Any]:
+        """Return the values of a record by column; a column that it does not fill is left out.
+
+        Raises InvalidRecord, and SchemaConflict if the rules say so.
+        """
+        record = self._injected.without(parse(value, literals=self._literals))
+        if self._wishes is not None:
+            self._wishes.clear()
+        by_column = self._top.by_column(record)
+        columns = self._columns
+        row = {name: columns[name](by_column) for name in by_column if name in columns}
+        for name in self._required:
+            if name not in row:
+                row[name] = columns[name](by_column)
+        if self._wishes is not None:
+            self._collect(record, self._wishes)
+        return row
+
+    def take_in(self) -> bool:
+        """Bring the needs up to what the records so far have brought; say whether that changes them."""
+        has_changed, self._has_changed = self._has_changed, False
+        if has_changed:
+            self._needs.columns.update(self._proposed.changes())
+        return has_changed
+
+    def _collect(self, record: dict[str, Any], wishes: Wishes) -> None:
+        found = self._unknown.find(record)
+        if not found:
+            self._wish(wishes)
+            return
+        try:
+            has_changed = self._proposed.take(found)
+        except (InvalidRecord, SchemaConflict):
+            self._proposed.undo()
+            raise
+        self._proposed.keep()
+        self._has_changed = self._has_changed or has_changed
+        self._wish(wishes)
+
+    def _wish(self, wishes: Wishes) -> None:
+        if wishes:
+            promotions = {self._paths[field_id]: str(wider) for field_id, wider in wishes.promoted.items()}
+            optional = {self._paths[field_id]: None for field_id in wishes.optional}
+            self._has_changed = self._needs.widen(promotions, optional) or self._has_changed

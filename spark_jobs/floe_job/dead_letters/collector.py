@@ -1,0 +1,136 @@
+"""The dead letters of one task: counted, logged, and put where they are kept."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from floe.config.sections.error_policy import ErrorPolicy
+from floe.model.accounting import TableBooks
+from floe.model.dead_letters import LetterOffsets
+from floe.model.ledger import LogId
+from floe.parquet.budget import WriteBudget
+from floe_job.contract.letter import Letter
+from floe_job.contract.result import LettersResult
+from floe_job.contract.target import Target
+from floe_job.dead_letters.limits import NAMED_LETTERS
+from floe_job.dead_letters.log import LetterLog
+from floe_job.dead_letters.table_rows import letters_to_arrow
+from floe_job.dead_letters.topic import LetterTopic
+from floe_job.write.task_files import TargetFiles
+
+ROWS_AT_ONCE = 1_000
+KEPT_BYTES = 32 * 1024 * 1024
+"""Of letters for the topic that wait for the task's end; beyond, they are sent at once."""
+
+
+@dataclass(frozen=True)
+class LetterRules:
+    """What a task needs to keep letters. ``target``: the table of dead letters; ``known``: open ones of the slice's
+    ranges that it has from earlier runs; ``conf``: the producer's, which may hold secrets.
+    """
+
+    policy: ErrorPolicy
+    connector: str
+    commit_id: str
+    target: Target | None = None
+    known: LetterOffsets = field(default_factory=LetterOffsets)
+    conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+class Letterbox:
+    """Takes letters as they come; they are kept after ``close`` only."""
+
+    def __init__(self, rules: LetterRules, task_index: int, budget: WriteBudget | None = None) -> None:
+        self._rules = rules
+        self._task_index = task_index
+        self._log = LetterLog(messages=rules.policy.log_messages) if rules.policy.log else None
+        self._files = TargetFiles(rules.target, task_index, budget) if rules.target is not None else None
+        self._waiting: list[Letter] = []
+        self._unsent: list[Letter] = []
+        self._waiting_bytes = self._unsent_bytes = 0
+        self._topic: LetterTopic | None = None
+        self._named: list[Letter] = []
+        self._dead = self._held = 0
+        self._reasons: Counter[str] = Counter()
+
+    def take(self, letters: Sequence[Letter]) -> None:
+        """Take letters. Raises WriteFailed, LetterRefused, LetterUndelivered."""
+        if not letters:
+            return
+        self._dead += len(letters)
+        self._reasons.update(one.error for one in letters)
+        room = NAMED_LETTERS - len(self._named)
+        self._named += [replace(one, key=None, value=None, headers=()) for one in letters[: max(room, 0)]]
+        if self._log is not None:
+            self._log.note(letters)
+        known = self._rules.known
+        fresh = [one for one in letters if not known.at(one.table, _log_of(one)).has(one.offset)] if known else letters
+        self._held += len(letters) - len(fresh)
+        if self._files is not None:
+            for one in fresh:
+                self._waiting.append(one)
+                self._waiting_bytes += one.size
+                if len(self._waiting) >= ROWS_AT_ONCE or self._waiting_bytes > KEPT_BYTES:
+                    self._write()
+        if self._rules.policy.topic is not None:
+            for one in fresh:
+                self._unsent.append(one)
+                self._unsent_bytes += one.size
+                if self._unsent_bytes > KEPT_BYTES:
+                    self._send()
+
+    def close(self, *, complete: bool) -> LettersResult:
+        """Put the letters where they are kept; without ``complete`` the task runs again, and finds them again."""
+        if not complete:
+            self.abort()
+            return LettersResult(self._dead, tuple(self._named))
+        if self._log is not None:
+            self._log.close()
+        files, rows = None, 0
+        if self._files is not None:
+            self._write()
+            files, rows = self._files.close()
+        self._send()
+        if self._topic is not None:
+            self._topic.flush()
+        in_table = self._rules.target is not None
+        books = TableBooks(assigned=self._dead, rows=rows, held=self._held) if in_table else TableBooks()
+        return LettersResult(self._dead, tuple(self._named), books, files, dict(self._reasons))
+
+    def abort(self) -> None:
+        """Drop what is not kept yet."""
+        self._waiting, self._unsent = [], []
+        self._waiting_bytes = self._unsent_bytes = 0
+        if self._files is not None:
+            self._files.abort()
+
+    def _write(self) -> None:
+        target = self._rules.target
+        if not self._waiting or self._files is None or target is None or target.metadata is None:
+            return
+        rules = self._rules
+        rows = letters_to_arrow(
+            self._waiting, target.metadata.schema(), rules.connector, rules.commit_id, table=target.name
+        )
+        self._files.write(rows)
+        self._waiting, self._waiting_bytes = [], 0
+
+    def _send(self) -> None:
+        policy = self._rules.policy
+        if not self._unsent or policy.topic is None:
+            return
+        if self._topic is None:
+            self._topic = LetterTopic(
+                self._rules.conf,
+                policy.topic,
+                policy.context_headers,
+                self._rules.connector,
+                task_index=self._task_index,
+            )
+        self._topic.send(self._unsent)
+        self._unsent, self._unsent_bytes = [], 0
+
+
+def _log_of(letter: Letter) -> LogId:
+    return LogId(letter.topic, letter.topic_id, letter.partition)

@@ -1,0 +1,52 @@
+"""Bad records in the log, one line each, up to a number."""
+
+import logging
+from collections.abc import Iterable
+
+from floe_job.contract.letter import Letter
+from floe_job.exceptions import clip
+
+log = logging.getLogger(__name__)
+
+MOST_LINES = 100
+"""Lines of one task: a topic of nothing but bad records must not fill the disk."""
+
+VALUE_CHARACTERS = 200
+_VALUE_BYTES = VALUE_CHARACTERS * 4
+
+
+class LetterLog:
+    """Logs what one task could not use; ``messages`` shows the beginning of the values, too."""
+
+    def __init__(self, *, messages: bool, most: int = MOST_LINES) -> None:
+        self._messages = messages
+        self._most = most
+        self._lines = 0
+        self._rest = 0
+
+    def note(self, letters: Iterable[Letter]) -> None:
+        """Log letters, one WARNING each, as long as there are lines left."""
+        for letter in letters:
+            if self._lines == self._most:
+                self._rest += 1
+                continue
+            self._lines += 1
+            value = f"; value {_readable(letter.value)}" if self._messages else ""
+            log.warning("bad record: %s, stage %s: %s%s", letter.place, letter.stage, _one_line(letter.reason), value)
+
+    def close(self) -> None:
+        """Say how many letters got no line."""
+        if self._rest:
+            log.warning("%s more bad records are not logged one by one", self._rest)
+            self._rest = 0
+
+
+def _readable(value: bytes | None) -> str:
+    """Show the beginning of a value on one line: whoever wrote it must not write lines of the log."""
+    if value is None:
+        return "null"
+    return clip(repr(value[:_VALUE_BYTES].decode("utf-8", "backslashreplace")), VALUE_CHARACTERS)
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else repr(text)

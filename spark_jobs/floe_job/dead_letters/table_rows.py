@@ -1,0 +1,181 @@
+"""Rows of the dead-letter table."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
+from pyiceberg.types import (
+    BinaryType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestamptzType,
+)
+
+from floe.model.dead_letters import LetterKind
+from floe_job.contract.letter import Letter
+from floe_job.exceptions import LettersTableUnsuitable
+
+LETTERS_SCHEMA: Final = Schema(
+    NestedField(1, "topic", StringType(), required=True),
+    NestedField(2, "partition", IntegerType(), required=True),
+    NestedField(3, "offset", LongType(), required=True),
+    NestedField(4, "kind", StringType(), required=True),
+    NestedField(5, "timestamp", TimestamptzType(), required=False),
+    NestedField(6, "key", BinaryType(), required=False),
+    NestedField(7, "value", BinaryType(), required=False),
+    NestedField(
+        8,
+        "headers",
+        ListType(
+            element_id=15,
+            element_type=StructType(
+                NestedField(16, "key", StringType(), required=True),
+                NestedField(17, "value", BinaryType(), required=False),
+            ),
+            element_required=True,
+        ),
+        required=False,
+    ),
+    NestedField(9, "table", StringType(), required=False, doc="null: refused before routing"),
+    NestedField(10, "stage", StringType(), required=False),
+    NestedField(11, "error", StringType(), required=False),
+    NestedField(12, "reason", StringType(), required=False),
+    NestedField(13, "connector", StringType(), required=False),
+    NestedField(14, "commit_id", StringType(), required=False, doc="UUID of the run that appended the row"),
+    NestedField(18, "topic_id", StringType(), required=False, doc="which of the topics that had this name"),
+)
+"""What floe creates the table with, unpartitioned. Rows are only ever appended: a letter that was dealt with gets a
+second row, of kind ``resolved``."""
+
+_EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999
+"""Years 1 to 9999 in epoch ms. A producer may send any number; beyond, most readers of a table fail."""
+
+
+def refuse_unsuitable(table: str, schema: Schema) -> None:
+    """Raise LettersTableUnsuitable unless letters can be rows of ``schema``, whatever they hold.
+
+    Columns go by name; those that letters do not know stay null, and so must be optional.
+    """
+    found = {field.name: field for field in schema.fields}
+    for needed in LETTERS_SCHEMA.fields:
+        column = found.pop(needed.name, None)
+        if column is None:
+            msg = f"has no column {needed.name!r}: add it as {_spelled(needed.field_type)}"
+        elif not _holds(column.field_type, needed.field_type):
+            msg = (
+                f"has column {needed.name!r} of type {_spelled(column.field_type)}, {_spelled(needed.field_type)} is "
+                "needed: change the column"
+            )
+        elif column.required and not needed.required:
+            msg = f"requires column {needed.name!r}, which letters may lack: make the column optional"
+        else:
+            continue
+        raise _unsuitable(table, msg)
+    for column in found.values():
+        if column.required:
+            msg = f"requires column {column.name!r}, which letters do not have: make it optional or drop it"
+            raise _unsuitable(table, msg)
+
+
+def letters_to_arrow(
+    letters: Sequence[Letter],
+    schema: Schema,
+    connector: str,
+    commit_id: str,
+    *,
+    table: str,
+) -> pa.Table:
+    """Make rows of letters, in the Arrow schema of the dead-letter table's ``schema``.
+
+    ``commit_id`` is the run's UUID as text. Raises LettersTableUnsuitable, naming ``table``.
+    """
+    refuse_unsuitable(table, schema)
+    values: Mapping[str, list[Any]] = {
+        "topic": [letter.topic for letter in letters],
+        "topic_id": [letter.topic_id for letter in letters],
+        "partition": [letter.partition for letter in letters],
+        "offset": [letter.offset for letter in letters],
+        "timestamp": [_microseconds(letter.timestamp) for letter in letters],
+        "key": [letter.key for letter in letters],
+        "value": [letter.value for letter in letters],
+        "table": [letter.table for letter in letters],
+        "stage": [letter.stage for letter in letters],
+        "error": [letter.error for letter in letters],
+        "reason": [letter.short_reason for letter in letters],
+    }
+    constants = {"kind": LetterKind.DEAD.value, "connector": connector, "commit_id": commit_id}
+
+    def column(field: pa.Field) -> pa.Array:
+        if field.name in values:
+            return _array(values[field.name], field.type)
+        if field.name in constants:
+            return pa.repeat(pa.scalar(constants[field.name], field.type), len(letters))
+        return _headers(letters, field.type) if field.name == "headers" else pa.nulls(len(letters), field.type)
+
+    arrow = schema_to_pyarrow(schema)
+    return pa.Table.from_arrays([column(field) for field in arrow], schema=arrow)
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Make a column; letters of one task mostly have the same topic, table, stage and error."""
+    if values and values.count(values[0]) == len(values):
+        return pa.repeat(pa.scalar(values[0], kind), len(values))
+    return pa.array(values, kind)
+
+
+def _headers(letters: Sequence[Letter], kind: pa.DataType) -> pa.Array:
+    found = [header for letter in letters for header in letter.headers]
+    inside = {"key": [_text(key) for key, _ in found], "value": [value for _, value in found]}
+    entries = [pa.array(inside[field.name], field.type) for field in kind.value_type]
+    counts = [0, *(len(letter.headers) for letter in letters)]
+    structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
+    return pa.LargeListArray.from_arrays(pa.array(np.cumsum(counts)), structs, type=kind)
+
+
+def _holds(found: IcebergType, needed: IcebergType) -> bool:
+    """Say whether a column of type ``found`` takes all values of ``needed``; it may be optional where they never lack."""
+    if isinstance(found, ListType) and isinstance(needed, ListType):
+        return _holds(found.element_type, needed.element_type)
+    if isinstance(found, StructType) and isinstance(needed, StructType):
+        fields = {field.name: field for field in found.fields}
+        return fields.keys() == {field.name for field in needed.fields} and all(
+            _holds(fields[n.name].field_type, n.field_type) and n.required >= fields[n.name].required
+            for n in needed.fields
+        )
+    return found == needed
+
+
+def _spelled(kind: IcebergType) -> str:
+    """Spell a type without the ids that PyIceberg shows, and with what must not be null."""
+    if isinstance(kind, ListType):
+        return f"list<{_spelled(kind.element_type)}>"
+    if isinstance(kind, StructType):
+        inside = ", ".join(
+            f"{field.name}: {_spelled(field.field_type)}{' required' if field.required else ''}"
+            for field in kind.fields
+        )
+        return f"struct<{inside}>"
+    return str(kind)
+
+
+def _unsuitable(table: str, problem: str) -> LettersTableUnsuitable:
+    return LettersTableUnsuitable(
+        f"dead-letter table {table!r} {problem}, or name a table in floe.deadletter.table that does not exist yet: floe "
+        "creates it"
+    )
+
+
+def _microseconds(timestamp: int | None) -> int | None:
+    return timestamp * 1000 if timestamp is not None and _EARLIEST <= timestamp <= _LATEST else None
+
+
+def _text(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

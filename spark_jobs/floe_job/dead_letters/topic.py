@@ -1,0 +1,157 @@
+"""Dead letters to a Kafka topic, as Kafka Connect writes them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import confluent_kafka as ck
+
+from floe.kafka.client_log import ClientLog
+from floe_job.contract.letter import Letter
+from floe_job.exceptions import JobError, LetterRefused, LetterUndelivered, SliceRefused
+
+Headers = list[tuple[str, bytes | None]]
+
+DELIVERY_SECONDS = 60.0
+"""Seconds after which a letter that no broker took counts as undelivered."""
+
+_PREFIX = "__connect.errors."
+_STAGES = {"decode": "VALUE_CONVERTER", "transform": "TRANSFORMATION"}
+_OTHER_STAGE = "TASK_PUT"
+
+_DEFAULTS: Mapping[str, Any] = {
+    "log_level": 4,
+    "message.timeout.ms": int(DELIVERY_SECONDS * 1000),
+    "message.max.bytes": 128_000_000,  # the topic decides; above the queue's size a letter would wait for ever
+    "queue.buffering.max.kbytes": 131_072,
+    "batch.size": 16_384,  # a batch is refused as a whole, so few letters share one
+    "compression.type": "zstd",
+}
+_FIXED: Mapping[str, Any] = {"acks": "all", "enable.idempotence": True}
+
+_ADVICE = {
+    ck.KafkaError.MSG_SIZE_TOO_LARGE: (
+        "raise max.message.bytes of that topic above that of the topic it was read from: headers are added"
+    ),
+    ck.KafkaError.RECORD_LIST_TOO_LARGE: "raise segment.bytes of that topic",
+    ck.KafkaError.TOPIC_AUTHORIZATION_FAILED: "grant Write on it",
+    ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED: "grant IdempotentWrite on the cluster",
+    ck.KafkaError.SASL_AUTHENTICATION_FAILED: "check the Kafka connection",
+    ck.KafkaError.INVALID_RECORD: "set cleanup.policy=delete on it: a compacted topic takes no records without a key",
+    ck.KafkaError.INVALID_TIMESTAMP: "raise message.timestamp.after.max.ms and message.timestamp.before.max.ms of it",
+}
+"""What to do where the same letter would be refused again."""
+
+
+class LetterTopic:
+    """Produces letters at least once: a run that fails after ``flush`` sends them again.
+
+    A letter keeps the record's key, value, headers and timestamp; the topic's retention counts from that. The value
+    of a tombstone that died is null here, too.
+    """
+
+    def __init__(
+        self, conf: Mapping[str, Any], topic: str, context_headers: bool, connector: str, *, task_index: int = 0
+    ) -> None:
+        """Open a producer; ``conf`` is a client's and may hold secrets. Raises SliceRefused for unusable settings."""
+        self._topic = topic
+        self._context_headers = context_headers
+        self._connector = connector
+        self._task_index = task_index
+        self._failed: tuple[str, ck.KafkaError] | None = None
+        self._failures = 0
+        try:
+            self._producer = ck.Producer({**_DEFAULTS, **conf, **_FIXED, "logger": ClientLog()})
+        except ck.KafkaException as error:
+            msg = (
+                f"the settings of the Kafka connection are refused for dead-letter topic {topic!r}: "
+                f"{error.args[0].str()}; mend the connection or the connector's overrides"
+            )
+            raise SliceRefused(msg) from error
+
+    def send(self, letters: Iterable[Letter]) -> None:
+        """Hand letters to the producer. Raises LetterRefused, LetterUndelivered, also of letters sent earlier."""
+        for letter in letters:
+            self._produce(letter)
+            self._producer.poll(0)
+            self._raise_failure()
+
+    def flush(self) -> None:
+        """Wait until all letters are in the topic. Raises LetterRefused, LetterUndelivered."""
+        left = self._producer.flush(DELIVERY_SECONDS + 5)
+        self._raise_failure()
+        if left:
+            msg = (
+                f"dead-letter topic {self._topic!r} did not take {left} letters within {DELIVERY_SECONDS + 5:.0f} s: is "
+                "the broker up? Run again; those that arrived come a second time."
+            )
+            raise LetterUndelivered(msg)
+
+    def _produce(self, letter: Letter) -> None:
+        record: dict[str, Any] = {"key": letter.key, "value": letter.value, "headers": self._headers(letter)}
+        if letter.timestamp is not None and letter.timestamp > 0:  # 0 is the client's word for now
+            record["timestamp"] = letter.timestamp
+        place = letter.place
+
+        def delivered(error: ck.KafkaError | None, _: ck.Message) -> None:
+            # kept to be raised later: what a callback raises comes out of the client as something else
+            if error is not None:
+                self._failures += 1
+                self._failed = self._failed or (place, error)
+
+        while True:
+            try:
+                self._producer.produce(self._topic, on_delivery=delivered, **record)
+            except BufferError as error:
+                if not len(self._producer):
+                    raise self._told(place, ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE)) from error
+                self._producer.poll(0.1)
+                self._raise_failure()
+            except ck.KafkaException as error:
+                raise self._told(place, error.args[0]) from error
+            else:
+                return
+
+    def _headers(self, letter: Letter) -> Headers:
+        headers: Headers = list(letter.headers)
+        if self._context_headers:
+            # A letter that died before has such headers already. Of several of one name the last counts.
+            headers += connect_headers(letter, self._connector, self._task_index)
+        return headers
+
+    def _raise_failure(self) -> None:
+        if self._failed is not None:
+            place, error = self._failed
+            raise self._told(place, error)
+
+    def _told(self, place: str, error: ck.KafkaError) -> JobError:
+        more = f" ({self._failures} failed so far)" if self._failures > 1 else ""
+        what = (
+            f"the letter of {place} could not be put into dead-letter topic {self._topic!r}{more}: {error.str()} "
+            f"({error.name()}). "
+        )
+        advice = _ADVICE.get(error.code())
+        if advice is not None:
+            return LetterRefused(f"{what}Nothing was announced; {advice}, then run again.")
+        return LetterUndelivered(
+            f"{what}Is the broker up, does the topic exist? Run again; letters that arrived come a second time."
+        )
+
+
+def connect_headers(letter: Letter, connector: str, task_index: int) -> Headers:
+    """Return the context headers of Kafka Connect: the values are texts in UTF-8.
+
+    Stages are spelled as Connect's; the executing class is floe's step; in place of a stack trace stands the reason.
+    """
+    context = {
+        "topic": letter.topic,
+        "partition": str(letter.partition),
+        "offset": str(letter.offset),
+        "connector.name": connector,
+        "task.id": str(task_index),
+        "stage": _STAGES.get(letter.stage, _OTHER_STAGE),
+        "class.name": f"floe.{letter.stage}",
+        "exception.class.name": letter.error,
+        "exception.message": letter.short_reason,
+        "exception.stacktrace": f"{letter.error}: {letter.short_reason}",
+    }
+    return [(_PREFIX + name, text.encode("utf-8", "replace")) for name, text in context.items()]

@@ -1,0 +1,126 @@
+"""How long the write of one slice may take: it is ended, and left alone if it does not end."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from floe.config.secrets.mask import hide
+from floe.model.exceptions import WriteTimeout
+from floe.model.plan import Slice
+
+log = logging.getLogger(__name__)
+
+GRACE = 10.0
+"""Seconds that a write which was cancelled gets to end, and before that as many for the call that cancels it."""
+
+AGAIN = 0.5
+"""Seconds between two calls that cancel."""
+
+Result = TypeVar("Result")
+
+
+class Jobs(Protocol):
+    """What a write has running elsewhere."""
+
+    def cancel(self) -> None:
+        """End it."""
+
+    def progress(self) -> str:
+        """Say how far it is."""
+
+
+class TimeLimit:
+    """The time that one slice has to be written in, ``floe.write.timeout`` milliseconds.
+
+    The write runs in a thread of its own, as nothing else ends a call that hangs. Once the time is over its Spark tasks are
+    cancelled, and from then on it may not announce; so a thread that goes on does no harm. An announcement that has begun is
+    waited for: it has time-outs of its own.
+    """
+
+    def __init__(self, timeout_ms: int, piece: Slice, jobs: Jobs) -> None:
+        self._timeout_ms = timeout_ms
+        self._slice = piece
+        self._jobs = jobs
+        self._lock = threading.Lock()
+        self._is_announcing = self._is_over = False
+        self._begun = 0.0
+
+    def run(self, write: Callable[[Callable[[], None]], Result]) -> Result:
+        """Return what ``write`` returns; it gets the function to call before it announces. Raises WriteTimeout."""
+        results: list[Result] = []
+        errors: list[BaseException] = []
+        ended = threading.Event()
+
+        def work() -> None:
+            try:
+                results.append(write(self._may_announce))
+            except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+                errors.append(error)
+            finally:
+                ended.set()
+
+        self._begun = time.monotonic()
+        threading.Thread(target=work, name="floe-write", daemon=True).start()
+        if not ended.wait(self._timeout_ms / 1000) and self._expire():
+            error = self._timed_out()
+            if not self._cancelled(ended):
+                log.warning(
+                    "The write of the slice did not end when it was told to. It is left behind and cannot announce."
+                )
+            raise error
+        ended.wait()
+        if errors:
+            raise errors[0]
+        return results[0]
+
+    def _cancelled(self, ended: threading.Event) -> bool:
+        """Cancel what runs, again and again, as the write may just be about to start it; say whether the write ended."""
+        until = time.monotonic() + GRACE
+        while time.monotonic() < until:
+            _within_grace(self._jobs.cancel, "end the Spark tasks")
+            if ended.wait(AGAIN):
+                return True
+        return ended.is_set()
+
+    def _may_announce(self) -> None:
+        with self._lock:
+            if self._is_over:
+                msg = "the time for this slice is over: it is not announced"
+                raise WriteTimeout(msg)
+            self._is_announcing = True
+
+    def _expire(self) -> bool:
+        """End the time, unless the announcement has begun."""
+        with self._lock:
+            self._is_over = not self._is_announcing
+            return self._is_over
+
+    def _timed_out(self) -> WriteTimeout:
+        took = time.monotonic() - self._begun
+        told: list[str] = []
+        _within_grace(lambda: told.append(self._jobs.progress()), "ask Spark how far the tasks are")
+        progress = told[0] if told else "Spark does not answer"
+        msg = (
+            f"the write took longer than floe.write.timeout ({self._timeout_ms / 1000:g} s): {progress} after {took:.1f} s "
+            f"in a {self._slice.kind} slice of {self._slice.records} offsets. Nothing of it was announced."
+        )
+        return WriteTimeout(msg)
+
+
+def _within_grace(call: Callable[[], object], what: str) -> None:
+    """Make a call that may hang; say so if it does, or fails."""
+    ended = threading.Event()
+
+    def work() -> None:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001 - of Spark, whatever it is
+            log.warning("Spark could not be told to %s: %s", what, next(iter(hide(str(error)).splitlines()), ""))
+        finally:
+            ended.set()
+
+    threading.Thread(target=work, name="floe-cancel", daemon=True).start()
+    if not ended.wait(GRACE):
+        log.warning("Spark did not answer within %g s when told to %s.", GRACE, what)

@@ -1,0 +1,75 @@
+"""Whether files can be written for a table at all, asked before a slice is read: it refuses, and the others go on."""
+
+import pyarrow as pa
+from pyiceberg.io import FileIO
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.transforms import BucketTransform, TruncateTransform, UnknownTransform
+
+from floe.catalogs.exceptions import TableUnsuitable
+from floe.parquet import TableWriter
+from floe.parquet.exceptions import UnsupportedColumn, UnsupportedFileFormat
+from floe.tables.file_checks import is_inside, roots_of
+from floe_job.contract.target import Target
+from floe_job.write.table_rows import TargetWriter
+
+_LARGEST_PARAMETER = 2**31 - 1
+_UNSUPPORTED = (UnsupportedColumn, UnsupportedFileFormat)
+_UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, NotImplementedError, pa.ArrowException)
+"""What libraries raise for values of properties that they cannot read."""
+
+
+def check_writable(target: Target) -> None:
+    """Make what a worker makes for a table, and a file without rows in memory.
+
+    Raises TableUnsuitable for columns, partitions, sort orders, properties and locations that no file can be written with.
+    Whether the store takes files there is not asked.
+    """
+    if target.metadata is None or target.io is None:
+        return
+    try:
+        TargetWriter(target, 0)
+        properties = dict(target.properties)
+        metadata, schema = target.metadata, target.metadata.schema()
+        writer = TableWriter(metadata, target.io, schema, metadata.spec(), properties, "check")
+        writer.try_out()
+        _check_partitions(metadata.spec(), schema)
+        _check_location(writer.location(), metadata, target.io)
+    except _UNSUPPORTED as error:
+        raise _unsuitable(target, str(error)) from error
+    except _UNREADABLE as error:
+        reason = f"{type(error).__name__}: {error}. Check the table's properties and iceberg.tables.write-props.*"
+        raise _unsuitable(target, reason) from error
+
+
+def _check_partitions(spec: PartitionSpec, schema: Schema) -> None:
+    """Raise ValueError for a partition field that no row has a value of. Some of them end the process that tries."""
+    for field in spec.fields:
+        transform, source = field.transform, schema.find_type(field.source_id)
+        parameter = 1
+        if isinstance(transform, BucketTransform):
+            parameter = transform.num_buckets
+        elif isinstance(transform, TruncateTransform):
+            parameter = transform.width
+        is_known = not isinstance(transform, UnknownTransform) and transform.can_transform(source)
+        if not is_known or not 1 <= parameter <= _LARGEST_PARAMETER:
+            msg = f"partition field {field.name!r} is {transform} of a {source}"
+            raise ValueError(msg)
+
+
+def _check_location(location: str, metadata: TableMetadata, io: FileIO) -> None:
+    """Raise ValueError for a place that is not the table's, or in a store that PyIceberg does not know."""
+    if not is_inside(location, roots_of(metadata)):
+        msg = f"its files would be at {location!r}, which is not inside {roots_of(metadata)}"
+        raise ValueError(msg)
+    if "\0" in location:
+        msg = f"its files would be at {location!r}, and no path has a NUL"
+        raise ValueError(msg)
+    io.new_output(location)
+
+
+def _unsuitable(target: Target, reason: str) -> TableUnsuitable:
+    return TableUnsuitable(
+        f"table {target.name!r} cannot be written: {reason}. Nothing was written for it; its rows wait until it is fixed"
+    )

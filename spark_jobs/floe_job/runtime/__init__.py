@@ -1,0 +1,1 @@
+"""The job's processes: driver, workers, their start and end."""

@@ -1,0 +1,136 @@
+"""The order: what the write task hands to the Spark job, as a file that only its owner can read.
+
+It holds the plan, the connector's keys with their secrets, and the Kafka connection's settings; none of them ever
+stands in an argument list. The job's outcome comes back in a file beside it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from floe.config import Connector, parse_connector
+from floe.config.secrets.mask import learn
+from floe.kafka.settings import KafkaSettings
+from floe.model.plan import Plan, Slice
+from floe.model.plan_seal import PlanKey
+
+
+@dataclass(frozen=True)
+class Order:
+    """A plan and all that is needed to carry it out. ``done``: ids of slices that need no writing any more.
+
+    ``key``: signs the plan's announcements; None for a plan without a seal.
+    """
+
+    plan: Plan
+    connector: Connector
+    kafka_extra: Mapping[str, Any] = field(repr=False)
+    key: PlanKey | None
+    done: frozenset[str] = frozenset()
+
+    @property
+    def todo(self) -> tuple[Slice, ...]:
+        """The slices to write."""
+        return tuple(piece for piece in self.plan.slices if self.plan.slice_id(piece) not in self.done)
+
+    @property
+    def settings(self) -> KafkaSettings:
+        return KafkaSettings.of(self.connector, self.kafka_extra)
+
+    def save(self, path: Path) -> None:
+        """Write to a new file with mode 0600."""
+        text = json.dumps(
+            {
+                "plan": self.plan.to_json(),
+                "name": self.connector.name,
+                "connector": dict(self.connector.properties),
+                "kafka": dict(self.kafka_extra),
+                "key": self.key.secret.hex() if self.key is not None else None,
+                "done": sorted(self.done),
+            }
+        )
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+
+    def learn_secrets(self) -> None:
+        """Have this process hide the secrets of the connector file and of the Kafka connection."""
+        learn(self.connector.properties)
+        learn(self.kafka_extra)
+        if self.key is not None:
+            learn({"plan.secret": self.key.secret.hex()})
+
+    @classmethod
+    def take(cls, path: Path) -> "Order":
+        """Read what :meth:`save` wrote and remove the file, before anything is made of it: it holds secrets."""
+        text = path.read_text()
+        path.unlink()
+        fields = json.loads(text)
+        connector = parse_connector(fields["connector"], fields["name"], narrowed=True)
+        key = PlanKey(bytes.fromhex(fields["key"])) if fields["key"] is not None else None
+        return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"], key, frozenset(fields["done"]))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: the slices that it announced, and floe's error if it raised one.
+
+    ``timed_out``: the slices whose write took too long, which is what the error is of then.
+    """
+
+    announced: tuple[str, ...] = ()
+    error: str | None = None
+    retryable: bool = False
+    timed_out: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """What the driver's process ends with."""
+        return 0 if self.error is None else 1
+
+    @staticmethod
+    def path_of(order: Path) -> Path:
+        """Name the outcome's file."""
+        return order.with_suffix(".outcome")
+
+    def save(self, path: Path) -> None:
+        """Write to a file."""
+        fields = {
+            "announced": list(self.announced),
+            "error": self.error,
+            "retryable": self.retryable,
+            "timed_out": list(self.timed_out),
+        }
+        path.write_text(json.dumps(fields))
+
+    @classmethod
+    def load(cls, path: Path) -> "Outcome | None":
+        """Read what :meth:`save` wrote; None when the job ended before it could."""
+        if not path.exists():
+            return None
+        fields = json.loads(path.read_text())
+        timed_out = tuple(fields["timed_out"])
+        return cls(tuple(fields["announced"]), fields["error"], bool(fields["retryable"]), timed_out)
+
+
+@dataclass(frozen=True)
+class SliceMark:
+    """A file beside the order that names the slice that the driver writes: whoever ends the driver learns it there."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, order: Path) -> "SliceMark":
+        return cls(order.with_suffix(".slice"))
+
+    def set(self, slice_id: str) -> None:
+        """Name the slice that is begun."""
+        part = self.path.with_suffix(".part")
+        part.write_text(slice_id)
+        part.replace(self.path)
+
+    def get(self) -> str | None:
+        """Return the slice that was begun last; None when none was."""
+        return self.path.read_text() if self.path.exists() else None

@@ -1,0 +1,1 @@
+"""Which columns records need, and what a table takes."""

@@ -1,0 +1,191 @@
+"""What a table lacks for the records that come: columns, wider types, columns that may be null."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pyiceberg.schema import Schema, assign_fresh_schema_ids, index_by_id, index_by_name
+from pyiceberg.table.update.schema import UpdateSchema
+from pyiceberg.types import (
+    DecimalType,
+    DoubleType,
+    IcebergType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    PrimitiveType,
+    StructType,
+)
+
+from floe_job.schema.inference import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, count, iceberg_type, merge
+from floe_job.schema.limits import Room, reserved_names
+from floe_job.schema.rules import PLAIN, ColumnRules
+from floe_job.schema.tree import columns, is_wider, paths, resolve, widened
+from floe_job.types.promotions import identifiers, widest
+
+__all__ = ["Path", "SchemaNeeds"]
+
+_ByName = Mapping[str, NestedField]
+
+_DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
+_PROMOTED: dict[str, PrimitiveType] = {"long": LongType(), "double": DoubleType()}
+
+
+@dataclass
+class SchemaNeeds:
+    """Columns to add, to promote and to make optional, by path, in record order.
+
+    A path names the way from the table's root to the column: fields by name, what is inside a list as ``element``, inside
+    a map as ``value``. Plain values only (a promotion is the text of its type), so that it travels between Spark's workers
+    and the driver. ``rules`` decide what two proposals for one column become.
+    """
+
+    columns: dict[Path, Proposal] = field(default_factory=dict)
+    promotions: dict[Path, str] = field(default_factory=dict)
+    optional: dict[Path, None] = field(default_factory=dict)
+    rules: ColumnRules = PLAIN
+
+    def __bool__(self) -> bool:
+        return bool(self.columns or self.promotions or self.optional)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.count()} columns to add, {len(self.promotions)} to promote, {len(self.optional)} to make optional"
+        )
+
+    def merge(self, other: SchemaNeeds) -> None:
+        """Take in the needs of another batch or task, whose rules count if there were none yet.
+
+        Raises SchemaConflict for two types of one new column, if the rules say so.
+        """
+        if not self:
+            self.rules = other.rules
+        self.update(other.columns)
+        self.widen(other.promotions, other.optional)
+
+    def widen(self, promotions: Mapping[Path, str], optional: Mapping[Path, None]) -> bool:
+        """Take in promotions, and columns that may be null; say whether any is new."""
+        before = len(self.optional)
+        self.optional.update(optional)
+        is_new = len(self.optional) > before
+        for path, text in promotions.items():
+            known = self.promotions.get(path)
+            self.promotions[path] = str(widest(_promoted(known) if known else None, _promoted(text)))
+            is_new = is_new or self.promotions[path] != known
+        return is_new
+
+    def update(self, columns: Mapping[Path, Proposal] | Iterable[tuple[Path, Proposal]]) -> None:
+        """Take in columns by path, see ``merge``."""
+        named = {self.same(path): path for path in self.columns}
+        for path, proposal in columns.items() if isinstance(columns, Mapping) else columns:
+            known = named.setdefault(self.same(path), path)
+            so_far = self.columns.get(known)
+            self.columns[known] = proposal if so_far is None else merge(so_far, proposal, self.rules, known)
+
+    def same(self, path: Path) -> Path:
+        """Return what paths have in common that mean one column."""
+        return tuple(name.lower() for name in path) if self.rules.case_insensitive else path
+
+    def count(self) -> int:
+        """Count the columns to add, nested ones included."""
+        return sum(count(proposal) for proposal in self.columns.values())
+
+    def widened(self, schema: Schema) -> Schema:
+        """Return ``schema`` with its columns promoted and made optional; those to be added are not in it."""
+        if not self.promotions and not self.optional:
+            return schema
+        by_id = paths(schema)
+        promoted = {i: _promoted(self.promotions[path]) for i, path in by_id.items() if path in self.promotions}
+        return widened(schema, promoted, {i for i, path in by_id.items() if path in self.optional})
+
+    def beyond(self, schema: Schema) -> SchemaNeeds:
+        """Return what ``schema`` still lacks, e.g. after somebody else's update.
+
+        What has become impossible by then (the column is gone, or of another type) is left out: the records are read again
+        against the new schema, and judged by it.
+        """
+        known, required = columns(schema), identifiers(schema)
+        lacking = SchemaNeeds(rules=self.rules)
+        lacking.update(self._beyond(schema))
+        for path, text in self.promotions.items():
+            if path in known and is_wider(known[path].field_type, _promoted(text)):
+                lacking.promotions[path] = text
+        for path in self.optional:
+            if path in known and known[path].required and known[path].field_id not in required:
+                lacking.optional[path] = None
+        return lacking
+
+    def _beyond(self, schema: Schema) -> Iterator[tuple[Path, Proposal]]:
+        parents: dict[Path, _ByName | None] = {}
+        for path, proposal in self.columns.items():
+            above = path[:-1]
+            if above not in parents:
+                parent = resolve(schema.as_struct(), above)
+                parents[above] = self._by_name(parent) if isinstance(parent, StructType) else None
+            known = parents[above]
+            if known is not None:
+                yield from self._lacking(known, path, proposal)
+
+    def _by_name(self, parent: StructType) -> _ByName:
+        """Return the columns of a struct by what spellings of their names have in common; of several the first."""
+        fold = self.rules.case_insensitive
+        return {(field.name.lower() if fold else field.name): field for field in reversed(parent.fields)}
+
+    def _lacking(self, known: _ByName, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+        column = known.get(self.same(path)[-1])
+        if column is None:
+            yield path, proposal
+            return
+        yield from self._lacking_inside(column.field_type, (*path[:-1], column.name), proposal)
+
+    def _lacking_inside(self, known: IcebergType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+        if isinstance(known, StructType) and isinstance(proposal, StructOf):
+            by_name = self._by_name(known)
+            for name, inner in proposal.fields:
+                yield from self._lacking(by_name, (*path, name), inner)
+        elif isinstance(known, ListType) and isinstance(proposal, ListOf):
+            yield from self._lacking_inside(known.element_type, (*path, ELEMENT), proposal.element)
+        elif isinstance(known, MapType) and isinstance(proposal, StructOf):
+            for _, inner in proposal.fields:
+                yield from self._lacking_inside(known.value_type, (*path, VALUE), inner)
+
+    def apply(self, update: UpdateSchema) -> None:
+        """Make one schema update of everything; what the schema has by now is left out, and what it cannot get.
+
+        New columns are optional. Of the columns of several tasks that are too many, or in one another's way, only together
+        the later ones are left out: their records are rejected when they are read again.
+        """
+        lacking = self.beyond(update._schema)
+        for path, text in lacking.promotions.items():
+            update.update_column(path, _promoted(text))
+        for path in lacking.optional:
+            update.make_column_optional(path)
+        reserved = reserved_names(update._transaction.table_metadata.partition_specs, update._schema)
+        for path, proposal in lacking._admitted(update._schema, reserved):
+            update.add_column(path, iceberg_type(proposal), required=False)
+
+    def new_schema(self) -> Schema:
+        """Return the schema of a table made from the columns to add, with fresh field ids."""
+        fields = (
+            NestedField(field_id=-1 - position, name=path[-1], field_type=iceberg_type(proposal), required=False)
+            for position, (path, proposal) in enumerate(self._admitted(Schema()))
+            if len(path) == 1
+        )
+        return assign_fresh_schema_ids(Schema(*fields))
+
+    def _admitted(self, schema: Schema, reserved: Collection[str] = frozenset()) -> Iterator[tuple[Path, Proposal]]:
+        """Yield the columns that the schema can get, one after the other, without what it cannot get inside them."""
+        room = Room({*index_by_name(schema), *reserved}, len(index_by_id(schema)))
+        for path, proposal in self.columns.items():
+            admitted = room.admit(path, proposal)
+            if admitted is not None:
+                yield path, admitted
+
+
+def _promoted(text: str) -> PrimitiveType:
+    """Read the text of a promotion: ``long``, ``double``, ``decimal(12, 2)``."""
+    decimal = _DECIMAL.fullmatch(text)
+    return DecimalType(int(decimal[1]), int(decimal[2])) if decimal else _PROMOTED[text]

@@ -1,0 +1,209 @@
+"""The columns that no table should get, though records ask for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema, index_by_name, make_compatible_name
+
+from floe_job.exceptions import VALUE_LENGTH, NameTooLong, NestedTooDeep, TooManyColumns, Unnameable, clip
+from floe_job.schema.inference import ELEMENT, ListOf, Path, Proposal, StructOf
+
+MAX_COLUMNS = 1000
+MAX_NAME_LENGTH = 255
+MAX_COLUMN_DEPTH = 32
+MAX_FULL_NAME_LENGTH, MAX_DOTS = 2000, 64
+"""Of a column with the names of all that it is in: each dot in it may be one in a name, and is looked at."""
+
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters, and halves of surrogate pairs, which are not text."""
+
+_COMPATIBLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+"""Names that are the same in files."""
+
+_OR_DROP = "or set iceberg.tables.evolve-schema-enabled to false, which leaves new fields out"
+
+
+def check_depth(path: Path) -> None:
+    """Refuse a new column for the levels that it is in. Raises NestedTooDeep."""
+    if len(path) > MAX_COLUMN_DEPTH:
+        problem = (
+            f"column {clip('.'.join(path), VALUE_LENGTH)!r}: more than {MAX_COLUMN_DEPTH} levels, which is the cap; "
+            f"flatten the record, {_OR_DROP}"
+        )
+        raise NestedTooDeep(problem)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a new column for its name. Raises Unnameable."""
+    _check_name(path[-1])
+    full_name = ".".join(path)
+    if len(full_name) > MAX_FULL_NAME_LENGTH or full_name.count(".") > MAX_DOTS:
+        problem = (
+            f"column {clip(full_name, VALUE_LENGTH)!r}: with what it is in, a name of {len(full_name)} characters and "
+            f"{full_name.count('.')} dots, the caps are {MAX_FULL_NAME_LENGTH} and {MAX_DOTS}; shorten it, {_OR_DROP}"
+        )
+        raise NameTooLong(problem)
+
+
+def check_count(count: int, path: Path) -> None:
+    """Refuse a table of too many columns, nested ones counted. Raises TooManyColumns."""
+    if count > MAX_COLUMNS:
+        problem = (
+            f"column {clip(path[-1], VALUE_LENGTH)!r}: the table would have more than {MAX_COLUMNS} columns, which is the "
+            f"cap; drop columns, {_OR_DROP}"
+        )
+        raise TooManyColumns(problem)
+
+
+def reserved_names(specs: Iterable[PartitionSpec], schema: Schema) -> frozenset[str]:
+    """Return the names of partition fields, of old specs too, that no new column may get; PyIceberg would refuse it."""
+    return frozenset(field.name for spec in specs for field in spec.fields) - index_by_name(schema).keys()
+
+
+def check_reserved(names: Iterable[str], reserved: Collection[str]) -> None:
+    """Refuse columns by the name of a partition field. Raises Unnameable."""
+    name = next((name for name in names if name in reserved), None) if reserved else None
+    if name is not None:
+        problem = (
+            f"column {clip(name, VALUE_LENGTH)!r}: a partition field of the table has this name, now or in an older spec, "
+            f"and then no other column may; rename the field of the record, {_OR_DROP}"
+        )
+        raise Unnameable(problem)
+
+
+class FullNames:
+    """The dotted names of columns, and where in files each may stand. What a question costs depends on the new names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = set(names)
+        self._places = {place for name in self._names for place in _places(name, self._names)}
+
+    def check(self, names: Sequence[str], path: Path) -> None:
+        """Refuse columns whose dotted names are taken, or the same, as they are or in files. Raises Unnameable."""
+        places = self._places_of(names)
+        distinct = set(places)
+        if len(distinct) < len(places) or not distinct.isdisjoint(self._places):
+            problem = (
+                f"column {clip(path[-1], VALUE_LENGTH)!r}: with it two columns would have one full name, by a dot in a "
+                f"name, or one name in files, where 'a.b' is a_x2Eb and '1' is _1; rename the field, {_OR_DROP}"
+            )
+            raise Unnameable(problem)
+
+    def add(self, names: Sequence[str]) -> None:
+        """Take in the names of new columns, which have passed the check."""
+        self._places.update(self._places_of(names))
+        self._names.update(names)
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Forget columns."""
+        if not names:
+            return
+        self._names.difference_update(names)
+        self._places.difference_update(self._places_of(names))
+
+    def _places_of(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        columns = _Both(self._names, frozenset(names))
+        return [place for name in names for place in _places(name, columns)]
+
+
+class _Both(Container[str]):
+    """Two sets as one to look into."""
+
+    def __init__(self, first: Container[str], second: Container[str]) -> None:
+        self._first, self._second = first, second
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._first or name in self._second
+
+
+class Room:
+    """What a table has room for: columns up to the cap, by names that no other has."""
+
+    def __init__(self, full_names: Iterable[str], count: int) -> None:
+        """Begin with the dotted names of the columns that there are, and their number, nested ones included."""
+        self._left = MAX_COLUMNS - count
+        self._names = set(full_names)
+        self._places = {place for name in self._names for place in _places(name, self._names)}
+
+    def admit(self, path: Path, proposal: Proposal) -> Proposal | None:
+        """Take one more column with what is inside it, as far as there is room; None if nothing of it is left."""
+        name = ".".join(path)
+        places = set(_places(name, self._names))
+        if self._left < 1 or not self._places.isdisjoint(places):
+            return None
+        self._left -= 1
+        self._names.add(name)
+        self._places |= places
+        admitted = self._admit_inside(path, proposal)
+        if admitted is None:
+            self._left += 1
+            self._names.remove(name)
+            self._places -= places
+        return admitted
+
+    def _admit_inside(self, path: Path, proposal: Proposal) -> Proposal | None:
+        if isinstance(proposal, str):
+            return proposal
+        found = ((inner[-1], self.admit(inner, nested)) for inner, nested in _inside(path, proposal))
+        kept = [(name, admitted) for name, admitted in found if admitted is not None]
+        if not kept:
+            return None
+        return ListOf(kept[0][1]) if isinstance(proposal, ListOf) else StructOf(tuple(kept))
+
+
+def full_names(path: Path, proposal: Proposal) -> Iterator[str]:
+    """Yield the dotted names by which Iceberg finds a column and those inside it."""
+    yield ".".join(path)
+    for inner, nested in _inside(path, proposal):
+        yield from full_names(inner, nested)
+
+
+def _inside(path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+    if isinstance(proposal, ListOf):
+        yield (*path, ELEMENT), proposal.element
+    elif isinstance(proposal, StructOf):
+        for name, field in proposal.fields:
+            yield (*path, name), field
+
+
+def _places(name: str, columns: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield where the column of a dotted name may stand: what it is in, and its name there as files have it.
+
+    Behind the name of a column a dot may be one in a name, or the step to what is inside: both are minded.
+    """
+    yield "", _in_file(name)
+    dot = name.find(".")
+    while dot >= 0:
+        if name[:dot] in columns:
+            yield name[:dot], _in_file(name[dot + 1 :])
+        dot = name.find(".", dot + 1)
+
+
+def _in_file(name: str) -> str:
+    return name if not name or _COMPATIBLE.fullmatch(name) else _made_compatible(name)
+
+
+@lru_cache(maxsize=4096)
+def _made_compatible(name: str) -> str:
+    return make_compatible_name(name)
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        problem = f"a column with an empty name; name the field, {_OR_DROP}"
+        raise Unnameable(problem)
+    if len(name) > MAX_NAME_LENGTH:
+        problem = (
+            f"column {clip(name, VALUE_LENGTH)!r}: a name of {len(name)} characters, the cap is {MAX_NAME_LENGTH}; shorten "
+            f"it, {_OR_DROP}"
+        )
+        raise NameTooLong(problem)
+    if _NO_TEXT.search(name):
+        problem = (
+            f"column {clip(ascii(name), VALUE_LENGTH)}: a control character in its name; rename the field, {_OR_DROP}"
+        )
+        raise Unnameable(problem)

@@ -1,0 +1,291 @@
+"""The columns that records bring and the table lacks, as they grow record by record.
+
+What a record costs here depends on the record alone, not on how many columns there are already: whoever writes records
+chooses their keys, and each may bring new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from floe_job.exceptions import Unconvertible
+from floe_job.schema.added_columns import AddedColumns
+from floe_job.schema.field_outline import Unsure
+from floe_job.schema.inference import (
+    ELEMENT,
+    PRIMITIVES,
+    SCALAR_KINDS,
+    ListOf,
+    Path,
+    Proposal,
+    StructOf,
+    distinct,
+    iceberg_type,
+    infer,
+    kind_of_all,
+    same_name,
+    settle,
+)
+from floe_job.schema.limits import FullNames, check_count, check_depth, check_name, check_reserved
+from floe_job.schema.proposed_tree import LIST, STRUCT, Change, Node
+from floe_job.schema.rules import ColumnRules
+from floe_job.types import Converter, converter
+from floe_job.types.coercion_error import refuse
+
+Found = Sequence[tuple[Path, Any]]
+"""Path and value of each field of a record that no column is there for."""
+
+
+class ProposedColumns:
+    """Columns by path. A record changes them as a whole or, once it is refused, not at all.
+
+    ``count``: of all columns, nested ones and those of the table included.
+    """
+
+    def __init__(self, rules: ColumnRules, names: FullNames, count: int) -> None:
+        """Begin with none. ``names`` and ``count``: of the columns that there are, nested ones included."""
+        self._rules = rules
+        self._names = names
+        self.count = count
+        self._nodes: dict[Path, tuple[Path, Node]] = {}
+        self._look = AddedColumns(self._nodes, fold=rules.case_insensitive)
+        self._change = Change()
+        self._unread: dict[Path, None] = {}
+
+    def take(self, found: Found) -> bool:
+        """Widen the columns by a record's values; say whether that changes any. ``keep`` or ``undo`` has to follow.
+
+        Raises Unconvertible for a value that its column does not take, Unnameable for a column that the table cannot get,
+        SchemaConflict if the rules say so.
+        """
+        try:
+            added, first = self._look.count(found)
+        except Unsure:
+            return self._take(found)
+        if first is None:
+            return False
+        check_count(self.count + added, first)  # most records with keys of their own come here to find the table full
+        return self._take(found)
+
+    def _take(self, found: Found) -> bool:
+        self._change = change = Change()
+        for path, value in found:
+            self._widen(path, value)
+        for path, value in found:
+            known = self._nodes.get(self._same(path))
+            if known is not None:
+                try:
+                    self._convert(known[1], value)
+                except Unconvertible as error:
+                    raise error.inside(known[0][-1]) from None
+        if change.added or change.dropped:
+            self._check()
+        return bool(change.roots)
+
+    def keep(self) -> None:
+        """Keep what the last record changed."""
+        change = self._change
+        if not change.roots:
+            return
+        gone = [path for place, old in change.dropped for path, node in old.all(place)[1:] if node.is_kept]
+        added = change.nodes_added()
+        for _, node in added:
+            node.is_kept = True
+        self._names.remove([".".join(path) for path in gone])
+        self._names.add([".".join(path) for path, _ in added])
+        self.count += len(added) - len(gone)
+        for node in change.touched:
+            node.proposal = None
+        self._unread |= change.roots
+        self._change = Change()
+
+    def undo(self) -> None:
+        """Take back what the last record changed."""
+        if not self._change.undo:
+            return
+        for step in reversed(self._change.undo):
+            step()
+        self._change = Change()
+
+    def changes(self) -> dict[Path, Proposal]:
+        """Return the columns that have changed since the last call, in record order."""
+        nodes = [self._nodes[self._same(path)] for path in self._unread]
+        self._unread.clear()
+        return {path: node.as_proposal() for path, node in nodes}
+
+    # -- growing ------------------------------------------------------------------------------------------------------
+
+    def _same(self, path: Path) -> Path:
+        if not self._rules.case_insensitive:
+            return path
+        return tuple(same_name(name, self._rules) for name in path)
+
+    def _widen(self, path: Path, value: Any) -> None:
+        same = self._same(path)
+        known = self._nodes.get(same)
+        if known is not None:
+            if self._extend(known[1], value, known[0]):
+                self._change.roots[known[0]] = None
+            return
+        node = self._infer(value, path)
+        if node is not None:
+            self._nodes[same] = path, node
+            self._change.undo.append(lambda: self._nodes.pop(same))
+            self._change.added.append((path, node))
+            self._change.roots[path] = None
+
+    def _extend(self, node: Node, value: Any, path: Path) -> bool:
+        """Widen a node by one more value; say whether it changed."""
+        if value is None:
+            return False
+        if node.kind == STRUCT and isinstance(value, dict):
+            entries = distinct(value, self._rules).items()
+            changed = [self._extend_field(node, same, key, entry, path) for same, (key, entry) in entries]
+        elif node.element is not None and isinstance(value, list):
+            changed = [self._extend(node.element, entry, (*path, ELEMENT)) for entry in value]
+        else:
+            changed = [
+                SCALAR_KINDS.get(type(value)) != node.kind and self._merge(node, self._look_at(value, path), path)
+            ]
+        if not any(changed):
+            return False
+        self._change.touched.append(node)
+        return True
+
+    def _extend_field(self, node: Node, same: str, key: str, entry: Any, path: Path) -> bool:
+        known = node.fields.get(same)
+        if known is not None:
+            return self._extend(known[1], entry, (*path, known[0]))
+        added = self._infer(entry, (*path, key))
+        if added is None:
+            return False
+        fields = node.fields
+        fields[same] = key, added
+        self._change.undo.append(lambda: fields.pop(same))
+        self._change.added.append(((*path, key), added))
+        return True
+
+    def _infer(self, value: Any, path: Path, *, is_new: bool = True) -> Node | None:
+        """Propose a type for a value, by the rules of ``floe_job.schema.inference``; None where nothing is said.
+
+        Raises NestedTooDeep, unless it becomes no column.
+        """
+        if isinstance(value, dict):
+            entries = distinct(value, self._rules).items()
+            found = ((same, key, self._infer(entry, (*path, key), is_new=is_new)) for same, (key, entry) in entries)
+            fields = {same: (key, node) for same, key, node in found if node is not None}
+            return Node(STRUCT, fields) if fields else None
+        if isinstance(value, list):
+            element = self._scalar_element(value, (*path, ELEMENT), is_new=is_new)
+            for entry in value if element is None else ():
+                if element is None:
+                    element = self._infer(entry, (*path, ELEMENT), is_new=is_new)
+                else:
+                    self._extend(element, entry, (*path, ELEMENT))
+            return None if element is None else Node(LIST, {}, element)
+        kind = infer(value)
+        if not isinstance(kind, str):
+            return None
+        if is_new:
+            check_depth(path)
+        return Node(kind)
+
+    def _scalar_element(self, values: list[Any], path: Path, *, is_new: bool) -> Node | None:
+        """Propose the element of a list of nothing but scalars, all at once; None for other lists."""
+        kind = kind_of_all(values, self._rules.on_conflict)
+        if kind is None:
+            return None
+        if is_new:
+            check_depth(path)
+        return Node(kind)
+
+    def _look_at(self, value: Any, path: Path) -> Node | None:
+        """Propose a type for a value that becomes no column."""
+        change, self._change = self._change, Change()
+        try:
+            return self._infer(value, path, is_new=False)
+        finally:
+            self._change = change
+
+    def _merge(self, node: Node, later: Node | None, path: Path) -> bool:
+        """Merge a value of another kind into a node."""
+        if later is None or later.kind == node.kind:
+            return False
+        if {node.kind, later.kind} == {"long", "double"}:
+            kind = "double"
+        else:
+            settled = settle(_outline(node), _outline(later), self._rules, path)
+            kind = settled if isinstance(settled, str) else node.kind
+        if kind == node.kind:
+            return False
+        before = Node(node.kind, node.fields, node.element)
+        if node.fields or node.element is not None:
+            self._change.dropped.append((path, before))
+
+        def restore() -> None:
+            node.kind, node.fields, node.element = before.kind, before.fields, before.element
+
+        self._change.undo.append(restore)
+        node.kind, node.fields, node.element = kind, {}, None
+        return True
+
+    # -- judging ------------------------------------------------------------------------------------------------------
+
+    def _convert(self, node: Node, value: Any) -> None:
+        """Convert a value to what is proposed for it by now. Raises Unconvertible."""
+        if value is None:
+            return
+        if node.kind == STRUCT:
+            self._convert_struct(node, value)
+        elif node.element is not None:
+            if not isinstance(value, list):
+                raise refuse(value, LIST)
+            convert = _converter(node.element.kind) if node.element.kind in PRIMITIVES else None
+            try:
+                for entry in value:
+                    if convert is None:
+                        self._convert(node.element, entry)
+                    elif entry is not None:
+                        convert(entry)
+            except Unconvertible as error:
+                raise error.inside(ELEMENT) from None
+        else:
+            _converter(node.kind)(value)
+
+    def _convert_struct(self, node: Node, value: Any) -> None:
+        if not isinstance(value, dict):
+            raise refuse(value, STRUCT)
+        for same, (_, entry) in distinct(value, self._rules).items():
+            known = node.fields.get(same)
+            if known is not None:
+                try:
+                    self._convert(known[1], entry)
+                except Unconvertible as error:
+                    raise error.inside(known[0]) from None
+
+    def _check(self) -> None:
+        """Refuse columns that no table should get. Raises Unnameable."""
+        added = self._change.nodes_added()
+        if not added:
+            return
+        first = next(iter(self._change.roots))
+        check_count(self.count + len(added), first)
+        for path, _ in added:
+            check_name(path)
+        names = [".".join(path) for path, _ in added]
+        check_reserved(names, self._rules.reserved)
+        self._names.check(names, first)
+
+
+def _outline(node: Node) -> Proposal:
+    """Return what a node is without what is inside: enough to decide between two of different kinds."""
+    if node.kind == STRUCT:
+        return StructOf(())
+    return node.kind if node.element is None else ListOf(_outline(node.element))
+
+
+@lru_cache
+def _converter(kind: str) -> Converter:
+    return converter(iceberg_type(kind))

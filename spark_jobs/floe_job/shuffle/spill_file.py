@@ -1,0 +1,51 @@
+"""Parcels on the local disk, until all have come: then rows can be had partition by partition."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+
+from floe_job.shuffle.messages import Parcel
+
+SPARK_FOLDERS = "SPARK_LOCAL_DIRS"
+"""Spark tells its Python workers by this variable where there is room on disk."""
+
+
+class ParcelStore:
+    """Keeps parcels in a file without a name, which is gone with the process; in memory is only where each part lies."""
+
+    def __init__(self) -> None:
+        folder = os.environ.get(SPARK_FOLDERS, "").split(",")[0]
+        self._file = tempfile.TemporaryFile(dir=folder if folder and Path(folder).is_dir() else None)  # noqa: SIM115
+        self._end = 0
+        self._parts: dict[tuple[str, str], list[tuple[int, int, int, int]]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):  # what could not be written was told when it was added
+            self._file.close()
+
+    def add(self, parcel: Parcel) -> None:
+        """Keep a parcel. Raises OSError."""
+        for part in parcel.parts:
+            self._file.write(part.rows)
+            place = (parcel.task, parcel.number, self._end, len(part.rows))
+            self._parts.setdefault((parcel.table, part.partition), []).append(place)
+            self._end += len(part.rows)
+
+    def partitions(self) -> list[tuple[str, str]]:
+        """Return every partition with its table, table by table."""
+        return sorted(self._parts)
+
+    def rows(self, table: str, partition: str, schema: pa.Schema) -> Iterator[pa.Table]:
+        """Yield the rows of a partition, those of one task in the order that it read them. Raises OSError."""
+        self._file.flush()
+        for _, _, start, size in sorted(self._parts[table, partition]):
+            message = os.pread(self._file.fileno(), size, start)
+            yield pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(message), schema)], schema)

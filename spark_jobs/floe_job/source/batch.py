@@ -1,0 +1,84 @@
+"""Batches of records, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from floe_job.source.messages import Messages
+from floe_job.source.native_memory import Lease, Loan, Words, columns
+from floe_job.source.values import Values
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records of one partition: the same place in each column is the same record. Addresses are 0 where there is none."""
+
+    lease: Lease
+    pointers: Words
+    offsets: Words
+    addresses: Words
+    sizes: Words
+    key_sizes: Words
+
+    @classmethod
+    def of(cls, loan: Loan, pointers: Words) -> Batch:
+        """Read the columns of messages, which are records all."""
+        return cls((loan,), pointers, *columns(pointers, "offset", "payload", "len", "key_len"))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Batch]) -> Batch:
+        """Put batches behind each other."""
+        if len(parts) == 1:
+            return parts[0]
+        lease = tuple(loan for part in parts for loan in part.lease)
+        return cls(
+            lease,
+            np.concatenate([part.pointers for part in parts]),
+            np.concatenate([part.offsets for part in parts]),
+            np.concatenate([part.addresses for part in parts]),
+            np.concatenate([part.sizes for part in parts]),
+            np.concatenate([part.key_sizes for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.pointers)
+
+    def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> Batch:
+        """Return the records that a mask or a slice has."""
+        return Batch(
+            self.lease,
+            self.pointers[mask],
+            self.offsets[mask],
+            self.addresses[mask],
+            self.sizes[mask],
+            self.key_sizes[mask],
+        )
+
+    def pieces(self, octets: int) -> Iterator[Batch]:
+        """Cut the batch where its values come to so many bytes; a piece has one record at least."""
+        ends = np.cumsum(self.sizes + self.key_sizes)
+        start = 0
+        while start < len(self):
+            taken = int(ends[start - 1]) if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, taken + octets, "right")))
+            yield self.where(slice(start, end)) if end - start < len(self) else self
+            start = end
+
+    @property
+    def octets(self) -> int:
+        """Bytes of values and keys."""
+        return int(self.sizes.sum() + self.key_sizes.sum())
+
+    @property
+    def values(self) -> Values:
+        """The values, None for tombstones."""
+        return Values(self.lease, self.addresses, self.sizes)
+
+    @property
+    def messages(self) -> Messages:
+        """Each record with its key, time and headers."""
+        return Messages(self.lease, self.pointers)

@@ -1,0 +1,175 @@
+"""A consumer that is assigned one partition at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import create_string_buffer
+from typing import Any, NamedTuple
+
+import confluent_kafka as ck
+import numpy as np
+
+from floe_job.source import librdkafka, reports
+from floe_job.source.batch import Batch
+from floe_job.source.native_memory import Handle, Loan, columns
+
+_PLUGINS = "plugin.library.paths"
+_FIRST = ("debug", _PLUGINS)
+"""Settings that others may depend on."""
+
+_AUTHENTICATION = "sasl.oauthbearer.metadata.authentication.type"
+
+
+class SettingRefused(ValueError):
+    """A setting that librdkafka does not know or does not take."""
+
+
+class Event(NamedTuple):
+    """What librdkafka says between records: an error, or the end of a partition at ``offset``."""
+
+    topic: str
+    partition: int
+    offset: int
+    error: ck.KafkaError
+
+
+class Consumer:
+    """Reads what it was assigned. It never joins its group and commits nothing."""
+
+    def __init__(self, conf: Mapping[str, Any], most: int) -> None:
+        """Take settings in librdkafka's names: texts, numbers, booleans. ``most``: messages at once.
+
+        Raises SettingRefused.
+        """
+        self._open: Handle | None = None
+        handle = Handle(_client(reports.with_reports(conf)))
+        self._reports = reports.begin(handle.pointer, conf)
+        code = librdkafka.poll_set_consumer(handle.pointer)
+        if code:
+            reports.forget(handle.pointer)
+            handle.leave()
+            raise SettingRefused(librdkafka.err2str(code).decode())
+        self._queue = librdkafka.queue_get_consumer(handle.pointer)
+        self._pointers = np.zeros(most, np.int64)
+        self._open = handle
+
+    @property
+    def _handle(self) -> Handle:
+        if self._open is None:
+            msg = "this consumer is closed"
+            raise RuntimeError(msg)
+        return self._open
+
+    def close(self) -> None:
+        """Close the consumer, once; its memory goes with the last of its records."""
+        handle, self._open = self._open, None
+        if handle is not None:
+            librdkafka.queue_destroy(self._queue)
+            librdkafka.consumer_close(handle.pointer)
+            reports.forget(handle.pointer)
+            handle.leave()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def assign(self, topic: str, partition: int, offset: int) -> None:
+        """Read one partition from an offset on, and no other. Raises KafkaException."""
+        self._reports.failure = None
+        name = topic.encode()
+        wanted = librdkafka.topic_partition_list_new(1)
+        try:
+            librdkafka.topic_partition_list_add(wanted, name, partition)
+            librdkafka.topic_partition_list_set_offset(wanted, name, partition, offset)
+            code = librdkafka.assign(self._handle.pointer, wanted)
+        finally:
+            librdkafka.topic_partition_list_destroy(wanted)
+        if code:
+            raise _exception(code)
+
+    def next_offset(self, topic: str, partition: int) -> int | None:
+        """Return the offset that is fetched from next, as of the last report; None without one.
+
+        It moves on over what yields no records as well. Reports come every ``statistics.interval.ms``.
+        """
+        return self._reports.next_offsets.get((topic, partition))
+
+    @property
+    def is_beyond_receive(self) -> bool:
+        """Whether a batch, as it is stored, is larger than ``receive.message.max.bytes``."""
+        return self._reports.is_beyond_receive
+
+    @property
+    def failure(self) -> str | None:
+        """Why a connection failed last since the partition was assigned."""
+        return self._reports.failure
+
+    def unassign(self) -> None:
+        """Read nothing any more; what was fetched ahead is dropped. Raises KafkaException."""
+        code = librdkafka.assign(self._handle.pointer, None)
+        if code:
+            raise _exception(code)
+
+    def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
+        """Return what is there, after at most some seconds: records, and events that came among them.
+
+        Raises KafkaException.
+        """
+        return self._consume(seconds, len(self._pointers))
+
+    def consume_answer(self, seconds: float) -> tuple[Batch, list[Event]]:
+        """Return what is there as soon as there is something, or after some seconds: all of an answer is there at once.
+
+        Raises KafkaException.
+        """
+        part, events = self._consume(seconds, 1)
+        parts = [part]
+        while len(part):
+            part, more = self._consume(0, len(self._pointers))
+            parts.append(part)
+            events += more
+        return Batch.joined(parts), events
+
+    def _consume(self, seconds: float, most: int) -> tuple[Batch, list[Event]]:
+        handle = self._handle
+        count = librdkafka.consume_batch_queue(self._queue, int(seconds * 1000), self._pointers.ctypes.data, most)
+        if count < 0:
+            raise _exception(librdkafka.last_error())
+        pointers = self._pointers[:count].copy()
+        loan = Loan(handle, pointers)
+        (errors,) = columns(pointers, "err")
+        events = [_event(int(pointer)) for pointer in pointers[errors != 0]]
+        return Batch.of(loan, pointers[errors == 0]), events
+
+
+def _client(conf: Mapping[str, Any]) -> int:
+    if conf.get(_AUTHENTICATION) == "aws_iam":  # what confluent-kafka does for it, it does in Python
+        msg = f"{_AUTHENTICATION}=aws_iam: floe's readers cannot; use another method of SASL, or TLS"
+        raise SettingRefused(msg)
+    settings = librdkafka.conf_new()
+    problem = create_string_buffer(512)
+    for name in sorted(conf, key=lambda name: name not in _FIRST):
+        value = conf[name]
+        if value is None:
+            continue
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        text = ck._resolve_plugins(text) if name == _PLUGINS else text
+        if librdkafka.conf_set(settings, name.encode(), text.encode(), problem, len(problem)) != librdkafka.CONF_OK:
+            librdkafka.conf_destroy(settings)
+            raise SettingRefused(problem.value.decode(errors="replace"))
+    reports.register(settings)
+    client: int | None = librdkafka.new(librdkafka.CONSUMER, settings, problem, len(problem))
+    if client is None:
+        librdkafka.conf_destroy(settings)
+        raise SettingRefused(problem.value.decode(errors="replace"))
+    return client
+
+
+def _exception(code: int) -> ck.KafkaException:
+    return ck.KafkaException(ck.KafkaError(code, librdkafka.err2str(code).decode()))
+
+
+def _event(pointer: int) -> Event:
+    message = librdkafka.Message.from_address(pointer)
+    topic = librdkafka.topic_name(message.rkt).decode() if message.rkt else ""
+    text = (librdkafka.message_errstr(pointer) or b"").decode(errors="replace")
+    return Event(topic, message.partition, message.offset, ck.KafkaError(message.err, text))

@@ -1,0 +1,137 @@
+"""Batches of Kafka's as they lie in memory: what was decompressed together lies together.
+
+librdkafka does not say which records came in one batch, but hands them out where it has decompressed them.
+"""
+
+from __future__ import annotations
+
+from ctypes import string_at
+from typing import NamedTuple
+
+import numpy as np
+
+from floe_job.source.batch import Batch
+from floe_job.source.messages import headers_sizes
+from floe_job.source.native_memory import Words, columns
+from floe_job.source.record_frames import NO_HEADERS, NULL, RecordShape, is_continued
+
+CLOSE = 4_000
+"""Bytes between two records up to which they count as one batch's, until that is looked at. Less than a page of memory: what
+lies between can be read, whatever it is."""
+
+WIDEST_FRAME = 64
+"""Bytes between two records that are neither key, value nor headers: 31 at most in format v2, 34 in older ones."""
+
+SURE = 14
+"""Bytes between two records that can only be one's frame: between two batches are headers of a batch, or of its memory."""
+
+
+class Stretch(NamedTuple):
+    """Records that lie behind each other: the offset of the first, and where they begin and end."""
+
+    offset: int
+    begin: int
+    end: int
+
+    @property
+    def octets(self) -> int:
+        return self.end - self.begin
+
+
+class Measured(NamedTuple):
+    """Bytes of some records, keys and headers included, and the batches that they are of, as far as these were seen."""
+
+    octets: int
+    batches: list[Stretch]
+
+    @property
+    def largest(self) -> Stretch | None:
+        """The largest of the batches; None where no record has a key or a value."""
+        return max(self.batches, key=lambda batch: batch.octets, default=None)
+
+
+class KafkaBatch:
+    """Follows records in the order of their offsets, and tells how large the batches are that they came in.
+
+    Those that are smaller than ``large`` together may be told as one where they lie close together.
+    """
+
+    def __init__(self, large: int) -> None:
+        """``large``: bytes, decompressed, from which on it matters how large a batch is."""
+        self._large = large
+        self._last: Stretch | None = None
+
+    def measure(self, records: Batch) -> Measured:
+        """Return how large records are, and the batches that they are of."""
+        places = _Places(records)
+        bare = np.ones(len(records), np.bool_)
+        bare[places.rows] = False
+        octets = int(headers_sizes(records.pointers[bare]).sum())  # of records that have no key and no value
+        if not len(places.rows):
+            return Measured(octets, [])
+        breaks = places.breaks()
+        found = self._stretches(places, breaks)
+        if max(one.octets for one in found) >= self._large:
+            found = self._stretches(places, np.union1d(breaks, places.false_links()).astype(np.int64))
+        octets += sum(one.octets for one in found[1:]) + found[0].end - int(places.begins[0])
+        self._last = found[-1]
+        return Measured(octets, found)
+
+    def _stretches(self, places: _Places, breaks: Words) -> list[Stretch]:
+        """Return the records from one break to the next; the first of them may go on where the last call ended."""
+        firsts, lasts = np.append(0, breaks + 1), np.append(breaks, len(places.rows) - 1)
+        columns = places.offsets[firsts].tolist(), places.begins[firsts].tolist(), places.ends[lasts].tolist()
+        found = [Stretch(*one) for one in zip(*columns, strict=True)]
+        last = self._last
+        if last is not None and 0 < found[0].begin - last.end <= WIDEST_FRAME:
+            found[0] = Stretch(last.offset, last.begin, found[0].end)
+        return found
+
+
+class _Places:
+    """Where records lie that have a key or a value: their places in the batch, their offsets, where they begin and end."""
+
+    def __init__(self, records: Batch) -> None:
+        self._records = records
+        # what is empty lies nowhere: librdkafka has it from elsewhere
+        (keys,) = columns(records.pointers, "key")
+        self._keys = keys = np.where(records.key_sizes, keys, 0)
+        self._values = values = np.where(records.sizes, records.addresses, 0)
+        self.rows = np.flatnonzero(keys | values)
+        self.offsets = records.offsets[self.rows]
+        self.begins = np.where(keys, keys, values)[self.rows]
+        self._ends = np.where(values, values + records.sizes, keys + records.key_sizes)[self.rows]
+        self._gaps = self.begins[1:] - self._ends[:-1]
+        self._close = (self._gaps > 0) & (self._gaps <= CLOSE)
+        self._headed = headed = np.append(np.flatnonzero(~self._close), len(self.rows) - 1)[: len(self.rows)]
+        self.ends = self._ends.copy()
+        self.ends[headed] += headers_sizes(records.pointers[self.rows[headed]]) + (values[self.rows[headed]] == 0)
+
+    def breaks(self) -> Words:
+        """Return after which records something else begins, where more than some headers may stand between."""
+        apart = self._headed[:-1].tolist()
+        return np.array([at for at in apart if not self._is_continued_behind_headers(at)], np.int64)
+
+    def false_links(self) -> list[int]:
+        """Return after which records something else begins although it is close."""
+        links = np.flatnonzero(self._close & (self._gaps > SURE)).tolist()
+        return [
+            at
+            for at in links
+            if not is_continued(
+                string_at(int(self._ends[at]), int(self._gaps[at])), self._shapes(self.rows[at], self.rows[at + 1])
+            )
+        ]
+
+    def _is_continued_behind_headers(self, at: int) -> bool:
+        left = int(self.begins[at + 1] - self.ends[at])
+        if not 0 < left <= WIDEST_FRAME:
+            return False
+        first, *others = self._shapes(self.rows[at], self.rows[at + 1])
+        return is_continued(NO_HEADERS + string_at(int(self.ends[at]), left), [first._replace(value=0), *others])
+
+    def _shapes(self, first: int, last: int) -> list[RecordShape]:
+        rows, records = slice(first, last + 1), self._records
+        keys = np.where(self._keys[rows], records.key_sizes[rows], NULL).tolist()
+        values = np.where(self._values[rows], records.sizes[rows], NULL).tolist()
+        return [RecordShape(*one) for one in zip(records.offsets[rows].tolist(), keys, values, strict=True)]

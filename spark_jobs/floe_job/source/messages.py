@@ -1,0 +1,122 @@
+"""What a record has beside its value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import addressof, c_char_p, c_size_t, c_void_p, string_at
+from typing import Any, overload
+
+import numpy as np
+
+from floe_job.source import librdkafka
+from floe_job.source.native_memory import Lease, Words, columns
+from floe_job.source.values import Values
+
+Headers = list[tuple[str, bytes | None]]
+
+
+class Message:
+    """One record of some."""
+
+    def __init__(self, messages: Messages, index: int) -> None:
+        self._one = messages[index : index + 1]
+
+    def key(self) -> bytes | None:
+        """Return the key as it stands in the log."""
+        return self._one.keys()[0]
+
+    def timestamp(self) -> int | None:
+        """Return the time in epoch ms; None where the broker has none."""
+        return self._one.timestamps()[0]
+
+    def headers(self) -> Headers | None:
+        """Return the headers in their order; None if they cannot be read, as when a name in them is not UTF-8."""
+        return self._one.headers()[0]
+
+
+class Messages(Sequence[Message]):
+    """The records of a batch, or some of them: one by one, or a part of all of them at once, which costs less."""
+
+    def __init__(self, lease: Lease, pointers: Words, read: dict[int, Headers | None] | None = None) -> None:
+        """``read``: headers that were read before, by pointer."""
+        self._lease = lease
+        self._pointers = pointers
+        self._read = {} if read is None else read
+
+    def __len__(self) -> int:
+        return len(self._pointers)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Messages: ...
+    def __getitem__(self, index: Any) -> Message | Messages:
+        return self.select(index) if isinstance(index, slice) else Message(self, range(len(self))[index])
+
+    def select(self, indices: Sequence[int] | slice) -> Messages:
+        """Return some of them, by index."""
+        chosen = indices if isinstance(indices, slice) else list(indices)
+        return Messages(self._lease, self._pointers[chosen], self._read)
+
+    def keys(self) -> list[bytes | None]:
+        """Return the key of each, as it stands in the log."""
+        addresses, sizes = columns(self._pointers, "key", "key_len")
+        return list(Values(self._lease, addresses, sizes))
+
+    def timestamps(self) -> list[int | None]:
+        """Return the time of each, in epoch ms; None where the broker has none."""
+        kinds = np.zeros(len(self), np.intc)
+        places = range(kinds.ctypes.data, kinds.ctypes.data + kinds.nbytes, kinds.itemsize)
+        times: list[int | None] = list(map(librdkafka.message_timestamp, self._pointers.tolist(), places))
+        for index in np.flatnonzero(kinds == librdkafka.TIMESTAMP_NOT_AVAILABLE).tolist():
+            times[index] = None
+        return times
+
+    def headers(self) -> list[Headers | None]:
+        """Return the headers of each in their order; None where they cannot be read."""
+        pointers = self._pointers.tolist()
+        for pointer in pointers:
+            if pointer not in self._read:
+                self._read[pointer] = _headers(pointer)
+        return [self._read[pointer] for pointer in pointers]
+
+
+def _headers(pointer: int) -> Headers | None:
+    error = librdkafka.message_headers(pointer, _found_at)
+    if error:
+        return [] if error == librdkafka.NO_HEADERS else None
+    headers: Headers = []
+    while not librdkafka.header_get_all(_found.value, len(headers), _name_at, _value_at, _size_at):
+        try:
+            name = (_name.value or b"").decode()
+        except UnicodeDecodeError:
+            return None
+        headers.append((name, string_at(_value.value, _size.value) if _value.value else None))
+    return headers
+
+
+def headers_sizes(pointers: Words) -> Words:
+    """Return the bytes that the headers of messages take at a record's end."""
+    return np.array([_headers_size(pointer) for pointer in pointers.tolist()], np.int64)
+
+
+def _headers_size(pointer: int) -> int:
+    if librdkafka.message_headers(pointer, _found_at):
+        return _number_size(0)
+    count = size = 0
+    while not librdkafka.header_get_all(_found.value, count, _name_at, _value_at, _size_at):
+        name = len(_name.value or b"")
+        value = _size.value if _value.value else 0
+        size += _number_size(name) + name + _number_size(value) + value
+        count += 1
+    return _number_size(count) + size
+
+
+def _number_size(number: int) -> int:
+    """Return the bytes of a number from 0 on as Kafka's protocol has it, seven bits a byte after doubling."""
+    return max(1, -(-(2 * number).bit_length() // 7))
+
+
+# where librdkafka puts what it is asked for; nobody else runs between the call and the look at it
+_found, _name, _value, _size = c_void_p(), c_char_p(), c_void_p(), c_size_t()
+_found_at, _name_at, _value_at, _size_at = map(addressof, (_found, _name, _value, _size))

@@ -1,0 +1,18 @@
+"""Part of a range, read by one task."""
+
+from dataclasses import dataclass
+
+from floe.model.ranges import OffsetRange
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a range that one task reads."""
+
+    range: OffsetRange
+    start: int
+    end: int
+
+    @property
+    def offsets(self) -> OffsetRange:
+        return OffsetRange(self.range.topic, self.range.topic_id, self.range.partition, self.start, self.end)

@@ -1,0 +1,123 @@
+"""What ends a range, and the errors of one that cannot be read."""
+
+from __future__ import annotations
+
+import time
+
+import confluent_kafka as ck
+import numpy as np
+
+from floe.model.ranges import OffsetRange
+from floe_job.exceptions import BatchCorrupt, BatchTooLarge, JobError, RangeLost, RangeStalled, ReadFailed
+from floe_job.source.consumer import Consumer, Event
+from floe_job.source.native_memory import Words
+
+
+class Silence:
+    """The time since the last progress: a record, or an offset from which the client fetches next.
+
+    What was aborted or compacted yields no records for as long as it takes to pass over it.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.next_offset: int | None = None
+        self._since = time.monotonic()
+
+    def end(self) -> None:
+        """Note progress."""
+        self._since = time.monotonic()
+
+    def is_stalled(self, next_offset: int | None) -> bool:
+        """Say whether it has lasted too long, given the offset that is fetched from next."""
+        if next_offset != self.next_offset:
+            self.next_offset = next_offset
+            self.end()
+        return time.monotonic() - self._since > self.seconds
+
+
+def is_end(r: OffsetRange, event: Event) -> bool:
+    """Say whether an event of librdkafka ends the range; raise for one that makes it unreadable."""
+    error = event.error
+    code = error.code()
+    if code == ck.KafkaError._PARTITION_EOF:
+        # an end of the range read before, should one still come, says nothing of this one
+        return (event.topic, event.partition) == r.tp and event.offset >= r.end
+    if code in (ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE):
+        msg = (
+            f"the broker no longer has all of {r}: retention or a deletion removed offsets since the plan was made. "
+            "Nothing was announced; the next plan says what is lost."
+        )
+        raise RangeLost(msg)
+    if code in _PASSING:
+        return False
+    if code in _OF_BATCHES:
+        if (event.topic, event.partition) != r.tp:
+            return False  # of a request that went down with its connection
+        if event.offset >= r.end:
+            return True  # all before it is here
+        raise _refused_batch(r, event.offset, error)
+    msg = (
+        f"{r} cannot be read: {error.str()} ({error.name()}). Nothing was announced; check the topic and the ACLs, then "
+        "run again."
+    )
+    raise ReadFailed(msg)
+
+
+_OF_BATCHES = {ck.KafkaError._BAD_COMPRESSION, ck.KafkaError._BAD_MSG, ck.KafkaError.MSG_SIZE_TOO_LARGE}
+"""What is said of one batch."""
+
+_ZSTD = "(codec 0x4)"
+"""How librdkafka names the codec: the one whose batches it does not decompress beyond ``receive.message.max.bytes``."""
+
+
+def _refused_batch(r: OffsetRange, offset: int, error: ck.KafkaError) -> JobError:
+    """Return what a batch is refused with: one that is too large can be read with another limit, a broken one cannot.
+
+    The client checks each batch's checksum before it decompresses it.
+    """
+    code, text = error.code(), error.str()
+    if code == ck.KafkaError.MSG_SIZE_TOO_LARGE or (code == ck.KafkaError._BAD_COMPRESSION and _ZSTD in text):
+        return BatchTooLarge(too_large(r, offset, f"is larger once decompressed than floe reads: {text}"))
+    msg = (
+        f"the batch at offset {offset} of {r.tp} (range {r}) is corrupt: {text}. Nothing was announced and the position "
+        "stays. If the broker's copy is broken (kafka-dump-log.sh --deep-iteration says so), make a whole replica the "
+        "leader and run again. If none is whole, leave the batch out: docs/how-it-works.md, 'Moving a position by hand'."
+    )
+    return BatchCorrupt(msg)
+
+
+_PASSING = {ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN, ck.KafkaError._RESOLVE}
+
+
+def check_order(r: OffsetRange, after: int, offsets: Words) -> None:
+    """Raise unless offsets rise strictly: only then are the gaps between them what the books call invisible."""
+    falls = np.flatnonzero(np.diff(offsets, prepend=after) <= 0)
+    if len(falls):
+        msg = f"offset {offsets[falls[0]]} of {r} came a second time or out of order; nothing was announced, run again"
+        raise ReadFailed(msg)
+
+
+def too_large(r: OffsetRange, offset: int, what: str) -> str:
+    """Return the message of a batch that is larger than floe reads, with both ways out."""
+    return (
+        f"the batch at offset {offset} of {r.tp} (range {r}) {what}. Nothing was announced and the position stays. Either "
+        "raise floe.batch.max-bytes above it, the workers' memory with it, in the connector or for one run (param config), "
+        "or leave the batch out: docs/how-it-works.md, 'Moving a position by hand'."
+    )
+
+
+def check_progress(r: OffsetRange, position: int, silence: Silence, consumer: Consumer) -> None:
+    """Raise where nothing goes on any more: at once where a batch is the cause, else after a time."""
+    is_stalled, failure = silence.is_stalled(consumer.next_offset(*r.tp)), consumer.failure
+    offset = max(position, silence.next_offset or 0)
+    if consumer.is_beyond_receive:
+        raise BatchTooLarge(too_large(r, offset, f"is larger, as it is stored, than floe reads: {failure}"))
+    if is_stalled:
+        msg = (
+            f"nothing came from {r.tp} at offset {offset} for {silence.seconds:g} s (range {r}): the broker does not answer, "
+            f"or sends what is no batch{f' ({failure})' if failure else ''}. Nothing was announced and the position stays. "
+            "Check the broker and run again. If all other partitions can be read, leave this batch out: "
+            "docs/how-it-works.md, 'Moving a position by hand'."
+        )
+        raise RangeStalled(msg)

@@ -1,0 +1,171 @@
+"""How far a range is read, and how its next records are asked for."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import confluent_kafka as ck
+
+from floe.kafka.reader_limits import SMALL_BATCH, TINY_BATCH, ReaderLimits
+from floe.model.ranges import OffsetRange
+from floe_job.exceptions import BatchTooLarge
+from floe_job.source.batch import Batch
+from floe_job.source.consumer import Consumer, Event
+from floe_job.source.kafka_batch import KafkaBatch
+from floe_job.source.range_errors import Silence, check_progress, is_end, too_large
+
+BATCH_RECORDS = 50_000
+"""Records handed on at once, at most."""
+
+POLL_RECORDS, POLL_SECONDS = 10_000, 0.02
+"""What one call into librdkafka gathers at most: it bounds a batch when records suddenly grow, and the wait at the end
+of a range."""
+
+FIRST_POLL_SECONDS = 0.001
+"""What the first call of a range gathers at most; each call after it twice as long: a short range waits for nothing."""
+
+SMALL_ANSWERS = 16
+"""Batches that are small, one after the other, before many are asked for at once again."""
+
+TINY_OCTETS = 2 * 1024 * 1024
+"""Of batches that are tiny, one after the other, before longer answers are asked for."""
+
+CHANGES = 3
+"""How often a range goes over to longer answers: each large batch among tiny ones costs a connection."""
+
+
+class Mode(Enum):
+    """How many batches an answer of the broker brings."""
+
+    VERY_MANY = "very many"
+    MANY = "many"
+    ONE = "one"
+
+
+class RangeProgress:
+    """How far a range is read, and what of it waits to be handed on."""
+
+    def __init__(self, r: OffsetRange, limits: ReaderLimits) -> None:
+        self._range = r
+        self._limits = limits
+        self._silence = Silence(limits.stall_seconds)
+        self._gathered = _Gathered(limits.batch_bytes)
+        self._mode = Mode.MANY
+        self._small = self._tiny = 0
+        self._changes = CHANGES
+        self.position = r.start
+        self.next_mode = Mode.MANY
+        self.is_ended = False
+        self.is_over = False
+        """Whether the consumer has to be assigned again, or the range has ended."""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the consumer is to fetch nothing more of what it was assigned."""
+        return self.is_over and not (self.is_ended and self.next_mode is self._mode is not Mode.ONE)
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether there is something to be handed on now."""
+        return bool(self._gathered) and (self.is_over or self._gathered.is_full)
+
+    def begin(self, mode: Mode) -> None:
+        """Begin to read from the position on."""
+        self._mode = self.next_mode = mode
+        self._batches = KafkaBatch(self._limits.heavy_bytes)
+        self._small = self._tiny = 0
+        self._wait, self.is_over = FIRST_POLL_SECONDS, False
+        self._end = self._range.end
+        self._silence.end()
+
+    def take(self, consumer: Consumer) -> None:
+        """Take what a consumer has, after waiting a little; decide how to go on."""
+        if self._mode is Mode.ONE:
+            some, events = consumer.consume_answer(POLL_SECONDS)
+        else:
+            some, events = consumer.consume(self._wait)
+            self._wait = min(2 * self._wait, POLL_SECONDS)
+        for event in events:
+            if not self.is_ended:  # what comes behind the range is no matter
+                self._take_event(event)
+        if len(some):
+            self._silence.end()
+            self.is_ended = self.is_ended or bool(self._end == self._range.end <= some.offsets[-1] + 1)
+            self._take_records(some.where(some.offsets < self._end))
+        elif not self.is_ended and self._mode is not Mode.ONE and consumer.is_beyond_receive:
+            self._go_on(Mode.ONE)
+        elif not self.is_ended:
+            check_progress(self._range, self.position, self._silence, consumer)
+        self.is_over = self.is_over or self.is_ended
+
+    def parts(self) -> list[Batch]:
+        """Return what waits, in pieces that are handed on one by one."""
+        return self._gathered.take()
+
+    def handled(self) -> None:
+        """Note that what was handed on is done with: the time that it took is no silence of the broker."""
+        self._silence.end()
+
+    def _take_event(self, event: Event) -> None:
+        if self._mode is not Mode.ONE and event.error.code() == ck.KafkaError._BAD_COMPRESSION:
+            self._go_on(Mode.ONE)  # which shows whether the batch is too large, or corrupt
+            if (event.topic, event.partition) == self._range.tp and event.offset >= self.position:
+                self._end = min(self._end, event.offset)  # nothing behind the batch counts as read before it is
+        elif is_end(self._range, event):
+            self.is_ended = True
+
+    def _take_records(self, some: Batch) -> None:
+        if not len(some):
+            return
+        measured = self._batches.measure(some)
+        largest = measured.largest
+        if largest is not None and largest.octets > self._limits.largest_batch:
+            what = f"has {largest.octets} bytes or more once decompressed"
+            raise BatchTooLarge(too_large(self._range, largest.offset, what))
+        self.position = int(some.offsets[-1]) + 1
+        self._gathered.add(some, measured.octets)
+        is_heavy = measured.octets >= 2 * self._limits.queue_bytes or (
+            largest is not None and largest.octets >= self._limits.heavy_bytes
+        )
+        if is_heavy:
+            self._go_on(Mode.ONE)
+        elif self._mode is Mode.ONE:
+            self._small = self._small + 1 if measured.octets <= SMALL_BATCH else 0
+            if self._small >= SMALL_ANSWERS:
+                self._go_on(Mode.MANY)
+        elif self._mode is Mode.MANY and self._changes:
+            # tiny batches that are not compressed may lie so close that they are measured as one
+            is_tiny = largest is None or largest.octets <= 4 * TINY_BATCH
+            self._tiny = self._tiny + measured.octets if is_tiny else 0
+            if self._tiny >= TINY_OCTETS:
+                self._changes -= 1
+                self._go_on(Mode.VERY_MANY)
+
+    def _go_on(self, mode: Mode) -> None:
+        self.next_mode, self.is_over = mode, True
+
+
+class _Gathered:
+    """Records that wait to be handed on."""
+
+    def __init__(self, octets: int) -> None:
+        self._most = octets
+        self._parts: list[Batch] = []
+        self._records = self._octets = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    @property
+    def is_full(self) -> bool:
+        return self._records >= BATCH_RECORDS or self._octets >= self._most
+
+    def add(self, some: Batch, octets: int) -> None:
+        self._parts.append(some)
+        self._records, self._octets = self._records + len(some), self._octets + octets
+
+    def take(self) -> list[Batch]:
+        """Return what was gathered, joined, in pieces where it is more than is handed on at once."""
+        joined, is_more = Batch.joined(self._parts), self._octets > 2 * self._most
+        self._parts, self._records, self._octets = [], 0, 0
+        return list(joined.pieces(self._most)) if is_more else [joined]

@@ -1,0 +1,79 @@
+"""Reading fixed ranges of offsets from Kafka: assigned, read_committed, to the frozen end or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from floe.kafka.reader_limits import ReaderLimits
+from floe.model.ranges import OffsetRange
+from floe_job.exceptions import SliceRefused
+from floe_job.memory_tuning import give_back
+from floe_job.source.batch import Batch
+from floe_job.source.consumer import Consumer, SettingRefused
+from floe_job.source.range_errors import check_order
+from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
+
+
+class RangeReader:
+    """A consumer that is assigned one range after the other. It never subscribes and commits nothing.
+
+    The client decompresses all batches of an answer at once. It is sent many where they are small, very many after some
+    that were tiny, and one at a time from a batch on that it refuses to decompress or that turns out to be large; for each
+    of these it has a consumer of its own, made when it is needed (see ``Mode``).
+    """
+
+    def __init__(self, conf: Mapping[str, Any], limits: ReaderLimits | None = None) -> None:
+        self._limits = limits or ReaderLimits()
+        given = self._limits.reporting(dict(conf))
+        self._confs = {
+            Mode.VERY_MANY: self._limits.very_many(given),
+            Mode.MANY: self._limits.many(given),
+            Mode.ONE: self._limits.one_by_one(given),
+        }
+        self._consumers: dict[Mode, Consumer] = {}
+        self._mode = Mode.MANY
+        self._consumer(self._mode)
+
+    def close(self) -> None:
+        """Close the consumers."""
+        for consumer in self._consumers.values():
+            consumer.close()
+
+    def read(self, r: OffsetRange) -> Iterator[Batch]:
+        """Yield all visible records of a range. Its end is known by a later offset or by the partition's end, never
+        by silence.
+
+        Raises RangeLost when the broker no longer has the offsets, BatchTooLarge for a batch beyond the limits,
+        BatchCorrupt for one that is broken, RangeStalled without progress, ReadFailed else.
+        """
+        after = r.start - 1
+        reading = RangeProgress(r, self._limits)
+        while not reading.is_ended:
+            consumer = self._consumer(self._mode)
+            consumer.assign(r.topic, r.partition, reading.position)
+            reading.begin(self._mode)
+            while not reading.is_over:
+                reading.take(consumer)
+                if reading.is_interrupted:
+                    consumer.unassign()  # nothing is fetched ahead while what is here is handled
+                    give_back()  # what decompressing took, and what handling takes, would be kept beside the batch
+                if reading.has_batch:
+                    parts = reading.parts()
+                    while parts:
+                        check_order(r, after, parts[0].offsets)
+                        after = int(parts[0].offsets[-1])
+                        yield parts.pop(0)
+                        if reading.is_interrupted:
+                            give_back()
+                    reading.handled()
+            self._mode = reading.next_mode
+
+    def _consumer(self, mode: Mode) -> Consumer:
+        if mode not in self._consumers:
+            try:
+                self._consumers[mode] = Consumer(self._confs[mode], POLL_RECORDS)
+            except SettingRefused as error:
+                msg = f"the settings of the Kafka connection or of consumer.override.* are refused: {error}"
+                raise SliceRefused(msg) from error
+        return self._consumers[mode]

@@ -1,0 +1,102 @@
+"""What a client of librdkafka says of itself: how far it has fetched, and its log.
+
+Reports come while the client is polled, in the thread that polls it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from ctypes import string_at
+from dataclasses import dataclass, field
+from typing import Any
+
+from floe.kafka import client_log
+from floe_job.source import librdkafka
+
+_LEVEL, _ERRORS, _DEFAULT, _DEBUG = "log_level", 3, 6, 7
+_ANSWER_TOO_LARGE = "Invalid response size"
+_FAILURES = ("FAIL", "RESOLVE", "SSL", "SASL")
+
+
+@dataclass
+class Reports:
+    """The last ones of a client. ``next_offsets``: by topic and partition, the offset that it fetches from next.
+    ``failure``: why a connection failed. ``level``: up to which its lines are logged.
+    """
+
+    level: int = _DEFAULT
+    next_offsets: dict[tuple[str, int], int] = field(default_factory=dict)
+    failure: str | None = None
+
+    @property
+    def is_beyond_receive(self) -> bool:
+        """Whether a connection ended as an answer was larger than ``receive.message.max.bytes``.
+
+        The client asks for the same again, for ever.
+        """
+        return self.failure is not None and _ANSWER_TOO_LARGE in self.failure
+
+    def take_statistics(self, text: bytes) -> None:
+        """Note the offsets in a report, which is JSON as librdkafka's STATISTICS.md describes it."""
+        for topic, one in json.loads(text)["topics"].items():
+            for partition, facts in one["partitions"].items():
+                self.next_offsets[topic, int(partition)] = facts["next_offset"]
+
+    def take_line(self, level: int, facility: str, text: str) -> None:
+        """Log a line, and note what it says of a connection."""
+        if facility in _FAILURES:
+            self.failure = client_log.reason_of(text)
+        if self.is_beyond_receive:
+            level = _DEBUG  # the reader goes on in another way, or says so itself
+        if level <= self.level:
+            client_log.write(client_log.LEVELS[level], facility, text)
+
+
+def with_reports(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a client that hands over its log, with all errors of connections, to who polls it."""
+    return {**conf, "log.queue": True, _LEVEL: max(_level(conf), _ERRORS)}
+
+
+def register(settings: int) -> None:
+    """Have the client of these settings report."""
+    librdkafka.conf_set_stats_cb(settings, _statistics)
+    librdkafka.conf_set_log_cb(settings, _log)
+
+
+def begin(client: int, conf: Mapping[str, Any]) -> Reports:
+    """Return where a client's reports are kept, until ``forget`` is called. ``conf``: as given to ``with_reports``."""
+    _reports[client] = Reports(_level(conf))
+    librdkafka.set_log_queue(client, None)
+    return _reports[client]
+
+
+def forget(client: int) -> None:
+    """Keep no reports of a client any more."""
+    _reports.pop(client, None)
+
+
+_reports: dict[int, Reports] = {}
+
+
+def _level(conf: Mapping[str, Any]) -> int:
+    given = conf.get(_LEVEL)
+    return _DEFAULT if given is None else int(given)
+
+
+def _take_statistics(client: int, text: int, size: int, _: int | None) -> int:
+    reports = _reports.get(client)
+    if reports is not None:
+        reports.take_statistics(string_at(text, size))
+    return 0  # librdkafka frees the text
+
+
+def _take_line(client: int, level: int, facility: bytes, text: bytes) -> None:
+    reports = _reports.get(client)
+    if reports is not None:
+        reports.take_line(level, facility.decode(errors="replace"), text.decode(errors="replace"))
+
+
+# these live as long as any client that may call them
+_statistics = librdkafka.StatisticsCallback(_take_statistics)
+_log = librdkafka.LogCallback(_take_line)

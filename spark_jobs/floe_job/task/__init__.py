@@ -1,0 +1,1 @@
+"""What one Spark task does."""

@@ -1,0 +1,111 @@
+"""What a Spark task does that writes the files of whole partitions, from the rows that other tasks have read."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Self
+
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+from floe.exceptions import FloeError
+from floe.model.accounting import TableBooks
+from floe.parquet import WriteBudget
+from floe_job.contract.result import Failure, TaskResult
+from floe_job.contract.target import TableResult, Target
+from floe_job.memory_tuning import rare_housekeeping
+from floe_job.shuffle.messages import Parcel, Seal
+from floe_job.shuffle.spill_file import ParcelStore
+from floe_job.task.read_task import Sent, Task
+from floe_job.write.task_files import TargetFiles
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PartitionFiles:
+    """Writes files one partition after the other, so that each has one file, or as many as its size asks for.
+
+    Nothing is written unless every task that read has sent all it has and lacked nothing: a file is closed only with
+    final columns. ``readers``: the indices of those tasks.
+    """
+
+    targets: tuple[Target, ...]
+    readers: frozenset[int]
+    writers: int
+
+    @classmethod
+    def of(cls, tasks: Sequence[Task]) -> Self:
+        """Return what writes the rows that these tasks read."""
+        return cls(tasks[0].targets, frozenset(task.index for task in tasks), tasks[0].writers)
+
+    def run(self, sent: Iterable[Sent]) -> Iterator[TaskResult]:
+        """Take all that was sent to one task and write the rows; yield the results that came along, and its own."""
+        seals: dict[int, bool] = {}
+        failure: Failure | None = None
+        writer = 0
+        with rare_housekeeping(), ParcelStore() as store:
+            for item in sent:
+                match item:
+                    case TaskResult():
+                        yield item
+                    case Seal():
+                        seals[item.task], writer = item.is_complete, item.writer
+                    case Parcel() if failure is None:
+                        failure = _keep(store, item)
+            lost = sorted(self.readers - seals.keys())
+            if lost and failure is None:
+                msg = f"what tasks {lost} read did not come through Spark's shuffle whole; nothing was announced, run again"
+                failure = Failure(msg, retryable=True)
+            if failure is not None:
+                yield TaskResult(own_index(writer), failure=failure)
+            elif all(seals.values()):
+                yield self._write(store, writer)
+
+    def _write(self, store: ParcelStore, writer: int) -> TaskResult:
+        targets = {target.name: target for target in self.targets}
+        budget = WriteBudget()
+        tables = {}
+        try:
+            for name, partitions in groupby(store.partitions(), key=lambda place: place[0]):
+                tables[name] = _write_table(store, targets[name], [one for _, one in partitions], writer, budget)
+        except FloeError as error:
+            return TaskResult(own_index(writer), failure=Failure.of(error))
+        except Exception as error:  # Spark would bury it in a Java stack trace
+            log.exception("writing task %s failed", writer)
+            return TaskResult(own_index(writer), failure=Failure.of(error, list(targets)))
+        return TaskResult(own_index(writer), tables=tables)
+
+
+def own_index(writer: int) -> int:
+    """Return the index of the result of a task that writes: those that read have 0 and more."""
+    return -1 - writer
+
+
+def _keep(store: ParcelStore, parcel: Parcel) -> Failure | None:
+    try:
+        store.add(parcel)
+    except OSError as error:
+        msg = (
+            f"rows of table {parcel.table!r} could not be kept on the local disk: {error}. Give Spark's workers room in "
+            "spark.local.dir, or lower floe.max-records-per-run; nothing was announced"
+        )
+        return Failure(msg, retryable=True)
+    return None
+
+
+def _write_table(
+    store: ParcelStore, target: Target, partitions: Sequence[str], writer: int, budget: WriteBudget
+) -> TableResult:
+    assert target.metadata is not None  # noqa: S101 - rows were made for it
+    schema = schema_to_pyarrow(target.metadata.schema())
+    sink = TargetFiles(target, writer, budget)
+    try:
+        for partition in partitions:
+            for rows in store.rows(target.name, partition, schema):
+                sink.write(rows)
+            sink.finish_files()
+        files, count = sink.close()
+    finally:
+        sink.abort()
+    return TableResult(TableBooks(rows=count), files)

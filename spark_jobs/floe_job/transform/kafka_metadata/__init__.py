@@ -1,0 +1,1 @@
+"""The sink's KafkaMetadataTransform."""

@@ -1,0 +1,119 @@
+"""KafkaMetadataTransform: columns with topic, partition, offset, timestamp, key and headers of the records.
+
+They are added to rows that are decoded already, a column at once. What the record's value holds under the same names is
+covered, as in the sink, where the transform overwrites it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema, index_by_id, index_by_name
+from pyiceberg.types import IcebergType, ListType, StructType
+
+from floe.config.sections.transforms import KafkaMetadata
+from floe_job.exceptions import Unconvertible
+from floe_job.schema.evolution import Path
+from floe_job.schema.inference import ListOf, Proposal, StructOf
+from floe_job.schema.limits import full_names
+from floe_job.transform.kafka_metadata.fill import Column, Slot
+from floe_job.transform.kafka_metadata.sources import Filler, Source, sources
+from floe_job.transform.record_metadata import RecordFacts
+
+ELEMENT = "element"
+
+
+def lacking(known: IcebergType, wanted: Proposal, path: Path = ()) -> Iterator[tuple[Path, Proposal]]:
+    """Yield what is missing inside a column; one of another kind than the proposal stays as it is."""
+    if isinstance(known, StructType) and isinstance(wanted, StructOf):
+        fields = {field.name: field.field_type for field in known.fields}
+        for name, proposal in wanted.fields:
+            if name in fields:
+                yield from lacking(fields[name], proposal, (*path, name))
+            else:
+                yield (*path, name), proposal
+    elif isinstance(known, ListType) and isinstance(wanted, ListOf):
+        yield from lacking(known.element_type, wanted.element, (*path, ELEMENT))
+
+
+Refusal = tuple[int, str, str]
+
+
+class MetadataColumns:
+    """The injected columns of one table, whose schema is None while it does not exist.
+
+    ``injected``: top-level names that belong to the transforms, whether the table has them or not.
+    ``record_schema``: the table's schema without them, field ids kept; it may be left without any field.
+    """
+
+    def __init__(self, schema: Schema | None, transforms: Sequence[KafkaMetadata], *, fold: bool = False) -> None:
+        """Compile the columns that the table has; with ``fold`` it may spell them otherwise. Raises UnsupportedColumn."""
+        spelled = {field.name.lower(): field.name for field in schema.fields} if fold and schema is not None else {}
+        self._sources: dict[str, Source] = {}
+        for transform in transforms:
+            self._sources |= {spelled.get(name.lower(), name): one for name, one in sources(transform).items()}
+        self._schema = schema
+        self.injected = frozenset(self._sources)
+        self.record_schema = None if schema is None else _without(schema, self.injected)
+        self._arrow_schema = None if schema is None else schema_to_pyarrow(schema)
+        self._fillers = self._compile()
+
+    @property
+    def full_names(self) -> frozenset[str]:
+        """The dotted names of all that the transforms fill in, in the table already or not."""
+        there = () if self._schema is None else index_by_name(self._schema)
+        mine = {name for name in there if name.partition(".")[0] in self.injected or name in self.injected}
+        return frozenset(mine).union(*(full_names(path, proposal) for path, proposal in self.needs().items()))
+
+    def needs(self) -> dict[Path, Proposal]:
+        """Propose what the table lacks, also inside of columns that it has, in order."""
+        wanted = StructOf(tuple((name, source.proposal) for name, source in self._sources.items()))
+        return dict(lacking(StructType() if self._schema is None else self._schema.as_struct(), wanted))
+
+    def fill(self, rows: pa.Table, facts: RecordFacts) -> tuple[pa.Table, list[Refusal]]:
+        """Put the injected columns between those of ``rows``; rows that they refuse are left out.
+
+        ``rows`` has the Arrow schema of ``record_schema``, the result that of the whole schema, in its order. When no
+        column comes from the records, Arrow cannot say how many rows there are: then the facts do.
+
+        Each refusal: index within ``rows``, name of the error, reason.
+        """
+        if self._arrow_schema is None:
+            problem = "the table does not exist yet: there is nothing to fill"
+            raise ValueError(problem)
+        if rows.num_columns and rows.num_rows != len(facts):
+            problem = f"{rows.num_rows} rows with the facts of {len(facts)} records"
+            raise ValueError(problem)
+        columns = self._columns(facts)
+        refused = {i: reason for column in reversed(columns.values()) for i, reason in column.refused.items()}
+        if refused:
+            kept = [index for index in range(len(facts)) if index not in refused]
+            rows = rows.take(pa.array(kept, pa.int64())) if rows.num_columns else rows
+            columns = self._columns(facts.take(kept))
+        arrays = [columns[name].array if name in columns else rows[name] for name in self._arrow_schema.names]
+        table = pa.Table.from_arrays(arrays, schema=self._arrow_schema)
+        return table, [(index, Unconvertible.__name__, refused[index]) for index in sorted(refused)]
+
+    def _columns(self, facts: RecordFacts) -> dict[str, Column]:
+        return {name: fill(facts) for name, fill in self._fillers.items()}
+
+    def _compile(self) -> dict[str, Filler]:
+        """Compile by name, in the schema's order."""
+        if self._schema is None or self._arrow_schema is None:
+            return {}
+        return {
+            column.name: self._sources[column.name].filler(Slot.of(column, arrow))
+            for column, arrow in zip(self._schema.fields, self._arrow_schema, strict=True)
+            if column.name in self._sources
+        }
+
+
+def _without(schema: Schema, injected: frozenset[str]) -> Schema:
+    """Leave columns out; identifier fields inside of them go with them."""
+    if injected.isdisjoint(column.name for column in schema.fields):
+        return schema
+    left = Schema(*(column for column in schema.fields if column.name not in injected))
+    identifiers = [field_id for field_id in schema.identifier_field_ids if field_id in index_by_id(left)]
+    return Schema(*left.fields, schema_id=schema.schema_id, identifier_field_ids=identifiers)

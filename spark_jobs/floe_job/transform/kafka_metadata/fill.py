@@ -1,0 +1,161 @@
+"""Arrays of one Arrow type for one column type of a table: whole arrays where it is natural, else value by value.
+
+The target type decides, and ``conform.converter`` is the rule: whatever is done to a whole array here gives what the
+converter gives for each of its values. A value that does not fit refuses its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.types import (
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    NestedField,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from floe.parquet.arrow_shapes import reshape, storage_type
+from floe_job.exceptions import Unconvertible
+from floe_job.types import Converter, converter
+
+LONG_DIGITS = 19
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in the table: its Iceberg type, its Arrow type, and the way to it for messages."""
+
+    type: IcebergType
+    arrow: pa.DataType
+    path: tuple[str, ...]
+    required: bool
+
+    @classmethod
+    def of(cls, column: NestedField, arrow: pa.Field, *above: str) -> Slot:
+        """Make the slot of a column; ``above`` names what it is inside of."""
+        return cls(column.field_type, arrow.type, (*above, column.name), column.required)
+
+    def reason(self, error: Unconvertible) -> str:
+        """Say why a row is refused, with the full name of the column."""
+        for name in reversed(self.path):
+            error.inside(name)
+        return error.reason
+
+    @property
+    def null_reason(self) -> str:
+        return self.reason(Unconvertible("null in a required column"))
+
+    def finish(self, array: pa.Array) -> Column:
+        """Make the column of an array, whose nulls refuse their rows if the slot is required."""
+        if not self.required or not array.null_count:
+            return Column(array)
+        return Column(None, dict.fromkeys(pc.indices_nonzero(pc.is_null(array)).to_pylist(), self.null_reason))
+
+
+@dataclass(frozen=True)
+class Column:
+    """An array; or none, and why which rows are refused."""
+
+    array: pa.Array | None
+    refused: Mapping[int, str] = field(default_factory=dict)
+
+
+def convert_each(slot: Slot, convert: Converter, values: Iterable[Any]) -> Column:
+    """Convert value by value; null stays null, where that is allowed."""
+    refused: dict[int, str] = {}
+    converted: list[Any] = []
+    for index, value in enumerate(values):
+        if value is None:
+            converted.append(None)
+            if slot.required:
+                refused[index] = slot.null_reason
+            continue
+        try:
+            converted.append(convert(value))
+        except Unconvertible as error:
+            refused[index] = slot.reason(error)
+    if refused:
+        return Column(None, refused)
+    return Column(reshape(pa.array(converted, storage_type(slot.arrow)), slot.arrow))
+
+
+def nulls(slot: Slot) -> Callable[[int], Column]:
+    """Compile the filler of a column that nothing is known for. It takes the number of rows."""
+    return lambda count: slot.finish(pa.nulls(count, slot.arrow))
+
+
+def constants(slot: Slot) -> Callable[[Any, int], Column]:
+    """Compile the filler of a column with one value, converted once and repeated. It takes value and number of rows."""
+    convert = converter(slot.type)
+
+    def fill(value: Any, count: int) -> Column:
+        one = convert_each(slot, convert, [value]) if count else Column(pa.nulls(0, slot.arrow))
+        if one.array is None:
+            return Column(None, dict.fromkeys(range(count), one.refused[0]))
+        return Column(one.array.take(pa.repeat(pa.scalar(0, pa.int64()), count)))
+
+    return fill
+
+
+def longs(slot: Slot) -> Callable[[pa.Array], Column]:
+    """Compile the filler of a column from an int64 array."""
+    convert = converter(slot.type)
+    cast = next((cast for kind, cast in _CASTS if isinstance(slot.type, kind)), None)
+
+    def fill(values: pa.Array) -> Column:
+        if cast is None or not _extremes_fit(convert, values):
+            return convert_each(slot, convert, values.to_pylist())
+        return slot.finish(cast(values, slot.arrow))
+
+    return fill
+
+
+def _extremes_fit(convert: Converter, values: pa.Array) -> bool:
+    """Say whether all values convert: what each of ``_CASTS`` refuses is what lies outside of a range."""
+    try:
+        for extreme in pc.min_max(values).values():
+            if extreme.is_valid:
+                convert(extreme.as_py())
+    except Unconvertible:
+        return False
+    return True
+
+
+def _to_decimal(values: pa.Array, arrow: pa.DataType) -> pa.Array:
+    return values.cast(pa.decimal128(LONG_DIGITS, 0)).cast(arrow)
+
+
+def _to_floating(values: pa.Array, arrow: pa.DataType) -> pa.Array:
+    # by way of double also into float, as Python's numbers go
+    return values.cast(pa.float64(), safe=False).cast(arrow, safe=False)
+
+
+def _to_moment(millis: pa.Array, arrow: pa.DataType) -> pa.Array:
+    return pc.multiply(millis, 1000).cast(arrow)
+
+
+def _to_natural(values: pa.Array, arrow: pa.DataType) -> pa.Array:
+    return values.cast(arrow)
+
+
+_CASTS: tuple[tuple[type[IcebergType], Callable[[pa.Array, pa.DataType], pa.Array]], ...] = (
+    (LongType, _to_natural),
+    (IntegerType, _to_natural),
+    (StringType, _to_natural),
+    (TimestampType, _to_moment),
+    (TimestamptzType, _to_moment),
+    (DoubleType, _to_floating),
+    (FloatType, _to_floating),
+    (DecimalType, _to_decimal),
+)

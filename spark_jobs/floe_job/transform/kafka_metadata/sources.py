@@ -1,0 +1,173 @@
+"""Where injected columns come from: each source proposes a type, and fills whatever type the table has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyiceberg.types import StructType
+
+from floe.config.sections.transforms import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, KafkaMetadata
+from floe_job.schema.inference import Proposal, StructOf
+from floe_job.transform.kafka_metadata.bytes import octets, text_of
+from floe_job.transform.kafka_metadata.fill import Column, Slot, constants, convert_each, longs, nulls
+from floe_job.transform.kafka_metadata.headers import HEADERS_PROPOSAL, headers, plain
+from floe_job.transform.record_metadata import RecordFacts
+from floe_job.types import converter
+
+Filler = Callable[[RecordFacts], Column]
+
+
+class Source(Protocol):
+    """A kind of fact."""
+
+    @property
+    def proposal(self) -> Proposal:
+        """The type of a column that the table lacks."""
+
+    def filler(self, slot: Slot) -> Filler:
+        """Compile what fills a column. Raises UnsupportedColumn."""
+
+    def values(self, facts: RecordFacts) -> list[Any]:
+        """Give the values as a record's JSON would hold them: for a column type that has no way of its own."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One value for all records of a partition."""
+
+    proposal: Proposal
+    of: Callable[[RecordFacts], str | int]
+
+    def filler(self, slot: Slot) -> Filler:
+        fill = constants(slot)
+        return lambda facts: fill(self.of(facts), len(facts))
+
+    def values(self, facts: RecordFacts) -> list[Any]:
+        return [self.of(facts)] * len(facts)
+
+
+@dataclass(frozen=True)
+class Longs:
+    """Offsets or timestamps."""
+
+    of: Callable[[RecordFacts], Any]
+    proposal: Proposal = "long"
+
+    def filler(self, slot: Slot) -> Filler:
+        fill = longs(slot)
+        return lambda facts: fill(self._array(facts))
+
+    def values(self, facts: RecordFacts) -> list[Any]:
+        return list(self._array(facts).to_pylist())
+
+    def _array(self, facts: RecordFacts) -> pa.Array:
+        values = self.of(facts)
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        return values if isinstance(values, pa.Array) else pa.array(values, pa.int64())
+
+
+@dataclass(frozen=True)
+class Key:
+    """The record's key."""
+
+    proposal: Proposal = "string"
+
+    def filler(self, slot: Slot) -> Filler:
+        fill = octets(slot)
+        return lambda facts: fill(pa.array(_given(facts.keys), pa.large_binary()))
+
+    def values(self, facts: RecordFacts) -> list[Any]:
+        return [None if key is None else text_of(key) for key in _given(facts.keys)]
+
+
+@dataclass(frozen=True)
+class RecordHeaders:
+    """The record's headers."""
+
+    proposal: Proposal = HEADERS_PROPOSAL
+
+    def filler(self, slot: Slot) -> Filler:
+        fill = headers(slot)
+        return lambda facts: fill(_given(facts.headers))
+
+    def values(self, facts: RecordFacts) -> list[Any]:
+        return [plain(entries) for entries in _given(facts.headers)]
+
+
+@dataclass(frozen=True)
+class Nested:
+    """All facts of a record as one struct."""
+
+    parts: Mapping[str, Source]
+
+    @property
+    def proposal(self) -> Proposal:
+        return StructOf(tuple((name, source.proposal) for name, source in self.parts.items()))
+
+    def filler(self, slot: Slot) -> Filler:
+        if isinstance(slot.type, StructType):
+            return self._struct(slot, slot.type)
+        convert = converter(slot.type)
+        return lambda facts: convert_each(slot, convert, self.values(facts))
+
+    def values(self, facts: RecordFacts) -> list[Any]:
+        """Give objects; an entry that is null is left out, as the sink does."""
+        columns = [source.values(facts) for source in self.parts.values()]
+        return [
+            {name: value for name, value in zip(self.parts, row, strict=True) if value is not None}
+            for row in zip(*columns, strict=True)
+        ]
+
+    def _struct(self, slot: Slot, target: StructType) -> Filler:
+        """Fill field by field; fields that the table has besides are null."""
+        fields = list(slot.arrow)
+        fillers = [
+            self._field(Slot.of(column, arrow, *slot.path)) for column, arrow in zip(target.fields, fields, strict=True)
+        ]
+
+        def fill(facts: RecordFacts) -> Column:
+            columns = [filler(facts) for filler in fillers]
+            refused = {i: reason for column in reversed(columns) for i, reason in column.refused.items()}
+            if refused:
+                return Column(None, refused)
+            return Column(pa.StructArray.from_arrays([column.array for column in columns], fields=fields))
+
+        return fill
+
+    def _field(self, slot: Slot) -> Filler:
+        source = self.parts.get(slot.path[-1])
+        if source is not None:
+            return source.filler(slot)
+        fill = nulls(slot)
+        return lambda facts: fill(len(facts))
+
+
+def sources(transform: KafkaMetadata) -> dict[str, Source]:
+    """Make the sources of a transform's top-level columns, by name, in order."""
+    known: dict[str, Source] = {
+        TOPIC: Constant("string", lambda facts: facts.topic),
+        PARTITION: Constant("long", lambda facts: facts.partition),
+        OFFSET: Longs(lambda facts: facts.offsets),
+        TIMESTAMP: Longs(lambda facts: facts.timestamps),
+        KEY: Key(),
+        HEADERS: RecordHeaders(),
+    }
+    if transform.external is not None:
+        name, text = transform.external
+        known[name] = Constant("string", lambda _: text)
+    parts = {part: known[part] for part in transform.parts}
+    if transform.nested:
+        return {transform.field_name: Nested(parts)}
+    return {transform.column(part): source for part, source in parts.items()}
+
+
+def _given(values: Any) -> Any:
+    """Refuse to write nothing where somebody forgot to read keys or headers."""
+    if values is None:
+        problem = "a transform asks for keys or headers, and they were not read"
+        raise ValueError(problem)
+    return values

@@ -1,0 +1,7 @@
+"""Values without a schema into the types of an Iceberg table."""
+
+from floe_job.types.coercion import Converter, converter, field_converter
+from floe_job.types.column_lookup import Lookup, StructLookup
+from floe_job.types.promotions import Wishes
+
+__all__ = ["Converter", "Lookup", "StructLookup", "Wishes", "converter", "field_converter"]

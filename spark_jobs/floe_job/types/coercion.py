@@ -1,0 +1,226 @@
+"""Values without a schema into the column types of an Iceberg table; the target type decides.
+
+The rules are those of the Kafka Connect sink, with one difference in spirit: a conversion that would lose something
+(overflow, 2.7 into a long, "yes" into a boolean) is refused instead of done. A converter takes a JSON value that is not
+null and returns what ``pyarrow.array`` takes for the Arrow storage type of the column, or raises ``Unconvertible``:
+
+int, long → int · float, double → float · decimal → Decimal · boolean → bool · string → str · uuid, binary, fixed →
+bytes · date → epoch days · time, timestamp, timestamptz → microseconds · list → list · map → pairs · struct → dict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from floe.parquet.exceptions import UnsupportedColumn
+from floe_job.exceptions import Unconvertible
+from floe_job.types.coercion_error import refuse
+from floe_job.types.column_lookup import EXACT, Lookup
+from floe_job.types.numbers import decimal_column, double_column, float_column, int_column, long_column
+from floe_job.types.promotions import Wishes
+from floe_job.types.temporal import date_column, time_column, timestamp_column, timestamptz_column
+from floe_job.types.text import binary_column, boolean_column, fixed_column, string_column, uuid_column
+
+Converter = Callable[[Any], Any]
+
+ELEMENT = "element"
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Compiles converters of nested columns.
+
+    ``primitive`` compiles those of leaves. With ``wishes``, values that a change of the column would fit are noted there.
+    """
+
+    primitive: Callable[[IcebergType], Converter]
+    lookup: Lookup
+    wishes: Wishes | None = None
+
+    def converter(self, target: IcebergType) -> Converter:
+        """Compile the converter of a column type; it is never given a null."""
+        if isinstance(target, StructType):
+            return self._struct(target)
+        if isinstance(target, ListType):
+            return self._list(target)
+        if isinstance(target, MapType):
+            return self._map(target)
+        return self.primitive(target)
+
+    def field_converter(self, field: NestedField) -> tuple[str, Converter]:
+        """Compile name and converter of one column; the converter takes the values of a struct by column name."""
+        name = field.name
+        if field.optional and field.field_type.is_primitive:
+            return name, self._optional_leaf(name, field)
+        convert = self._entry(field)
+
+        def convert_field(record: dict[str, Any]) -> Any:
+            try:
+                return convert(record.get(name))
+            except Unconvertible as error:
+                raise error.inside(name) from None
+
+        return name, convert_field
+
+    def _optional_leaf(self, name: str, field: NestedField) -> Converter:
+        """Compile the converter of a column that has none inside, in one step, as most are."""
+        convert = self.converter(field.field_type)
+        wishes, field_id = self.wishes, field.field_id
+
+        def convert_leaf(record: dict[str, Any]) -> Any:
+            value = record.get(name)
+            if value is None:
+                return None
+            try:
+                return convert(value)
+            except Unconvertible as error:
+                if error.wider is None or wishes is None:
+                    raise error.inside(name) from None
+                wishes.promote(field_id, error.wider)
+                return None
+
+        return convert_leaf
+
+    def _struct(self, target: StructType) -> Converter:
+        fields = dict(self.field_converter(field) for field in target.fields)
+        required = [field.name for field in target.fields if field.required]
+        lookup = self.lookup.of(target)
+        by_column = None if lookup.is_plain else lookup.by_column
+
+        def convert(value: Any) -> dict[str, Any]:
+            if not isinstance(value, dict):
+                raise refuse(value, "struct")
+            record = value if by_column is None else by_column(value)
+            row = {name: fields[name](record) for name in record if name in fields}
+            for name in required:
+                if name not in row:
+                    row[name] = fields[name](record)
+            return row  # what is left out is null, and of a thousand fields a record may have two
+
+        return convert
+
+    def _list(self, target: ListType) -> Converter:
+        element = self._entry(target.element_field)
+
+        def convert(value: Any) -> list[Any]:
+            if not isinstance(value, list):
+                raise refuse(value, "list")
+            try:
+                return [element(entry) for entry in value]
+            except Unconvertible as error:
+                raise error.inside(ELEMENT) from None
+
+        return convert
+
+    def _map(self, target: MapType) -> Converter:
+        # A key is never promoted: Iceberg does not change map keys.
+        key = Trees(self.primitive, self.lookup).converter(target.key_type)
+        entry = self._entry(target.value_field)
+
+        def convert(value: Any) -> list[tuple[Any, Any]]:
+            if not isinstance(value, dict):
+                raise refuse(value, "map")
+            converted: dict[Any, Any] = {}
+            for name, item in value.items():
+                try:
+                    converted[key(name)] = entry(item)
+                except Unconvertible as error:
+                    raise error.inside(name) from None
+            return list(converted.items())
+
+        return convert
+
+    def _entry(self, field: NestedField) -> Converter:
+        """Compile the converter of a column, an element or a map's value, which may be null."""
+        convert = self.converter(field.field_type)
+        wishes, field_id = self.wishes, field.field_id
+        refused = field.required and (wishes is None or not wishes.may_be_optional(field_id))
+
+        def convert_entry(value: Any) -> Any:
+            if value is not None:
+                return convert(value)
+            if refused:
+                problem = "null in a required column"
+                raise Unconvertible(problem)
+            if field.required and wishes is not None:
+                wishes.make_optional(field_id)
+            return None
+
+        if wishes is None or not field.field_type.is_primitive:
+            return convert_entry
+
+        def convert_or_wish(value: Any) -> Any:
+            try:
+                return convert_entry(value)
+            except Unconvertible as error:
+                if error.wider is None:
+                    raise
+                wishes.promote(field_id, error.wider)
+                return None
+
+        return convert_or_wish
+
+
+_PRIMITIVES: dict[type[IcebergType], Converter] = {
+    IntegerType: int_column,
+    LongType: long_column,
+    FloatType: float_column,
+    DoubleType: double_column,
+    BooleanType: boolean_column,
+    StringType: string_column,
+    UUIDType: uuid_column,
+    BinaryType: binary_column,
+    DateType: date_column,
+    TimeType: time_column,
+    TimestampType: timestamp_column,
+    TimestamptzType: timestamptz_column,
+}
+
+
+def converter(target: IcebergType, lookup: Lookup = EXACT) -> Converter:
+    """Compile the converter for a column type. Raises UnsupportedColumn for types floe cannot write."""
+    return Trees(_primitive, lookup).converter(target)
+
+
+def field_converter(field: NestedField, lookup: Lookup = EXACT, wishes: Wishes | None = None) -> tuple[str, Converter]:
+    """Compile name and converter of one column; the converter takes the record's values by column name.
+
+    With ``wishes`` a value that a promotion would fit, or a null that an optional column would, is noted there, and the
+    record converts; its row is then of no use.
+    """
+    return Trees(_primitive, lookup, wishes).field_converter(field)
+
+
+def _primitive(target: IcebergType) -> Converter:
+    if isinstance(target, DecimalType):
+        return decimal_column(target)
+    if isinstance(target, FixedType):
+        return fixed_column(len(target))
+    if type(target) in _PRIMITIVES:
+        return _PRIMITIVES[type(target)]
+    problem = f"a column of type {target} cannot be written by floe; drop it or change its type"
+    raise UnsupportedColumn(problem)

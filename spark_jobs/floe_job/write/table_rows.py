@@ -1,0 +1,180 @@
+"""One task's rows for one table: records are decoded to its columns, written, and counted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from floe.model.accounting import TableBooks
+from floe.model.intervals import Intervals
+from floe.model.ranges import OffsetRange
+from floe.parquet.budget import WriteBudget
+from floe_job.contract.letter import Letter, letters_of
+from floe_job.contract.letter_outcomes import FateWatch
+from floe_job.contract.rejected import Rejected
+from floe_job.contract.target import TableResult, Target
+from floe_job.convert import Decoded, JsonDecoder
+from floe_job.exceptions import Unconvertible
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.limits import reserved_names
+from floe_job.source.record_batch import UNREADABLE, Records
+from floe_job.transform import MetadataColumns
+from floe_job.transform.record_metadata import facts_of
+from floe_job.write.partition_limits import PartitionLimits
+from floe_job.write.task_files import RowSink, TargetFiles
+
+TRANSFORM_STAGE = "transform"
+
+
+class TargetWriter:
+    """Takes records in the order of their offsets; the files are there after ``close``."""
+
+    def __init__(
+        self, target: Target, task_index: int, budget: WriteBudget | None = None, sink: RowSink | None = None
+    ) -> None:
+        """Write rows to files of this task, or else give them to ``sink``."""
+        self._target = target
+        schema = target.metadata.schema() if target.metadata is not None else None
+        self._columns = MetadataColumns(schema, target.transforms, fold=target.rules.case_insensitive)
+        specs = () if target.metadata is None else target.metadata.partition_specs
+        rules = replace(
+            target.rules,
+            injected=self._columns.injected,
+            taken=self._columns.full_names,
+            reserved=frozenset() if schema is None else reserved_names(specs, schema),
+        )
+        self._decoder = JsonDecoder(
+            self._columns.record_schema,
+            rules,
+            create=target.metadata is None,
+            name_mapping=target.metadata.name_mapping() if target.metadata is not None else None,
+        )
+        grows = target.rules.evolve or target.metadata is None
+        self._lacking = self._columns.needs() if grows else {}
+        self._limits = PartitionLimits(target.metadata.spec(), schema) if schema and target.metadata else None
+        self._files: RowSink = sink or TargetFiles(target, task_index, budget)
+        self._assigned = self._held = self._owed = self._dead = self._fast = 0
+        self._watch = FateWatch(target.letters)
+        self._with_keys = any(transform.key for transform in target.transforms)
+        self._with_headers = any(transform.headers for transform in target.transforms)
+
+    @property
+    def name(self) -> str:
+        return self._target.name
+
+    @property
+    def needs(self) -> SchemaNeeds:
+        """What the table lacks."""
+        needs = self._decoder.needs
+        if self._assigned > self._held + self._owed + self._dead:
+            needs.update(self._lacking)
+        return needs
+
+    def take(self, records: Records, *, for_good: bool = True) -> list[Letter]:
+        """Make rows of the records that the table does not hold yet; return those that cannot. Raises WriteFailed.
+
+        Not ``for_good``: once a column is missing none is returned. The task runs again, and finds them again.
+        """
+        self._assigned += len(records)
+        piece_range = records.piece.range
+        if piece_range in self._target.owed:
+            self._owed += len(records)
+            self._watch.passed(piece_range, records.offsets)
+            return []
+        held = self._target.held.get(piece_range, Intervals())
+        if held:
+            fresh = records.select([i for i, offset in enumerate(records.offsets) if not held.has(offset)])
+            self._watch.passed(piece_range, (offset for offset in records.offsets if held.has(offset)))
+            self._held += len(records) - len(fresh)
+            records = fresh
+        if not len(records):
+            return []
+        decoded = self._decoder.decode(records.values)
+        self._fast += decoded.fast_rows
+        if self._decoder.needs and not for_good:
+            self.abort()
+            self._dead += len(decoded.rejected)
+            return []
+        letters = letters_of(records, decoded.rejected, self.name)
+        letters += self._write(records, decoded)
+        self._dead += len(letters)
+        if self._target.letters:
+            refused = {letter.offset for letter in letters}
+            self._watch.refused(piece_range, sorted(refused))
+            self._watch.written(piece_range, (offset for offset in records.offsets if offset not in refused))
+        return letters
+
+    def is_plain(self, piece_range: OffsetRange) -> bool:
+        """Say whether rows of a range may come decoded: none is held, owed, watched, filled in or without a partition."""
+        target = self._target
+        special = piece_range in target.owed or target.held.get(piece_range) or target.letters or self._columns.injected
+        return not special and not self._limits and not self._decoder.needs
+
+    def take_rows(self, rows: pa.Table, *, fast: bool) -> None:
+        """Take rows of as many records, of a plain range; ``fast``: they took the columnar path. Raises WriteFailed."""
+        self._assigned += rows.num_rows
+        self._fast += rows.num_rows if fast else 0
+        self._files.write(rows)
+
+    def close(self, *, complete: bool) -> TableResult:
+        """Close the files and count their rows from their footers; without ``complete`` nothing is kept."""
+        if not complete:
+            self.abort()
+            return TableResult(needs=self.needs or None)
+        files, rows = self._files.close()
+        books = TableBooks(assigned=self._assigned, rows=rows, dead=self._dead, held=self._held, owed=self._owed)
+        return TableResult(books, files, fast=self._fast, fates=self._watch.fates())
+
+    def abort(self) -> None:
+        """Drop what is not closed yet."""
+        self._files.abort()
+
+    def _write(self, records: Records, decoded: Decoded) -> Sequence[Letter]:
+        """Write rows, until a column turns out to be missing: then the task only reads on. Return what has no row."""
+        if self._decoder.needs or self._lacking:
+            self.abort()
+            return []
+        rows = decoded.table
+        if rows is None or len(decoded.rejected) == len(records):
+            return []
+        letters: list[Letter] = []
+        if self._columns.injected or self._limits:
+            records = records.without([r.index for r in decoded.rejected])
+        if self._columns.injected:
+            if self._with_headers:
+                rows, records, letters = self._without_unreadable(rows, records)
+            facts = facts_of(records, keys=self._with_keys, headers=self._with_headers)
+            rows, refused = self._columns.fill(rows, facts)
+            letters += letters_of(
+                records, (Rejected(i, TRANSFORM_STAGE, why, error) for i, error, why in refused), self.name
+            )
+            records = records.without([index for index, _, _ in refused])
+        if self._limits and rows.num_rows:
+            rows, placeless = self._without_placeless(rows, records, self._limits)
+            letters += placeless
+        if rows.num_rows:
+            self._files.write(rows)
+        return letters
+
+    def _without_placeless(
+        self, rows: pa.Table, records: Records, limits: PartitionLimits
+    ) -> tuple[pa.Table, list[Letter]]:
+        """Take out the rows that have no partition."""
+        refused = limits.refused(rows)
+        if not refused:
+            return rows, []
+        stage, error = Unconvertible.stage, Unconvertible.__name__
+        letters = letters_of(records, (Rejected(i, stage, refused[i], error) for i in sorted(refused)), self.name)
+        return rows.take(np.delete(np.arange(len(records)), list(refused))), letters
+
+    def _without_unreadable(self, rows: pa.Table, records: Records) -> tuple[pa.Table, Records, list[Letter]]:
+        """Take out the records whose headers cannot become a column."""
+        bad = [index for index in range(len(records)) if records.headers(index) is None]
+        if not bad:
+            return rows, records, []
+        letters = letters_of(
+            records, (Rejected(i, TRANSFORM_STAGE, UNREADABLE, "Unconvertible") for i in bad), self.name
+        )
+        kept = np.delete(np.arange(len(records)), bad)
+        return (rows.take(kept) if rows.num_columns else rows), records.without(bad), letters

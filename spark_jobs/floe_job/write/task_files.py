@@ -1,0 +1,105 @@
+"""The data files of one task for one table, opened with the first rows."""
+
+from typing import Protocol
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import BUFFER_SIZE
+
+from floe.control.announcement import SpecFiles
+from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.crash_points import CrashPoint, reach
+from floe.parquet import TableWriter
+from floe.parquet.budget import WriteBudget
+from floe_job.contract.target import Target
+from floe_job.exceptions import WriteFailed
+
+
+class RowSink(Protocol):
+    """Takes rows in the Arrow schema of the table's schema."""
+
+    def write(self, rows: pa.Table) -> None:
+        """Take rows. Raises WriteFailed."""
+
+    def close(self) -> tuple[SpecFiles | None, int]:
+        """Finish; return the files that were written here, with their rows. Raises WriteFailed."""
+
+    def abort(self) -> None:
+        """Drop what is not closed yet."""
+
+
+STREAM_BYTES = 128 * 1024
+"""What an open file gathers before it goes to the store. PyIceberg's own 1 MiB is dear where a hundred files are open."""
+
+
+class TargetFiles:
+    """Takes rows in the Arrow schema of the table's schema; nothing is opened before there are some."""
+
+    def __init__(self, target: Target, task_index: int, budget: WriteBudget | None = None) -> None:
+        self._target = target
+        self._task_index = task_index
+        self._budget = budget
+        self._writer: TableWriter | None = None
+
+    def write(self, rows: pa.Table) -> None:
+        """Write rows. Raises WriteFailed."""
+        try:
+            if self._writer is None:
+                self._writer = self._open()
+            self._writer.write(rows)
+        except OSError as error:
+            raise WriteFailed(self._message(error)) from error
+
+    def finish_files(self) -> None:
+        """Finish the files that are open: no rows of their partitions come any more. Raises WriteFailed."""
+        try:
+            if self._writer is not None:
+                self._writer.finish_files()
+        except OSError as error:
+            raise WriteFailed(self._message(error)) from error
+
+    def close(self) -> tuple[SpecFiles | None, int]:
+        """Close the files; return them with their rows, counted from their footers. Raises WriteFailed."""
+        if self._writer is None:
+            return None, 0
+        metadata = self._target.metadata
+        assert metadata is not None  # noqa: S101 - a writer was opened from it
+        reach(CrashPoint.WRITE_FILES)
+        try:
+            files = self._writer.close()
+        except OSError as error:
+            raise WriteFailed(self._message(error)) from error
+        reach(CrashPoint.WRITE_FILES_CLOSED)
+        self._writer = None
+        spec = metadata.spec()
+        partition_type = partition_type_of(spec, metadata.schema())
+        events = tuple(from_pyiceberg(file, partition_type, spec.spec_id) for file in files)
+        return SpecFiles(spec.spec_id, partition_type, events), sum(file.record_count for file in files)
+
+    def abort(self) -> None:
+        """Drop what is not closed yet; what is written stays behind as orphans."""
+        if self._writer is not None:
+            self._writer.abort()
+            self._writer = None
+
+    def _open(self) -> TableWriter:
+        target = self._target
+        if target.metadata is None or target.io is None:
+            msg = f"table {target.name!r} has rows but no metadata"
+            raise AssertionError(msg)
+        target.io.properties.setdefault(BUFFER_SIZE, str(STREAM_BYTES))
+        return TableWriter(
+            metadata=target.metadata,
+            io=target.io,
+            schema=target.metadata.schema(),
+            spec=target.metadata.spec(),
+            properties=dict(target.properties),
+            name_hint=f"{self._task_index:05d}",
+            budget=self._budget,
+        )
+
+    def _message(self, error: OSError) -> str:
+        where = self._target.metadata.location if self._target.metadata is not None else self._target.name
+        return (
+            f"data files of table {self._target.name!r} could not be written below {where!r}: {error}. Check that Spark's "
+            "workers may write there and that there is room; nothing was announced."
+        )
