@@ -1,4 +1,4 @@
-"""``make bench``: measure everything, write ``results.json`` and the tables and plots of ``docs/benchmarks.md``.
+"""``make bench``: measure everything, write ``results.json`` and the tables and plots of ``docs/internals/benchmarks.md``.
 
 ``QUICK=1`` measures less of everything, for a look.
 """
@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="less of everything")
     parser.add_argument("--rounds", type=int, help="times that each system is measured (3; quick: 1)")
     parser.add_argument("--out", type=Path, default=REPOSITORY / ".floe" / "bench", help="folder of the results")
-    parser.add_argument("--publish", action="store_true", help="put the results into docs/benchmarks.md")
+    parser.add_argument("--publish", action="store_true", help="put the results into docs/internals/benchmarks.md")
     asked = parser.parse_args(argv)
     strange = sorted(set(asked.suites) - set(SUITES))
     if strange:

@@ -29,8 +29,8 @@ def write(folder: Path) -> None:
 
 
 def publish(folder: Path, docs: Path) -> None:
-    """Put the results into ``benchmarks.md``, between its two marks, and the plots beside it."""
-    page = docs / "benchmarks.md"
+    """Put the results into ``internals/benchmarks.md``, between its two marks, and the plots into ``images/bench``."""
+    page = docs / "internals" / "benchmarks.md"
     before, _, rest = page.read_text().partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:

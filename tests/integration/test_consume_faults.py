@@ -26,7 +26,7 @@ from stack.broker import Broker
 STALL = 0.6
 """Seconds without progress, in these tests."""
 
-BY_HAND = r"leave this batch out: docs/how-it-works\.md, 'Moving a position by hand'"
+BY_HAND = r"leave this batch out: docs/how-to/skip-records\.md"
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_corrupt_batch_is_refused_as_corrupt(
     assert message.startswith(f"BatchCorrupt: the batch at offset 1 of {name}-0 (range {name}-0[0, 4)) is corrupt: ")
     assert "Nothing was announced and the position stays." in message
     assert "make a whole replica the leader" in message
-    assert "leave the batch out: docs/how-it-works.md, 'Moving a position by hand'" in message
+    assert "leave the batch out: docs/how-to/skip-records.md" in message
     assert "floe.batch.max-bytes" not in message
 
 

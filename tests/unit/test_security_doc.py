@@ -1,10 +1,10 @@
-"""The table of docs/security.md: every cell says what holds, and the tests that it names exist."""
+"""The table of docs/internals/security-model.md: every cell says what holds, and the tests that it names exist."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "internals" / "security-model.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| **")]
 ACTORS = {
     "triggers a DAG",

@@ -109,7 +109,7 @@ def _verified(fields: Mapping[str, Any], context: Context, deployment: Deploymen
     if deployment is None:
         msg = (
             "the plan of this run is sealed, but this worker has no deployment key to verify it by: give all of Airflow's "
-            "workers the same one (docs/deployment.md, “The deployment key”), then clear this task. Nothing was done."
+            "workers the same one (docs/how-to/deploy.md, “The deployment key”), then clear this task. Nothing was done."
         )
         raise SealBroken(msg)
     return deployment.unseal(fields, run_name(context))

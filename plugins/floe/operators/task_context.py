@@ -41,7 +41,7 @@ def connection(conn_id: str, key: str) -> Connection:
     except (AirflowNotFoundException, AirflowRuntimeError) as error:
         msg = (
             f"the Airflow connection {conn_id!r}, which {key} names, does not exist: add it under Admin, Connections, or "
-            f"by `airflow connections add {conn_id} …` (see the README, “Into your own Airflow”)"
+            f"by `airflow connections add {conn_id} …` (see docs/how-to/deploy.md)"
         )
         raise ConnectionMissing(msg) from error
     keep_secret({"password": found.password, "extra": found.extra})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LEAVE_OUT = "or leave the record out: docs/how-it-works.md, 'Moving a position by hand'."
+_LEAVE_OUT = "or leave the record out: docs/how-to/skip-records.md."
 
 
 def followed_up(error: WriteTimeout, plan: Plan, connector: Connector, settings: KafkaSettings) -> WriteTimeout:

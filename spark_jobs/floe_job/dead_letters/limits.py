@@ -34,7 +34,7 @@ MAX_NAMED = 5
 
 INTOLERANT_ADVICE = (
     "Fix the table or the producer's next records, or let such records go to the dead letters: set errors.tolerance=all and "
-    "floe.deadletter.table in the connector; how to step over one by hand stands in docs/how-it-works.md."
+    "floe.deadletter.table in the connector; how to skip one is in docs/how-to/skip-records.md."
 )
 UNROUTABLE_ADVICE = (
     "Fix the producer's next records, or say what becomes of such records: floe.route.on-unroutable = dead-letter "

@@ -82,7 +82,7 @@ def _refused_batch(r: OffsetRange, offset: int, error: ck.KafkaError) -> JobErro
     msg = (
         f"the batch at offset {offset} of {r.tp} (range {r}) is corrupt: {text}. Nothing was announced and the position "
         "stays. If the broker's copy is broken (kafka-dump-log.sh --deep-iteration says so), make a whole replica the "
-        "leader and run again. If none is whole, leave the batch out: docs/how-it-works.md, 'Moving a position by hand'."
+        "leader and run again. If none is whole, leave the batch out: docs/how-to/skip-records.md."
     )
     return BatchCorrupt(msg)
 
@@ -103,7 +103,7 @@ def too_large(r: OffsetRange, offset: int, what: str) -> str:
     return (
         f"the batch at offset {offset} of {r.tp} (range {r}) {what}. Nothing was announced and the position stays. Either "
         "raise floe.batch.max-bytes above it, the workers' memory with it, in the connector or for one run (param config), "
-        "or leave the batch out: docs/how-it-works.md, 'Moving a position by hand'."
+        "or leave the batch out: docs/how-to/skip-records.md."
     )
 
 
@@ -118,6 +118,6 @@ def check_progress(r: OffsetRange, position: int, silence: Silence, consumer: Co
             f"nothing came from {r.tp} at offset {offset} for {silence.seconds:g} s (range {r}): the broker does not answer, "
             f"or sends what is no batch{f' ({failure})' if failure else ''}. Nothing was announced and the position stays. "
             "Check the broker and run again. If all other partitions can be read, leave this batch out: "
-            "docs/how-it-works.md, 'Moving a position by hand'."
+            "docs/how-to/skip-records.md."
         )
         raise RangeStalled(msg)

@@ -64,25 +64,28 @@ def test_a_suite_may_say_itself_what_its_figure_is_to_be() -> None:
 
 def test_results_become_a_page_between_its_marks(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "benchmarks.md").write_text(f"before\n{report.BEGIN}\nstale\n{report.END}\nafter\n")
+    page_file = docs / "internals" / "benchmarks.md"
+    page_file.parent.mkdir(parents=True)
+    page_file.write_text(f"before\n{report.BEGIN}\nstale\n{report.END}\nafter\n")
     found = [one(SINK, 60.0, cold_seconds=62.0), one(WARM, 10.0, write_seconds=9.0)]
     results = {"machine": {"cores": "2"}, "quick": False, "measurements": [m.to_json() for m in found]}
     (tmp_path / "results.json").write_text(json.dumps(results))
     report.write(tmp_path)
     report.publish(tmp_path, docs)
-    page = (docs / "benchmarks.md").read_text()
+    page = page_file.read_text()
     assert page.startswith("before\n") and page.endswith("\nafter\n") and "stale" not in page
     assert "| last row of the backlog, floe warm vs sink | 5 × | 6.0 × (6.0–6.0) | yes |" in page
     assert {plot.name for plot in (docs / "images" / "bench").iterdir()} == {"throughput.svg", "cpu.svg"}
 
 
 def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "benchmarks.md").write_text("by hand")
+    page = tmp_path / "internals" / "benchmarks.md"
+    page.parent.mkdir()
+    page.write_text("by hand")
     (tmp_path / "results.md").write_text("results")
     with pytest.raises(ValueError, match="no marks"):
         report.publish(tmp_path, tmp_path)
-    assert (tmp_path / "benchmarks.md").read_text() == "by hand"
+    assert page.read_text() == "by hand"
 
 
 def test_a_meter_counts_what_is_used_while_it_is_open() -> None:

@@ -77,7 +77,7 @@ def test_only_files_of_the_group_that_the_sink_announced_are_read() -> None:
 
 
 def test_a_message_that_cannot_be_read_may_hold_files() -> None:
-    with pytest.raises(TakeoverRefused, match=r"0@7 .*cannot be read.*takeover\.md"):
+    with pytest.raises(TakeoverRefused, match=r"0@7 .*cannot be read.*kafka-connect\.md"):
         list(written_by_sink([ControlMessage(0, 7, "k", b"no event", {})], GROUP))
 
 

@@ -6,7 +6,7 @@ from floe.config.__main__ import main
 from floe.config.keys.key import Status
 from floe.config.keys.markdown import key_table, library_table
 
-MANUAL = Path(__file__).parents[3] / "docs" / "configuration.md"
+MANUAL = Path(__file__).parents[3] / "docs" / "reference" / "configuration.md"
 
 
 @pytest.mark.parametrize("status", Status)

@@ -9,13 +9,12 @@ import pytest
 from floe.config import parse_connector
 
 DOCS = Path(__file__).parents[3] / "docs"
-MANUAL = (DOCS / "routing.md").read_text()
+MANUAL = (DOCS / "reference" / "routing.md").read_text()
 EXAMPLES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", MANUAL, re.DOTALL)]
 
 
-OTHERS = [
-    json.loads(block) for block in re.findall(r"```json\n(.*?)```", (DOCS / "dead-letters.md").read_text(), re.DOTALL)
-]
+DEAD_LETTERS = (DOCS / "how-to" / "dead-letters.md").read_text()
+OTHERS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", DEAD_LETTERS, re.DOTALL)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES + OTHERS, ids=lambda example: example["name"])

@@ -1,4 +1,4 @@
-"""The table of keys as Markdown, for ``docs/configuration.md``."""
+"""The table of keys as Markdown, for ``docs/reference/configuration.md``."""
 
 from floe.config.keys.key import Key, Status
 from floe.config.keys.table import KEYS

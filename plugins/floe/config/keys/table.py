@@ -1,6 +1,6 @@
 """The table of keys: every key that a connector may hold stands here, and nowhere else.
 
-A key of the Iceberg sink keeps its name, type and default. The tables in ``docs/configuration.md`` are printed from
+A key of the Iceberg sink keeps its name, type and default. The tables in ``docs/reference/configuration.md`` are printed from
 this one (``python -m floe.config keys``), and a test compares them. Of several patterns the first match counts.
 
 A new key is of class ``file``: a run may set it only once its row says so.

@@ -1,6 +1,7 @@
 """What floe hands on from connector files to the libraries below it: known settings, by library.
 
-The tables in ``docs/configuration.md`` are compared with these lists, and a test compares the lists with the libraries.
+The tables in ``docs/reference/configuration.md`` are compared with these lists, and a
+test compares the lists with the libraries.
 pyarrow and fsspec get theirs by PyIceberg's FileIO. Spark gets none: its settings are the Airflow connection's.
 """
 

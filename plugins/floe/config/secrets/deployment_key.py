@@ -17,7 +17,7 @@ IN_ENVIRONMENT = (VARIABLE, f"AIRFLOW_CONN_{CONN_ID.upper()}", FERNET_VARIABLE)
 NO_KEY = (
     f"there is no deployment key: plans are not sealed and announcements are not signed, so whoever may edit XCom or write "
     f"to the control topic decides what is committed. Set {VARIABLE} to the same 32 or more random characters for all of "
-    "Airflow's workers (docs/deployment.md, “The deployment key”)"
+    "Airflow's workers (docs/how-to/deploy.md, “The deployment key”)"
 )
 
 

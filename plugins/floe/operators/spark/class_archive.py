@@ -83,7 +83,7 @@ def _place(environ: Mapping[str, str], options: str) -> Path | None:
         raise FileNotFoundError(msg)
     for name in _folders_on_class_path(environ):
         if name.is_dir() and any(name.iterdir()):
-            msg = f"{name} is on the class path and not empty, which a JVM cannot archive; see docs/deployment.md"
+            msg = f"{name} is on the class path and not empty, which a JVM cannot archive; see docs/how-to/deploy.md"
             raise OSError(msg)
     digest = hashlib.sha256(f"{options}\n{_version(Path(java).resolve())}".encode())
     for jar in sorted((_spark_home(environ) / "jars").iterdir()):
