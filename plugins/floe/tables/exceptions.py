@@ -13,6 +13,10 @@ class TableRefused(CommitError, Terminal):
     """The table is not the one that was written for: replaced, rolled back, changed by hand."""
 
 
+class TableReplaced(CommitError, Retryable):
+    """Another table has the name of one that files were written for; nothing was announced, the run can be repeated."""
+
+
 class FilesNotWritten(CommitError, Terminal):
     """Files that a commit was to have cannot be written from what the table holds; nothing was committed."""
 

@@ -22,7 +22,12 @@ NEWEST_FORMAT = 2
 
 
 def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
-    """Return the connector's ledger of a branch, an empty one if there is none, after the table's history was checked.
+    """Return the ledger that a plan's connector has of a branch. Raises TableRefused."""
+    return branch_ledger(table, branch, plan.group_id, plan.cluster_id)
+
+
+def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> Ledger:
+    """Return a group's ledger of a branch, an empty one if there is none, after the table's history was checked.
 
     A branch that does not exist yet, or that was made of a main that holds all its ledger says, begins with what main
     holds. Raises TableRefused.
@@ -40,19 +45,19 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
         )
         raise TableRefused(msg)
     _check_partition_values(name, metadata)
-    origin = origin_of(metadata, branch, plan.group_id)
-    ledger = read_properties(property_name(plan.group_id, origin), metadata.properties)
+    origin = origin_of(metadata, branch, group_id)
+    ledger = read_properties(property_name(group_id, origin), metadata.properties)
     if ledger is None:
-        refuse_lost_ledger(name, metadata, origin, plan.group_id)
-        return Ledger(plan.cluster_id)
-    if ledger.cluster_id != plan.cluster_id:
+        refuse_lost_ledger(name, metadata, origin, group_id)
+        return Ledger(cluster_id)
+    if ledger.cluster_id != cluster_id:
         msg = (
-            f"table {name!r} holds offsets of cluster {ledger.cluster_id!r} for {plan.group_id!r}, this is cluster "
-            f"{plan.cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the "
+            f"table {name!r} holds offsets of cluster {ledger.cluster_id!r} for {group_id!r}, this is cluster "
+            f"{cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the "
             'DAG with reset_topics=["*"]'
         )
         raise TableRefused(msg)
-    refuse_changed_history(table, origin, plan.group_id, ledger)
+    refuse_changed_history(table, origin, group_id, ledger)
     if origin == branch:
         return ledger
     return ledger.rerouted({route: branch_route(route, branch) for route in ledger.routes()})
