@@ -8,12 +8,16 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from stack.exceptions import RunFailed, StackError
 
 FINAL = ("success", "failed")
 _PAUSE = 0.3
+
+_REPEATABLE = ("GET", "PATCH")
+"""What may be sent twice without a difference."""
 
 Json = dict[str, Any]
 
@@ -42,18 +46,22 @@ class Rest:
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, tries: int = 3) -> Json:
         """Call the API; raises StackError with the method, the path and the API's own words.
 
-        ``tries``: of a GET that is not answered in time, as an Airflow on SQLite waits for its own scheduler.
+        ``tries``: of a GET or PATCH that is not answered in time or by 500, as an Airflow on SQLite waits for its own
+        scheduler, and gives up after some seconds.
         """
         try:
             if not self._token:
                 self._token = self._login()
             return self._send(method, path, body, {"Authorization": f"Bearer {self._token}"})
         except urllib.error.HTTPError as error:
+            if tries > 1 and method in _REPEATABLE and error.code == HTTPStatus.INTERNAL_SERVER_ERROR:
+                time.sleep(_PAUSE)
+                return self.call(method, path, body, tries=tries - 1)
             said = error.read().decode(errors="replace")[:500]
             message = f"Airflow answered {error.code} to {method} {path}: {said}"
             raise StackError(message) from error
         except OSError as error:
-            if tries > 1 and method == "GET" and _is_late(error):
+            if tries > 1 and method in _REPEATABLE and _is_late(error):
                 return self.call(method, path, body, tries=tries - 1)
             message = f"Airflow does not answer at {self.url} ({error}): see `make status`"
             raise StackError(message) from error

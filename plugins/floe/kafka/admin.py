@@ -119,9 +119,7 @@ class Cluster(Topics):
 
     def refuse_members(self, group_id: str) -> None:
         """Raise GroupInUse when the group has members: a transactional commit of positions would not notice them."""
-        group = self._ask(
-            lambda: self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
-        )
+        group = self._group(group_id)
         if group.members:
             who = ", ".join(sorted({f"{m.client_id}@{m.host}" for m in group.members})[:3])
             msg = (
@@ -130,6 +128,12 @@ class Cluster(Topics):
             )
             raise GroupInUse(msg)
 
+    def _group(self, group_id: str) -> Any:
+        """Describe a group, once its coordinator answers for it."""
+        return self._ask(
+            lambda: self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
+        )
+
     def positions(self, group_id: str, tps: Sequence[TopicPartition] | None = None) -> dict[TopicPartition, Position]:
         """Return the group's stable positions: of the partitions given, or of all it has.
 
@@ -137,6 +141,9 @@ class Cluster(Topics):
         of all leaves out a partition whose *first* position is still in a transaction: ask for what you know.
         """
         wanted = None if tps is None else [ck.TopicPartition(tp.topic, tp.partition) for tp in tps]
+        # An admin client of librdkafka 2.16 dies of a segmentation fault when a coordinator that is loading or has moved
+        # answers this request (its issue 5040); describing the group waits until the coordinator is there.
+        self._group(group_id)
         deadline = time.monotonic() + TRANSACTION_TIMEOUT + REQUEST_TIMEOUT
         while True:
             found = self._ask(lambda: self._list_positions(group_id, wanted)).topic_partitions
