@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from floe.control.wire.avro_schema_writer import schema_text
 from floe.control.wire.codec import HEAD, decode, encode
 from floe.control.wire.events import Event, EventType, PartitionType
-from tests.unit.control.facts import facts
-from tests.unit.control.strategies import EVENTS, partition_types
+from tests.support.event_facts import facts
+from tests.support.strategies import EVENTS, partition_types
 
 pytestmark = pytest.mark.integration
 

@@ -28,8 +28,8 @@ from floe.config.__main__ import main as floe_config
 from floe.config.secrets.detection import is_secret
 from stack.airflow import Airflow
 from stack.broker import PACKAGES, SINGLE_NODE
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.support.repository import ROOT
+
 HEAVY = ("pyspark", "pyiceberg", "pyarrow", "confluent_kafka", "fastavro", "pandas")
 
 PARSE = """
@@ -23,13 +24,13 @@ print([name for name in sys.argv[2:] if name in sys.modules])
 
 def parse(tmp_path: Path, file: str = "sink.py", asked: tuple[str, ...] = HEAVY, **environment: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PARSE, str(REPOSITORY / "dags" / file), *asked],
+        [sys.executable, "-c", PARSE, str(ROOT / "dags" / file), *asked],
         env={
             **os.environ,
             "AIRFLOW_HOME": str(tmp_path),
             "FLOE_CACHE_DIR": "",
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-            "PYTHONPATH": str(REPOSITORY / "plugins"),
+            "PYTHONPATH": str(ROOT / "plugins"),
             **environment,
         },
         capture_output=True,
@@ -52,7 +53,7 @@ def test_each_file_imports_what_its_own_dags_need_only(tmp_path: Path) -> None:
 def test_every_connector_of_the_folder_gets_its_dag_the_broken_ones_too(tmp_path: Path) -> None:
     folder = tmp_path / "connectors"
     folder.mkdir()
-    good = (REPOSITORY / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
+    good = (ROOT / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
     (folder / "good.json").write_text(good)
     (folder / "bad.json").write_text("{")
     dags, heavy = parse(tmp_path, FLOE_CONNECTORS_DIR=str(folder))
@@ -63,7 +64,7 @@ def test_a_connector_has_one_replay_dag_that_no_name_can_shadow(tmp_path: Path) 
     assert parse(tmp_path, "replay.py") == ["['pizzas-on-ice.replay']", "[]"]
     folder = tmp_path / "connectors"
     folder.mkdir()
-    good = (REPOSITORY / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
+    good = (ROOT / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
     (folder / "good.json").write_text(good)
     (folder / "shadow.json").write_text(good.replace('"pizzas-on-ice"', '"pizzas-on-ice.replay"'))
     (folder / "pizzas-on-ice.replay.json").write_text("{")
@@ -77,7 +78,7 @@ def test_a_connector_has_one_replay_dag_that_no_name_can_shadow(tmp_path: Path) 
 def test_a_task_builds_the_replay_dag_of_its_own_connector_only(tmp_path: Path) -> None:
     folder = tmp_path / "connectors"
     folder.mkdir()
-    good = (REPOSITORY / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
+    good = (ROOT / "dags" / "connectors" / "pizzas-on-ice.json").read_text()
     for name in ("pizzas-on-ice", "calzones"):
         (folder / f"{name}.json").write_text(good.replace('"pizzas-on-ice"', f'"{name}"'))
     context = {"_AIRFLOW_PARSING_CONTEXT_DAG_ID": "calzones.replay", "_AIRFLOW_PARSING_CONTEXT_TASK_ID": "plan"}

@@ -1,9 +1,9 @@
 """The table of docs/internals/security-model.md: every cell says what holds, and the tests that it names exist."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.repository import ROOT
+
 PAGE = (ROOT / "docs" / "internals" / "security-model.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| **")]
 ACTORS = {

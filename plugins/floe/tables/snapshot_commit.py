@@ -2,7 +2,7 @@
 
 PyIceberg's own commit loop is not used: it appends the same files again after a conflict, and on a lost answer it may
 delete the manifests of a snapshot that did land. Updates and requirements go to the catalog directly, and nothing
-that was written is ever deleted here. (Private names of PyIceberg are leaned on; ``tests/unit/commit`` guards each.)
+that was written is ever deleted here. (Private names of PyIceberg are leaned on; ``tests/unit/tables`` guards each.)
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -17,8 +17,8 @@ import floe
 from floe.config.__main__ import main
 from floe.config.connector_files import read_file
 from floe.config.report import report
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[3]
 Write = Callable[..., Path]
 Document = Callable[..., dict[str, object]]
 

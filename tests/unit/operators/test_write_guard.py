@@ -12,7 +12,7 @@ from floe.model.plan import Slice, SliceKind
 from floe.operators import write_guard as module
 from floe.operators.write_guard import GuardExpired, write_guard
 from floe.operators.write_timeout import stuck
-from tests.unit.offsets.partitions import span
+from tests.support.partitions import span
 
 SLICE = Slice(0, SliceKind.LIVE, (span(0, 1000),), ("a",))
 

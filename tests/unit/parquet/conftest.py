@@ -1,4 +1,4 @@
-"""What the tests of Parquet files share."""
+"""Tables to write files for."""
 
 from tests.support.parquet_tables import new_table
 

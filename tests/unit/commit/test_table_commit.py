@@ -1,0 +1,421 @@
+"""Landing a slice: once, however often, by however many, and whatever the catalog answers."""
+
+import itertools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.types import LongType
+
+from floe.exceptions import Retryable, Terminal
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.tables.exceptions import SliceStale, TableNotCommitted
+from floe.tables.table_ledger import ledger_of
+from tests.support.lake import (
+    BY_SAUCE,
+    LEDGER,
+    ROUTE,
+    SCHEMA,
+    TOPIC,
+    TOPIC_ID,
+    Lake,
+    Wire,
+    Written,
+    append_foreign,
+    expected,
+    fails_first,
+    land_in_process,
+    once,
+)
+
+Write = Callable[..., Written]
+
+UNCLEAR = [
+    pytest.param(CommitFailedException("409"), id="409"),
+    pytest.param(CommitStateUnknownException("504"), id="504"),
+    pytest.param(ConnectionError("reset by peer"), id="reset"),
+    pytest.param(TimeoutError("no answer"), id="time-out"),
+    pytest.param(ValueError("not JSON"), id="garbled"),
+]
+
+
+def held(lake: Lake, written: Written, branch: str = "main") -> Intervals:
+    ledger = ledger_of(lake.load(), branch, written.plan)
+    return ledger.holdings[LogId(TOPIC, TOPIC_ID, 0)].held[ROUTE]
+
+
+def manifests_of_all_snapshots(lake: Lake) -> list[str]:
+    table = lake.load()
+    return [m.manifest_path for s in table.metadata.snapshots for m in s.manifests(table.io)]
+
+
+# -- once -------------------------------------------------------------------------------------------------------------
+
+
+def test_rows_land_once_with_ledger_and_files_in_one_snapshot(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5), (1, 10, 12))
+    landed = written.land()
+    assert not landed.already
+    assert lake.rows() == expected((0, 5)) + expected((10, 12), partition=1)
+    (snapshot,) = lake.load().metadata.snapshots
+    assert snapshot.snapshot_id == landed.snapshot_id
+    ledger = ledger_of(lake.load(), "main", written.plan)
+    assert ledger.anchor == (snapshot.snapshot_id, snapshot.sequence_number)
+    assert held(lake, written) == Intervals(((0, 5),))
+    assert ledger.holdings[LogId(TOPIC, TOPIC_ID, 1)].position == (10, written.plan.positions[1].metadata)
+
+
+def test_landing_again_adds_nothing_and_names_the_snapshot_that_did_it(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    first = written.land()
+    append_foreign(lake, 1)
+    for _ in range(3):
+        again = written.land()
+        assert again.already
+        assert again.snapshot_id == first.snapshot_id
+    assert lake.rows() == [*expected((0, 5)), (99, 1)]
+    assert len(lake.load().metadata.snapshots) == 2
+
+
+def test_the_same_rows_in_other_files_of_a_retried_writer_add_nothing(lake: Lake, write: Write) -> None:
+    lake.create()
+    first, zombie = write((0, 0, 5)), write((0, 0, 5))
+    assert {f.file_path for f in first.files}.isdisjoint(f.file_path for f in zombie.files)
+    first.land()
+    assert zombie.land().already
+    assert lake.rows() == expected((0, 5))
+
+
+def test_a_range_read_again_lands_only_what_the_table_lacks(lake: Lake, write: Write) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    again = write((0, 0, 8), plan_id="plan-2")
+    assert again.share.books.rows == 3
+    assert not again.land().already
+    assert lake.rows() == expected((0, 8))
+    assert held(lake, again) == Intervals(((0, 8),))
+
+
+def test_runs_one_after_another_leave_one_interval_and_a_snapshot_each(lake: Lake, write: Write) -> None:
+    lake.create()
+    for i in range(4):
+        last = write((0, 10 * i, 10 * i + 5), plan_id=f"plan-{i}")
+        last.land()
+    assert held(lake, last) == Intervals(((0, 35),))
+    assert len(lake.load().metadata.snapshots) == 4
+
+
+# -- two at once ------------------------------------------------------------------------------------------------------
+
+
+def test_two_committers_of_one_announcement_land_it_once_and_both_succeed(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    both_have_looked = threading.Barrier(2, timeout=30)
+    clients = [lake.catalog(), lake.catalog()]
+    for client in clients:
+        Wire(client, before=once(both_have_looked.wait))
+    with ThreadPoolExecutor(2) as pool:
+        landed = list(pool.map(written.land, clients))
+    assert sorted(result.already for result in landed) == [False, True]
+    assert landed[0].snapshot_id == landed[1].snapshot_id
+    assert lake.rows() == expected((0, 5))
+    assert len(lake.load().metadata.snapshots) == 1
+
+
+def test_two_committers_of_rival_announcements_of_one_slice_land_one_of_them(lake: Lake, write: Write) -> None:
+    lake.create()
+    rivals = [write((0, 0, 5)), write((0, 0, 5))]
+    both_have_looked = threading.Barrier(2, timeout=30)
+    clients = [lake.catalog(), lake.catalog()]
+    for client in clients:
+        Wire(client, before=once(both_have_looked.wait))
+    with ThreadPoolExecutor(2) as pool:
+        landed = list(pool.map(lambda pair: pair[0].land(pair[1]), zip(rivals, clients, strict=True)))
+    assert sorted(result.already for result in landed) == [False, True]
+    assert lake.rows() == expected((0, 5))
+
+
+def test_two_committers_of_neighbouring_slices_land_both(lake: Lake, write: Write) -> None:
+    lake.create()
+    neighbours = [write((0, 0, 5)), write((1, 0, 5), plan_id="plan-2")]
+    both_have_looked = threading.Barrier(2, timeout=30)
+    clients = [lake.catalog(), lake.catalog()]
+    for client in clients:
+        Wire(client, before=once(both_have_looked.wait))
+    with ThreadPoolExecutor(2) as pool:
+        landed = list(pool.map(lambda pair: pair[0].land(pair[1]), zip(neighbours, clients, strict=True)))
+    assert not any(result.already for result in landed)
+    assert lake.rows() == expected((0, 5)) + expected((0, 5), partition=1)
+    assert len(ledger_of(lake.load(), "main", neighbours[0].plan).holdings) == 2
+
+
+def test_three_processes_land_one_announcement_once(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:
+        jobs = [
+            pool.submit(land_in_process, str(lake.folder), written.plan.to_json(), written.announcement)
+            for _ in range(3)
+        ]
+        assert sorted(job.result() for job in jobs) == [False, True, True]
+    assert lake.rows() == expected((0, 5))
+
+
+# -- answers that are lost --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", UNCLEAR)
+def test_a_lost_answer_to_a_landed_commit_leaves_a_readable_table_with_the_rows_once(
+    lake: Lake, write: Write, answer: Exception
+) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    written = write((0, 5, 9), plan_id="plan-2")
+    client = lake.catalog()
+    wire = Wire(client, after=fails_first(answer))
+    landed = written.land(client)
+    assert landed.already
+    assert wire.sent == 1
+    assert lake.rows() == expected((0, 9))
+    assert [s.snapshot_id for s in lake.load().metadata.snapshots][-1] == landed.snapshot_id
+    assert len(lake.load().metadata.snapshots) == 2
+    assert all(lake.load().io.new_input(path).exists() for path in manifests_of_all_snapshots(lake))
+
+
+@pytest.mark.parametrize("answer", UNCLEAR)
+def test_an_error_before_anything_happened_is_tried_again_and_lands_once(
+    lake: Lake, write: Write, answer: Exception
+) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    client = lake.catalog()
+    wire = Wire(client, before=fails_first(answer, times=3))
+    assert not written.land(client).already
+    assert wire.sent == 4
+    assert lake.rows() == expected((0, 5))
+    assert len(lake.load().metadata.snapshots) == 1
+
+
+def test_files_and_manifests_of_an_unknown_outcome_are_never_deleted(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    client = lake.catalog()
+    files: list[set[str]] = []
+
+    def remember(attempt: int) -> None:
+        files.append({str(path) for path in lake.folder.rglob("*.*") if path.suffix in (".avro", ".parquet")})
+        fails_first(CommitStateUnknownException("504"), times=3)(attempt)
+
+    Wire(client, before=remember)
+    written.land(client)
+    files.append({str(path) for path in lake.folder.rglob("*.*")})
+    assert len(files) == 5
+    assert all(earlier <= later for earlier, later in itertools.pairwise(files))
+
+
+def test_a_catalog_that_cannot_be_loaded_for_a_while_is_tried_again(
+    lake: Lake, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    client = lake.catalog()
+    load, calls = client.load_table, iter(range(100))
+
+    def flaky(identifier: str) -> object:
+        if next(calls) < 2:
+            msg = "refused"
+            raise ConnectionError(msg)
+        return load(identifier)
+
+    monkeypatch.setattr(client, "load_table", flaky)
+    assert not written.land(client).already
+    assert lake.rows() == expected((0, 5))
+
+
+@pytest.mark.parametrize("answer", UNCLEAR)
+def test_when_patience_ends_the_table_is_not_committed_and_the_same_call_lands_later(
+    lake: Lake, write: Write, answer: Exception
+) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    client = lake.catalog()
+    Wire(client, before=fails_first(answer, times=10**6))
+    with pytest.raises(TableNotCommitted, match=r"'rpc\.pizzas' was not committed.*Nothing is lost.*again") as caught:
+        written.land(client, patience=0.05)
+    assert isinstance(caught.value, Retryable)
+    assert str(answer) in str(caught.value)
+    assert not written.land().already
+    assert lake.rows() == expected((0, 5))
+
+
+def test_without_patience_there_is_one_attempt(lake: Lake, write: Write) -> None:
+    lake.create()
+    client = lake.catalog()
+    wire = Wire(client, before=fails_first(ConnectionError("refused"), times=10**6))
+    with pytest.raises(TableNotCommitted):
+        write((0, 0, 5)).land(client, patience=0)
+    assert wire.sent == 1
+
+
+# -- others at work between the look and the commit -------------------------------------------------------------------
+
+
+def test_a_foreign_append_in_between_is_kept_and_ours_comes_after_it(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+    client = lake.catalog()
+    wire = Wire(client, before=once(lambda: append_foreign(lake, 1, 2)))
+    assert not written.land(client).already
+    assert wire.sent == 2
+    assert lake.rows() == [*expected((0, 5)), (99, 1), (99, 2)]
+
+
+def test_a_foreign_snapshot_on_another_branch_in_between_is_a_conflict_not_a_failure(lake: Lake, write: Write) -> None:
+    table = lake.create()
+    append_foreign(lake, 1)
+    table = lake.load()
+    head = table.metadata.current_snapshot_id
+    assert head is not None
+    table.manage_snapshots().create_branch(head, "audit").commit()
+    written = write((0, 0, 5))
+    client = lake.catalog()
+    Wire(client, before=once(lambda: append_foreign(lake, 2, branch="audit")))
+    assert not written.land(client).already
+    assert lake.rows() == [*expected((0, 5)), (99, 1)]
+    assert lake.rows("audit") == [(99, 1), (99, 2)]
+
+
+def test_a_column_added_in_between_is_kept(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 5))
+
+    def add_column() -> None:
+        with lake.load().update_schema() as update:
+            update.add_column("tip", LongType())
+
+    client = lake.catalog()
+    Wire(client, before=once(add_column))
+    written.land(client)
+    assert lake.rows() == expected((0, 5))
+    assert lake.load().schema().find_field("tip").field_id == 4
+
+
+def test_a_column_renamed_in_between_is_kept_and_its_values_too(lake: Lake, write: Write) -> None:
+    lake.create()
+    written = write((0, 0, 3))
+
+    def rename() -> None:
+        with lake.load().update_schema() as update:
+            update.rename_column("sauce", "topping")
+
+    client = lake.catalog()
+    Wire(client, before=once(rename))
+    written.land(client)
+    assert sorted(lake.load().scan().to_arrow()["topping"].to_pylist()) == ["light", "none", "regular"]
+
+
+def test_a_partition_field_added_in_between_is_kept_and_the_files_stay_in_their_own_spec(
+    lake: Lake, write: Write
+) -> None:
+    lake.create()
+    written = write((0, 0, 6))
+
+    def partition() -> None:
+        with lake.load().update_spec() as update:
+            update.add_identity("sauce")
+
+    client = lake.catalog()
+    Wire(client, before=once(partition))
+    written.land(client)
+    assert lake.rows() == expected((0, 6))
+    assert lake.load().spec().fields[0].name == "sauce"
+    assert {m.partition_spec_id for m in lake.load().current_snapshot().manifests(lake.load().io)} == {0}  # type: ignore[union-attr]
+
+
+def test_a_property_set_in_between_is_not_overwritten(lake: Lake, write: Write) -> None:
+    lake.create(properties={"owner": "nobody"})
+    written = write((0, 0, 5))
+
+    def own() -> None:
+        lake.load().transaction().set_properties(owner="me", more="kept").commit_transaction()
+
+    client = lake.catalog()
+    Wire(client, before=once(own))
+    written.land(client)
+    properties = lake.load().properties
+    assert (properties["owner"], properties["more"]) == ("me", "kept")
+    assert LEDGER in properties
+    assert lake.rows() == expected((0, 5))
+
+
+def test_the_ledger_of_another_connector_is_left_alone(lake: Lake, write: Write) -> None:
+    other = "floe.ledger.connect-other.main"
+    lake.create(properties={other: "theirs"})
+    write((0, 0, 5)).land()
+    assert lake.load().properties[other] == "theirs"
+
+
+def test_a_rival_that_lands_a_part_of_the_net_in_between_makes_the_slice_stale(lake: Lake, write: Write) -> None:
+    lake.create()
+    rival, written = write((0, 0, 3), plan_id="rival"), write((0, 0, 5))
+    client = lake.catalog()
+    Wire(client, before=once(rival.land))
+    with pytest.raises(SliceStale, match=r"rpc\.pizzas.*plan-1/0.*plans anew") as caught:
+        written.land(client)
+    assert isinstance(caught.value, Terminal)
+    assert lake.rows() == expected((0, 3))
+
+
+def test_a_rival_that_lands_all_of_the_net_in_between_is_not_joined(lake: Lake, write: Write) -> None:
+    lake.create()
+    rival, written = write((0, 0, 9), plan_id="rival"), write((0, 2, 5))
+    client = lake.catalog()
+    Wire(client, before=once(rival.land))
+    landed = written.land(client)
+    assert landed.already
+    assert landed.snapshot_id is None
+    assert lake.rows() == expected((0, 9))
+
+
+@pytest.mark.parametrize("held_already", [(0, 0, 3), (0, 2, 7)])
+def test_a_net_partly_landed_is_stale_and_nothing_of_it_is_committed(
+    lake: Lake, write: Write, held_already: tuple[int, int, int]
+) -> None:
+    lake.create()
+    written, other = write((0, 0, 5)), write(held_already, plan_id="other")
+    other.land()
+    with pytest.raises(SliceStale):
+        written.land()
+    assert lake.rows() == expected(held_already[1:])
+    assert len(lake.load().metadata.snapshots) == 1
+
+
+def test_one_of_two_ranges_landed_is_stale(lake: Lake, write: Write) -> None:
+    lake.create()
+    written, other = write((0, 0, 5), (1, 0, 5)), write((1, 0, 5), plan_id="other")
+    other.land()
+    with pytest.raises(SliceStale):
+        written.land()
+    assert lake.rows() == expected((0, 5), partition=1)
+
+
+def test_a_table_partitioned_by_a_column_takes_a_slice_like_any_other(lake: Lake, write: Write) -> None:
+    lake.create(BY_SAUCE)
+    write((0, 0, 9)).land()
+    assert lake.rows() == expected((0, 9))
+    light = lake.load().scan(row_filter="sauce = 'light'").to_arrow()
+    assert sorted(light["kafka_offset"].to_pylist()) == [1, 4, 7]
+
+
+def test_a_table_of_format_version_1_takes_a_slice(lake: Lake, write: Write) -> None:
+    lake.create(BY_SAUCE, {"format-version": "1"}, SCHEMA)
+    write((0, 0, 5)).land()
+    write((0, 3, 8), plan_id="plan-2").land()
+    assert lake.rows() == expected((0, 8))

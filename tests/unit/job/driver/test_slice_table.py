@@ -1,0 +1,243 @@
+"""The tables of a slice: what each takes, and what becomes of one that refuses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from floe.catalogs.client import Tables
+from floe.catalogs.exceptions import TableMissing, TableUnsuitable
+from floe.model.accounting import TableBooks
+from floe.model.intervals import Intervals
+from floe.model.ledger import Ledger
+from floe.model.ledger_codec import write_properties
+from floe.model.plan import Plan, SliceKind
+from floe.model.positions import Debt
+from floe.tables.exceptions import TableRefused
+from floe_job.driver.slice_table import SliceTable
+from floe_job.driver.slice_tables import MOST_LOOKED_UP, SliceTables
+from tests.support.lake import (
+    CLUSTER,
+    LEDGER,
+    OTHER_TABLE,
+    ROUTE,
+    TABLE,
+    TOPIC,
+    Lake,
+    make_plan,
+    write_rows,
+    write_slice,
+)
+
+BOTH = (TABLE, OTHER_TABLE)
+OWED = {TABLE: Debt(1, ROUTE)}
+
+
+@pytest.fixture
+def lake(lake: Lake) -> Lake:
+    """Give a lake with both tables."""
+    for name in BOTH:
+        lake.create(name=name)
+    return lake
+
+
+@pytest.fixture
+def load(lake: Lake) -> Callable[..., list[SliceTable]]:
+    """Load the tables of a plan's only slice."""
+
+    def make(plan: Plan, **keys: str) -> list[SliceTable]:
+        connector = lake.connector(**{"iceberg.tables": ",".join(BOTH), **keys})
+        tables = SliceTables(lake.tables(), plan, plan.slices[0], connector)
+        tables.load(())
+        return list(tables.by_name.values())
+
+    return make
+
+
+def nets(table: SliceTable) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
+    return [(str(r), net.spans) for r, net in table.nets]
+
+
+def test_each_table_lacks_what_its_own_ledger_says(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
+    write_slice(lake, (0, 0, 5)).land()
+    first, second = load(make_plan((0, 3, 9), tables=BOTH))
+    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((5, 9),))]
+    assert nets(second) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
+
+
+def test_a_worker_learns_what_is_held_and_nothing_of_the_snapshots(
+    lake: Lake, load: Callable[..., list[SliceTable]]
+) -> None:
+    write_slice(lake, (0, 0, 5)).land()
+    plan = make_plan((0, 3, 9), (1, 0, 4), tables=BOTH)
+    first, second = (t.target(plan.slices[0], lake.connector()) for t in load(plan))
+    assert first.held == {plan.slices[0].ranges[0]: Intervals(((3, 5),))}
+    assert (second.held, first.owed, second.owed) == ({}, frozenset(), frozenset())
+    assert first.metadata is not None
+    assert (first.metadata.snapshots, first.metadata.refs) == ([], {})
+
+
+def test_a_table_takes_nothing_live_of_a_partition_that_it_owes(
+    lake: Lake, load: Callable[..., list[SliceTable]]
+) -> None:
+    plan = make_plan((0, 3, 9), tables=BOTH, debts=OWED)
+    first, second = load(plan)
+    assert nets(first) == []
+    assert first.target(plan.slices[0], lake.connector()).owed == frozenset(plan.slices[0].ranges)
+    assert second.target(plan.slices[0], lake.connector()).owed == frozenset()
+    assert first.refusal is None
+
+
+def test_a_catch_up_slice_takes_what_the_table_owes(load: Callable[..., list[SliceTable]]) -> None:
+    plan = replace(make_plan((0, 3, 9), tables=(TABLE,), debts=OWED, kind=SliceKind.CATCH_UP))
+    (only,) = load(plan)
+    assert nets(only) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
+
+
+def test_a_replay_that_appends_takes_all_once_more_and_one_that_skips_the_rest(
+    lake: Lake, load: Callable[..., list[SliceTable]]
+) -> None:
+    write_slice(lake, (0, 0, 5)).land()
+    (append,) = load(make_plan((0, 3, 9), kind=SliceKind.APPEND))
+    (skip,) = load(make_plan((0, 3, 9), kind=SliceKind.SKIP))
+    assert nets(append) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
+    assert nets(skip) == [(f"{TOPIC}-0[3, 9)", ((5, 9),))]
+
+
+def test_a_table_that_refuses_takes_nothing_and_the_slice_is_read_for_the_other(
+    lake: Lake, load: Callable[..., list[SliceTable]], caplog: pytest.LogCaptureFixture
+) -> None:
+    lake.catalog().drop_table(OTHER_TABLE)
+    lake.create(properties=write_properties(LEDGER, Ledger("C0")), name=OTHER_TABLE)
+    plan = make_plan((0, 3, 9), tables=BOTH)
+    first, second = load(plan)
+    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
+    assert isinstance(second.refusal, TableRefused)
+    assert second.target(plan.slices[0], lake.connector()).owed == frozenset(plan.slices[0].ranges)
+    assert "cannot take these rows" in caplog.text
+    assert CLUSTER == "C1"
+
+
+UNWRITABLE = {
+    "write.parquet.compression-codec": "evil",
+    "write.parquet.compression-level": "fast",
+    "write.parquet.page-size-bytes": "9" * 30,
+    "write.parquet.page-row-limit": "0",
+    "write.parquet.row-group-limit": "-7",
+    "write.target-file-size-bytes": "1e9",
+    "write.format.default": "orc",
+    "write.metadata.metrics.default": "truncate(0)",
+    "schema.name-mapping.default": "{",
+}
+
+
+@pytest.mark.parametrize("key", UNWRITABLE)
+def test_unwritable_table_refuses_and_the_other_goes_on(
+    lake: Lake, load: Callable[..., list[SliceTable]], key: str
+) -> None:
+    lake.catalog().drop_table(OTHER_TABLE)
+    lake.create(properties={key: UNWRITABLE[key]}, name=OTHER_TABLE)
+    first, second = load(make_plan((0, 3, 9), tables=BOTH))
+    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))] and first.refusal is None
+    assert isinstance(second.refusal, TableUnsuitable) and not second.nets
+    assert str(second.refusal).startswith(f"table {OTHER_TABLE!r} cannot be written: ")
+
+
+def test_table_with_columns_of_one_name_in_files_refuses(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
+    lake.catalog().drop_table(OTHER_TABLE)
+    fields = [NestedField(i, name, LongType(), required=False) for i, name in enumerate(("a.b", "a_x2Eb"), 1)]
+    lake.create(schema=Schema(*fields), name=OTHER_TABLE)
+    _, second = load(make_plan((0, 3, 9), tables=BOTH))
+    with pytest.raises(TableUnsuitable, match=r"cannot be written: .*rename one of them"):
+        raise second.refusal or AssertionError
+
+
+@pytest.mark.parametrize("missing", BOTH)
+def test_a_table_that_is_missing_refuses_unless_floe_may_create_it(
+    lake: Lake, load: Callable[..., list[SliceTable]], missing: str
+) -> None:
+    lake.catalog().drop_table(missing)
+    plan = make_plan((0, 3, 9), tables=BOTH)
+    refused = {t.name: t.refusal for t in load(plan)}
+    assert [name for name, refusal in refused.items() if refusal is not None] == [missing]
+    assert isinstance(refused[missing], TableMissing)
+    created = load(plan, **{"iceberg.tables.auto-create-enabled": "true"})
+    assert [t.refusal for t in created] == [None, None]
+    assert all(t.nets for t in created)
+
+
+def test_when_no_table_is_left_to_read_for_the_refusal_is_raised(
+    lake: Lake, load: Callable[..., list[SliceTable]]
+) -> None:
+    for name in BOTH:
+        lake.catalog().drop_table(name)
+    with pytest.raises(TableMissing):
+        load(make_plan((0, 3, 9), tables=BOTH))
+
+
+def test_when_the_only_table_that_does_not_owe_refuses_nothing_is_read(
+    lake: Lake, load: Callable[..., list[SliceTable]]
+) -> None:
+    lake.catalog().drop_table(OTHER_TABLE)
+    with pytest.raises(TableMissing):
+        load(make_plan((0, 3, 9), tables=BOTH, debts=OWED))
+
+
+def test_a_table_that_still_refuses_to_catch_up_is_not_read_for(
+    lake: Lake, load: Callable[..., list[SliceTable]]
+) -> None:
+    lake.catalog().drop_table(TABLE)
+    with pytest.raises(TableMissing):
+        load(make_plan((0, 3, 9), debts=OWED, kind=SliceKind.CATCH_UP))
+
+
+def test_only_a_table_with_files_has_a_share_and_files_of_one_spec_are_put_together(
+    lake: Lake, load: Callable[..., list[SliceTable]]
+) -> None:
+    plan = make_plan((0, 3, 9), tables=BOTH)
+    first, second = load(plan)
+    table = lake.load()
+    written = [write_rows(table, [(0, offset)]) for offset in (3, 4)]
+    share = first.share(lake.connector(), written, {TOPIC: ROUTE}, TableBooks(assigned=2, rows=2))
+    assert share is not None
+    assert (share.file_count, len(share.files), share.nets) == (2, 1, first.nets)
+    assert second.share(lake.connector(), [], {TOPIC: ROUTE}, TableBooks()) is None
+
+
+# -- tables that records name -----------------------------------------------------------------------------------------
+
+
+def discovered(lake: Lake, names: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[SliceTables, list[str]]:
+    """Look up names as records bring them; return the tables, and the names that the catalog was asked for one by one."""
+    keys = {"iceberg.tables": "", "iceberg.tables.dynamic-enabled": "true", "iceberg.tables.route-field": "target"}
+    connector = lake.connector(**keys, **{"iceberg.tables.auto-create-enabled": "true"})
+    opened, asked = lake.tables(), list[str]()
+    load = opened.catalog.load_table
+
+    def loaded(name: str) -> object:
+        asked.append(name)
+        return load(name)
+
+    monkeypatch.setattr(opened.catalog, "load_table", loaded)
+    plan = make_plan((0, 0, 9), tables=())
+    tables = SliceTables(opened, plan, plan.slices[0], connector)
+    tables.load(())
+    tables.discover(names)
+    return tables, asked
+
+
+def test_twenty_thousand_names_are_not_looked_up_each(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"{'rpc' if i % 2 else f'n{i}'}.t{i}" for i in range(20_000)]
+    tables, asked = discovered(lake, [*names, *BOTH], monkeypatch)
+    assert len(asked) <= MOST_LOOKED_UP + len(BOTH)
+    assert {name for name, table in tables.by_name.items() if table.table is not None} == set(BOTH)
+    assert sum(table.table is None for table in tables.by_name.values()) == 100
+
+
+def test_few_names_are_looked_up_by_themselves(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tables, "listed", None)
+    tables, asked = discovered(lake, ["rpc.other", *BOTH], monkeypatch)
+    assert sorted(asked) == sorted(["rpc.other", *BOTH])
+    assert sorted(tables.by_name) == sorted(["rpc.other", *BOTH])

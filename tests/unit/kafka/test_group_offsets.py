@@ -1,0 +1,126 @@
+"""Moving positions: fence, look, decide, and send all of it at once or nothing. The broker is stood in for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from floe.exceptions import Terminal
+from floe.kafka import group_offsets as module
+from floe.kafka.exceptions import GroupInUse, PositionFull
+from floe.kafka.group_offsets import Move, move_positions
+from floe.kafka.transactions import ControlRecord
+from floe.model.exceptions import Superseded
+from floe.model.positions import LONGEST_METADATA, Debt, Position, PositionMetadata
+from floe.model.ranges import TopicPartition
+from tests.support.lake import CLUSTER, GROUP, ROUTE, TOPIC, TOPIC_ID, Lake
+
+TP = TopicPartition(TOPIC, 0)
+RECORD = ControlRecord(b"event", [])
+
+
+def position(offset: int, tables: int = 0, tp: TopicPartition = TP) -> Position:
+    debts = {f"rpc.table_{i:04d}": Debt(offset - 1, ROUTE) for i in range(tables)}
+    return Position(tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, debts=debts).encode())
+
+
+@dataclass
+class Broker:
+    """What is done to Kafka, in order."""
+
+    found: Mapping[TopicPartition, Position] = field(default_factory=lambda: {TP: position(5)})
+    members: bool = False
+    done: list[Any] = field(default_factory=list)
+
+    def fence(self, _settings: object, transactional_id: str) -> "Broker":
+        self.done.append(("fence", transactional_id))
+        return self
+
+    def refuse_members(self, group_id: str) -> None:
+        self.done.append(("members", group_id))
+        if self.members:
+            raise GroupInUse(group_id)
+
+    def positions(self, _group_id: str, tps: object) -> Mapping[TopicPartition, Position]:
+        self.done.append(("look", tps))
+        return self.found
+
+    def send(self, topic: str, key: str, records: object, positions: object, group_id: str) -> None:
+        self.done.append(("send", topic, key, records, positions, group_id))
+
+
+@pytest.fixture
+def move(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
+    """Move positions at a broker."""
+
+    def make(broker: Broker, decide: Callable[..., Move | None]) -> bool:
+        monkeypatch.setattr(module, "TransactionalProducer", broker.fence)
+        monkeypatch.setattr(module, "Cluster", SimpleNamespace(of_control=lambda _: broker))
+        return move_positions(lake.connector(), None, [TP], decide)  # type: ignore[arg-type]
+
+    return make
+
+
+def test_others_are_fenced_before_the_positions_are_looked_at_and_all_is_sent_at_once(
+    move: Callable[..., bool],
+) -> None:
+    broker = Broker()
+    seen: list[Any] = []
+
+    def decide(found: Mapping[TopicPartition, Position]) -> Move:
+        seen.append(found)
+        return Move([RECORD], [position(9)])
+
+    assert move(broker, decide)
+    assert seen == [{TP: position(5)}]
+    assert broker.done == [
+        ("fence", "floe-pizzas-commit"),
+        ("members", GROUP),
+        ("look", [TP]),
+        ("send", "control-iceberg", GROUP, [RECORD], [position(9)], GROUP),
+    ]
+
+
+def test_nothing_is_sent_when_nothing_is_left_to_do(move: Callable[..., bool]) -> None:
+    broker = Broker()
+    assert not move(broker, lambda _: None)
+    assert [what for what, *_ in broker.done] == ["fence", "members", "look"]
+
+
+def test_a_move_of_nothing_opens_no_transaction_but_is_one(move: Callable[..., bool]) -> None:
+    broker = Broker()
+    assert move(broker, lambda _: Move([], []))
+    assert [what for what, *_ in broker.done] == ["fence", "members", "look"]
+
+
+def test_a_group_in_use_is_not_even_looked_at(move: Callable[..., bool]) -> None:
+    broker = Broker(members=True)
+    with pytest.raises(GroupInUse):
+        move(broker, lambda _: Move([RECORD], [position(9)]))
+    assert broker.done[-1] == ("members", GROUP)
+
+
+def test_what_the_decision_raises_sends_nothing(move: Callable[..., bool]) -> None:
+    def decide(_: object) -> Move:
+        raise Superseded
+
+    broker = Broker()
+    with pytest.raises(Superseded):
+        move(broker, decide)
+    assert broker.done[-1][0] == "look"
+
+
+def test_debts_that_have_no_room_keep_all_positions_where_they_are(move: Callable[..., bool]) -> None:
+    full = next(p for n in range(1000) if len((p := position(9, n)).metadata.encode()) > LONGEST_METADATA)
+    other = position(7, tp=TopicPartition(TOPIC, 1))
+    broker = Broker()
+    with pytest.raises(PositionFull, match=rf"no room for the debts of {TOPIC}-0 \({len(full.debts)} tables") as caught:
+        move(broker, lambda _: Move([RECORD], [other, full]))
+    assert isinstance(caught.value, Terminal)
+    assert "drop_backlog" in str(caught.value)
+    assert broker.done[-1][0] == "look"
+    fits = position(9, len(full.debts) - 1)
+    assert move(broker, lambda _: Move([RECORD], [other, fits]))
+    assert broker.done[-1][0] == "send"

@@ -1,0 +1,540 @@
+"""Making and opening plans. The broker is stood in for; the lake is real."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from floe.catalogs.client import Tables
+from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.control.wire.events import StartCommit
+from floe.exceptions import Terminal
+from floe.model.decisions import Decisions, Rollback
+from floe.model.exceptions import PlanRefused, Superseded
+from floe.model.intervals import Intervals
+from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import OffsetRange, TopicPartition
+from floe.model.route_hash import route_hash, routing_hash
+from floe.planning.live_plan import draft_plan, open_plan
+from floe.tables import connector_ledgers
+from floe.tables.exceptions import TableRefused
+from tests.support.fake_broker import Broker
+from tests.support.keys import KEY
+from tests.support.lake import (
+    CLUSTER,
+    LEDGER,
+    OTHER_TABLE,
+    ROUTE,
+    TABLE,
+    TOPIC,
+    TOPIC_ID,
+    Lake,
+    Written,
+    append_foreign,
+    expected,
+    head,
+    make_plan,
+    roll_back,
+)
+
+Write = Callable[..., Written]
+ROUTING = routing_hash({TABLE: route_hash(TOPIC, None)})
+REPLAY, ACCEPT = ({TABLE: how} for how in (Rollback.REPLAY, Rollback.ACCEPT))
+
+
+CREATES = {"iceberg.tables.auto-create-enabled": "true"}
+
+
+def position(offset: int, partition: int = 0, **over: Any) -> Position:
+    """Return a position; ``owed``: where the table's debt begins."""
+    owed = over.pop("owed", None)
+    debts = {} if owed is None else {TABLE: Debt(owed, ROUTE)}
+    fields = {"routing": ROUTING, "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, "debts": debts, **over}
+    fields.setdefault("owner", "pizzas")
+    return Position(TopicPartition(TOPIC, partition), offset, PositionMetadata(**fields).encode())
+
+
+@pytest.fixture
+def broker(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Broker:
+    """Give a cluster whose one partition has the offsets 0 to 100."""
+    made = Broker(lake).log()
+    made.stand_in(monkeypatch)
+    return made
+
+
+@pytest.fixture
+def draft(lake: Lake, broker: Broker) -> Callable[..., Plan]:
+    """Draft a plan; decisions by name, keys of the connector by ``keys``."""
+
+    def make(keys: dict[str, str] | None = None, **decided: Any) -> Plan:
+        how = {name: decided.pop(name) for name in ("max_records", "dry_run") if name in decided}
+        decisions = Decisions(**decided) if decided else None
+        return draft_plan(lake.connector(**CREATES, **(keys or {})), None, decisions=decisions, **how)  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def opened(lake: Lake) -> Callable[[Plan], bool]:
+    """Open a plan."""
+    return lambda plan: open_plan(plan, lake.connector(), None, KEY.plan_key(plan.plan_id))  # type: ignore[arg-type]
+
+
+def ranges(plan: Plan) -> list[tuple[str, list[str]]]:
+    return [(s.kind.value, [str(r) for r in s.ranges]) for s in plan.slices]
+
+
+# -- drafting ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_connector_is_planned_from_the_log_start(broker: Broker, draft: Callable[..., Plan]) -> None:
+    plan = draft()
+    assert ranges(plan) == [("live", [f"{TOPIC}-0[0, 100)"])]
+    assert plan.slices[0].tables == (TABLE,)
+    assert (plan.positions, plan.replaced, plan.decisions) == ((position(0),), (), {})
+    assert plan.control_ends == {0: 3}
+    assert broker.done == ["ensure control-iceberg", "refuse members"]
+
+
+def test_a_dry_run_creates_nothing(broker: Broker, draft: Callable[..., Plan]) -> None:
+    plan = draft(dry_run=True)
+    assert broker.done == ["refuse members"]
+    assert plan.control_ends == {}
+    assert ranges(plan) == ranges(draft())
+
+
+def test_the_limit_of_a_run_is_over_the_connectors(draft: Callable[..., Plan]) -> None:
+    keys = {"floe.max-records-per-run": "30"}
+    assert [s.records for s in draft(keys).slices] == [30]
+    assert [s.records for s in draft(keys, max_records=7).slices] == [7]
+
+
+def test_a_table_that_owes_is_planned_to_catch_up(broker: Broker, draft: Callable[..., Plan]) -> None:
+    keys = {"iceberg.tables": f"{TABLE},{OTHER_TABLE}"}
+    broker.has(
+        position(90, owed=70, routing=routing_hash(dict.fromkeys([TABLE, OTHER_TABLE], route_hash(TOPIC, None))))
+    )
+    plan = draft(keys)
+    assert ranges(plan) == [("live", [f"{TOPIC}-0[90, 100)"]), ("catch-up", [f"{TOPIC}-0[70, 100)"])]
+    assert plan.taken(plan.slices[0], TABLE) == ()
+
+
+def test_lost_positions_are_recovered_from_the_tables(
+    lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan]
+) -> None:
+    lake.create()
+    write((0, 0, 60)).land()
+    with pytest.raises(PlanRefused, match="positions were lost"):
+        draft()
+    plan = draft(recover=True)
+    assert ranges(plan) == [("live", [f"{TOPIC}-0[60, 100)"])]
+    assert plan.decisions == {"recover": True, "notes": [f"{TOPIC}-0: recovered at 60, as the tables tell"]}
+
+
+def test_a_catalog_that_cannot_be_opened_is_said_and_not_taken_for_lost_positions(
+    draft: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connector_ledgers, "Tables", Tables)
+    with pytest.raises(CatalogMisconfigured, match=r"cannot be opened: Invalid truth value: 'x'"):
+        draft({"iceberg.catalog.pool_pre_ping": "x"})
+
+
+def test_a_table_that_cannot_be_read_is_said_and_not_taken_for_lost_positions(
+    lake: Lake, write: Write, draft: Callable[..., Plan]
+) -> None:
+    lake.create()
+    write((0, 0, 60)).land()
+    with lake.of_others().transaction() as transaction:
+        transaction.set_properties({LEDGER: "not ours"})
+    with pytest.raises(PlanRefused, match=rf"\['{TABLE}'\] hold of it is not known.*cannot be read.*`recover`"):
+        draft()
+
+
+def test_a_loss_is_accepted_by_a_decision_or_for_good_by_the_connector(
+    broker: Broker, draft: Callable[..., Plan]
+) -> None:
+    broker.has(position(5)).log(start=8)
+    with pytest.raises(PlanRefused, match=r"lost the offsets \[5, 8\)"):
+        draft()
+    by_run, for_good = draft(accept_loss=frozenset({"*"})), draft({"floe.on-data-loss": "accept"})
+    for plan in (by_run, for_good):
+        assert plan.positions == (position(8, since=8, lost=Intervals(((5, 8),))),)
+        assert plan.replaced == (position(5),)
+        assert plan.decisions["notes"] == [f"{TOPIC}-0: the offsets [5, 8) (3) are lost, as was accepted"]
+    assert by_run.decisions["accept_loss"] is True
+    assert "accept_loss" not in for_good.decisions
+
+
+def test_every_loss_is_on_record_however_many_there_are(broker: Broker, draft: Callable[..., Plan]) -> None:
+    for p in range(205):
+        broker.has(position(5, p)).log(p, start=8)
+    assert len(draft(accept_loss=frozenset({"*"})).decisions["notes"]) == 205
+
+
+def test_a_connector_that_accepts_losses_has_nothing_to_record_while_there_are_none(
+    broker: Broker, draft: Callable[..., Plan]
+) -> None:
+    broker.has(position(5)).log(start=0)
+    assert draft({"floe.on-data-loss": "accept"}).decisions == {}
+
+
+@pytest.mark.parametrize(
+    ("decided", "match"),
+    [
+        ({"rolled_back": {"rpc.other": Rollback.REPLAY}}, r"rolled_back names \['rpc.other'\].*correct the param"),
+        (
+            {"accept_loss": frozenset({"drinks", TOPIC})},
+            rf"accept_loss names \['drinks'\].*\['{TOPIC}'\].*true for all",
+        ),
+        ({"accept_loss": frozenset({f"{TOPIC}-7"})}, rf"accept_loss names \['{TOPIC}-7'\]"),
+        ({"adopt": frozenset({"drinks", TOPIC})}, r"reset_topics names \['drinks'\].*correct the param"),
+    ],
+)
+def test_names_that_the_connector_does_not_have_are_refused(
+    draft: Callable[..., Plan], decided: dict[str, Any], match: str
+) -> None:
+    with pytest.raises(PlanRefused, match=match):
+        draft(**decided)
+
+
+def test_a_table_that_the_connector_names_no_longer_may_be_forgiven(broker: Broker, draft: Callable[..., Plan]) -> None:
+    owing = replace(position(50), metadata=position(50, owed=20).metadata.replace(TABLE, "rpc.gone"))
+    broker.has(owing)
+    with pytest.raises(PlanRefused, match="names it no longer"):
+        draft()
+    assert draft(forgive=frozenset({"rpc.gone"})).positions == (position(50, since=50),)
+
+
+def test_a_debt_at_a_topic_that_the_connector_reads_no_longer_is_refused(
+    broker: Broker, draft: Callable[..., Plan]
+) -> None:
+    elsewhere = replace(position(50, owed=20), tp=TopicPartition("drinks", 3))
+    broker.has(elsewhere)
+    with pytest.raises(PlanRefused, match=r"\['rpc.pizzas'\] owe drinks-3.*put the topic back"):
+        draft()
+    broker.has(replace(elsewhere, metadata=position(50).metadata))
+    assert ranges(draft()) == [("live", [f"{TOPIC}-0[0, 100)"])]
+
+
+# -- rolled back ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rolled_back(lake: Lake, write: Write, broker: Broker) -> Broker:
+    """Let the table hold [0, 9), the position be 9, and the branch be set back to [0, 5)."""
+    lake.create()
+    first = write((0, 0, 5)).land()
+    write((0, 5, 9), plan_id="plan-2").land()
+    roll_back(lake, first.snapshot_id or 0)
+    return broker.has(position(9))
+
+
+def test_what_was_rolled_back_is_a_debt_that_is_caught_up(
+    rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    plan = draft(rolled_back=REPLAY)
+    assert plan.positions == (position(9, owed=5),)
+    assert plan.replaced == (position(9),)
+    assert ranges(plan) == [("catch-up", [f"{TOPIC}-0[5, 9)"])]
+    assert plan.decisions["rolled_back"] == {TABLE: "replay"}
+    assert opened(plan)
+    assert rolled_back.moves[0].positions == [position(9, owed=5)]
+    assert "replay" in rolled_back.moves[0].headers[0]["floe-decisions"]
+
+
+def test_the_ledger_forgets_what_was_rolled_back_and_the_rows_come_back_once(
+    lake: Lake, write: Write, rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    opened(draft(rolled_back=REPLAY))
+    assert lake.rows() == expected((0, 5))
+    debts = {TABLE: Debt(5, ROUTE)}
+    write((0, 5, 9), plan_id="plan-3", kind=SliceKind.CATCH_UP, debts=debts).land()
+    assert lake.rows() == expected((0, 9))
+
+
+def test_an_accepted_rollback_lets_the_table_go_on_from_where_it_is(
+    lake: Lake, write: Write, rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    plan = draft(rolled_back=ACCEPT)
+    assert plan.positions == (position(9),)
+    assert ranges(plan) == [("live", [f"{TOPIC}-0[9, 100)"])]
+    with pytest.raises(TableRefused, match="rolled back"):
+        write((0, 9, 12), plan_id="plan-3")
+    opened(plan)
+    assert not write((0, 5, 9), plan_id="plan-3").files
+    write((0, 9, 12), plan_id="plan-3").land()
+    assert lake.rows() == expected((0, 5), (9, 12))
+
+
+def test_opening_it_again_amends_nothing_again(
+    lake: Lake, rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    plan = draft(rolled_back=REPLAY)
+    opened(plan)
+    before = lake.load().metadata_location
+    opened(plan)
+    assert lake.load().metadata_location == before
+
+
+def test_what_was_rolled_back_of_an_older_incarnation_of_the_topic_is_no_debt(
+    lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    """Nothing of it can be read again; and its offsets are not those of the present topic."""
+    lake.create()
+    append_foreign(lake, 1)
+    before = head(lake)
+    write((0, 40, 50)).land()
+    broker.log(topic_id="T0").has(position(60, topic_id="T0"))
+    roll_back(lake, before)
+    plan = draft(rolled_back=REPLAY)
+    assert plan.positions == (position(60, topic_id="T0"),)
+    assert opened(plan)
+    assert write((0, 40, 50), plan_id="plan-2").share.books.rows == 10
+
+
+def test_a_table_that_was_rolled_back_further_meanwhile_is_looked_at_again(
+    lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    lake.create()
+    first, second = write((0, 0, 5)).land(), write((0, 5, 9), plan_id="plan-2").land()
+    write((0, 9, 12), plan_id="plan-3").land()
+    broker.has(position(12))
+    roll_back(lake, second.snapshot_id or 0)
+    plan = draft(rolled_back=REPLAY)
+    roll_back(lake, first.snapshot_id or 0)
+    with pytest.raises(Superseded, match=r'rolled back further.*rolled_back={"rpc.pizzas": "replay"}'):
+        opened(plan)
+    again = draft(rolled_back=REPLAY)
+    assert again.positions == (position(12, owed=5),)
+    assert opened(again)
+
+
+def test_what_was_rolled_back_of_a_topic_that_is_read_no_longer_is_refused(
+    rolled_back: Broker, draft: Callable[..., Plan]
+) -> None:
+    rolled_back.partitions = [replace(log, tp=TopicPartition("drinks", 0)) for log in rolled_back.partitions]
+    with pytest.raises(PlanRefused, match=rf"lost offsets of topic '{TOPIC}', which the connector reads no longer"):
+        draft({"topics": "drinks"}, rolled_back=REPLAY)
+
+
+@pytest.mark.parametrize("decided", [REPLAY, ACCEPT])
+def test_a_decision_about_a_table_does_not_hold_for_what_others_made_of_it_since(
+    lake: Lake,
+    write: Write,
+    rolled_back: Broker,
+    draft: Callable[..., Plan],
+    opened: Callable[[Plan], bool],
+    decided: dict[str, Rollback],
+) -> None:
+    plan = draft(rolled_back=decided)
+    opened(draft(rolled_back=ACCEPT))
+    landed = write((0, 9, 12), plan_id="plan-3").land()
+    write((0, 12, 15), plan_id="plan-4").land()
+    roll_back(lake, landed.snapshot_id or 0)
+    before = lake.load().metadata_location
+    with pytest.raises(Superseded):
+        opened(plan)
+    assert lake.load().metadata_location == before
+
+
+def test_rows_that_came_back_before_the_decision_was_carried_out_stay_held(
+    lake: Lake, write: Write, rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    """The owner takes the rollback back while the plan that replays it waits."""
+    second = next(s.snapshot_id for s in lake.load().metadata.snapshots if s.parent_snapshot_id)
+    plan = draft(rolled_back=REPLAY)
+    roll_back(lake, second)
+    opened(plan)
+    written = write((0, 5, 9), plan_id="plan-3", kind=SliceKind.CATCH_UP, debts={TABLE: Debt(5, ROUTE)})
+    assert written.files == ()
+    assert lake.rows() == expected((0, 9))
+
+
+# -- adopted ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_adopted_cluster_is_known_to_the_tables_before_the_positions_move(
+    lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    lake.create()
+    write((0, 0, 5)).land()
+    broker.has(position(5)).id = "C2"
+    with pytest.raises(PlanRefused, match="belongs to cluster 'C1'"):
+        draft()
+    plan = draft(adopt=frozenset({"*"}))
+    assert plan.positions == (position(5, cluster_id="C2"),)
+    opened(plan)
+    assert broker.moves[0].rows == expected((0, 5))
+    assert '"cluster":"C2"' in lake.load().properties[f"floe.ledger.{plan.group_id}.main"]
+
+
+@pytest.mark.parametrize("recovered", [False, True])
+def test_offsets_that_a_shortened_log_gives_out_once_more_are_net_again(
+    lake: Lake,
+    write: Write,
+    broker: Broker,
+    draft: Callable[..., Plan],
+    opened: Callable[[Plan], bool],
+    recovered: bool,
+) -> None:
+    """Also when the position was lost with the log's end, and only the ledger knows how far it was read."""
+    lake.create()
+    write((0, 0, 50)).land()
+    broker.log(end=40)
+    if not recovered:
+        broker.has(position(50))
+    plan = draft(adopt=frozenset({TOPIC}), recover=recovered)
+    assert plan.positions == (position(40, since=40),)
+    opened(plan)
+    assert write((0, 40, 60), plan_id="plan-2", since=40).share.books.rows == 20
+
+
+def test_an_adopted_new_topic_leaves_the_ledger_of_the_old_one_alone(
+    lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    lake.create()
+    write((0, 0, 50)).land()
+    broker.has(position(50)).log(topic_id="T2")
+    before = lake.load().metadata_location
+    plan = draft(adopt=frozenset({TOPIC}))
+    assert plan.positions == (position(0, topic_id="T2"),)
+    opened(plan)
+    assert lake.load().metadata_location == before
+
+
+# -- opening ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plan() -> Plan:
+    """Give a plan of one live slice over [5, 9)."""
+    made = make_plan((0, 5, 9))
+    return replace(made, positions=(position(5),))
+
+
+def test_a_plan_is_opened_with_an_event_and_every_position_in_one_transaction(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    assert opened(plan)
+    (moved,) = broker.moves
+    assert moved.positions == [position(5)]
+    assert moved.events == [StartCommit(plan.commit_id)]
+    assert moved.headers == [{"floe-v": "1", "floe-slice": "plan-1/0", "floe-kind": "live"}]
+
+
+def test_an_idle_plan_keeps_the_positions_alive_without_an_event(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    assert not opened(replace(plan, slices=()))
+    (moved,) = broker.moves
+    assert (moved.positions, moved.events) == ([position(5)], [])
+
+
+def test_what_was_decided_is_on_record_also_when_nothing_is_to_be_read(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    assert not opened(replace(plan, slices=(), decisions={"forgive": [TABLE]}))
+    (moved,) = broker.moves
+    assert moved.events == [StartCommit(plan.commit_id)]
+    assert json.loads(moved.headers[0]["floe-decisions"]) == {"forgive": [TABLE]}
+    assert moved.headers[0]["floe-kind"] == "decision"
+
+
+@pytest.mark.parametrize("found", [position(5), position(5, routing="older"), position(5, since=3)])
+def test_a_position_that_the_plan_was_made_from_gets_the_plans_metadata(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool], found: Position
+) -> None:
+    broker.has(found)
+    assert opened(replace(plan, replaced=(found,)))
+    assert broker.moves[0].positions == [position(5)]
+
+
+def test_opening_again_after_all_was_committed_does_nothing(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    broker.has(position(9))
+    assert not opened(plan)
+    assert broker.moves == []
+
+
+def test_a_position_that_a_run_of_the_plan_moved_is_not_moved_back(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    """One slice of two was committed, then the plan task is cleared."""
+    second = Slice(1, SliceKind.LIVE, (OffsetRange(TOPIC, TOPIC_ID, 1, 0, 4),), (TABLE,))
+    both = replace(plan, positions=(*plan.positions, position(0, 1)), slices=(*plan.slices, second))
+    broker.has(position(9, lost=Intervals(((3, 5),))), position(0, 1))
+    assert opened(both)
+    assert broker.moves[0].positions == [position(9, lost=Intervals(((3, 5),))), position(0, 1)]
+
+
+def test_a_plan_goes_back_where_a_decision_does(broker: Broker, plan: Plan, opened: Callable[[Plan], bool]) -> None:
+    foreign = Position(TopicPartition(TOPIC, 0), 70, "by hand")
+    broker.has(foreign)
+    with pytest.raises(Superseded):
+        opened(plan)
+    assert opened(replace(plan, replaced=(foreign,)))
+    assert broker.moves[0].positions == [position(5)]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(position(4), id="moved back"),
+        pytest.param(Position(TopicPartition(TOPIC, 0), 5, "by hand"), id="written by somebody else"),
+        pytest.param(Position(TopicPartition(TOPIC, 0), 50, ""), id="moved on by somebody else"),
+        pytest.param(position(5, owed=2), id="a debt that the plan does not know"),
+        pytest.param(position(5, routing="other"), id="another routing"),
+        pytest.param(position(5, since=3), id="a routing of another time"),
+        pytest.param(position(5, topic_id="T2"), id="another topic"),
+        pytest.param(position(50, topic_id="T2"), id="further on in another topic"),
+    ],
+)
+def test_a_position_that_somebody_else_changed_supersedes_the_plan(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool], found: Position
+) -> None:
+    broker.has(found)
+    with pytest.raises(Superseded, match=f"position of {TOPIC}-0 was changed since the plan was made") as caught:
+        opened(plan)
+    assert isinstance(caught.value, Terminal)
+    assert broker.moves == []
+
+
+def test_a_debt_that_was_paid_in_part_meanwhile_is_not_raised_again(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    owing = replace(plan, positions=(position(5, owed=1),))
+    for left in (position(5, owed=3), position(5)):
+        broker.has(left)
+        assert opened(owing)
+        assert broker.moves[-1].positions == [left]
+
+
+def test_a_debt_that_began_lower_than_the_plan_knows_supersedes_it(
+    broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
+) -> None:
+    broker.has(position(5, owed=1))
+    with pytest.raises(Superseded):
+        opened(replace(plan, positions=(position(5, owed=3),)))
+
+
+def test_a_forgiven_debt_stays_forgiven_when_the_plan_is_opened_again(
+    broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    broker.has(position(50, owed=20))
+    plan = draft(forgive=frozenset({TABLE}))
+    for _ in range(2):
+        assert opened(plan)
+        assert broker.found[TopicPartition(TOPIC, 0)] == position(50, since=50)
+
+
+def test_a_plan_thawed_from_its_json_opens_the_same(
+    broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
+) -> None:
+    broker.has(position(5)).log(start=8)
+    plan = draft(accept_loss=frozenset({"*"}))
+    assert opened(Plan.from_json(json.loads(json.dumps(plan.to_json()))))
+    assert broker.moves[0].positions == list(plan.positions)

@@ -1,0 +1,448 @@
+"""Settled positions: what is refused and with which way out, and what each decision does."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from floe.exceptions import Terminal
+from floe.model.decisions import Decisions, Rollback
+from floe.model.exceptions import PlanRefused
+from floe.model.positions import Debt, Position
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.planning.losses import Loss, OffsetsLost
+from floe.planning.start_positions import Beginnings, Settled, settle_positions
+from tests.support.partitions import ROUTE, found, log, owes, position
+
+P0 = TopicPartition("pizzas", 0)
+FOREIGN = Position(P0, 17, "written by hand")
+
+ALL_LOSSES = frozenset({"*"})
+RECOVER = Decisions(recover=True)
+ACCEPT_LOSS = Decisions(accept_loss=ALL_LOSSES)
+ADOPT = Decisions(adopt=frozenset({"pizzas"}))
+EVERYTHING = Decisions(True, ALL_LOSSES, frozenset({"*"}), frozenset("ab"), {"a": Rollback.REPLAY})
+
+
+def beginnings(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> Beginnings:
+    fields: dict[str, Any] = {
+        "cluster_id": "C1",
+        "owner": "",
+        "offset_reset": "earliest",
+        "routing": {"pizzas": "R", "drinks": "R"},
+        "routes": {(table, topic): ROUTE for table in ("a", "b") for topic in ("pizzas", "drinks")},
+    }
+    return Beginnings(**{**fields, "held_ids": held_ids, **over})
+
+
+def settle(*positions: Position, logs: list[PartitionLog] | None = None, **how: Any) -> Settled:
+    decisions = how.pop("decisions", None)
+    return settle_positions(logs or [log()], found(*positions), beginnings(**how), decisions)
+
+
+def refused(match: str, *positions: Position, **how: Any) -> None:
+    with pytest.raises(PlanRefused, match=match) as caught:
+        settle(*positions, **how)
+    assert isinstance(caught.value, Terminal)
+
+
+# -- what carries on --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("decisions", [None, Decisions(), EVERYTHING])
+def test_a_position_inside_the_log_is_carried_on_as_it_is_whatever_was_decided(decisions: Decisions | None) -> None:
+    for offset in (0, 50, 100):
+        assert settle(position(offset), decisions=decisions) == Settled((position(offset),))
+
+
+def test_a_position_at_the_log_start_has_lost_nothing() -> None:
+    assert settle(position(8), logs=[log(start=8)]) == Settled((position(8),))
+
+
+def test_a_debt_inside_the_log_is_carried_on() -> None:
+    owing = position(50, debts=owes(a=10, b=49))
+    assert settle(owing, logs=[log(start=10)]) == Settled((owing,))
+
+
+def test_a_debt_that_begins_at_the_position_is_none() -> None:
+    owing = position(50, debts=owes(a=50, b=20))
+    assert settle(owing) == Settled((position(50, debts=owes(b=20)),), replaced=(owing,))
+
+
+def test_a_changed_routing_counts_from_the_position_on() -> None:
+    before = position(40)
+    assert settle(before, routing={"pizzas": "R2"}) == Settled(
+        (position(40, routing="R2", since=40),), replaced=(before,)
+    )
+
+
+def test_positions_of_topics_that_are_not_the_connectors_are_passed_over() -> None:
+    assert settle(position(5), position(9, topic="elsewhere")) == Settled((position(5),))
+
+
+# -- partitions without a position ------------------------------------------------------------------------------------
+
+
+def test_a_partition_that_was_added_begins_at_its_log_start_whatever_the_reset_says() -> None:
+    logs = [log(0), log(1, start=2)]
+    settled = settle(position(5), logs=logs, held_ids=lambda _: frozenset({"T1"}), offset_reset="latest")
+    assert settled == Settled((position(5), position(2, 1, since=2)))
+
+
+@pytest.mark.parametrize(("reset", "offset"), [("earliest", 7), ("latest", 100)])
+@pytest.mark.parametrize("decisions", [None, EVERYTHING])
+def test_a_new_connector_begins_where_its_reset_says_and_remembers_since_when(
+    reset: str, offset: int, decisions: Decisions | None
+) -> None:
+    settled = settle(logs=[log(start=7)], offset_reset=reset, decisions=decisions)
+    assert settled == Settled((position(offset, since=offset),))
+
+
+def test_tables_are_asked_only_for_topics_without_any_position_and_once_each() -> None:
+    asked: list[str] = []
+
+    def held_ids(topic: str) -> None:
+        asked.append(topic)
+
+    settle(position(5), logs=[log(0), log(1), *(log(p, topic="drinks") for p in range(5))], held_ids=held_ids)
+    assert asked == ["drinks"]
+
+
+def test_ledgers_are_asked_for_copies_only_to_recover() -> None:
+    def copies(_: PartitionLog) -> Position:
+        raise AssertionError
+
+    settle(logs=[log()], copies=copies)
+    settle(position(5), logs=[log(0), log(1)], copies=copies)
+    settle(position(5), copies=copies, decisions=RECOVER)
+
+
+# -- recover ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("held", [frozenset({"T1"}), frozenset({"T0", "T1"}), frozenset()])
+def test_lost_positions_are_not_taken_for_a_new_connector(held: frozenset[str]) -> None:
+    """Nor are those that went with their whole group, when nobody knows of which topics they were."""
+    refused(r"topic 'pizzas' has a position, but a table.*positions were lost.*`recover`", held_ids=lambda _: held)
+
+
+@pytest.mark.parametrize("metadata", ["", "offset written by hand", '{"floe":2}'])
+def test_a_position_that_somebody_else_wrote_is_refused(metadata: str) -> None:
+    foreign = Position(TopicPartition("pizzas", 4), 17, metadata)
+    refused(
+        r"position 17 of pizzas-4 was not written by floe.*Stop it.*`recover`.*`takeover`",
+        foreign,
+        logs=[log(4)],
+        decisions=Decisions(accept_loss=ALL_LOSSES, adopt=frozenset({"*"})),
+    )
+
+
+@pytest.mark.parametrize("positions", [(), (FOREIGN,)])
+def test_recover_puts_the_copy_of_the_ledgers_back(positions: tuple[Position, ...]) -> None:
+    copy = position(60, debts=owes(a=50))
+    settled = settle(
+        *positions, decisions=RECOVER, held_ids=lambda _: frozenset({"T1"}), copies=lambda _: copy, logs=[log(start=9)]
+    )
+    assert settled == Settled((copy,), replaced=positions, notes=("pizzas-0: recovered at 60, as the tables tell",))
+
+
+def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
+    lost = {"held_ids": lambda _: frozenset({"T1"}), "copies": lambda _: position(6), "logs": [log(start=9)]}
+    refused(r"pizzas-0 lost the offsets \[6, 9\).*`accept_loss`", decisions=RECOVER, **lost)
+    settled = settle(decisions=Decisions(recover=True, accept_loss=ALL_LOSSES), **lost)
+    assert settled.positions == (position(9, since=9, lost=(6, 9)),)
+    assert settled.notes[1] == "pizzas-0: the offsets [6, 9) (3) are lost, as was accepted"
+
+
+def test_without_a_copy_recovery_begins_at_the_log_start_even_if_the_reset_says_latest() -> None:
+    held = {"held_ids": lambda _: frozenset({"T1"}), "logs": [log(start=9)], "offset_reset": "latest"}
+    assert settle(decisions=RECOVER, **held).positions == (position(9, since=9),)
+    assert settle(FOREIGN, decisions=RECOVER, **held) == Settled((position(9, since=9),), replaced=(FOREIGN,))
+
+
+def test_a_copy_of_another_routing_counts_from_its_offset_on() -> None:
+    """Else a ledger would close over offsets between, which were not read for its table."""
+    copy = position(60, routing="R0", since=3)
+    settled = settle(FOREIGN, decisions=RECOVER, copies=lambda _: copy)
+    assert settled.positions == (position(60, since=60),)
+
+
+def test_a_copy_past_a_shortened_log_is_recovered_only_with_adopt_and_counts_as_replaced() -> None:
+    """Else the ledgers would keep what the log gives out once more, and new records there be taken for held."""
+    copy = position(60)
+    past = {"held_ids": lambda _: frozenset({"T1"}), "copies": lambda _: copy, "logs": [log(end=40)]}
+    refused("position 60 of pizzas-0 is past its last stable offset 40", decisions=RECOVER, **past)
+    settled = settle(decisions=Decisions(recover=True, adopt=frozenset({"pizzas"})), **past)
+    assert settled.positions == (position(40, since=40),)
+    assert settled.replaced == (copy,)
+
+
+def test_one_lost_partition_of_several_is_put_back_too() -> None:
+    settled = settle(position(5), logs=[log(0), log(1)], decisions=RECOVER, copies=lambda _: position(60, 1))
+    assert settled.positions == (position(5), position(60, 1))
+
+
+# -- accepted losses --------------------------------------------------------------------------------------------------
+
+
+def test_offsets_that_retention_removed_are_refused_by_number() -> None:
+    refused(
+        r"pizzas-1 lost the offsets \[5, 8\).*floe.on-data-loss = fail.*Restore them.*`accept_loss`",
+        position(5, 1),
+        logs=[log(1, start=8)],
+        decisions=Decisions(recover=True, adopt=frozenset({"*"})),
+    )
+
+
+def test_every_lost_range_is_named_with_its_number_of_offsets() -> None:
+    positions = position(5), position(5, 1, debts=owes(a=2)), position(90, 2)
+    logs = [log(0, start=8), log(1, start=10), log(2, start=8)]
+    with pytest.raises(
+        OffsetsLost, match=r'pizzas-0 lost.*; pizzas-1 lost.*accept_loss=\["pizzas-0", "pizzas-1"\]'
+    ) as caught:
+        settle(*positions, logs=logs)
+    p1 = TopicPartition("pizzas", 1)
+    assert caught.value.losses == (Loss(P0, 5, 8), Loss(p1, 5, 10), Loss(p1, 2, 10, "a"))
+
+
+@pytest.mark.parametrize("accepted", ["pizzas-1", "drinks"])
+def test_loss_that_is_not_accepted_is_refused_beside_one_that_is(accepted: str) -> None:
+    decisions = Decisions(accept_loss=frozenset({accepted}))
+    logs = [log(0, start=8), log(1, start=10), log(0, start=3, topic="drinks")]
+    positions = position(5), position(5, 1), position(1, topic="drinks")
+    with pytest.raises(OffsetsLost) as caught:
+        settle(*positions, logs=logs, decisions=decisions)
+    assert {str(loss.tp) for loss in caught.value.losses} == {"pizzas-0", "pizzas-1", "drinks-0"} - {
+        "drinks-0" if accepted == "drinks" else accepted
+    }
+
+
+@pytest.mark.parametrize("accepted", [["pizzas"], ["pizzas-0", "pizzas-1"], ["*"]], ids=str)
+def test_loss_is_accepted_by_topic_partition_or_all(accepted: list[str]) -> None:
+    decisions = Decisions(accept_loss=frozenset(accepted))
+    settled = settle(position(5), position(5, 1), logs=[log(0, start=8), log(1, start=10)], decisions=decisions)
+    assert [p.offset for p in settled.positions] == [8, 10]
+    assert len(settled.notes) == 2
+
+
+def test_accepted_name_means_the_topic_before_a_partition() -> None:
+    decisions = Decisions(accept_loss=frozenset({"pizzas-0"}))
+    logs = [log(0, start=8), log(0, start=8, topic="pizzas-0")]
+    with pytest.raises(OffsetsLost) as caught:
+        settle(
+            position(5),
+            position(5, topic="pizzas-0"),
+            logs=logs,
+            decisions=decisions,
+            routing=dict.fromkeys(("pizzas", "pizzas-0"), "R"),
+        )
+    assert caught.value.losses == (Loss(P0, 5, 8),)
+
+
+def test_an_accepted_loss_is_kept_in_the_position_and_moves_since() -> None:
+    before = position(5)
+    settled = settle(before, logs=[log(start=8)], decisions=ACCEPT_LOSS)
+    assert settled == Settled(
+        (position(8, since=8, lost=(5, 8)),),
+        replaced=(before,),
+        notes=("pizzas-0: the offsets [5, 8) (3) are lost, as was accepted",),
+    )
+
+
+def test_a_loss_that_goes_on_is_one_loss() -> None:
+    settled = settle(position(8, since=8, lost=(5, 8)), logs=[log(start=11)], decisions=ACCEPT_LOSS)
+    assert settled.positions == (position(11, since=11, lost=(5, 11)),)
+
+
+def test_a_second_loss_does_not_drop_the_first_from_the_books() -> None:
+    before = position(20, since=8, lost=(5, 8))
+    settled = settle(before, logs=[log(start=25)], decisions=ACCEPT_LOSS)
+    assert settled.positions == (position(25, since=25, lost=[(5, 8), (20, 25)]),)
+
+
+def test_a_loss_that_no_snapshot_tells_of_yet_stays_in_the_position() -> None:
+    before = position(8, since=8, lost=(5, 8))
+    assert settle(before) == Settled((before,))
+
+
+@pytest.mark.parametrize("offset", [20, 50])
+def test_what_a_table_owed_of_the_removed_is_a_loss_too_and_since_moves_over_it(offset: int) -> None:
+    owing = position(offset, debts=owes(a=10, b=25 if offset > 25 else 10))
+    logs = [log(start=20)]
+    refused(r"pizzas-0 lost the offsets \[10, 20\) of the backlog of table 'a' \(10\).*`accept_loss`", owing, logs=logs)
+    settled = settle(owing, logs=logs, decisions=ACCEPT_LOSS)
+    left = owes(a=20, b=25) if offset == 50 else {}
+    assert settled.positions == (position(offset, since=20, debts=left),)
+    assert (
+        settled.notes[0] == "pizzas-0: the offsets [10, 20) of the backlog of table 'a' (10) are lost, as was accepted"
+    )
+
+
+def test_a_log_that_begins_above_the_position_loses_the_debts_with_the_rest() -> None:
+    settled = settle(position(10, debts=owes(a=4)), logs=[log(start=20)], decisions=ACCEPT_LOSS)
+    assert settled.positions == (position(20, since=20, lost=(10, 20)),)
+    assert len(settled.notes) == 2
+
+
+# -- another log ------------------------------------------------------------------------------------------------------
+
+
+def test_another_incarnation_of_the_topic_is_refused() -> None:
+    refused(
+        r"topic 'pizzas' was re-created.*'T2'.*'T1'.*reset_topics=\[\"pizzas\"\]",
+        position(5),
+        logs=[log(topic_id="T2")],
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, adopt=frozenset({"drinks"})),
+    )
+
+
+def test_a_topic_that_was_deleted_with_its_positions_and_created_again_is_named_as_such() -> None:
+    deleted: dict[str, Any] = {"held_ids": lambda _: frozenset({"T0"}), "logs": [log(start=4)]}
+    refused(r"'pizzas' was re-created: its id is 'T1', what was read belongs to 'T0'.*reset_topics=", **deleted)
+    refused("was re-created", decisions=RECOVER, **deleted)
+    settled = settle(decisions=ADOPT, offset_reset="latest", **deleted)
+    assert settled.positions == (position(4, since=4),)
+    assert settled.notes == ("pizzas-0: the new topic T1 is read from its log start 4",)
+
+
+@pytest.mark.parametrize("adopt", ["pizzas", "*"])
+def test_an_adopted_topic_is_read_from_its_log_start_as_a_new_generation(adopt: str) -> None:
+    before = position(50, debts=owes(a=10, b=20), lost=(2, 3))
+    settled = settle(before, logs=[log(start=7, topic_id="T2")], decisions=Decisions(adopt=frozenset({adopt})))
+    assert settled.positions == (position(7, since=7, topic_id="T2"),)
+    assert settled.replaced == (before,)
+    (note,) = settled.notes
+    assert "adopted T2 in the place of T1, which was read up to 50" in note
+    assert "a, b owed of the old one is lost" in note
+
+
+def test_an_adopted_topic_whose_log_starts_at_the_old_position_is_still_another_generation() -> None:
+    settled = settle(position(7), logs=[log(start=7, topic_id="T2")], decisions=ADOPT)
+    assert settled.positions == (position(7, since=7, topic_id="T2"),)
+
+
+def test_a_position_past_the_log_is_refused() -> None:
+    refused(
+        r"position 101 of pizzas-2 is past its last stable offset 100.*reset_topics=\[\"pizzas\"\].*above 100 stays in them",
+        position(101, 2),
+        logs=[log(2)],
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES),
+    )
+
+
+def test_an_adopted_shortened_log_is_read_on_from_its_end_with_the_debts_below_it() -> None:
+    before = position(50, debts=owes(a=10, b=45))
+    settled = settle(before, logs=[log(end=40)], decisions=ADOPT)
+    assert settled.positions == (position(40, since=40, debts=owes(a=10)),)
+    assert settled.replaced == (before,)
+    assert settled.notes == ("pizzas-0: the log ends at 40, below 50; it is read on from there",)
+
+
+def test_another_cluster_is_refused() -> None:
+    refused(
+        r"position of pizzas-0 belongs to cluster 'C1'.*'C2'.*Kafka connection.*reset_topics=\[\"pizzas\"\]",
+        position(5),
+        cluster_id="C2",
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES),
+    )
+
+
+def test_an_adopted_cluster_with_the_same_topic_goes_on_at_the_position() -> None:
+    settled = settle(position(5, debts=owes(a=4)), cluster_id="C2", decisions=ADOPT)
+    assert settled.positions == (position(5, cluster_id="C2", debts=owes(a=4)),)
+
+
+def test_an_adopted_cluster_with_another_topic_begins_anew() -> None:
+    settled = settle(position(5), logs=[log(start=1, topic_id="T9")], cluster_id="C2", decisions=ADOPT)
+    assert settled.positions == (position(1, since=1, topic_id="T9", cluster_id="C2"),)
+
+
+# -- vanished partitions ----------------------------------------------------------------------------------------------
+
+
+def test_a_partition_that_vanished_is_refused() -> None:
+    refused(r"partition pizzas-1 has a position \(9\).*fewer partitions.*reset_topics=", position(5), position(9, 1))
+
+
+def test_a_vanished_partition_is_passed_over_when_its_topic_is_adopted_and_ever_after() -> None:
+    both = (position(5), position(9, 1))
+    new = [log(topic_id="T2")]
+    settled = settle(*both, logs=new, decisions=ADOPT)
+    assert settled.positions == (position(0, since=0, topic_id="T2"),)
+    assert settle(*settled.positions, both[1], logs=new) == Settled(settled.positions)
+
+
+def test_a_partition_of_the_adopted_generation_that_vanishes_is_refused_again() -> None:
+    new = [log(topic_id="T2")]
+    refused("partition pizzas-1 has a position", position(5, topic_id="T2"), position(9, 1, topic_id="T2"), logs=new)
+    foreign = Position(TopicPartition("pizzas", 1), 9, "")
+    refused("partition pizzas-1 has a position", position(5, topic_id="T2"), foreign, logs=new)
+
+
+# -- debts ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("routes", "why"),
+    [({("a", "pizzas"): "r2"}, "its routing was changed"), ({}, "the connector names it no longer")],
+)
+def test_a_debt_that_cannot_be_caught_up_is_refused(routes: Mapping[tuple[str, str], str], why: str) -> None:
+    refused(
+        rf"table 'a' owes pizzas-0 from 10 on, but {why}.*put the connector back.*drop_backlog=\[\"a\"\]",
+        position(50, debts=owes(a=10)),
+        routes=routes,
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, adopt=frozenset({"*"}), forgive=frozenset({"b"})),
+    )
+
+
+@pytest.mark.parametrize("routes", [{("a", "pizzas"): ROUTE}, {("a", "pizzas"): "r2"}, {}])
+def test_a_forgiven_debt_is_gone_and_since_moves_over_what_stays_away(routes: Mapping[tuple[str, str], str]) -> None:
+    owing = position(50, debts=owes(a=10))
+    settled = settle(owing, routes=routes, decisions=Decisions(forgive=frozenset({"a"})))
+    assert settled == Settled(
+        (position(50, since=50),), replaced=(owing,), notes=("pizzas-0: the backlog [10, 50) of table 'a' was dropped",)
+    )
+
+
+def test_forgiving_one_table_leaves_the_others_owing() -> None:
+    settled = settle(position(50, debts=owes(a=10, b=20)), decisions=Decisions(forgive=frozenset({"a"})))
+    assert settled.positions == (position(50, since=50, debts=owes(b=20)),)
+
+
+def test_a_forgiven_debt_needs_no_log() -> None:
+    owing = position(50, debts=owes(a=10))
+    settled = settle(owing, logs=[log(start=20)], decisions=Decisions(forgive=frozenset({"a"})))
+    assert settled.positions == (position(50, since=50),)
+
+
+def test_what_was_rolled_back_becomes_a_debt() -> None:
+    before = position(50)
+    settled = settle(before, reopened={P0: {"a": 20}})
+    assert settled == Settled(
+        (position(50, debts=owes(a=20)),),
+        replaced=(before,),
+        notes=("pizzas-0: table 'a' was rolled back and owes from 20 on",),
+    )
+
+
+@pytest.mark.parametrize(("start", "owed"), [(20, 20), (40, 30)])
+def test_a_debt_that_is_reopened_begins_at_the_lower_offset(start: int, owed: int) -> None:
+    settled = settle(position(50, debts=owes(a=30, b=5)), reopened={P0: {"a": start}})
+    assert settled.positions == (position(50, debts=owes(a=owed, b=5)),)
+
+
+def test_what_was_rolled_back_at_or_above_the_position_is_read_anyway() -> None:
+    assert settle(position(50), reopened={P0: {"a": 50}}).positions == (position(50),)
+
+
+def test_what_was_rolled_back_and_removed_by_retention_is_a_loss() -> None:
+    removed: dict[str, Any] = {"reopened": {P0: {"a": 20}}, "logs": [log(start=30)]}
+    refused(r"lost the offsets \[20, 30\) of the backlog of table 'a'", position(50), **removed)
+    settled = settle(position(50), decisions=ACCEPT_LOSS, **removed)
+    assert settled.positions == (position(50, since=30, debts=owes(a=30)),)
+
+
+def test_a_debt_keeps_the_routing_under_which_it_arose() -> None:
+    """The connector got another table: the debt's own route is the same, only the position's routing is not."""
+    settled = settle(position(50, debts=owes(a=10)), routing={"pizzas": "R2"})
+    assert settled.positions == (position(50, routing="R2", since=50, debts={"a": Debt(10, ROUTE)}),)

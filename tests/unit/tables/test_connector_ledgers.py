@@ -1,0 +1,214 @@
+"""What a connector's tables tell when the positions do not."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from floe.model.exceptions import LedgerUnreadable
+from floe.model.intervals import Intervals
+from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger_codec import write_properties
+from floe.model.plan import SliceKind
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import PartitionLog, TopicPartition
+from floe.tables import connector_ledgers as module
+from floe.tables.connector_ledgers import Ledgers
+from tests.support.lake import (
+    CLUSTER,
+    LEDGER,
+    OTHER_TABLE,
+    ROUTE,
+    TABLE,
+    TOPIC,
+    TOPIC_ID,
+    Lake,
+    Written,
+    append_foreign,
+)
+
+Write = Callable[..., Written]
+BOTH = (TABLE, OTHER_TABLE)
+LOG = PartitionLog(TopicPartition(TOPIC, 0), TOPIC_ID, 0, 100)
+
+
+@pytest.fixture
+def ledgers(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ledgers]:
+    """Read the ledgers of a connector of both tables."""
+
+    def make(**keys: str) -> Ledgers:
+        monkeypatch.setattr(module.Tables, "of", lambda _: lake.tables())
+        return Ledgers(lake.connector(**{"iceberg.tables": ",".join(BOTH), **keys}))
+
+    return make
+
+
+@pytest.fixture
+def both(lake: Lake) -> None:
+    """Create both tables."""
+    for name in BOTH:
+        lake.create(name=name)
+
+
+def land(write: Write, *ranges: tuple[int, int, int], table: str = TABLE, **of_plan: object) -> None:
+    write(*ranges, tables=(table,), **of_plan).land()
+
+
+def newest(ledgers: Callable[..., Ledgers]) -> Position | None:
+    return ledgers().newest_position(LOG)
+
+
+def at(offset: int, **debts: int) -> Position:
+    owed = {f"rpc.{table}": Debt(start, ROUTE) for table, start in debts.items()}
+    return Position(LOG.tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, debts=owed).encode())
+
+
+def owes(**starts: int) -> dict[str, Debt]:
+    return {f"rpc.{table}": Debt(start, ROUTE) for table, start in starts.items()}
+
+
+def test_the_catalog_is_opened_only_when_a_ledger_is_asked_for(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(_: object) -> object:
+        raise AssertionError
+
+    monkeypatch.setattr(module.Tables, "of", of)
+    assert Ledgers(lake.connector()).routes.branch(TABLE) == "main"
+
+
+# -- whose offsets are held -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("both")
+def test_a_topic_that_no_ledger_names_is_new_unless_the_group_was_lost_with_all_its_positions(
+    ledgers: Callable[..., Ledgers], write: Write
+) -> None:
+    assert ledgers().held_ids(TOPIC, group_is_known=False) is None
+    land(write, (0, 0, 5), table=OTHER_TABLE)
+    assert ledgers().held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert ledgers().held_ids("drinks", group_is_known=True) is None
+    assert ledgers().held_ids("drinks", group_is_known=False) == frozenset()
+
+
+def test_tables_that_do_not_exist_hold_nothing(ledgers: Callable[..., Ledgers]) -> None:
+    assert ledgers().held_ids(TOPIC, group_is_known=False) is None
+    assert newest(ledgers) is None
+    assert ledgers().of(TABLE) is None
+
+
+def test_the_ledgers_of_other_branches_are_not_asked(lake: Lake, ledgers: Callable[..., Ledgers], write: Write) -> None:
+    lake.create()
+    append_foreign(lake, 1)
+    land(write, (0, 0, 5), branch="audit")
+    assert ledgers().held_ids(TOPIC, group_is_known=True) is None
+    assert ledgers().held_ids(TOPIC, group_is_known=False) == frozenset(), "but they tell that the group has read"
+    audit = ledgers(**{"iceberg.tables.default-commit-branch": "audit"})
+    assert audit.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+
+
+def test_a_table_that_cannot_be_read_keeps_the_group_known_and_the_others_readable(
+    lake: Lake, ledgers: Callable[..., Ledgers], write: Write
+) -> None:
+    for name in BOTH:
+        lake.create(name=name)
+    land(write, (0, 0, 5))
+    lake.load(OTHER_TABLE).transaction().set_properties(**{LEDGER: "{}"}).commit_transaction()
+    one = ledgers()
+    assert set(one.known) == {TABLE}
+    assert one.refused == {OTHER_TABLE}
+    assert one.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert one.held_ids("drinks", group_is_known=False) == frozenset()
+    assert one.of(TABLE) is not None
+    with pytest.raises(LedgerUnreadable):
+        one.of(OTHER_TABLE)
+
+
+def test_a_branch_to_come_is_told_of_by_main(lake: Lake, ledgers: Callable[..., Ledgers], write: Write) -> None:
+    lake.create()
+    land(write, (0, 0, 5))
+    audit = ledgers(**{"iceberg.tables.default-commit-branch": "audit", "iceberg.tables": TABLE})
+    assert audit.known[TABLE].origin == "main"
+    assert audit.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert audit.newest_position(LOG) == at(5)
+
+
+# -- the newest position ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("both")
+def test_the_newest_position_is_the_highest_copy_moved_over_what_every_table_holds(
+    ledgers: Callable[..., Ledgers], write: Write
+) -> None:
+    land(write, (0, 0, 5))
+    assert newest(ledgers) == at(0)
+    land(write, (0, 0, 5), table=OTHER_TABLE)
+    assert newest(ledgers) == at(5)
+    land(write, (0, 5, 9), plan_id="plan-2")
+    assert newest(ledgers) == at(5)
+    land(write, (0, 5, 7), table=OTHER_TABLE, plan_id="plan-2b")
+    assert newest(ledgers) == at(7)
+
+
+@pytest.mark.usefixtures("both")
+def test_a_table_that_got_no_rows_lately_does_not_hold_the_position_back_nor_let_it_go_on(
+    ledgers: Callable[..., Ledgers], write: Write
+) -> None:
+    land(write, (0, 0, 5))
+    land(write, (0, 0, 5), table=OTHER_TABLE)
+    land(write, (0, 20, 30), plan_id="plan-2")
+    assert newest(ledgers) == at(20)
+
+
+@pytest.mark.parametrize(("first", "second"), [(40, 30), (30, 40)])
+@pytest.mark.usefixtures("both")
+def test_debts_come_back_with_the_copy_and_are_the_older_of_two_accounts(
+    ledgers: Callable[..., Ledgers], write: Write, first: int, second: int
+) -> None:
+    land(write, (0, 50, 60), debts=owes(audit=first))
+    assert newest(ledgers) == at(60, audit=first)
+    land(write, (0, 50, 60), table=OTHER_TABLE, plan_id="plan-2", debts=owes(audit=second), kind=SliceKind.CATCH_UP)
+    assert newest(ledgers) == at(60, audit=30)
+
+
+@pytest.mark.usefixtures("both")
+def test_debts_of_lower_copies_were_paid_since(ledgers: Callable[..., Ledgers], write: Write) -> None:
+    land(write, (0, 50, 60), debts=owes(audit=40))
+    land(write, (0, 60, 70), table=OTHER_TABLE, plan_id="plan-2")
+    assert newest(ledgers) == at(60)
+
+
+@pytest.mark.usefixtures("both")
+def test_a_table_that_owes_does_not_hold_the_position_back(ledgers: Callable[..., Ledgers], write: Write) -> None:
+    land(write, (0, 0, 5), debts=owes(audit=0))
+    position = newest(ledgers)
+    assert position is not None
+    assert position.offset == 5
+
+
+@pytest.mark.usefixtures("both")
+def test_a_copy_of_a_position_that_is_none_is_passed_by(
+    lake: Lake, ledgers: Callable[..., Ledgers], write: Write
+) -> None:
+    land(write, (0, 0, 5))
+    land(write, (0, 0, 5), table=OTHER_TABLE)
+    position = newest(ledgers)
+    garbled = json.loads(lake.load().properties[LEDGER])
+    garbled["logs"][0][5] = [99, '{"floe":1}']
+    with lake.load().transaction() as change:
+        change.set_properties({LEDGER: json.dumps(garbled)})
+    assert newest(ledgers) == position
+
+
+@pytest.mark.usefixtures("both")
+def test_another_incarnation_of_the_topic_has_no_position(ledgers: Callable[..., Ledgers], write: Write) -> None:
+    land(write, (0, 0, 5))
+    assert ledgers().newest_position(replace(LOG, topic_id="T2")) is None
+    assert ledgers().newest_position(replace(LOG, tp=TopicPartition(TOPIC, 1))) is None
+
+
+def test_offsets_under_another_route_do_not_move_the_position(lake: Lake, ledgers: Callable[..., Ledgers]) -> None:
+    log_id = LogId(TOPIC, TOPIC_ID, 0)
+    held = {"another-route": Intervals(((0, 50),))}
+    made = Ledger(CLUSTER, {log_id: Holding(held, 50, (20, at(20).metadata))})
+    lake.create(properties=write_properties(LEDGER, made))
+    assert ledgers(**{"iceberg.tables": TABLE}).newest_position(LOG) == at(20)

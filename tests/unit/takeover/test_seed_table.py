@@ -1,0 +1,275 @@
+"""Seeding one table: files and ledger land together and once, whatever the catalog answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import pyarrow as pa
+import pytest
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+from floe.control.announcement import SpecFiles
+from floe.control.wire.events import DataWritten, TableReference
+from floe.model.ledger import Ledger, LogId
+from floe.model.ledger_codec import read_properties
+from floe.model.plan import Plan
+from floe.recovery.rollback import rolled_back
+from floe.tables.exceptions import TableNotCommitted, TableRefused
+from floe.takeover.exceptions import TakeoverRefused
+from floe.takeover.pending_files import Written
+from floe.takeover.seed_table import Seed, Taken, examine, land_seed
+from tests.support.lake import (
+    BY_SAUCE,
+    CLUSTER,
+    GROUP,
+    LEDGER,
+    OFFSETS,
+    TABLE,
+    TOPIC,
+    TOPIC_ID,
+    Lake,
+    Wire,
+    append_foreign,
+    expected,
+    fails_first,
+    head,
+    once,
+    roll_back,
+    write_rows,
+)
+
+LOG = LogId(TOPIC, TOPIC_ID, 0)
+
+
+@dataclass
+class Sink:
+    """What a sink left for one table."""
+
+    lake: Lake
+
+    def seed(self, end: int = 100, branch: str = "main") -> Seed:
+        plan = Plan("takeover-1", "pizzas", GROUP, CLUSTER, {}, "control-iceberg", {0: 50}, (), ())
+        return Seed(plan, branch, {LOG: (end, "metadata")}, frozenset([LOG]), (GROUP,), {0: 50})
+
+    def written(self, files: SpecFiles, at: int = 10, table_uuid: UUID | None = None) -> Written:
+        reference = TableReference("iceberg", ("rpc",), "pizzas", table_uuid or self.lake.load().metadata.table_uuid)
+        return Written(0, at, DataWritten(UUID(int=1), reference, files.files, (), files.partition_type))
+
+    def write(self, start: int, end: int, at: int = 10, spec_id: int | None = None) -> Written:
+        return self.written(write_rows(self.lake.load(), expected((start, end)), spec_id), at)
+
+    def land(self, *written: Written, catalog: Any = None, patience: float = 20, **seed: Any) -> Taken:
+        return land_seed(self.lake.tables(catalog), TABLE, self.seed(**seed), written, patience)
+
+    def examine(self, *written: Written) -> None:
+        examine(self.lake.load(), self.seed(), written)
+
+    def ledger(self) -> Ledger:
+        found = read_properties(LEDGER, self.lake.load().properties)
+        assert found is not None
+        return found
+
+    def held(self) -> list[tuple[int, int]]:
+        return list(self.ledger().holdings[LOG].held["java"])
+
+
+def as_the_sink(lake: Lake) -> None:
+    """Append a row as the sink's coordinator does."""
+    table = lake.load()
+    rows = [{"kafka_partition": 0, "kafka_offset": 0, "sauce": "sink"}]
+    table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())), {OFFSETS: '{"0":40}'})
+
+
+@pytest.fixture
+def sink(lake: Lake) -> Sink:
+    lake.create()
+    return Sink(lake)
+
+
+def test_files_and_ledger_land_in_one_snapshot_and_once(sink: Sink) -> None:
+    written = sink.write(0, 30)
+    assert (sink.land(written).files, sink.lake.rows(), sink.held()) == (1, expected((0, 30)), [(0, 100)])
+    assert sink.land(written) == Taken(TABLE, None)
+    assert len(sink.lake.load().snapshots()) == 1
+
+
+def test_an_event_below_the_table_s_control_offsets_is_committed_already(sink: Sink) -> None:
+    sink.land(sink.write(0, 30, at=10))
+    assert sink.land(sink.write(0, 30, at=49)).files == 0
+    assert sink.land(sink.write(30, 40, at=50)).files == 1
+    assert sink.lake.rows() == expected((0, 40))
+
+
+def test_a_file_that_the_table_has_is_not_added_again_whatever_its_offsets_say(sink: Sink) -> None:
+    written = sink.write(0, 30)
+    sink.land(written)
+    assert sink.land(written._replace(offset=70)) == Taken(TABLE, None)
+    assert sink.lake.rows() == expected((0, 30))
+
+
+@pytest.mark.parametrize(
+    "error", [CommitFailedException("409"), OSError("the answer was lost"), ValueError("not JSON")], ids=repr
+)
+def test_a_commit_whose_answer_is_lost_or_wrong_is_found_to_have_landed(sink: Sink, error: Exception) -> None:
+    catalog = sink.lake.catalog()
+    wire = Wire(catalog, after=fails_first(error))
+    assert sink.land(sink.write(0, 30), catalog=catalog) == Taken(TABLE, None)
+    assert wire.sent == 1
+    assert sink.lake.rows() == expected((0, 30))
+
+
+def test_a_commit_that_was_not_sent_is_sent_again(sink: Sink) -> None:
+    catalog = sink.lake.catalog()
+    wire = Wire(catalog, before=fails_first(OSError("no route"), 2))
+    assert sink.land(sink.write(0, 30), catalog=catalog).rows == 30
+    assert wire.sent == 3
+    assert sink.lake.rows() == expected((0, 30))
+
+
+def test_a_conflict_with_somebody_else_is_tried_on_the_new_head(sink: Sink) -> None:
+    catalog = sink.lake.catalog()
+    Wire(catalog, before=once(lambda: append_foreign(sink.lake, 7)))
+    assert sink.land(sink.write(0, 30), catalog=catalog).rows == 30
+    assert sink.lake.rows() == [*expected((0, 30)), (99, 7)]
+    assert sink.held() == [(0, 100)]
+
+
+def test_a_conflict_with_the_coordinator_that_committed_the_same_events_adds_nothing_twice(sink: Sink) -> None:
+    """The sink is stopped, but its coordinator was only slow: it commits between floe's look and floe's commit."""
+    written = sink.write(0, 30)
+    catalog = sink.lake.catalog()
+    Wire(catalog, before=once(lambda: sink.land(written)))
+    assert sink.land(written, catalog=catalog).files == 0
+    assert sink.lake.rows() == expected((0, 30))
+
+
+def test_an_outage_ends_with_nothing_done_and_a_retryable_error(sink: Sink) -> None:
+    catalog = sink.lake.catalog()
+    Wire(catalog, before=fails_first(OSError("no route"), 10_000))
+    with pytest.raises(TableNotCommitted, match="Nothing is lost"):
+        sink.land(sink.write(0, 30), catalog=catalog, patience=0.05)
+    assert sink.lake.rows() == []
+
+
+def test_files_of_an_older_partition_spec_are_committed_under_it(lake: Lake) -> None:
+    lake.create(BY_SAUCE)
+    sink = Sink(lake)
+    old = sink.write(0, 9, spec_id=0)
+    with lake.load().update_spec() as update:
+        update.remove_field("sauce")
+    new = sink.write(9, 12, at=12)
+    assert {f.spec_id for one in (old, new) for f in one.payload.data_files or ()} == {0, 1}
+    sink.examine(old, new)
+    assert sink.land(old, new).rows == 12
+    assert lake.rows() == expected((0, 12))
+
+
+def test_a_branch_of_a_table_without_snapshots_is_made(sink: Sink) -> None:
+    assert sink.land(sink.write(0, 5), branch="audit").rows == 5
+    assert sink.lake.rows("audit") == expected((0, 5))
+    assert sink.lake.rows() == []
+
+
+def test_a_table_that_does_not_exist_has_nothing_to_be_done(lake: Lake) -> None:
+    assert Sink(lake).land() == Taken(TABLE, None)
+
+
+def test_a_table_that_is_replaced_in_the_middle_is_left_alone(sink: Sink) -> None:
+    written = sink.write(0, 5)
+    sink.lake.catalog().drop_table(TABLE)
+    with pytest.raises(TableRefused, match="while it was taken over"):
+        sink.land(written)
+    sink.lake.create()
+    with pytest.raises(TableRefused, match="while it was taken over"):
+        sink.land(written)
+    assert sink.lake.rows() == []
+
+
+Forge = Callable[[Any], Any]
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        pytest.param(lambda f: replace(f, spec_id=7), "partition spec 7", id="an unknown spec"),
+        pytest.param(lambda f: replace(f, spec_id=None), "partition spec None", id="no spec"),
+        pytest.param(lambda f: replace(f, file_path="file:///etc/passwd"), "lies outside", id="outside"),
+        pytest.param(lambda f: replace(f, file_path=f.file_path + "x"), "is not there", id="missing"),
+        pytest.param(lambda f: replace(f, file_size_in_bytes=1), "was announced with 1", id="another size"),
+        pytest.param(lambda f: replace(f, record_count=10**12), "records but has 5", id="other records"),
+        pytest.param(lambda f: replace(f, file_format="ORC"), "Parquet data files only", id="another format"),
+        pytest.param(lambda f: replace(f, first_row_id=3), "format version 3", id="of another version"),
+    ],
+)
+def test_files_that_do_not_count_are_found_before_anything_is_changed(sink: Sink, forge: Forge, reason: str) -> None:
+    written = sink.write(0, 5)
+    forged = tuple(map(forge, written.payload.data_files or ()))
+    with pytest.raises(TakeoverRefused, match=f"{reason}.*Start the sink again until it has committed"):
+        sink.examine(written._replace(payload=replace(written.payload, data_files=forged)))
+
+
+def test_pending_file_that_is_not_parquet_is_refused(sink: Sink) -> None:
+    written = sink.write(0, 5)
+    (file,) = written.payload.data_files or ()
+    Path(urlsplit(file.file_path).path).write_bytes(b"x" * file.file_size_in_bytes)
+    with pytest.raises(TakeoverRefused, match="no Parquet file"):
+        sink.examine(written)
+
+
+def test_pending_file_with_false_bounds_hides_no_row(sink: Sink) -> None:
+    written = sink.write(0, 5)
+    far = (10**12).to_bytes(8, "little")
+    lies = {"lower_bounds": {2: far}, "upper_bounds": {2: far}, "null_value_counts": {2: 5}, "value_counts": {2: 5}}
+    forged = tuple(replace(file, **lies) for file in written.payload.data_files or ())
+    one = written._replace(payload=replace(written.payload, data_files=forged))
+    sink.examine(one)
+    sink.land(one)
+    assert sink.lake.load().scan("kafka_offset < 100").to_arrow().num_rows == 5
+
+
+def test_a_partition_type_that_is_not_the_spec_s_is_refused(sink: Sink, lake: Lake) -> None:
+    written = sink.write(0, 5)
+    with lake.load().update_spec() as update:
+        update.add_identity("sauce")
+    (file,) = written.payload.data_files or ()
+    forged = replace(written.payload, data_files=(replace(file, spec_id=1),))
+    with pytest.raises(TakeoverRefused, match="partition spec 1"):
+        sink.examine(written._replace(payload=forged))
+
+
+@pytest.mark.parametrize("files", [True, False])
+def test_a_rollback_past_rows_of_the_sink_is_not_read_again(sink: Sink, files: bool) -> None:
+    """Which offsets the sink's files hold nobody knows: reading all of them again would double what stayed."""
+    append_foreign(sink.lake, 7)
+    first = head(sink.lake)
+    as_the_sink(sink.lake)
+    sink.land(*([sink.write(0, 5, at=60)] if files else []))
+    roll_back(sink.lake, first)
+    with pytest.raises(TableRefused, match="nobody can tell"):
+        rolled_back(sink.lake.load(), "main", GROUP, sink.ledger())
+
+
+def test_a_rollback_to_the_sink_s_last_snapshot_loses_what_floe_added(sink: Sink) -> None:
+    as_the_sink(sink.lake)
+    last = head(sink.lake)
+    sink.land()
+    assert rolled_back(sink.lake.load(), "main", GROUP, sink.ledger()) is None
+    roll_back(sink.lake, last)
+    assert rolled_back(sink.lake.load(), "main", GROUP, sink.ledger()) == {}
+
+
+def test_the_control_offsets_of_all_groups_are_raised_and_others_rows_stay(sink: Sink) -> None:
+    append_foreign(sink.lake, 7)
+    sink.land()
+    summary = sink.lake.load().snapshots()[-1].summary
+    assert summary is not None
+    assert summary.additional_properties[OFFSETS] == '{"0":50}'
+    assert summary.additional_properties["floe.net"] == "{}"
+    assert sink.lake.load().scan(AlwaysTrue()).to_arrow().num_rows == 1
