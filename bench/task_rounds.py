@@ -27,15 +27,14 @@ from floe.config.sections.tables import TableSettings
 from floe.model.ranges import OffsetRange
 from floe_job.contract.result import TaskResult
 from floe_job.contract.target import Target
+from floe_job.contract.task import DeadLetterRules, RouteRules, Task
 from floe_job.dead_letters import LETTERS_SCHEMA
-from floe_job.dead_letters.collector import LetterRules
-from floe_job.routing.rules import RouteRules
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.messages import Headers, Messages
 from floe_job.source.piece import Piece
 from floe_job.source.values import Values
 from floe_job.task import read_task as job
-from floe_job.task.read_task import Task, run_task
+from floe_job.task.read_task import run_task
 
 FRAME = b"\x14\x00\x00"
 """What stands before a value in a batch of Kafka's."""
@@ -104,7 +103,7 @@ def _task(routing: Routing | None, records: int, name: str, table: Table, letter
         max_ratio=1.0,
     )
     pieces = (Piece(OffsetRange("hostile", "T1", 0, 0, records), 0, records),)
-    kept = LetterRules(policy, "bench", "bench", _target(letters.name()[-1], letters, ColumnRules()))
+    kept = DeadLetterRules(policy, "bench", "bench", _target(letters.name()[-1], letters, ColumnRules()))
     if routing is not None:
         return Task(0, pieces, (), RouteRules(routing, ()), kept, {}, Target("", rules=rules))
     static = RouteRules(Routing(), ((name, TableSettings()),))

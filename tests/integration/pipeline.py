@@ -26,8 +26,9 @@ from floe.model.plan_seal import DeploymentKey, PlanKey
 from floe.model.ranges import TopicPartition
 from floe.planning.live_plan import draft_plan, open_plan
 from floe_job.contract.result import TaskResult
+from floe_job.contract.task import Task
 from floe_job.driver.slice_job import RunTasks, SliceWriter
-from floe_job.task.read_task import Sent, Task, run_task, send_tasks
+from floe_job.task.read_task import Sent, run_task, send_tasks
 from floe_job.task.write_task import PartitionFiles
 from tests.support.keys import KEY
 

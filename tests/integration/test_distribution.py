@@ -17,8 +17,8 @@ from floe.control.announcement import Announcement
 from floe.model.accounting import TableBooks
 from floe.operators.spark.code_archive import archive
 from floe_job.contract.result import TaskResult
+from floe_job.contract.task import Task
 from floe_job.runtime.spark_runner import run_on
-from floe_job.task.read_task import Task
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
 

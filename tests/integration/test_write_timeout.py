@@ -25,12 +25,12 @@ from floe.operators.write import WriteFilesOperator
 from floe.operators.write_timeout import followed_up
 from floe.tables.exceptions import SliceNotWritten, TablesOwe
 from floe_job.contract.result import TaskResult
+from floe_job.contract.task import Task
 from floe_job.driver import time_limit as time_limit_module
 from floe_job.driver.time_limit import Jobs, TimeLimit
 from floe_job.runtime import spark_jobs
 from floe_job.runtime.job_files import Order
 from floe_job.runtime.spark_runner import run_on
-from floe_job.task.read_task import Task
 from stack.progress import wait_until
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer

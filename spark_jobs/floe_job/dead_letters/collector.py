@@ -1,18 +1,15 @@
 """The dead letters of one task: counted, logged, and put where they are kept."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
-from floe.config.sections.error_policy import ErrorPolicy
 from floe.model.accounting import TableBooks
-from floe.model.dead_letters import LetterOffsets
 from floe.model.ledger import LogId
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.letter import Letter
 from floe_job.contract.result import LettersResult
-from floe_job.contract.target import Target
+from floe_job.contract.task import DeadLetterRules
 from floe_job.dead_letters.limits import NAMED_LETTERS
 from floe_job.dead_letters.log import LetterLog
 from floe_job.dead_letters.table_rows import letters_to_arrow
@@ -24,24 +21,10 @@ KEPT_BYTES = 32 * 1024 * 1024
 """Of letters for the topic that wait for the task's end; beyond, they are sent at once."""
 
 
-@dataclass(frozen=True)
-class LetterRules:
-    """What a task needs to keep letters. ``target``: the table of dead letters; ``known``: open ones of the slice's
-    ranges that it has from earlier runs; ``conf``: the producer's, which may hold secrets.
-    """
-
-    policy: ErrorPolicy
-    connector: str
-    commit_id: str
-    target: Target | None = None
-    known: LetterOffsets = field(default_factory=LetterOffsets)
-    conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-
 class Letterbox:
     """Takes letters as they come; they are kept after ``close`` only."""
 
-    def __init__(self, rules: LetterRules, task_index: int, budget: WriteBudget | None = None) -> None:
+    def __init__(self, rules: DeadLetterRules, task_index: int, budget: WriteBudget | None = None) -> None:
         self._rules = rules
         self._task_index = task_index
         self._log = LetterLog(messages=rules.policy.log_messages) if rules.policy.log else None

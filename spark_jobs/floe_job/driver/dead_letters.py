@@ -21,8 +21,8 @@ from floe.tables.routes import Routes
 from floe.tables.table_ledger import ledger_of
 from floe_job.contract.letter_outcomes import LetterFates, Offsets
 from floe_job.contract.result import LettersResult
+from floe_job.contract.task import DeadLetterRules
 from floe_job.dead_letters import LETTERS_SCHEMA, refuse_unsuitable
-from floe_job.dead_letters.collector import LetterRules
 from floe_job.driver.slice_table import SliceTable, refuse_dropped
 from floe_job.driver.write_check import check_writable
 from floe_job.exceptions import SliceRefused
@@ -109,9 +109,9 @@ class SliceLetters:
             policy = connector.errors
             ensure_letter_topic(Cluster.of_control(settings), connector.errors.topic, policy.topic_replication)
 
-    def rules(self) -> LetterRules:
+    def rules(self) -> DeadLetterRules:
         """Return what tasks need to keep letters."""
-        return LetterRules(
+        return DeadLetterRules(
             policy=self._connector.errors,
             connector=self._connector.name,
             commit_id=str(self._plan.commit_id),

@@ -16,6 +16,7 @@ from floe.kafka.settings import KafkaSettings
 from floe.model.plan import Plan, Slice, SliceKind
 from floe.model.plan_seal import PlanKey
 from floe_job.contract.result import Failure, TaskResult
+from floe_job.contract.task import Task
 from floe_job.dead_letters.limits import bad_records
 from floe_job.driver.announce import Announcer
 from floe_job.driver.dead_letters import SliceLetters
@@ -25,7 +26,6 @@ from floe_job.exceptions import SliceFailed, SliceRefused
 from floe_job.schema.evolution import SchemaNeeds
 from floe_job.shuffle.distribution import writing_tasks
 from floe_job.source.piece import Piece
-from floe_job.task.read_task import Task
 
 log = logging.getLogger(__name__)
 

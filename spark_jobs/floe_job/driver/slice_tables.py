@@ -10,6 +10,7 @@ from floe.model.dead_letters import LetterOffsets
 from floe.model.plan import Plan, Slice, SliceKind
 from floe.tables.exceptions import REFUSALS
 from floe_job.contract.target import Target
+from floe_job.contract.task import RouteRules
 from floe_job.driver.slice_table import (
     SliceTable,
     column_rules,
@@ -19,7 +20,6 @@ from floe_job.driver.slice_table import (
     warn_of_earlier_rows,
 )
 from floe_job.exceptions import BadRecords
-from floe_job.routing.rules import RouteRules
 from floe_job.schema.evolution import SchemaNeeds
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,9 @@ from floe.model.dead_letters import LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
 from floe_job.contract.rejected import Rejected
+from floe_job.contract.task import RouteRules
 from floe_job.routing.route_values import STAGE, UNROUTABLE, RouteValues, matcher
-from floe_job.routing.rules import Destination, Places, Routed, RouteRules
+from floe_job.routing.rules import Destination, Places, Routed
 from floe_job.routing.table_names import MOST_CHARACTERS, Unusable, table_name
 from floe_job.source.record_batch import Records
 

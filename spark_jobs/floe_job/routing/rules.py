@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from floe.config.sections.routing import Routing
-from floe.config.sections.tables import TableSettings
-from floe.model.dead_letters import LetterOffsets
 from floe_job.contract.rejected import Rejected
 from floe_job.routing.table_names import Unusable
 from floe_job.source.record_batch import Records
@@ -19,26 +16,6 @@ Places = npt.NDArray[np.intp]
 
 Destination = tuple[str, ...] | Unusable
 """The tables of a route value, or why it has none."""
-
-
-@dataclass(frozen=True)
-class RouteRules:
-    """What a task needs to route.
-
-    ``tables``: the connector's, with their conditions; none where records name them. ``only``: the tables of the slice,
-    where they are not all: records of others are no business of it. ``judges``: whether records that reach no table
-    are the slice's to refuse. ``reserved``: a name that no record may use. ``closed``: the tables that exist or are
-    being created are all known; None while the task is to find out, else why another one is none. ``redriven``: the
-    letters that a re-drive reads; other records are no business of it.
-    """
-
-    routing: Routing
-    tables: tuple[tuple[str, TableSettings], ...] = ()
-    only: frozenset[str] | None = None
-    judges: bool = True
-    reserved: str | None = None
-    closed: str | None = None
-    redriven: LetterOffsets | None = None
 
 
 @dataclass

@@ -15,9 +15,9 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import StringType, StructType
 
 from floe_job.contract.target import Target
+from floe_job.contract.task import RouteRules
 from floe_job.convert import JsonDecoder
 from floe_job.exceptions import SchemaConflict
-from floe_job.routing.rules import RouteRules
 from floe_job.source.record_batch import Records
 
 

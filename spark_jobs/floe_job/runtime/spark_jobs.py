@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from floe_job.contract.result import TaskResult
+from floe_job.contract.task import Task
 from floe_job.runtime.spark_runner import context_of, is_connected, run_on
-from floe_job.task.read_task import Task
 
 GROUP = "floe-slice"
 """Spark's name for the jobs of a slice: the context starts its workers by another one, beside it."""

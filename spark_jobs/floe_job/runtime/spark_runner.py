@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from floe_job.contract.result import TaskResult
-from floe_job.task.read_task import Task, run_task, run_tasks, send_tasks
+from floe_job.contract.task import Task
+from floe_job.task.read_task import run_task, run_tasks, send_tasks
 from floe_job.task.write_task import PartitionFiles
 
 

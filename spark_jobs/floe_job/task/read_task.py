@@ -3,28 +3,26 @@
 import logging
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import pyarrow as pa
 
 from floe.config.secrets.mask import learn, learn_environment
 from floe.exceptions import FloeError
-from floe.kafka.reader_limits import ReaderLimits
 from floe.model.accounting import RangeBooks
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.letter import Letter, letters_of
 from floe_job.contract.result import Failure, PieceResult, TaskResult
-from floe_job.contract.target import Target
-from floe_job.dead_letters.collector import Letterbox, LetterRules
+from floe_job.contract.task import Task
+from floe_job.dead_letters.collector import Letterbox
 from floe_job.dead_letters.limits import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
 from floe_job.exceptions import SchemaConflict
 from floe_job.logs import start_logging
 from floe_job.memory_tuning import rare_housekeeping
 from floe_job.routing.router import Router
-from floe_job.routing.rules import Routed, RouteRules
+from floe_job.routing.rules import Routed
 from floe_job.routing.shared_decode import DecodedTogether, Lookalikes
 from floe_job.shuffle.distribution import is_spread
 from floe_job.shuffle.messages import Outbox, Parcel, Seal
@@ -40,26 +38,6 @@ MOST_GUESSED = 200
 """Tables that a task infers columns for before the driver has looked them up."""
 Sent = Parcel | Seal | TaskResult
 """What a task that leaves files to others sends to each of them."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """The description of one Spark task. ``conf`` is the consumer's and may hold secrets.
-
-    ``guess``: what a table is taken for that the task is not given, where floe may create it. ``writers``: how many tasks
-    write the files of tables that are spread by partition; with 0, every task writes the files of what it has read.
-    ``limits``: of the memory that reading takes.
-    """
-
-    index: int
-    pieces: tuple[Piece, ...]
-    targets: tuple[Target, ...]
-    routes: RouteRules
-    letters: LetterRules
-    conf: Mapping[str, Any] = field(repr=False)
-    guess: Target | None = None
-    writers: int = 0
-    limits: ReaderLimits = field(default_factory=ReaderLimits)
 
 
 def run_task(task: Task) -> TaskResult:

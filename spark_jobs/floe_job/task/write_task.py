@@ -13,10 +13,11 @@ from floe.model.accounting import TableBooks
 from floe.parquet import WriteBudget
 from floe_job.contract.result import Failure, TaskResult
 from floe_job.contract.target import TableResult, Target
+from floe_job.contract.task import Task
 from floe_job.memory_tuning import rare_housekeeping
 from floe_job.shuffle.messages import Parcel, Seal
 from floe_job.shuffle.spill_file import ParcelStore
-from floe_job.task.read_task import Sent, Task
+from floe_job.task.read_task import Sent
 from floe_job.write.task_files import TargetFiles
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,9 @@ from floe.config.sections.tables import TableSettings
 from floe.model.dead_letters import LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
+from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
-from floe_job.routing.rules import Routed, RouteRules
+from floe_job.routing.rules import Routed
 from tests.support.messages import OTHER_PIECE, PIECE, RANGE, records
 
 LOG = LogId.of(RANGE)

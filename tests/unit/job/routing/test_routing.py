@@ -15,8 +15,9 @@ from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe_job.contract.letter import letters_of
 from floe_job.contract.rejected import Rejected
+from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
-from floe_job.routing.rules import Routed, RouteRules
+from floe_job.routing.rules import Routed
 from floe_job.routing.table_names import MOST_CHARACTERS, Unusable, table_name
 from tests.support.messages import PIECE, Message, records
 

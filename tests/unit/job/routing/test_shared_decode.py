@@ -13,7 +13,7 @@ from floe.config.sections.routing import Routing
 from floe.config.sections.transforms import KafkaMetadata
 from floe.model.dead_letters import LetterOffsets
 from floe_job.contract.target import Target
-from floe_job.routing.rules import RouteRules
+from floe_job.contract.task import RouteRules
 from floe_job.routing.shared_decode import Lookalikes
 from floe_job.schema.rules import ColumnRules
 from tests.support.messages import PIECE, records

@@ -1,0 +1,69 @@
+"""What the driver gives to a task: what to read, for which tables, by which rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from floe.config.sections.error_policy import ErrorPolicy
+from floe.config.sections.routing import Routing
+from floe.config.sections.tables import TableSettings
+from floe.kafka.reader_limits import ReaderLimits
+from floe.model.dead_letters import LetterOffsets
+from floe_job.contract.target import Target
+from floe_job.source.piece import Piece
+
+
+@dataclass(frozen=True)
+class RouteRules:
+    """What a task needs to route.
+
+    ``tables``: the connector's, with their conditions; none where records name them. ``only``: the tables of the slice,
+    where they are not all: records of others are no business of it. ``judges``: whether records that reach no table
+    are the slice's to refuse. ``reserved``: a name that no record may use. ``closed``: the tables that exist or are
+    being created are all known; None while the task is to find out, else why another one is none. ``redriven``: the
+    letters that a re-drive reads; other records are no business of it.
+    """
+
+    routing: Routing
+    tables: tuple[tuple[str, TableSettings], ...] = ()
+    only: frozenset[str] | None = None
+    judges: bool = True
+    reserved: str | None = None
+    closed: str | None = None
+    redriven: LetterOffsets | None = None
+
+
+@dataclass(frozen=True)
+class DeadLetterRules:
+    """What a task needs to keep dead letters.
+
+    ``target``: the table of dead letters; ``known``: open ones of the slice's ranges that it has from earlier runs;
+    ``conf``: the producer's, which may hold secrets.
+    """
+
+    policy: ErrorPolicy
+    connector: str
+    commit_id: str
+    target: Target | None = None
+    known: LetterOffsets = field(default_factory=LetterOffsets)
+    conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The description of one Spark task. ``conf`` is the consumer's and may hold secrets.
+
+    ``guess``: what a table is taken for that the task is not given, where floe may create it. ``writers``: how many tasks
+    write the files of tables that are spread by partition; with 0, every task writes the files of what it has read.
+    ``limits``: of the memory that reading takes.
+    """
+
+    index: int
+    pieces: tuple[Piece, ...]
+    targets: tuple[Target, ...]
+    routes: RouteRules
+    letters: DeadLetterRules
+    conf: Mapping[str, Any] = field(repr=False)
+    guess: Target | None = None
+    writers: int = 0
+    limits: ReaderLimits = field(default_factory=ReaderLimits)
