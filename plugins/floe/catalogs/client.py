@@ -6,16 +6,14 @@ Catalog properties go to PyIceberg as they are; what they leave open is taken fr
 
 import logging
 import os
-import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError as InvalidFields
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
-    CommitFailedException,
     ForbiddenError,
     NamespaceAlreadyExistsError,
     NoSuchNamespaceError,
@@ -29,14 +27,8 @@ from pyiceberg.table import Table
 from pyiceberg.utils.config import Config
 
 from floe.catalogs.code_guard import guard_imports
-from floe.catalogs.exceptions import (
-    CatalogError,
-    CatalogMisconfigured,
-    CatalogUnreachable,
-    CodeRefused,
-    TableMissing,
-    TableUnsuitable,
-)
+from floe.catalogs.errors import CatalogErrors, cause_of, first_line
+from floe.catalogs.exceptions import CodeRefused, TableMissing, TableUnsuitable
 from floe.catalogs.pyiceberg_patches import read_doubles_whole
 from floe.catalogs.table_creation import SHIPPED, NewTable
 from floe.config import Connector
@@ -53,9 +45,6 @@ read_doubles_whole()
 log = logging.getLogger(__name__)
 guard_imports()
 
-_NO_SQLITE_FILE = "unable to open database file"
-"""SQLite's words for a path where no file can be made."""
-
 
 @dataclass(frozen=True)
 class Tables:
@@ -68,20 +57,17 @@ class Tables:
     def of(cls, connector: Connector) -> "Tables":
         """Open the catalog of a connector. Raises CatalogMisconfigured or CatalogUnreachable."""
         _learn_secrets(connector)
-        with _told(connector, f"open catalog {connector.catalog_name!r}"):
+        errors = _errors_of(connector)
+        with errors.during(f"open catalog {connector.catalog_name!r}"):
             try:
                 catalog = open_catalog(connector)
             except (ValueError, KeyError, TypeError, ImportError, CodeRefused) as error:
-                msg = (
-                    f"catalog {connector.catalog_name!r} cannot be opened: {_first_line(error)}. Check iceberg.catalog.* in "
-                    f"the connector and PYICEBERG_CATALOG__{connector.catalog_name.upper()}__* in the environment."
-                )
-                raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
+                raise errors.not_opened(error) from cause_of(error)
         return cls(catalog, connector)
 
     def load(self, name: str) -> Table | None:
         """Load a table; None when it does not exist. Raises TableUnsuitable for properties that no table may have."""
-        with _told(self.connector, f"load table {name!r}"):
+        with self.errors(f"load table {name!r}"):
             try:
                 table = self.catalog.load_table(name)
             except (NoSuchTableError, NoSuchNamespaceError):
@@ -93,7 +79,7 @@ class Tables:
                     f"table {name!r} cannot be loaded: PyIceberg does not understand its metadata ({_summary_of(error)}). "
                     "Its rows wait. Take back what was changed in it, or use a floe that knows it."
                 )
-                raise TableUnsuitable(hide(msg)) from _fit_to_show(error)
+                raise TableUnsuitable(hide(msg)) from cause_of(error)
         learn(table.io.properties)  # a REST catalog lends credentials with a table
         return table
 
@@ -122,7 +108,7 @@ class Tables:
         ``NewTable.of``.
         """
         new = NewTable.of(name, schema, settings or self.connector.table(name), on_unsuitable)
-        with _told(self.connector, f"create table {name!r}"):
+        with self.errors(f"create table {name!r}"):
             namespace = name.split(".")[:-1]
             for depth in range(1, len(namespace) + 1):
                 self._create_namespace(".".join(namespace[:depth]))
@@ -138,7 +124,7 @@ class Tables:
 
     def names(self, namespace: str | None = None) -> list[str]:
         """List the tables of a namespace, or of all namespaces, in no order."""
-        with _told(self.connector, f"list tables{f' of {namespace}' if namespace else ''}"):
+        with self.errors(f"list tables{f' of {namespace}' if namespace else ''}"):
             wanted = [tuple(namespace.split("."))] if namespace else list(self._namespaces(()))
             found: list[str] = []
             for one in wanted:
@@ -158,14 +144,14 @@ class Tables:
             wanted.setdefault(tuple(parts), {})[table.lower()] = name
         children: dict[tuple[str, ...], frozenset[tuple[str, ...]]] = {}
         found: set[str] = set()
-        with _told(self.connector, "list tables"):
+        with self.errors("list tables"):
             try:
                 for namespace, tables in wanted.items():
                     if self._has_namespace(namespace, children):
                         listed = {identifier[-1].lower() for identifier in self.catalog.list_tables(namespace)}
                         found.update(name for table, name in tables.items() if table in listed)
             except (UnauthorizedError, ForbiddenError, NotImplementedError, PermissionError) as error:
-                log.warning("catalog %s lists no tables: %s", self.connector.catalog_name, hide(_first_line(error)))
+                log.warning("catalog %s lists no tables: %s", self.connector.catalog_name, hide(first_line(error)))
                 return None
         return frozenset(found)
 
@@ -188,13 +174,21 @@ class Tables:
                 yield namespace
                 yield from self._namespaces(namespace)
 
+    def errors(self, action: str, *, committing: bool = False) -> AbstractContextManager[None]:
+        """Turn what the catalog raises during an action into floe's errors, as :meth:`CatalogErrors.during` says."""
+        return _errors_of(self.connector).during(action, committing=committing)
+
+    def committing(self, name: str) -> AbstractContextManager[None]:
+        """Turn what one commit to a table raises into floe's errors: after an unknown outcome, load it and look."""
+        return self.errors(f"commit to table {name!r}", committing=True)
+
     def reading(self, name: str) -> AbstractContextManager[None]:
         """Turn what reading a table's rows raises into floe's errors."""
-        return _told(self.connector, f"read table {name!r}")
+        return self.errors(f"read table {name!r}")
 
     def changing(self, name: str) -> AbstractContextManager[None]:
         """Turn what a change of a table raises into floe's errors; conflicts pass."""
-        return _told(self.connector, f"change table {name!r}")
+        return self.errors(f"change table {name!r}")
 
     def _create_namespace(self, namespace: str) -> None:
         try:
@@ -236,63 +230,14 @@ def _with_address(settings: dict[str, Any], name: str) -> dict[str, Any]:
     return settings
 
 
+def _errors_of(connector: Connector) -> CatalogErrors:
+    return CatalogErrors(connector.catalog_name, lambda: shown_address(str(catalog_settings(connector).get("uri", ""))))
+
+
 def _learn_secrets(connector: Connector) -> None:
     learn(catalog_settings(connector))
     learn(connector.properties)
     learn_environment(os.environ)
-
-
-@contextmanager
-def _told(connector: Connector, action: str) -> Iterator[None]:
-    """Turn what PyIceberg and its stores raise into floe's errors; conflicts and floe's own pass."""
-    try:
-        yield
-    except (CatalogError, CommitFailedException):
-        raise
-    except (UnauthorizedError, ForbiddenError) as error:
-        msg = f"not allowed to {action}: {_first_line(error)}. Check the catalog's credentials and grants."
-        raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
-    except PermissionError as error:
-        msg = f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."
-        raise CatalogMisconfigured(hide(msg)) from _fit_to_show(error)
-    except Exception as error:  # noqa: BLE001 - raised again as one of floe's
-        # the store behind a catalog is anything: requests, SQLAlchemy, fsspec, Arrow
-        raise _failure(connector, action, error) from _fit_to_show(error)
-
-
-def _failure(connector: Connector, action: str, error: Exception) -> CatalogError:
-    """Return floe's error for a store's, with the reason at the end of its chain."""
-    address = shown_address(str(catalog_settings(connector).get("uri", "")))
-    if _NO_SQLITE_FILE in str(error):
-        msg = (
-            f"catalog {connector.catalog_name!r} has no SQLite file at {address!r}: the file cannot be opened or made. "
-            "Nothing was read or written. Create its folder, or correct the uri in iceberg.catalog.* or in PyIceberg's "
-            "configuration."
-        )
-        return CatalogMisconfigured(hide(msg))
-    where = f" at {address}" if address else ""
-    msg = (
-        f"could not {action}: {_reason(error)}. Check that catalog {connector.catalog_name!r} is up{where}. Its address "
-        "comes from iceberg.catalog.* or PyIceberg's configuration."
-    )
-    return CatalogUnreachable(hide(msg))
-
-
-def _reason(error: BaseException) -> str:
-    """Return why a call failed: what the system said, where that is at the end of the chain, else the error itself."""
-    end, seen = error, {id(error)}
-    while (inner := end.__cause__ or end.__context__) is not None and id(inner) not in seen:
-        seen.add(id(inner))
-        end = inner
-    if isinstance(end, OSError) and end.strerror:
-        return end.strerror
-    return f"{type(error).__name__}: {_first_line(error)}"
-
-
-def _fit_to_show(error: Exception) -> Exception | None:
-    """Return the cause of floe's error; None where it, or the chain behind it, quotes a secret."""
-    told = "".join(traceback.format_exception(error))
-    return error if hide(told) == told else None
 
 
 def _is_of_metadata(error: ValidationError | InvalidFields) -> bool:
@@ -304,10 +249,6 @@ def _is_of_metadata(error: ValidationError | InvalidFields) -> bool:
 
 def _summary_of(error: ValidationError | InvalidFields) -> str:
     if isinstance(error, ValidationError):
-        return _first_line(error)
+        return first_line(error)
     first = error.errors()[0]
     return clip(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 300)
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(hide(str(error)).splitlines()), "")[:300]

@@ -15,6 +15,10 @@ class CatalogMisconfigured(CatalogError, Terminal):
     """The catalog's properties are not usable."""
 
 
+class TableRefused(CatalogError, Terminal):
+    """The table does not take what is to be written: replaced, rolled back, changed by hand, or not permitted."""
+
+
 class TableMissing(CatalogError, Terminal):
     """A table does not exist and may not be created."""
 

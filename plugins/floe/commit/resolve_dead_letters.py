@@ -16,7 +16,7 @@ from floe.model.dead_letters import LetterKind, LetterOffsets
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.parquet import TableWriter
-from floe.tables.error_mapping import file_access, sent
+from floe.tables.file_checks import file_access
 from floe.tables.open_dead_letters import open_letters
 from floe.tables.retry import attempts
 from floe.tables.snapshot_commit import SpecFile, append
@@ -62,7 +62,7 @@ def mark_resolved(
                 with file_access(name):
                     files = _write(table, plan, marks, tables.connector.write_props)
                 written_for = wanted_for
-            with sent(name):
+            with tables.committing(name):
                 append(
                     table,
                     branch,

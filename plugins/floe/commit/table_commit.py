@@ -18,9 +18,8 @@ from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan, Slice, SliceKind
 from floe.modes.base import ledger_after, stale_reason, standing_of
 from floe.modes.replace import replace
-from floe.tables.error_mapping import file_access, sent
 from floe.tables.exceptions import SliceStale, TableRefused
-from floe.tables.file_checks import check_files
+from floe.tables.file_checks import check_files, file_access
 from floe.tables.history import find_slice
 from floe.tables.retry import attempts
 from floe.tables.row_removal import Remover, refuse_shared_offsets
@@ -73,7 +72,7 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
                 ranges = [r for r, _ in share.nets]
                 remover = Remover(OriginColumns.of(table, connector), ranges, connector.write_props)
             reach(CrashPoint.COMMIT_TABLE)
-            snapshot_id = _send(table, plan, piece, announcement, share, ledger, remover)
+            snapshot_id = _send(tables, table, plan, piece, announcement, share, ledger, remover)
             reach(CrashPoint.COMMIT_TABLE_LANDED)
             return Landed(share, snapshot_id, already=False)
         except CommitFailedException as error:
@@ -138,6 +137,7 @@ def _load(tables: Tables, share: TableShare) -> Table:
 
 
 def _send(
+    tables: Tables,
     table: Table,
     plan: Plan,
     piece: Slice,
@@ -153,11 +153,11 @@ def _send(
     properties = snapshot_properties(plan, announcement, share, table.metadata, ledger)
     name, grown = property_name(plan.group_id, share.branch), ledger_after(ledger, plan, piece, announcement, share)
     if remover is None:
-        with sent(share.table):
+        with tables.committing(share.table):
             return append(table, share.branch, files, properties, name, grown)
     refuse_shared_offsets(table, share.branch, plan.group_id, remover.ranges)
     with file_access(share.table):
         removal = remover.remove(table, share.branch)
     properties["floe.removed-rows"] = str(removal.rows)
-    with sent(share.table):
+    with tables.committing(share.table):
         return replace(table, share.branch, files, removal, properties, name, grown)

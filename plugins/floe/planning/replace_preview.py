@@ -12,7 +12,7 @@ from floe.model.exceptions import PlanRefused
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
 from floe.planning.replay_request import ReplayRequest
-from floe.tables.error_mapping import file_access
+from floe.tables.file_checks import file_access
 from floe.tables.routes import Routes
 from floe.tables.row_removal import Remover, refuse_shared_offsets
 from floe.tables.source_columns import OriginColumns, refuse_without_transform

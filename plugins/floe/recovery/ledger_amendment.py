@@ -13,7 +13,6 @@ from floe.config import Connector
 from floe.crash_points import CrashPoint, reach
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name
-from floe.tables.error_mapping import sent
 from floe.tables.exceptions import TableRefused
 from floe.tables.retry import attempts
 from floe.tables.routes import Routes
@@ -62,7 +61,7 @@ def amend(
             ledger_name = property_name(connector.group_id, branch)
             keeps = isinstance(ledger, Unanchored)
             written = ledger.ledger if isinstance(ledger, Unanchored) else ledger
-            with sent(name):
+            with tables.committing(name):
                 snapshot_id = append(table, branch, (), summary, ledger_name, written, keep_anchor=keeps)
             reach(CrashPoint.AMEND_TABLE_LANDED)
         except CommitFailedException as error:

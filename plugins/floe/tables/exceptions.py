@@ -1,16 +1,13 @@
 """What makes a table owe its rows, and leaves the others alone."""
 
 from floe.catalogs.exceptions import CatalogMisconfigured, TableMissing, TableUnsuitable
+from floe.catalogs.exceptions import TableRefused as TableRefused
 from floe.exceptions import FloeError, Retryable, Terminal
 from floe.model.exceptions import LedgerUnreadable
 
 
 class CommitError(FloeError):
     """Any error of ``floe.commit``."""
-
-
-class TableRefused(CommitError, Terminal):
-    """The table is not the one that was written for: replaced, rolled back, changed by hand."""
 
 
 class TableReplaced(CommitError, Retryable):

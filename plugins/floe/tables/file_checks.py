@@ -1,17 +1,21 @@
-"""Announced files, checked before they are registered: a forged announcement must not bring in foreign files."""
+"""A table's files: what access to them raises, and whether announced ones count, so that none is forged."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from posixpath import normpath
 from urllib.parse import urlsplit
 
+from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.control.announcement import TableShare
 from floe.control.wire.events import DataFile, FileContent
-from floe.tables.exceptions import AnnouncementVoid
+from floe.exceptions import FloeError
+from floe.tables.exceptions import AnnouncementVoid, FilesNotWritten, TableRefused
+from floe.tables.snapshot_commit import COMES_AGAIN
 
 
 def check_files(table: Table, share: TableShare) -> None:
@@ -84,3 +88,37 @@ def _check_size(table: Table, file: DataFile) -> None:
     if size != file.file_size_in_bytes:
         msg = f"{file.file_path!r} has {size} bytes but was announced with {file.file_size_in_bytes}; run again"
         raise AnnouncementVoid(msg)
+
+
+@contextmanager
+def file_access(table: str) -> Iterator[None]:
+    """Turn what reading and writing a table's files before a commit raises into floe's errors: nothing was sent yet.
+
+    Raises CatalogUnreachable for what may pass, as a store that is away, and FilesNotWritten for what comes again.
+    """
+    try:
+        yield
+    except FloeError:
+        raise
+    except (PermissionError, ForbiddenError, UnauthorizedError) as error:
+        msg = (
+            f"not allowed to read or write files of table {table!r}: {error}. Nothing was committed. Check the grants of "
+            "Airflow's workers on the warehouse."
+        )
+        raise TableRefused(msg) from error
+    except COMES_AGAIN as error:
+        msg = (
+            f"files of table {table!r} cannot be read or rewritten ({_described(error)}). Nothing was "
+            "committed and no row was changed. Compact the table (rewrite_data_files) and clear the run."
+        )
+        raise FilesNotWritten(msg) from error
+    except Exception as error:
+        # the store is anything: fsspec, Arrow, botocore
+        msg = f"files of table {table!r} could not be read or written ({_described(error)}). Nothing was sent to the catalog."
+        raise CatalogUnreachable(msg) from error
+
+
+def _described(error: Exception) -> str:
+    """Return an error with the file that it is about, where that is known: Arrow's own name none."""
+    files = [note for note in getattr(error, "__notes__", ()) if note not in str(error)]
+    return f"{type(error).__name__}: {error}" + "".join(f", in {file}" for file in files[:1])

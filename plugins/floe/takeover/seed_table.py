@@ -22,7 +22,6 @@ from floe.model.ledger import Ledger, LogId
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.model.route_hash import SINK_ROUTE
-from floe.tables.error_mapping import sent
 from floe.tables.exceptions import AnnouncementVoid, TableRefused
 from floe.tables.file_checks import check_data_files
 from floe.tables.history import GROUP, NET
@@ -133,7 +132,7 @@ def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written],
                     append_nothing(table)
                 table = tables.require(name)
             reach(CrashPoint.TAKEOVER_TABLE)
-            with sent(name):
+            with tables.committing(name):
                 snapshot_id = append(
                     table,
                     seed.branch,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from floe.catalogs.client import _first_line
 from floe.catalogs.code_guard import check_class
+from floe.catalogs.errors import first_line
 from floe.catalogs.exceptions import CatalogUnreachable, CodeRefused
 from floe.config.secrets.mask import clip, learn
 from floe.kafka.client_log import reason_of
@@ -57,7 +57,7 @@ def raised(act: Callable[[], object], kind: type[Exception]) -> str:
 
 EDGES: dict[str, tuple[Callable[[str], str], int]] = {
     "clip": (lambda text: clip(text, 300), 300),
-    "catalog": (lambda text: _first_line(ValueError(text)), 300),
+    "catalog": (lambda text: first_line(ValueError(text)), 300),
     "librdkafka": (reason_of, 300),
     "param": (lambda text: _shown(text), 200),
     "class": (lambda text: raised(lambda: check_class("py-io-impl", text), CodeRefused), 200),

@@ -1,0 +1,151 @@
+"""What catalogs and the stores behind them raise, as an answer, and as floe's errors: decided in this one place."""
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError, ValidationError
+
+from floe.catalogs.exceptions import CatalogError, CatalogMisconfigured, CatalogUnreachable, TableRefused
+from floe.config.secrets.mask import clip, hide
+
+_NO_SQLITE_FILE = "unable to open database file"
+"""SQLite's words for a path where no file can be made."""
+
+_SHOWN_CHARACTERS = 300
+
+
+class Answer(Enum):
+    """What an error means for the one who asked."""
+
+    CONFLICT = "conflict"
+    """Another commit was first; nothing was changed. Load again and decide again."""
+    REFUSED = "refused"
+    """Nothing was changed, and asking again does not help."""
+    UNREACHABLE = "unreachable"
+    """Nothing was changed; asking again may help."""
+    UNKNOWN = "unknown"
+    """A commit was sent, and may be in the table: load it and look."""
+
+
+class Classify(Protocol):
+    """Decide what an error of a catalog means. ``was_sent``: a commit was under way."""
+
+    def __call__(self, error: Exception, *, was_sent: bool) -> Answer: ...
+
+
+def answer_of(error: Exception, *, was_sent: bool) -> Answer:
+    """Return what an error means in any catalog; a catalog that knows more decides first.
+
+    An answer to a commit that is not a clear no may hide that it is in the table.
+    """
+    if isinstance(error, CommitFailedException):
+        return Answer.CONFLICT
+    if isinstance(error, UnauthorizedError | ForbiddenError | TableRefused):
+        return Answer.REFUSED
+    if was_sent:
+        return Answer.REFUSED if isinstance(error, ValidationError) else Answer.UNKNOWN
+    return Answer.REFUSED if isinstance(error, PermissionError) else Answer.UNREACHABLE
+
+
+@dataclass(frozen=True)
+class CatalogErrors:
+    """The errors of one catalog. ``address``: returns it as it may be shown, empty where none is known."""
+
+    name: str
+    address: Callable[[], str]
+    classify: Classify = answer_of
+
+    @contextmanager
+    def during(self, action: str, *, committing: bool = False) -> Iterator[None]:
+        """Turn what a catalog raises during an action into floe's errors; conflicts and floe's own pass.
+
+        ``action`` completes "could not ...", as "load table 'db.t'"; ``committing``: it is sent as one commit. Raises
+        CommitFailedException for a conflict, CatalogUnreachable for what may pass and for an unknown outcome; for a refusal
+        TableRefused of a commit, CatalogMisconfigured of anything else.
+        """
+        try:
+            yield
+        except (CommitFailedException, TableRefused):
+            raise
+        except Exception as error:
+            # the store behind a catalog is anything: requests, SQLAlchemy, fsspec, Arrow
+            if isinstance(error, CatalogError) and not committing:
+                raise
+            raise self._error(action, error, committing) from cause_of(error)
+
+    def _error(self, action: str, error: Exception, committing: bool) -> Exception:
+        match self.classify(error, was_sent=committing):
+            case Answer.CONFLICT:
+                return CommitFailedException(hide(str(error)))
+            case Answer.REFUSED:
+                msg = hide(_refusal(action, error))
+                return TableRefused(msg) if committing else CatalogMisconfigured(msg)
+            case Answer.UNKNOWN:
+                # whatever it was, the table tells
+                return CatalogUnreachable(
+                    hide(f"the outcome of a {action} is unknown ({type(error).__name__}: {error})")
+                )
+            case Answer.UNREACHABLE:
+                return self._failure(action, error)
+
+    def _failure(self, action: str, error: Exception) -> CatalogError:
+        """Return floe's error for a store's, with the reason at the end of its chain."""
+        address = self.address()
+        if _NO_SQLITE_FILE in str(error):
+            msg = (
+                f"catalog {self.name!r} has no SQLite file at {address!r}: the file cannot be opened or made. Nothing "
+                "was read or written. Create its folder, or correct the uri in iceberg.catalog.* or in PyIceberg's "
+                "configuration."
+            )
+            return CatalogMisconfigured(hide(msg))
+        where = f" at {address}" if address else ""
+        msg = (
+            f"could not {action}: {_reason(error)}. Check that catalog {self.name!r} is up{where}. Its address comes from "
+            "iceberg.catalog.* or PyIceberg's configuration."
+        )
+        return CatalogUnreachable(hide(msg))
+
+    def not_opened(self, error: Exception) -> CatalogMisconfigured:
+        """Return the error for settings that no catalog can be opened with; raise it from :func:`cause_of`."""
+        msg = (
+            f"catalog {self.name!r} cannot be opened: {first_line(error)}. Check iceberg.catalog.* in the connector and "
+            f"PYICEBERG_CATALOG__{self.name.upper()}__* in the environment."
+        )
+        return CatalogMisconfigured(hide(msg))
+
+
+def _refusal(action: str, error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return (
+            f"the metadata that a {action} makes is not valid ({clip(str(error), _SHOWN_CHARACTERS)}): others changed the "
+            "table. Its rows wait. Take back what was changed in it, or roll it back to a snapshot before"
+        )
+    if isinstance(error, PermissionError):
+        return f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."
+    return f"not allowed to {action}: {first_line(error)}. Check the catalog's credentials and grants."
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a call failed: what the system said, where that is at the end of the chain, else the error itself."""
+    end, seen = error, {id(error)}
+    while (inner := end.__cause__ or end.__context__) is not None and id(inner) not in seen:
+        seen.add(id(inner))
+        end = inner
+    if isinstance(end, OSError) and end.strerror:
+        return end.strerror
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
+def cause_of(error: Exception) -> Exception | None:
+    """Return the cause of floe's error; None where it, or the chain behind it, quotes a secret."""
+    told = "".join(traceback.format_exception(error))
+    return error if hide(told) == told else None
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's text, without secrets."""
+    return next(iter(hide(str(error)).splitlines()), "")[:_SHOWN_CHARACTERS]

@@ -1,0 +1,94 @@
+"""What an error of a catalog means, and which of floe's errors it becomes: decided in one place."""
+
+import pytest
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    CommitStateUnknownException,
+    ForbiddenError,
+    RESTError,
+    UnauthorizedError,
+    ValidationError,
+)
+
+from floe.catalogs.errors import Answer, CatalogErrors, answer_of
+from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableRefused
+from floe.exceptions import Retryable, Terminal
+
+ERRORS = CatalogErrors("lake", lambda: "http://here:1")
+COMMIT = "commit to table 'db.t'"
+
+
+@pytest.mark.parametrize(
+    ("error", "asking", "committing"),
+    [
+        (CommitFailedException("409"), Answer.CONFLICT, Answer.CONFLICT),
+        (UnauthorizedError("401"), Answer.REFUSED, Answer.REFUSED),
+        (ForbiddenError("403"), Answer.REFUSED, Answer.REFUSED),
+        (TableRefused("no"), Answer.REFUSED, Answer.REFUSED),
+        (PermissionError("warehouse"), Answer.REFUSED, Answer.UNKNOWN),
+        (ValidationError("schema"), Answer.UNREACHABLE, Answer.REFUSED),
+        (CommitStateUnknownException("504"), Answer.UNREACHABLE, Answer.UNKNOWN),
+        (RESTError("500"), Answer.UNREACHABLE, Answer.UNKNOWN),
+        (ConnectionError("reset"), Answer.UNREACHABLE, Answer.UNKNOWN),
+        (KeyError("x"), Answer.UNREACHABLE, Answer.UNKNOWN),
+    ],
+)
+def test_answer_of_an_error_depends_on_what_was_sent(error: Exception, asking: Answer, committing: Answer) -> None:
+    assert answer_of(error, was_sent=False) is asking
+    assert answer_of(error, was_sent=True) is committing
+
+
+@pytest.mark.parametrize(
+    ("error", "becomes", "text"),
+    [
+        (CommitFailedException("409"), CommitFailedException, "409"),
+        (TableRefused("rolled back"), TableRefused, "rolled back"),
+        (ForbiddenError("403"), TableRefused, "not allowed to commit to table 'db.t'.*grants"),
+        (ValidationError("no such spec"), TableRefused, r"metadata that a commit .* not valid \(no such spec\)"),
+        (OSError("reset"), CatalogUnreachable, r"outcome of a commit to table 'db\.t' is unknown \(OSError: reset\)"),
+        (TableMissing("gone"), CatalogUnreachable, "is unknown"),
+    ],
+)
+def test_error_of_a_commit_is_no_guess(error: Exception, becomes: type[Exception], text: str) -> None:
+    with pytest.raises(becomes, match=text), ERRORS.during(COMMIT, committing=True):
+        raise error
+
+
+def test_refusals_are_final_and_unknown_outcomes_are_not() -> None:
+    with pytest.raises(Terminal), ERRORS.during(COMMIT, committing=True):
+        raise ForbiddenError
+    with pytest.raises(Retryable), ERRORS.during(COMMIT, committing=True):
+        raise OSError
+
+
+@pytest.mark.parametrize(
+    ("answer", "becomes"),
+    [
+        (Answer.CONFLICT, CommitFailedException),
+        (Answer.REFUSED, TableRefused),
+        (Answer.UNREACHABLE, CatalogUnreachable),
+        (Answer.UNKNOWN, CatalogUnreachable),
+    ],
+)
+def test_catalog_that_knows_more_decides_what_an_error_means(answer: Answer, becomes: type[Exception]) -> None:
+    class LockHeld(Exception):
+        pass
+
+    def classify(error: Exception, *, was_sent: bool) -> Answer:
+        return answer if isinstance(error, LockHeld) else answer_of(error, was_sent=was_sent)
+
+    errors = CatalogErrors("lake", lambda: "", classify)
+    with pytest.raises(becomes), errors.during(COMMIT, committing=True):
+        raise LockHeld
+    with pytest.raises(CatalogMisconfigured), errors.during("load table 'db.t'"):
+        raise ForbiddenError
+
+
+def test_error_with_a_secret_hides_it_in_commits_too() -> None:
+    from floe.config.secrets.mask import learn
+
+    learn({"s3.secret-access-key": "hunter2hunter2"})
+    with pytest.raises(CatalogUnreachable) as caught, ERRORS.during(COMMIT, committing=True):
+        raise OSError("https://x?sig=hunter2hunter2")  # noqa: EM101
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
