@@ -24,10 +24,11 @@ from floe.control.announcement import Announcement, SpecFiles, TableShare, next_
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeBooks, TableBooks
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.parquet import TableWriter
 from floe.tables.table_ledger import ledger_of
 
@@ -157,7 +158,7 @@ def plan_of(run: int, *tables: str) -> Plan:
         control_topic="control-iceberg",
         control_ends={0: run * 3},
         positions=tuple(Position(r.tp, r.start, metadata) for r in ranges),
-        slices=(Slice(0, SliceKind.LIVE, ranges, tables),),
+        slices=(Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, tables),),
     )
 
 
@@ -167,7 +168,7 @@ def announced(plan: Plan, *shares: TableShare) -> Announcement:
     return Announcement(
         slice_id=plan.slice_id(piece),
         commit_id=plan.commit_id,
-        kind=piece.kind.value,
+        kind=piece.kind,
         ranges=piece.ranges,
         shares=shares,
         tables={share.table: share.books for share in shares},

@@ -43,7 +43,7 @@ def write_files(spark: Any, order: Order, begin: Callable[[str], None] = _ignore
             announced.append(_write(spark, order, piece))
         except FloeError as error:
             failures.append((slice_id, error))
-            if piece.kind.is_replay:
+            if piece.is_replay:
                 break
     if failures:
         raise _raised(failures)

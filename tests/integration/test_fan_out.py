@@ -216,7 +216,7 @@ def test_one_topic_fans_out_to_a_hundred_tables_and_every_record_is_found_once(p
     # in the third one of them catches up, the other one still owes and takes nothing newer
     feed.send(TABLES, 4, [])
     plan = one.plan()
-    assert Counter(piece.kind.value for piece in plan.slices) == {"catch-up": 2, "live": 1}
+    assert Counter(piece.kind for piece in plan.slices) == {"catch-up": 2, "live": 1}
     assert [type(error).__name__ for error in one.try_write(plan)] == ["LedgerUnreadable"]
     announced = list(one.committer(plan).announcements([]).values())
     with pytest.raises(TablesOwe, match=f"{BROKEN}.*owes") as told:

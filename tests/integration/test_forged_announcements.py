@@ -47,7 +47,7 @@ def held(plan: Plan) -> Announcement:
     return Announcement(
         slice_id=plan.slice_id(piece),
         commit_id=plan.commit_id,
-        kind=piece.kind.value,
+        kind=piece.kind,
         ranges=piece.ranges,
         shares=(),
         tables={"db.t": TableBooks(assigned=piece.records, held=piece.records)},

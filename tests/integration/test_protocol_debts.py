@@ -33,7 +33,8 @@ from floe.control.announcement import Announcement, TableShare
 from floe.kafka import group_offsets
 from floe.kafka.exceptions import PositionFull
 from floe.model.exceptions import PlanRefused, Superseded
-from floe.model.plan import Plan, SliceKind
+from floe.model.plan import Plan
+from floe.model.slice_kind import ReadReason
 from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesOwe
 from floe_job.driver.slice_table import SliceTable
@@ -55,7 +56,7 @@ def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
 
 def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pipeline: MakePipeline) -> None:
     pizzas, plan = catching_up(pipeline)
-    (catch_up,) = (s for s in plan.slices if s.kind is SliceKind.CATCH_UP)
+    (catch_up,) = (s for s in plan.slices if s.reason is ReadReason.CATCH_UP)
     pizzas.writer(plan, catch_up).write(in_process)
     with pytest.raises(SliceNotWritten):
         pizzas.committer(plan).commit([])

@@ -28,10 +28,11 @@ from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
+from floe.model.slice_kind import reason_and_mode
 from floe.parquet import TableWriter
 from floe.tables.table_ledger import ledger_of
 
@@ -130,10 +131,11 @@ def make_plan(
     control_ends: Mapping[int, int] | None = None,
     tables: Sequence[str] = (TABLE,),
     debts: Mapping[str, Debt] | None = None,
-    kind: SliceKind = SliceKind.LIVE,
+    kind: str = "live",
     index: int = 0,
 ) -> Plan:
     """Make a plan of one slice over (partition, start, end); every position is at its range's start, with ``debts``."""
+    reason, mode = reason_and_mode(kind)
     metadata = PositionMetadata("routing", since, TOPIC_ID, CLUSTER, debts=debts or {}).encode()
     frozen = tuple(OffsetRange(TOPIC, TOPIC_ID, p, start, end) for p, start, end in ranges)
     return Plan(
@@ -144,8 +146,8 @@ def make_plan(
         config={},
         control_topic="control-iceberg",
         control_ends=control_ends or {0: 3},
-        positions=() if kind.is_replay else tuple(Position(r.tp, r.start, metadata) for r in frozen),
-        slices=(Slice(index, kind, frozen, tuple(tables)),),
+        positions=() if reason.is_replay else tuple(Position(r.tp, r.start, metadata) for r in frozen),
+        slices=(Slice(index, reason, mode, frozen, tuple(tables)),),
     )
 
 
@@ -189,7 +191,7 @@ def make_announcement(plan: Plan, *shares: TableShare, control_offset: tuple[int
     return Announcement(
         slice_id=plan.slice_id(piece),
         commit_id=plan.commit_id,
-        kind=piece.kind.value,
+        kind=piece.kind,
         ranges=ranges,
         shares=shares,
         tables=dict.fromkeys(piece.tables, TableBooks()) | {share.table: share.books for share in shares},
@@ -249,7 +251,7 @@ def write_share(
     (piece,) = plan.slices
     table = lake.load(name)
     ledger = ledger_of(table, branch, plan)
-    if piece.kind is SliceKind.APPEND:
+    if piece.kind == "append":
         ledger = Ledger(plan.cluster_id)
     nets = [(r, ledger.net(r, route_hash(TOPIC, branch))) for r in plan.taken(piece, name)]
     rows = [(r.partition, offset) for r, net in nets for start, end in net for offset in range(start, end)]

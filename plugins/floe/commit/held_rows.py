@@ -15,7 +15,7 @@ def unwritten_tables(plan: Plan, piece: Slice, announcement: Announcement) -> li
 
     Of tables with files the comparison of nets with the ledger tells. Replays that go by their id ask no ledger.
     """
-    if piece.kind.is_by_id:
+    if piece.is_by_id:
         return []
     with_files = {share.table for share in announcement.shares}
     return [

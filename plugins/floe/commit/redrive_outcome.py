@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from floe.control.announcement import Announcement
-from floe.model.plan import Plan, SliceKind
+from floe.model.plan import Plan
+from floe.model.slice_kind import ReadReason
 from floe.tables.exceptions import DeadLettersLeft
 
 log = logging.getLogger(__name__)
@@ -13,7 +14,7 @@ log = logging.getLogger(__name__)
 
 def report_redrive(plan: Plan, announcements: Iterable[Announcement]) -> None:
     """Log what became of the dead letters of a re-drive. Raises DeadLettersLeft when every one of them failed again."""
-    if not any(piece.kind is SliceKind.REDRIVE for piece in plan.slices):
+    if not any(piece.reason is ReadReason.DEAD_LETTERS for piece in plan.slices):
         return
     reasons: Counter[str] = Counter()
     rows = resolved = 0

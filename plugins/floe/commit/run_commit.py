@@ -24,11 +24,12 @@ from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import Move, fence, move_positions, replay_transactional_id
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
-from floe.model.plan import Plan, Slice, SliceEnd, SliceKind, positions_after
+from floe.model.plan import Plan, Slice, SliceEnd, positions_after
 from floe.model.plan_progress import Progress, progress
 from floe.model.plan_seal import PlanKey
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
+from floe.model.slice_kind import ReadReason
 from floe.tables.exceptions import AnnouncementMissing, SliceNotWritten
 from floe.tables.snapshot_summary import valid_through
 
@@ -98,7 +99,7 @@ class Committer:
             self._finish(lander, [found[self._plan.slice_id(end.slice)] for end in lander.ends], producer)
         if lander.errors:
             raise next((error for error in lander.errors if isinstance(error, Retryable)), lander.errors[0])
-        missing = [s for s in slices if self._plan.slice_id(s) not in found and s.kind is not SliceKind.CATCH_UP]
+        missing = [s for s in slices if self._plan.slice_id(s) not in found and s.reason is not ReadReason.CATCH_UP]
         if missing:
             raise SliceNotWritten(self._not_written(missing, failure))
         self._raise_debts(lander.refusals, slices, lander.ends)
@@ -209,5 +210,5 @@ class Committer:
 
     def _record(self, payload: CommitToTable | CommitComplete) -> ControlRecord:
         first = self._plan.slices[0]
-        headers = header_list(self._plan.slice_id(first), first.kind.value)
+        headers = header_list(self._plan.slice_id(first), first.kind)
         return ControlRecord(encode(Event.of(self._plan.group_id, payload)), headers)

@@ -16,7 +16,8 @@ from floe.config.sections.routing import may_name
 from floe.control.announcement import Announcement, TableShare
 from floe.exceptions import FloeError
 from floe.model.dead_letters import LetterOffsets
-from floe.model.plan import Plan, Slice, SliceEnd, SliceKind
+from floe.model.plan import Plan, Slice, SliceEnd
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.tables.exceptions import REFUSALS, AnnouncementVoid, TableRefused
 from floe.tables.open_dead_letters import refuse_new_letters
 from floe.tables.retry import attempts
@@ -53,7 +54,7 @@ class SliceLander:
             return False
         letters = [share for share in announcement.shares if share.table == self._plan.letters]
         shares = [share for share in announcement.shares if share.table != self._plan.letters]
-        if piece.kind is SliceKind.REPLACE and not self._may_replace(announcement, shares):
+        if piece.mode is WriteModeName.REPLACE and not self._may_replace(announcement, shares):
             return False
         if not self._land_letters(announcement, letters):
             return False
@@ -69,7 +70,7 @@ class SliceLander:
         self.landed += landed
         owing = {**announcement.refused, **{table: str(error) for table, error in refused.items()}}
         self.refusals |= owing
-        if piece.kind is SliceKind.CATCH_UP and owing:
+        if piece.reason is ReadReason.CATCH_UP and owing:
             return False  # it goes on owing
         if not failed and owing and self._is_no_table_left(piece, announcement, owing):
             # the range stays where it is, for all of them: reading it again is all that is left to do
@@ -184,7 +185,7 @@ class SliceLander:
     def _is_no_table_left(self, piece: Slice, announcement: Announcement, owing: Mapping[str, str]) -> bool:
         tables = piece.tables or [table for table in announcement.tables if table != self._plan.letters]
         takers = {table for table in tables if self._plan.taken(piece, table)}
-        return piece.kind is not SliceKind.LIVE or takers <= owing.keys()
+        return piece.reason is not ReadReason.LIVE or takers <= owing.keys()
 
     def _land_share(self, announcement: Announcement, share: TableShare) -> Landed:
         landed = land(self._tables(), self._plan, announcement, share, self._patience)

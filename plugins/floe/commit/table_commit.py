@@ -15,7 +15,8 @@ from floe.control.data_files import to_pyiceberg
 from floe.crash_points import CrashPoint, reach
 from floe.model.ledger import Ledger, Standing
 from floe.model.ledger_codec import property_name
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
+from floe.model.slice_kind import WriteModeName
 from floe.modes.base import ledger_after, stale_reason, standing_of
 from floe.modes.replace import replace
 from floe.tables.exceptions import SliceStale, TableRefused
@@ -48,7 +49,7 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
     """
     piece = plan.slice_of(announcement.slice_id)
     checked = False
-    replaces = piece.kind is SliceKind.REPLACE and share.table != plan.letters
+    replaces = piece.mode is WriteModeName.REPLACE and share.table != plan.letters
     remover: Remover | None = None
     for reason in attempts(f"table {share.table!r}", patience):
         try:
@@ -105,7 +106,7 @@ def _look(tables: Tables, plan: Plan, announcement: Announcement, share: TableSh
     piece = plan.slice_of(announcement.slice_id)
     table = _load(tables, share)
     ledger = ledger_of(table, share.branch, plan)
-    refuse_other_routes(share.table, ledger, piece.kind, [(r, share.routes[r.topic]) for r, _ in share.nets])
+    refuse_other_routes(share.table, ledger, piece, [(r, share.routes[r.topic]) for r, _ in share.nets])
     standing = standing_of(ledger, plan, piece, announcement, share)
     if standing is Standing.STALE:
         raise SliceStale(stale_reason(plan, piece, announcement, share))

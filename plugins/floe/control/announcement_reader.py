@@ -21,9 +21,10 @@ from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.dead_letters import LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
 from floe.model.ranges import OffsetRange, ranges_from_json
+from floe.model.slice_kind import WriteModeName
 
 log = logging.getLogger(__name__)
 
@@ -189,8 +190,8 @@ def _assemble(
     if message.headers.get(h.VERSION) != h.FORMAT or complete.commit_id != plan.commit_id:
         msg = f"its format is {message.headers.get(h.VERSION)!r} and its commit id {complete.commit_id}"
         raise ValueError(msg)
-    if message.headers.get(h.KIND) != piece.kind.value:
-        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {piece.kind.value!r}"
+    if message.headers.get(h.KIND) != piece.kind:
+        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {piece.kind!r}"
         raise ValueError(msg)
     ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
     if sorted(map(str, ranges)) != sorted(map(str, piece.ranges)) or set(ranges) != set(piece.ranges):
@@ -207,7 +208,7 @@ def _assemble(
     shares = tuple(
         _share(piece, name, counts, parts, {r.tp: r for r in plan.taken(piece, name)})
         for name, counts in tables.items()
-        if counts["files"] or counts.get("rows") or (piece.kind is SliceKind.REPLACE and name in with_parts)
+        if counts["files"] or counts.get("rows") or (piece.mode is WriteModeName.REPLACE and name in with_parts)
     )
     strangers = with_parts - {s.table for s in shares}
     if strangers:
@@ -220,7 +221,7 @@ def _assemble(
     return Announcement(
         slice_id=plan.slice_id(piece),
         commit_id=complete.commit_id,
-        kind=piece.kind.value,
+        kind=piece.kind,
         ranges=piece.ranges,
         shares=shares,
         tables={name: _table_books(counts) for name, counts in tables.items()},
@@ -282,7 +283,7 @@ def _share(
         msg = f"the files of table {name!r} have other row counts than its books ({books.rows})"
         raise ValueError(msg)
     nets = _nets(h.json_header(first.headers, h.NET), by_partition)
-    if not piece.kind.is_by_id and books.held > sum(len(r) - sum(end - start for start, end in net) for r, net in nets):
+    if not piece.is_by_id and books.held > sum(len(r) - sum(end - start for start, end in net) for r, net in nets):
         msg = f"{books.held} rows of table {name!r} are said to be held, more than the offsets outside its net"
         raise ValueError(msg)
     return TableShare(

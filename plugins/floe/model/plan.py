@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from floe.model.dead_letters import LetterOffsets
@@ -12,35 +11,10 @@ from floe.model.ledger import LiveRange
 from floe.model.positions import LIVE, Debt, Position
 from floe.model.range_limits import grown, halved
 from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
+from floe.model.slice_kind import ReadReason, WriteModeName, kind_of, reason_and_mode
 
 FORMAT = 2
 _COMMIT_IDS = uuid.UUID("6f1d3c1e-7a55-5b1c-9f6e-0f10e0f10e0f")
-
-
-class SliceKind(StrEnum):
-    """Why a slice is read; it decides how its tables' ledgers take it."""
-
-    LIVE = "live"
-    """What is new, for all tables that do not owe the partition."""
-    CATCH_UP = "catch-up"
-    """What one table owes."""
-    SKIP = "skip"
-    """A replay: what the ledger does not hold."""
-    APPEND = "append"
-    """A replay: all of it, once more."""
-    REPLACE = "replace"
-    """A replay: all of it, in the place of what the table has of it."""
-    REDRIVE = "redrive"
-    """A replay: the dead letters in it."""
-
-    @property
-    def is_replay(self) -> bool:
-        return self not in (SliceKind.LIVE, SliceKind.CATCH_UP)
-
-    @property
-    def is_by_id(self) -> bool:
-        """Say whether a ledger knows such slices by their replay: what it holds does not tell."""
-        return self in (SliceKind.APPEND, SliceKind.REPLACE, SliceKind.REDRIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +25,28 @@ class Slice:
     """
 
     index: int
-    kind: SliceKind
+    reason: ReadReason
+    mode: WriteModeName
     ranges: tuple[OffsetRange, ...]
     tables: tuple[str, ...]
     letters: LetterOffsets = field(default_factory=LetterOffsets, hash=False)
+
+    def __post_init__(self) -> None:
+        kind_of(self.reason, self.mode)
+
+    @property
+    def kind(self) -> str:
+        """What plans, headers and snapshot summaries call the reason and the mode."""
+        return kind_of(self.reason, self.mode)
+
+    @property
+    def is_replay(self) -> bool:
+        return self.reason.is_replay
+
+    @property
+    def is_by_id(self) -> bool:
+        """Say whether a ledger knows the slice by its replay's id: the offsets that it contains do not tell."""
+        return self.is_replay and self.mode is not WriteModeName.APPEND
 
     @property
     def records(self) -> int:
@@ -64,7 +56,7 @@ class Slice:
     @property
     def limit_name(self) -> str:
         """Its name among the limits that positions hold: that of its table, if it is a catch-up slice."""
-        return self.table if self.kind is SliceKind.CATCH_UP else LIVE
+        return self.table if self.reason is ReadReason.CATCH_UP else LIVE
 
     @property
     def table(self) -> str:
@@ -124,7 +116,7 @@ class Plan:
 
     @property
     def is_replay(self) -> bool:
-        return any(s.kind.is_replay for s in self.slices)
+        return any(s.is_replay for s in self.slices)
 
     def slice_id(self, piece: Slice) -> str:
         """Name one slice of this plan, as the ``floe-slice`` header does."""
@@ -136,7 +128,7 @@ class Plan:
 
     def taken(self, piece: Slice, table: str) -> tuple[OffsetRange, ...]:
         """Return the ranges of a slice whose rows a table gets: in a live slice none of a partition that it owes."""
-        if piece.kind is not SliceKind.LIVE:
+        if piece.reason is not ReadReason.LIVE:
             return piece.ranges
         owed = {p.tp for p in self.positions if table in p.debts}
         return tuple(r for r in piece.ranges if r.tp not in owed)
@@ -195,12 +187,12 @@ def _positions(rows: Iterable[Any]) -> tuple[Position, ...]:
 
 def _slice_to_json(piece: Slice) -> list[Any]:
     letters = [piece.letters.to_json()] if piece.letters else []
-    return [piece.index, piece.kind.value, ranges_to_json(piece.ranges), list(piece.tables), *letters]
+    return [piece.index, piece.kind, ranges_to_json(piece.ranges), list(piece.tables), *letters]
 
 
 def _slice_from_json(index: Any, kind: str, ranges: Any, tables: Iterable[str], letters: Sequence[Any] = ()) -> Slice:
     of_letters = LetterOffsets.from_json(letters)
-    return Slice(int(index), SliceKind(kind), ranges_from_json(ranges), tuple(tables), of_letters)
+    return Slice(int(index), *reason_and_mode(kind), ranges_from_json(ranges), tuple(tables), of_letters)
 
 
 def _live(r: OffsetRange, position: Position) -> LiveRange:
@@ -261,7 +253,7 @@ def _moved(
     since = facts.since
     debts, lost = dict(facts.debts), facts.lost
     for r, end in ends:
-        if end.slice.kind is SliceKind.LIVE:
+        if end.slice.reason is ReadReason.LIVE:
             offset = max(offset, r.end)
             lost = Intervals() if end.has_snapshot else lost
             for table, routes in end.owing.items():
@@ -269,7 +261,7 @@ def _moved(
                 since = r.end if table in forgiven else since
             for table, debt in left_out.items():
                 debts.setdefault(table, Debt(r.start, debt.route))
-        elif end.slice.kind is SliceKind.CATCH_UP and end.slice.table not in end.owing:
+        elif end.slice.reason is ReadReason.CATCH_UP and end.slice.table not in end.owing:
             debt = debts[end.slice.table]
             debts[end.slice.table] = debt._replace(start=max(debt.start, r.end))
     left = {table: debt for table, debt in debts.items() if debt.start < offset and table not in forgiven}

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from enum import Enum
 
 from floe.model.exceptions import Superseded
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.positions import Position, PositionMetadata, refuse_other_owners
 from floe.model.ranges import OffsetRange, TopicPartition
+from floe.model.slice_kind import ReadReason
 
 
 class Progress(Enum):
@@ -25,7 +26,7 @@ def progress(plan: Plan, piece: Slice, found: Mapping[TopicPartition, Position])
     the ledgers of the tables know by themselves what they hold. Raises Superseded when positions are there and are
     neither all at the start nor all past the end, PositionOwned when they belong to another connector.
     """
-    if piece.kind.is_replay:
+    if piece.is_replay:
         return Progress.BEFORE
     refuse_other_owners((found[r.tp] for r in piece.ranges if r.tp in found), plan.connector)
     starts = {p.tp: p for p in plan.positions}
@@ -70,7 +71,7 @@ def _refuse_other_terms(
         if r.tp not in found:
             continue
         now, then = found[r.tp].facts, starts[r.tp].facts
-        if piece.kind is SliceKind.CATCH_UP:
+        if piece.reason is ReadReason.CATCH_UP:
             if now.debts[piece.table].route != then.debts[piece.table].route:
                 raise Superseded(_superseded(plan, f"the debt of {piece.table!r} at {r.tp} has another route by now"))
             continue
@@ -83,7 +84,7 @@ def _refuse_other_terms(
 
 def _place(piece: Slice, r: OffsetRange, position: Position) -> int:
     """Return how far a slice's tables have come: the position, or where the debt of a catch-up slice begins."""
-    if piece.kind is SliceKind.LIVE:
+    if piece.reason is ReadReason.LIVE:
         return position.offset
     debt = position.debts.get(piece.table)
     return debt.start if debt is not None else max(position.offset, r.end)

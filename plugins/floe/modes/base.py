@@ -3,7 +3,8 @@
 from floe.control.announcement import Announcement, TableShare
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger, LogId, Standing
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
+from floe.model.slice_kind import WriteModeName
 
 
 def standing_of(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announcement, share: TableShare) -> Standing:
@@ -15,38 +16,38 @@ def standing_of(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announce
     Dead letters are of single tables: those of a caught up table are new at offsets that are held, so the slice tells.
     """
     if share.table == plan.letters:
-        is_known = piece.index < ledger.next_of_replay(plan.plan_id) if piece.kind.is_replay else False
+        is_known = piece.index < ledger.next_of_replay(plan.plan_id) if piece.is_replay else False
         if is_known or plan.slice_id(piece) in ledger.slices:
             return Standing.LANDED
         is_same = all(ledger.net(r, share.routes[r.topic]) == net for r, net in share.nets)
         return Standing.FRESH if is_same else Standing.STALE
-    if piece.kind.is_by_id and piece.index < ledger.next_of_replay(plan.plan_id):
+    if piece.is_by_id and piece.index < ledger.next_of_replay(plan.plan_id):
         return Standing.LANDED
-    if piece.kind is SliceKind.REDRIVE:
+    if piece.mode is WriteModeName.RECOVER:
         revived = (ledger.revived(r) & announcement.revived.at(share.table, LogId.of(r)) for r, _ in share.nets)
         return Standing.STALE if any(revived) else Standing.FRESH
-    if piece.kind is SliceKind.REPLACE:
+    if piece.mode is WriteModeName.REPLACE:
         unseen = (ledger.revived(r) - share.seen.get(LogId.of(r), Intervals()) for r, _ in share.nets)
         return Standing.STALE if any(unseen) else Standing.FRESH
-    if piece.kind.is_by_id:
+    if piece.is_by_id:
         return Standing.FRESH
     return ledger.standing((r, share.routes[r.topic], net) for r, net in share.nets)
 
 
 def stale_reason(plan: Plan, piece: Slice, announcement: Announcement, share: TableShare) -> str:
     """Say why a stale slice is not committed, and what to do."""
-    match piece.kind:
+    match piece.mode:
         case _ if share.table == plan.letters:
             what = (
                 "another run committed letters of its range meanwhile. Nothing of it is committed; the next run plans anew, "
                 "a replay is to be triggered again."
             )
-        case SliceKind.REDRIVE:
+        case WriteModeName.RECOVER:
             what = (
                 "another run wrote the rows of some of its dead letters meanwhile. Nothing of it is committed to the table; "
                 "trigger the re-drive again, it takes what is left."
             )
-        case SliceKind.REPLACE:
+        case WriteModeName.REPLACE:
             what = (
                 "another run made rows of dead letters of its range meanwhile, and those would be taken out. Nothing of it "
                 "is committed to the table; trigger the replay again, it reads the range as it is now."
@@ -62,17 +63,17 @@ def ledger_after(ledger: Ledger, plan: Plan, piece: Slice, announcement: Announc
         ledger = ledger.with_slice(plan.slice_id(piece))
     revived = announcement.revived.by_table.get(share.table, {})
     ranges = [(r, share.routes[r.topic]) for r, _ in share.nets]
-    if not piece.kind.is_replay:
+    if not piece.is_replay:
         live = plan.live_ranges(r for r, _ in ranges)
         return ledger.with_live((one, share.routes[one.range.topic]) for one in live).with_revived(revived)
     if share.table == plan.letters:
         return ledger.with_replayed(ranges).with_replay(plan.plan_id, piece.index)
-    match piece.kind:
-        case SliceKind.REDRIVE:
+    match piece.mode:
+        case WriteModeName.RECOVER:
             grown = ledger.with_redriven((r, share.routes[r.topic], net) for r, net in share.nets)
-        case SliceKind.REPLACE:
+        case WriteModeName.REPLACE:
             grown = ledger.with_replaced(ranges)
         case _:
             grown = ledger.with_replayed(ranges)
     grown = grown.with_revived(revived)
-    return grown.with_replay(plan.plan_id, piece.index) if piece.kind.is_by_id else grown
+    return grown.with_replay(plan.plan_id, piece.index) if piece.is_by_id else grown

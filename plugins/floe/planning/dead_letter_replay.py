@@ -11,8 +11,9 @@ from floe.model.dead_letters import MOST_SPANS, LetterOffsets
 from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger, LogId
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.replay_request import ReplayRequest
 from floe.planning.slicing import cut
 from floe.tables.open_dead_letters import open_letters
@@ -77,7 +78,7 @@ class Redrive:
             tables = request.tables  # they may belong to any of them
         elif connector.routing.is_dynamic:
             tables = letters.tables
-        return Slice(index, SliceKind.REDRIVE, ranges, tables, letters)
+        return Slice(index, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, ranges, tables, letters)
 
     def forecasts(self, ledgers: Mapping[str, Ledger | None]) -> tuple[LetterForecast, ...]:
         """Return what is done for each table and partition."""

@@ -315,7 +315,7 @@ def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
 def _start(plan: Plan) -> list[ControlRecord]:
     if not plan.slices and not plan.decisions:
         return []
-    kind = plan.slices[0].kind.value if plan.slices else "decision"
+    kind = plan.slices[0].kind if plan.slices else "decision"
     more = {DECISIONS: dict(plan.decisions)} if plan.decisions else {}
     return [
         ControlRecord(

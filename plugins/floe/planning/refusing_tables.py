@@ -4,7 +4,8 @@ import logging
 
 from floe.config import Connector
 from floe.exceptions import FloeError
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
+from floe.model.slice_kind import ReadReason
 from floe.tables.connector_ledgers import Known, Ledgers
 from floe.tables.exceptions import REFUSALS
 from floe.tables.table_ledger import ledger_of
@@ -18,7 +19,7 @@ def refuse_if_none_takes(plan: Plan, ledgers: Ledgers, connector: Connector) -> 
     A table that refuses beside others that do not is left to the job: the others go on, and it is behind. So is a run
     that only catches up: its commit names what the tables are behind on.
     """
-    if connector.routing.is_dynamic or not any(piece.kind is SliceKind.LIVE for piece in plan.slices):
+    if connector.routing.is_dynamic or not any(piece.reason is ReadReason.LIVE for piece in plan.slices):
         return
     ledgers.look_up(connector.tables)
     refusals = {name: _refusal(name, plan, ledgers, connector) for name in connector.tables}

@@ -23,11 +23,12 @@ from floe.kafka.transactions import ControlRecord, TransactionalProducer
 from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
 from floe.model.positions import refuse_other_owners
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.route_hash import MAIN_BRANCH
+from floe.model.slice_kind import ReadReason
 from floe.planning.dead_letter_replay import LetterForecast, find_letters, letter_ledgers
 from floe.planning.replace_preview import RemovalForecast, forecast_removals, refuse_compacted
 from floe.planning.replay_ranges import Ground, refuse_debts, resolve
@@ -128,13 +129,15 @@ def draft_replay(
     refuse_debts(met, positions, [t for t in tables if there.branch(t) == here.branch(t)])
     branches = ", ".join(sorted({there.branch(table) for table in tables}))
     replay = Replay(empty, (), request, branches, is_dry=dry_run)
-    if request.kind is SliceKind.REPLACE:
+    if request.replaces:
         refuse_compacted(source, request.topic)
         replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))
     if redrive is None:
         nets = _nets(target, empty, request, ranges)
         pieces = cut(ranges, list(nets.values()), request.max_records)
-        slices = tuple(Slice(i, request.kind, piece, request.tables) for i, piece in enumerate(pieces))
+        slices = tuple(
+            Slice(i, ReadReason.REPLAY, request.overlap.mode, piece, request.tables) for i, piece in enumerate(pieces)
+        )
         replay = replace(replay, forecasts=forecast(ranges, pieces, nets))
     else:
         ledgers = letter_ledgers(target, empty, redrive.chosen.tables)
@@ -192,7 +195,7 @@ def _refuse_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
 def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:
     """Send StartCommit by a producer of the replay's own, with no position. Repeating it is harmless."""
     producer = TransactionalProducer(settings, replay_transactional_id(connector, plan))
-    headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind.value)
+    headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind)
     start = ControlRecord(encode(Event.of(plan.group_id, StartCommit(plan.commit_id))), headers)
     producer.send(plan.control_topic, plan.group_id, signed(key, [start]))
 

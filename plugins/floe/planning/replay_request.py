@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from floe.model.exceptions import PlanRefused
-from floe.model.plan import SliceKind
+from floe.model.slice_kind import WriteModeName
 
 Bounds = tuple[int | None, int | None]
 """``[start, end)``; None: as far as a replay may go on that side."""
@@ -32,8 +32,15 @@ class Overlap(StrEnum):
     """Their rows are taken out and written anew."""
 
     @property
-    def kind(self) -> SliceKind:
-        return SliceKind(self.value)
+    def mode(self) -> WriteModeName:
+        return _MODES[self]
+
+
+_MODES = {
+    Overlap.SKIP: WriteModeName.APPEND,
+    Overlap.APPEND: WriteModeName.APPEND_AGAIN,
+    Overlap.REPLACE: WriteModeName.REPLACE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +62,9 @@ class ReplayRequest:
     is_open: bool = False
 
     @property
-    def kind(self) -> SliceKind:
-        """The kind of its slices."""
-        return SliceKind.REDRIVE if self.dead_letters else self.overlap.kind
+    def replaces(self) -> bool:
+        """Say whether its slices remove the rows that the tables have."""
+        return self.overlap is Overlap.REPLACE and not self.dead_letters
 
     @classmethod
     def of(

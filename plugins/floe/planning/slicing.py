@@ -9,10 +9,11 @@ from sys import maxsize
 from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
-from floe.model.plan import Slice, SliceKind
+from floe.model.plan import Slice
 from floe.model.positions import LIVE, Position
 from floe.model.range_limits import limit_of, smaller
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.replay_request import Overlap
 
 MOST_SLICES = 1000
@@ -136,7 +137,7 @@ def cut_slices(
     debts = {p.tp: p.debts for p in positions}
     paid = [p for p in positions if not tables or not all(table in debts[p.tp] for table in tables)]
     live = allocate(paid, logs, smaller(limit, limit_of(positions, LIVE)))
-    kinds = [(SliceKind.LIVE, live, tuple(tables))] if live else []
+    reasons = [(ReadReason.LIVE, live, tuple(tables))] if live else []
     ends = {p.tp: p.offset for p in positions} | {r.tp: r.end for r in live}
     log_of = {log.tp: log for log in logs}
     for table in sorted({table for owed in debts.values() for table in owed}):
@@ -149,8 +150,9 @@ def cut_slices(
             if shares[tp] > 0
         )
         if ranges:
-            kinds.append((SliceKind.CATCH_UP, ranges, (table,)))
-    return tuple(Slice(i, kind, ranges, names) for i, (kind, ranges, names) in enumerate(kinds))
+            reasons.append((ReadReason.CATCH_UP, ranges, (table,)))
+    append = WriteModeName.APPEND
+    return tuple(Slice(i, reason, append, ranges, names) for i, (reason, ranges, names) in enumerate(reasons))
 
 
 def allocate(positions: Iterable[Position], logs: Sequence[PartitionLog], limit: int | None) -> tuple[OffsetRange, ...]:

@@ -14,10 +14,11 @@ from floe.control.topic_reader import control_ends, read_control
 from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.model.exceptions import SealBroken
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import DeploymentKey
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import TopicPartition
+from floe.model.slice_kind import ReadReason
 
 
 def has_signed_records(key: DeploymentKey, connector: Connector, settings: KafkaSettings) -> bool:
@@ -71,9 +72,9 @@ def _problems(
     if plan.decisions or plan.replaced or plan.anchors:
         yield "it carries out decisions of its run's params, which cannot be compared with anything: give them again"
     for piece in plan.slices:
-        if piece.kind.is_replay != (allowed is KeyClass.REPLAY) or piece.kind.is_by_id:
-            yield f"a slice of kind {piece.kind.value!r} cannot be compared with a ledger: trigger the replay again"
-        elif piece.kind.is_replay:
+        if piece.is_replay != (allowed is KeyClass.REPLAY) or piece.is_by_id:
+            yield f"a slice of kind {piece.kind!r} cannot be compared with a ledger: trigger the replay again"
+        elif piece.is_replay:
             yield from _of_other_tables(piece, connector)
         else:
             yield from _elsewhere(plan, piece, connector, positions)
@@ -90,7 +91,7 @@ def _elsewhere(
     plan: Plan, piece: Slice, connector: Connector, positions: Mapping[TopicPartition, Position]
 ) -> Iterator[str]:
     """Compare a slice with the positions, where it must start, and with the tables of the connector."""
-    if piece.kind is SliceKind.LIVE and set(piece.tables) != set(connector.tables):
+    if piece.reason is ReadReason.LIVE and set(piece.tables) != set(connector.tables):
         yield f"its tables {sorted(piece.tables)} are not the connector's {sorted(connector.tables)}"
     planned = {p.tp: p for p in plan.positions}
     for r in piece.ranges:

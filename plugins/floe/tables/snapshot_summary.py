@@ -18,9 +18,10 @@ from floe.control.wire.events import TopicPartitionOffset
 from floe.model.dead_letters import LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger, LogId, ranges_of
-from floe.model.plan import Plan, SliceKind
+from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.model.route_hash import MAIN_BRANCH
+from floe.model.slice_kind import WriteModeName, reason_and_mode
 from floe.tables.exceptions import TableRefused
 from floe.tables.history import BRANCH, GROUP, NET, REPLACED, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
 
@@ -165,9 +166,10 @@ def snapshot_properties(
         ROUTE: json.dumps(dict(sorted(share.routes.items())), separators=(",", ":")),
         "floe.books": _bounded(_books(announcement, share)),
     }
-    if announcement.kind == SliceKind.APPEND:
+    _, mode = reason_and_mode(announcement.kind)
+    if mode is WriteModeName.APPEND_AGAIN:
         properties["floe.appended"] = _bounded(ranges_to_json(r for r, _ in share.nets))
-    if announcement.kind == SliceKind.REPLACE and share.table != plan.letters:
+    if mode is WriteModeName.REPLACE and share.table != plan.letters:
         properties[REPLACED] = _bounded(ranges_to_json(r for r, _ in share.nets))
     revived = announcement.revived.by_table.get(share.table, {})
     if revived:
@@ -236,7 +238,8 @@ def _net(announcement: Announcement, share: TableShare, ledger: Ledger) -> Mappi
     What is replaced it held, under whatever route: a rollback brings back the rows that it had.
     """
     revived = announcement.revived
-    is_replaced = announcement.kind == SliceKind.REPLACE
+    _, mode = reason_and_mode(announcement.kind)
+    is_replaced = mode is WriteModeName.REPLACE
     return ranges_to_json(
         OffsetRange(r.topic, r.topic_id, r.partition, start, end)
         for r, net in share.nets

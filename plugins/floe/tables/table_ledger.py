@@ -10,7 +10,7 @@ from pyiceberg.types import FixedType
 
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.model.plan import Plan, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import branch_route
 from floe.tables.exceptions import TableRefused
@@ -114,16 +114,16 @@ def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
     return MAIN_BRANCH if is_made_of_main else branch
 
 
-def refuse_other_routes(table: str, ledger: Ledger, kind: SliceKind, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
+def refuse_other_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
     """Raise TableRefused when the table holds offsets that were routed otherwise.
 
     At or above a range they would be passed over or doubled by reading on; a replay that skips what is held minds only
     those inside; one that appends, replaces, or writes what had no row, none.
     """
-    if kind.is_by_id:
+    if slice_.is_by_id:
         return
     for r, route in ranges:
-        if kind is SliceKind.SKIP:
+        if slice_.is_replay:
             others = ledger.elsewhere(r, route)
             way_out = (
                 "Replay the rest of the range, or replace it (overlap=replace), or append on purpose (overlap=append)."

@@ -16,10 +16,11 @@ from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import TransactionalProducer
 from floe.model.accounting import RangeBooks, TableBooks, balance_range, balance_tables
 from floe.model.dead_letters import LetterOffsets
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
 from floe.model.range_limits import limit_of
 from floe.model.ranges import OffsetRange
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.tables.routes import Routes
 from floe_job.contract.result import LettersResult, PieceResult, TaskResult
 from floe_job.dead_letters import check_ratio
@@ -94,7 +95,7 @@ class Announcer:
         return Announcement(
             slice_id=self._plan.slice_id(self._slice),
             commit_id=self._plan.commit_id,
-            kind=self._slice.kind.value,
+            kind=self._slice.kind,
             ranges=self._slice.ranges,
             shares=tuple(share for share in shares if share is not None),
             tables=table_books,
@@ -107,13 +108,13 @@ class Announcer:
             revived=settled.revived,
             resolved=settled.resolved,
             reasons=self._reasons(letters),
-            known=self._letters.open if self._slice.kind is SliceKind.REPLACE else LetterOffsets(),
+            known=self._letters.open if self._slice.mode is WriteModeName.REPLACE else LetterOffsets(),
         )
 
     def _reasons(self, letters: Sequence[LettersResult]) -> dict[str, int]:
         """Return, of a re-drive, how many records failed again, by error: they get no second letter that would tell."""
         reasons: Counter[str] = Counter()
-        for result in letters if self._slice.kind is SliceKind.REDRIVE else ():
+        for result in letters if self._slice.reason is ReadReason.DEAD_LETTERS else ():
             reasons.update(result.reasons)
         return dict(sorted(reasons.items()))
 
@@ -139,7 +140,7 @@ class Announcer:
 
         Not in a re-drive: what it reads was dead before.
         """
-        if self._slice.kind is SliceKind.REDRIVE:
+        if self._slice.reason is ReadReason.DEAD_LETTERS:
             return
         dead = sum(b.dead for b in books) + sum(t.dead for t in tables.values())
         judged = sum(b.dead + b.dropped for b in books) + sum(t.assigned for t in tables.values())
@@ -148,7 +149,7 @@ class Announcer:
 
     def _lost(self) -> tuple[OffsetRange, ...]:
         """Return the ranges accepted as lost, below the ranges of a live slice, that no snapshot tells of yet."""
-        if self._slice.kind is not SliceKind.LIVE:
+        if self._slice.reason is not ReadReason.LIVE:
             return ()
         lost = {p.tp: p.facts.lost for p in self._plan.positions if '"lost"' in p.metadata}
         return tuple(
@@ -183,7 +184,7 @@ class Announcer:
                 raise RangeLost(msg)
 
     def _send(self, announcement: Announcement) -> None:
-        replay = f"replay-{self._plan.plan_id}-" if self._slice.kind.is_replay else ""
+        replay = f"replay-{self._plan.plan_id}-" if self._slice.is_replay else ""
         name = f"{self._connector.name}-{replay}{self._slice.index}"
         transactional_id = f"{self._connector.transactional_prefix}floe-{name}"
         producer = TransactionalProducer(self._settings, transactional_id)

@@ -13,8 +13,9 @@ from floe.control.recent_tables import recent_tables
 from floe.crash_points import CrashPoint, reach
 from floe.kafka.reader_limits import ReaderLimits
 from floe.kafka.settings import KafkaSettings
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
+from floe.model.slice_kind import ReadReason
 from floe_job.contract.result import Failure, TaskResult
 from floe_job.contract.task import Task
 from floe_job.dead_letters.limits import bad_records
@@ -53,7 +54,7 @@ class SliceWriter:
         self._key = key
         catalog = Tables.of(connector)
         self._letters = SliceLetters(catalog, plan, piece, connector, settings)
-        if piece.kind is SliceKind.REDRIVE:
+        if piece.reason is ReadReason.DEAD_LETTERS:
             # what was resolved since the plan was made is no business of it any more
             self._slice = replace(piece, letters=piece.letters & self._letters.open)
         self._tables = SliceTables(catalog, plan, self._slice, connector, self._letters.open)

@@ -17,8 +17,9 @@ from floe.model.accounting import TableBooks
 from floe.model.dead_letters import MOST_SPANS, LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger, LogId
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.tables.exceptions import REFUSALS, TableRefused
 from floe.tables.routes import Routes
 from floe.tables.source_columns import OriginColumns
@@ -141,12 +142,12 @@ def refuse_if_none_is_left(tables: Sequence[SliceTable]) -> None:
 def missing_table(plan: Plan, piece: Slice, name: str) -> SliceTable:
     """Return a table that does not exist."""
     nets = tuple((r, _wanted(piece, name, r)) for r in plan.taken(piece, name))
-    return SliceTable(name, None, nets, replaces=piece.kind is SliceKind.REPLACE)
+    return SliceTable(name, None, nets, replaces=piece.mode is WriteModeName.REPLACE)
 
 
 def load_table(tables: Tables, plan: Plan, piece: Slice, connector: Connector, name: str) -> SliceTable:
     """Load one table with its ledger; one that refuses, or is missing and may not be created, takes nothing."""
-    taken, replaces = plan.taken(piece, name), piece.kind is SliceKind.REPLACE
+    taken, replaces = plan.taken(piece, name), piece.mode is WriteModeName.REPLACE
     try:
         is_asked_for = bool(piece.tables) and not connector.auto_create
         table = tables.require(name) if is_asked_for else tables.load(name)
@@ -185,20 +186,20 @@ def _nets(
     """
     name, all_routes = ".".join(table.name()), Routes(connector)
     branch = all_routes.branch(name)
-    if piece.kind is SliceKind.REDRIVE:
+    if piece.reason is ReadReason.DEAD_LETTERS:
         return tuple((r, _wanted(piece, name, r) - ledger.revived(r)) for r in taken)
-    if piece.kind in (SliceKind.APPEND, SliceKind.REPLACE):
+    if piece.mode in (WriteModeName.APPEND_AGAIN, WriteModeName.REPLACE):
         return tuple((r, _whole(r)) for r in taken)
-    if piece.kind is SliceKind.SKIP:
+    if piece.is_replay:
         refuse_unseeded(table, branch, plan, ledger)
     routes = all_routes.of(name, {r.topic for r in taken})
-    refuse_other_routes(name, ledger, piece.kind, [(r, routes[r.topic]) for r in taken])
+    refuse_other_routes(name, ledger, piece, [(r, routes[r.topic]) for r in taken])
     return tuple((r, ledger.net(r, routes[r.topic])) for r in taken)
 
 
 def _wanted(piece: Slice, name: str, r: OffsetRange) -> Intervals:
     """Return what a table that holds nothing gets of a range."""
-    return piece.letters.reaching(name, r) if piece.kind is SliceKind.REDRIVE else _whole(r)
+    return piece.letters.reaching(name, r) if piece.reason is ReadReason.DEAD_LETTERS else _whole(r)
 
 
 def _whole(r: OffsetRange) -> Intervals:
@@ -207,7 +208,7 @@ def _whole(r: OffsetRange) -> Intervals:
 
 def warn_of_earlier_rows(plan: Plan, piece: Slice, table: str) -> None:
     """Say that a table about to be created cannot be the one that earlier runs wrote to."""
-    if piece.kind is not SliceKind.LIVE:
+    if piece.reason is not ReadReason.LIVE:
         return
     for live in plan.live_ranges(piece.ranges):
         if live.since < live.range.start:

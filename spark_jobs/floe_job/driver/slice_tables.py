@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.model.dead_letters import LetterOffsets
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
+from floe.model.slice_kind import ReadReason
 from floe.tables.exceptions import REFUSALS
 from floe_job.contract.target import Target
 from floe_job.contract.task import RouteRules
@@ -76,7 +77,7 @@ class SliceTables:
 
     def _is_worth_keeping(self, table: SliceTable) -> bool:
         """Say whether a table that was guessed is there. In a replay, one that refuses counts once a record names it."""
-        return table.table is not None or (table.refusal is not None and not self._slice.kind.is_replay)
+        return table.table is not None or (table.refusal is not None and not self._slice.is_replay)
 
     def discover(self, names: Collection[str]) -> None:
         """Look up tables that records named; from here on, no others are known. Raises the refusal in a replay."""
@@ -147,10 +148,10 @@ class SliceTables:
             routing=connector.routing,
             tables=tuple((name, connector.table(name)) for name in connector.tables),
             only=None if is_whole else frozenset(piece.tables),
-            judges=is_whole and piece.kind is not SliceKind.CATCH_UP,
+            judges=is_whole and piece.reason is not ReadReason.CATCH_UP,
             reserved=connector.properties.get("floe.deadletter.table", "").strip().lower() or None,
             closed=self._strange() if self._is_closed else None,
-            redriven=piece.letters if piece.kind is SliceKind.REDRIVE else None,
+            redriven=piece.letters if piece.reason is ReadReason.DEAD_LETTERS else None,
         )
 
     def _strange(self) -> str:
@@ -185,7 +186,7 @@ class SliceTables:
     def _keep(self, loaded: Iterable[SliceTable]) -> None:
         for table in loaded:
             if table.refusal is not None:
-                if self._slice.kind.is_replay:
+                if self._slice.is_replay:
                     raise table.refusal
             elif table.table is None and (self._slice.tables or table.name in self._recent):
                 warn_of_earlier_rows(self._plan, self._slice, table.name)
@@ -202,6 +203,6 @@ class SliceTables:
         try:
             return table.grown(self._tables, self._connector, needs)
         except REFUSALS as error:
-            if self._slice.kind.is_replay:
+            if self._slice.is_replay:
                 raise
             return SliceTable(table.name, None, (), error)

@@ -10,7 +10,6 @@ from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceLander
 from floe.commit.table_commit import Landed
 from floe.config import Connector
-from floe.model.plan import SliceKind
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import SliceStale
 from floe.tables.routes import LETTERS
@@ -89,10 +88,10 @@ def test_while_letters_cannot_land_no_table_gets_the_neighbours(post: Post, monk
 def test_letters_of_a_caught_up_table_are_new_at_offsets_that_are_held(post: Post) -> None:
     """Its ledger holds the offsets from the live slice: the slice tells that these are others."""
     post.land(post.write((0, 0, 5)))
-    late = post.write((0, 0, 5), plan_id="plan-2", kind=SliceKind.CATCH_UP)
+    late = post.write((0, 0, 5), plan_id="plan-2", kind="catch-up")
     share = late.announcement.shares[1]
     assert [net.spans for _, net in share.nets] == [()]
-    files = write_slice(post.lake, (0, 0, 2), tables=(OTHER_TABLE,), kind=SliceKind.APPEND).announcement.shares[0]
+    files = write_slice(post.lake, (0, 0, 2), tables=(OTHER_TABLE,), kind="append").announcement.shares[0]
     late = replace(
         late, announcement=make_announcement(late.plan, replace(share, files=files.files, books=files.books))
     )

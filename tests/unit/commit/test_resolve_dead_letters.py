@@ -17,7 +17,7 @@ from floe.control.announcement import Announcement
 from floe.model.dead_letters import LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
-from floe.model.plan import Plan, SliceKind
+from floe.model.plan import Plan
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.open_dead_letters import open_letters
 from floe_job.dead_letters import LETTERS_SCHEMA
@@ -52,7 +52,7 @@ def rows(lake: Lake) -> list[Row]:
 
 
 def slice_with(*resolved: tuple[str | None, int]) -> tuple[Plan, Announcement]:
-    plan = make_plan((0, 0, 100), kind=SliceKind.REDRIVE)
+    plan = make_plan((0, 0, 100), kind="redrive")
     letters = LetterOffsets.of((table, LOG, Intervals(((o, o + 1),))) for table, o in resolved)
     return plan, replace(make_announcement(plan), resolved=letters)
 

@@ -11,7 +11,7 @@ from floe.control.announcement import Announcement
 from floe.control.wire.events import CommitComplete, CommitToTable
 from floe.exceptions import Terminal
 from floe.model.exceptions import Superseded
-from floe.model.plan import Plan, SliceKind
+from floe.model.plan import Plan
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
 from floe.tables.exceptions import (
@@ -241,7 +241,7 @@ def behind(lake: Lake, write: Write) -> Written:
         lake.create(name=name)
     write((0, 0, 6)).land()
     write((0, 0, 3), tables=(OTHER_TABLE,), plan_id="plan-0").land()
-    return write((0, 3, 6), tables=(OTHER_TABLE,), kind=SliceKind.CATCH_UP)
+    return write((0, 3, 6), tables=(OTHER_TABLE,), kind="catch-up")
 
 
 def test_a_debt_is_gone_when_the_table_caught_up(lake: Lake, behind: Written, commit: Commit) -> None:
@@ -307,7 +307,7 @@ def test_a_table_that_still_refuses_goes_on_owing_and_the_others_go_on(
 def replay(lake: Lake, write: Write) -> tuple[Plan, dict[str, Announcement]]:
     """Give a replay of three slices that are all announced."""
     lake.create()
-    return of_all(lake, *(write((0, 3 * i, 3 * i + 3), kind=SliceKind.APPEND, index=i) for i in range(3)))
+    return of_all(lake, *(write((0, 3 * i, 3 * i + 3), kind="append", index=i) for i in range(3)))
 
 
 def test_a_replay_lands_in_order_and_moves_no_position(

@@ -8,7 +8,6 @@ import pytest
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable
 from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceLander
-from floe.model.plan import SliceKind
 from floe.model.positions import Debt
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
 from tests.support.lake import (
@@ -232,9 +231,7 @@ def test_a_catalog_that_lets_nobody_in_is_a_refusal_of_all_tables(
 def catch_up(landing: Landing, start: int, end: int, plan_id: str = "plan-2") -> Written:
     """Write what the other table owes."""
     debts = {OTHER_TABLE: Debt(start, ROUTE)}
-    return landing.write(
-        (0, start, end), tables=(OTHER_TABLE,), debts=debts, kind=SliceKind.CATCH_UP, plan_id=plan_id, index=1
-    )
+    return landing.write((0, start, end), tables=(OTHER_TABLE,), debts=debts, kind="catch-up", plan_id=plan_id, index=1)
 
 
 def test_a_table_catches_up_in_a_slice_of_its_own(landing: Landing) -> None:
@@ -263,8 +260,8 @@ def test_a_catch_up_that_cannot_be_committed_in_time_fails(landing: Landing) -> 
 # -- replays ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [SliceKind.SKIP, SliceKind.APPEND])
-def test_a_table_that_refuses_a_replay_owes_nothing_and_the_slice_fails(landing: Landing, kind: SliceKind) -> None:
+@pytest.mark.parametrize("kind", ["skip", "append"])
+def test_a_table_that_refuses_a_replay_owes_nothing_and_the_slice_fails(landing: Landing, kind: str) -> None:
     written = landing.write((0, 0, 5), kind=kind)
     replace_table(landing.lake, OTHER_TABLE)
     lander = landing.land(written)

@@ -38,9 +38,10 @@ from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.dead_letters import LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import OffsetRange
+from floe.model.slice_kind import ReadReason, WriteModeName
 
 GROUP = "connect-pizzas"
 RANGES = (OffsetRange("pizzas", "T1", 0, 10, 20), OffsetRange("pizzas", "T1", 1, 0, 5))
@@ -61,7 +62,7 @@ def make_plan(ranges: Sequence[OffsetRange] = RANGES, tables: Sequence[str] = ("
         control_topic="control-iceberg",
         control_ends={0: 3},
         positions=tuple(Position(r.tp, r.start, metadata) for r in ranges),
-        slices=(Slice(0, SliceKind.LIVE, tuple(ranges), tuple(tables)),),
+        slices=(Slice(0, ReadReason.LIVE, WriteModeName.APPEND, tuple(ranges), tuple(tables)),),
     )
 
 
@@ -139,7 +140,9 @@ def reasons(caplog: pytest.LogCaptureFixture) -> Callable[..., str]:
 def replacement() -> tuple[Plan, Announcement]:
     """Return a plan of a replacing replay, and an announcement of its slice."""
     (piece,) = make_plan().slices
-    plan = replace(make_plan(), positions=(), slices=(replace(piece, kind=SliceKind.REPLACE),))
+    plan = replace(
+        make_plan(), positions=(), slices=(replace(piece, reason=ReadReason.REPLAY, mode=WriteModeName.REPLACE),)
+    )
     seen = {LogId("pizzas", "T1", 0): Intervals(((12, 13), (15, 17)))}
     known = LetterOffsets({"rpc.pizzas": {LogId("pizzas", "T1", 1): Intervals(((2, 3),))}})
     return plan, replace(make(replace(make_share(), seen=seen)), kind="replace", known=known)
@@ -242,7 +245,7 @@ def test_a_table_that_is_replaced_has_a_share_without_files_too() -> None:
     empty = make_share(SpecFiles(0, PartitionType(), ()))
     share = replace(empty, books=TableBooks())
     plan = make_plan()
-    plan = replace(plan, slices=(replace(plan.slices[0], kind=SliceKind.REPLACE),))
+    plan = replace(plan, slices=(replace(plan.slices[0], reason=ReadReason.REPLAY, mode=WriteModeName.REPLACE),))
     found = find_announcement(plan, plan.slices[0], announced(replace(make(share), kind="replace")), None)
     assert found is not None
     assert found.shares == (share,)

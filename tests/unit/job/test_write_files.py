@@ -13,7 +13,7 @@ from write_files import write_files
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *errors: FloeError) -> None:
-    pieces = [SimpleNamespace(kind=SimpleNamespace(is_replay=False), error=error) for error in errors]
+    pieces = [SimpleNamespace(is_replay=False, error=error) for error in errors]
 
     class Writer:
         def __init__(self, _plan: Any, piece: Any, *_: Any) -> None:

@@ -11,8 +11,9 @@ from floe.model.dead_letters import LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import Holding, Ledger, LogId
 from floe.model.ledger_codec import read_properties, write_properties
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
+from floe.model.slice_kind import ReadReason, WriteModeName
 
 LOG, OTHER = LogId("pizzas", "T1", 0), LogId("pizzas", "T1", 1)
 RANGE = OffsetRange(*LOG, 0, 100)
@@ -53,8 +54,8 @@ def test_a_record_reaches_a_table_by_its_own_letter_or_by_one_of_none() -> None:
 
 def test_a_slice_keeps_its_letters_in_the_plan_and_one_without_has_the_form_it_had() -> None:
     letters = LetterOffsets.of([(None, LOG, spans((1, 2))), ("db.a", LOG, spans((5, 7)))])
-    redrive = Slice(0, SliceKind.REDRIVE, (RANGE,), ("db.a",), letters)
-    plain = Slice(1, SliceKind.SKIP, (RANGE,), ("db.a",))
+    redrive = Slice(0, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, (RANGE,), ("db.a",), letters)
+    plain = Slice(1, ReadReason.REPLAY, WriteModeName.APPEND, (RANGE,), ("db.a",))
     plan = Plan("p", "c", "g", "C", {}, "control", {}, (), (redrive, plain))
     fields = json.loads(json.dumps(plan.to_json()))
     assert Plan.from_json(fields).slices == (redrive, plain)

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from floe.model.plan import Plan, Slice, SliceEnd, SliceKind, positions_after
+from floe.model.plan import Plan, Slice, SliceEnd, positions_after
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
+from floe.model.slice_kind import KINDS, ReadReason, WriteModeName, reason_and_mode
 from tests.support.partitions import ROUTE, owes, position, span
 
 
@@ -34,8 +35,8 @@ def plan() -> Callable[..., Plan]:
             control_ends={0: 7, 10: 2},
             positions=(position("a", 0, 5, 1), position("a", 1, 9, 9), position("b", 0, 0, 0)),
             slices=(
-                Slice(0, SliceKind.LIVE, (OffsetRange("a", "id-a", 0, 5, 8),), ("t.x", "t.y")),
-                Slice(1, SliceKind.CATCH_UP, (OffsetRange("b", "id-b", 0, 0, 4),), ("t.y",)),
+                Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (OffsetRange("a", "id-a", 0, 5, 8),), ("t.x", "t.y")),
+                Slice(1, ReadReason.CATCH_UP, WriteModeName.APPEND, (OffsetRange("b", "id-b", 0, 0, 4),), ("t.y",)),
             ),
             replaced=(Position(TopicPartition("b", 0), 3, "written by hand"),),
             decisions={"recover": True, "notes": ["b-0: recovered at 0"]},
@@ -82,25 +83,25 @@ def test_a_slice_is_found_by_its_name(plan: Callable[..., Plan]) -> None:
     assert one.slices[1].table == "t.y"
 
 
-@pytest.mark.parametrize("kind", SliceKind)
-def test_only_replays_are_replays(plan: Callable[..., Plan], kind: SliceKind) -> None:
-    one = replace(plan(), slices=(Slice(0, kind, (), ("t.x",)),))
-    assert one.is_replay == kind.is_replay == (kind in ("skip", "append", "replace", "redrive"))
+@pytest.mark.parametrize("kind", sorted(KINDS.values()))
+def test_only_replays_are_replays(plan: Callable[..., Plan], kind: str) -> None:
+    one = replace(plan(), slices=(Slice(0, *reason_and_mode(kind), (), ("t.x",)),))
+    assert one.is_replay == one.slices[0].is_replay == (kind in ("skip", "append", "replace", "redrive"))
 
 
 # -- who takes what ---------------------------------------------------------------------------------------------------
 
 
 def test_a_live_slice_leaves_a_partition_to_those_who_do_not_owe_it(plan: Callable[..., Plan]) -> None:
-    piece = Slice(0, SliceKind.LIVE, (span(50, 60), span(9, 20, 1)), ("a", "b"))
+    piece = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(9, 20, 1)), ("a", "b"))
     one = replace(plan(), positions=(position(50, debts=owes(a=40)), position(9, 1)), slices=(piece,))
     assert one.taken(piece, "a") == (span(9, 20, 1),)
     assert one.taken(piece, "b") == piece.ranges
 
 
-@pytest.mark.parametrize("kind", [SliceKind.CATCH_UP, SliceKind.SKIP, SliceKind.APPEND])
-def test_any_other_slice_is_taken_whole_by_its_tables(plan: Callable[..., Plan], kind: SliceKind) -> None:
-    piece = Slice(0, kind, (span(40, 60),), ("a",))
+@pytest.mark.parametrize("kind", ["catch-up", "skip", "append"])
+def test_any_other_slice_is_taken_whole_by_its_tables(plan: Callable[..., Plan], kind: str) -> None:
+    piece = Slice(0, *reason_and_mode(kind), (span(40, 60),), ("a",))
     one = replace(plan(), positions=(position(50, debts=owes(a=40)),), slices=(piece,))
     assert one.taken(piece, "a") == piece.ranges
 
@@ -109,12 +110,12 @@ def test_any_other_slice_is_taken_whole_by_its_tables(plan: Callable[..., Plan],
 
 
 def live(*ranges: OffsetRange, owing: Sequence[str] = (), has_snapshot: bool = True) -> SliceEnd:
-    piece = Slice(0, SliceKind.LIVE, ranges, ("a", "b"))
+    piece = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, ("a", "b"))
     return SliceEnd(piece, {table: {r.topic: ROUTE for r in ranges} for table in owing}, has_snapshot)
 
 
 def caught_up(table: str, *ranges: OffsetRange) -> SliceEnd:
-    return SliceEnd(Slice(1, SliceKind.CATCH_UP, ranges, (table,)), {}, True)
+    return SliceEnd(Slice(1, ReadReason.CATCH_UP, WriteModeName.APPEND, ranges, (table,)), {}, True)
 
 
 @pytest.fixture
@@ -156,7 +157,11 @@ def test_a_table_that_could_not_take_a_range_owes_it_from_its_start_on(after: Ca
 
 def test_a_debt_is_that_of_each_topic_under_its_own_route(all_after: Callable[..., tuple[Position, ...]]) -> None:
     ranges = (span(50, 60), span(1, 2, topic="drinks"))
-    end = SliceEnd(Slice(0, SliceKind.LIVE, ranges, ("a", "b")), {"a": {"pizzas": "r1", "drinks": "r2"}}, True)
+    end = SliceEnd(
+        Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, ("a", "b")),
+        {"a": {"pizzas": "r1", "drinks": "r2"}},
+        True,
+    )
     pizzas, drinks = all_after([position(50), position(1, topic="drinks")], end)
     assert (pizzas.debts, drinks.debts) == ({"a": Debt(50, "r1")}, {"a": Debt(1, "r2")})
 

@@ -11,10 +11,11 @@ from floe.model.dead_letters import LetterOffsets
 from floe.model.exceptions import SealBroken
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import SEAL, DeploymentKey, RunName, is_sealed, mac_of
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
+from floe.model.slice_kind import ReadReason, WriteModeName
 from tests.support.json_paths import changed, paths
 from tests.support.keys import KEY, KEY_TEXT
 
@@ -35,7 +36,16 @@ def make_plan() -> Plan:
         control_topic="control-iceberg",
         control_ends={0: 7},
         positions=(Position(TopicPartition("a", 0), 5, metadata),),
-        slices=(Slice(0, SliceKind.REDRIVE, (OffsetRange("a", "id-a", 0, 5, 8),), ("t.x",), letters),),
+        slices=(
+            Slice(
+                0,
+                ReadReason.DEAD_LETTERS,
+                WriteModeName.RECOVER,
+                (OffsetRange("a", "id-a", 0, 5, 8),),
+                ("t.x",),
+                letters,
+            ),
+        ),
         replaced=(Position(TopicPartition("a", 0), 3, "by hand"),),
         decisions={"forgive": ["t.x"]},
         anchors={"t.x": 7},

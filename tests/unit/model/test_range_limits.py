@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.model.plan import Plan, Slice, SliceEnd, SliceKind, positions_after, positions_limited
+from floe.model.plan import Plan, Slice, SliceEnd, positions_after, positions_limited
 from floe.model.positions import LIVE, LONGEST_METADATA, Debt, Position, PositionMetadata
 from floe.model.range_limits import grown, halved, limit_of, smaller
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.slicing import cut_slices
 from tests.support.partitions import log, owes, position, span
 
@@ -78,8 +79,8 @@ def test_metadata_without_room_leaves_the_limits_out_first() -> None:
 def test_slice_reads_no_more_than_the_limit_of_its_name() -> None:
     positions = [position(50, debts=owes(a=0), limits={LIVE: 8, "a": 6}), position(40, 1)]
     live, behind = cut_slices(positions, [log(0), log(1)], ("a", "b"), None)
-    assert (live.kind, live.records) == (SliceKind.LIVE, 8)
-    assert (behind.kind, behind.records) == (SliceKind.CATCH_UP, 6)
+    assert (live.kind, live.records) == ("live", 8)
+    assert (behind.kind, behind.records) == ("catch-up", 6)
 
 
 @pytest.mark.parametrize(("asked", "read"), [(5, 5), (20, 8)])
@@ -92,7 +93,7 @@ def test_slice_reads_the_smaller_of_both_limits(asked: int, read: int) -> None:
 
 
 def after(found: Position, read: int, *, is_quick: bool = True) -> int | None:
-    piece = Slice(0, SliceKind.LIVE, (span(found.offset, found.offset + read),), ("a",))
+    piece = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(found.offset, found.offset + read),), ("a",))
     plan = Plan("p", "c", "g", "C1", {}, "control", {}, (found,), (piece,))
     (moved,) = positions_after(plan, [found], [SliceEnd(piece, {}, True, is_quick)])
     assert moved.offset == found.offset + read
@@ -108,7 +109,7 @@ def test_committed_slice_doubles_the_limit_or_removes_it() -> None:
 
 def test_committed_slice_leaves_the_limits_of_other_slices() -> None:
     found = position(50, debts=owes(a=7), limits={LIVE: 8, "a": 3})
-    piece = Slice(1, SliceKind.CATCH_UP, (span(7, 10),), ("a",))
+    piece = Slice(1, ReadReason.CATCH_UP, WriteModeName.APPEND, (span(7, 10),), ("a",))
     plan = Plan("p", "c", "g", "C1", {}, "control", {}, (found,), (piece,))
     (moved,) = positions_after(plan, [found], [SliceEnd(piece, {}, True)])
     assert moved.limits == {LIVE: 8, "a": 6}
@@ -116,7 +117,7 @@ def test_committed_slice_leaves_the_limits_of_other_slices() -> None:
 
 def test_slow_slice_limits_every_position_and_moves_none() -> None:
     found = (position(50), position(60, 1, limits={LIVE: 9}))
-    piece = Slice(0, SliceKind.LIVE, (span(50, 60), span(60, 71, 1)), ("a",))
+    piece = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(60, 71, 1)), ("a",))
     limited = positions_limited(found, [piece])
     assert [p.offset for p in limited] == [50, 60]
     assert [p.limits for p in limited] == [{LIVE: 10}, {LIVE: 9}]

@@ -16,7 +16,6 @@ from pyiceberg.types import LongType, NestedField, StringType
 from floe.catalogs.client import Tables
 from floe.commit.table_commit import land
 from floe.model.intervals import Intervals
-from floe.model.plan import SliceKind
 from floe.parquet import TableWriter
 from floe.tables.exceptions import FilesNotWritten, TableNotCommitted
 from tests.support.lake import TABLE, TOPIC, Lake, Wire, make_announcement, make_plan, make_share
@@ -51,7 +50,7 @@ def told(lake: Lake) -> Lake:
 
 def replace_rows(lake: Lake, catalog: Catalog | None = None, patience: float = 0.3) -> None:
     """Commit a replacement that takes the offsets 3 to 7 out and brings no rows."""
-    plan = make_plan((0, 3, 8), kind=SliceKind.REPLACE)
+    plan = make_plan((0, 3, 8), kind="replace")
     (one,) = plan.slices[0].ranges
     table = lake.load()
     share = make_share(table, [(one, Intervals.of([(3, 8)]))], ())

@@ -14,10 +14,11 @@ from floe.exceptions import Terminal
 from floe.model.decisions import Decisions, Rollback
 from floe.model.exceptions import PlanRefused, Superseded
 from floe.model.intervals import Intervals
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.route_hash import route_hash, routing_hash
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.live_plan import draft_plan, open_plan
 from floe.tables import connector_ledgers
 from floe.tables.exceptions import TableRefused
@@ -84,7 +85,7 @@ def opened(lake: Lake) -> Callable[[Plan], bool]:
 
 
 def ranges(plan: Plan) -> list[tuple[str, list[str]]]:
-    return [(s.kind.value, [str(r) for r in s.ranges]) for s in plan.slices]
+    return [(s.kind, [str(r) for r in s.ranges]) for s in plan.slices]
 
 
 # -- drafting ---------------------------------------------------------------------------------------------------------
@@ -251,7 +252,7 @@ def test_the_ledger_forgets_what_was_rolled_back_and_the_rows_come_back_once(
     opened(draft(rolled_back=REPLAY))
     assert lake.rows() == expected((0, 5))
     debts = {TABLE: Debt(5, ROUTE)}
-    write((0, 5, 9), plan_id="plan-3", kind=SliceKind.CATCH_UP, debts=debts).land()
+    write((0, 5, 9), plan_id="plan-3", kind="catch-up", debts=debts).land()
     assert lake.rows() == expected((0, 9))
 
 
@@ -348,7 +349,7 @@ def test_rows_that_came_back_before_the_decision_was_carried_out_stay_held(
     plan = draft(rolled_back=REPLAY)
     roll_back(lake, second)
     opened(plan)
-    written = write((0, 5, 9), plan_id="plan-3", kind=SliceKind.CATCH_UP, debts={TABLE: Debt(5, ROUTE)})
+    written = write((0, 5, 9), plan_id="plan-3", kind="catch-up", debts={TABLE: Debt(5, ROUTE)})
     assert written.files == ()
     assert lake.rows() == expected((0, 9))
 
@@ -464,7 +465,7 @@ def test_a_position_that_a_run_of_the_plan_moved_is_not_moved_back(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
     """One slice of two was committed, then the plan task is cleared."""
-    second = Slice(1, SliceKind.LIVE, (OffsetRange(TOPIC, TOPIC_ID, 1, 0, 4),), (TABLE,))
+    second = Slice(1, ReadReason.LIVE, WriteModeName.APPEND, (OffsetRange(TOPIC, TOPIC_ID, 1, 0, 4),), (TABLE,))
     both = replace(plan, positions=(*plan.positions, position(0, 1)), slices=(*plan.slices, second))
     broker.has(position(9, lost=Intervals(((3, 5),))), position(0, 1))
     assert opened(both)

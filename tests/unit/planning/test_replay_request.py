@@ -8,7 +8,7 @@ import pytest
 
 from floe.exceptions import Terminal
 from floe.model.exceptions import PlanRefused
-from floe.model.plan import SliceKind
+from floe.model.slice_kind import ReadReason, kind_of
 from floe.planning.replay_request import Overlap, ReplayRequest
 
 JANUARY = 1_769_857_200_000
@@ -49,12 +49,9 @@ def test_ranges_are_taken_by_partition_with_open_ends() -> None:
 
 
 def test_an_overlap_is_a_kind_of_slice() -> None:
-    assert [request(overlap=o, ranges={"0": [0, 1]}).overlap.kind for o in ("skip", "append", "replace")] == [
-        SliceKind.SKIP,
-        SliceKind.APPEND,
-        SliceKind.REPLACE,
-    ]
-    assert request(dead_letters=True).kind is SliceKind.REDRIVE
+    of_ranges = [request(overlap=o, ranges={"0": [0, 1]}) for o in ("skip", "append", "replace")]
+    assert [kind_of(ReadReason.REPLAY, one.overlap.mode) for one in of_ranges] == ["skip", "append", "replace"]
+    assert [one.replaces for one in of_ranges] == [False, False, True]
 
 
 @pytest.mark.parametrize(

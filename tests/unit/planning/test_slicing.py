@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.model.plan import SliceKind
 from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
+from floe.model.slice_kind import ReadReason
 from floe.planning.slicing import allocate, cut_slices, fair_shares
 from tests.support.partitions import log, owes, position, span
 
@@ -17,7 +17,7 @@ def cut(*positions: Position, tables: tuple[str, ...] = AB, limit: int | None = 
     """Return each slice as kind, tables and ranges."""
     slices = cut_slices(positions, [log(p, end=end) for p in range(3)], tables, limit)
     assert [s.index for s in slices] == list(range(len(slices)))
-    return [(s.kind.value, s.tables, [str(r) for r in s.ranges]) for s in slices]
+    return [(s.kind, s.tables, [str(r) for r in s.ranges]) for s in slices]
 
 
 def test_what_is_new_is_one_slice_for_all_tables() -> None:
@@ -89,14 +89,14 @@ def test_every_slice_is_within_the_limit_and_no_table_gets_a_hole(
     ]
     offsets = {p.tp: p for p in positions}
     slices = cut_slices(positions, [log(p) for p in range(3)], tuple("abc"), limit)
-    live_ends = {r.tp: r.end for s in slices if s.kind is SliceKind.LIVE for r in s.ranges}
+    live_ends = {r.tp: r.end for s in slices if s.reason is ReadReason.LIVE for r in s.ranges}
     for piece in slices:
         assert piece.ranges
         assert limit is None or piece.records <= limit
         assert len({r.tp for r in piece.ranges}) == len(piece.ranges)
         for r in piece.ranges:
             assert len(r)
-            if piece.kind is SliceKind.LIVE:
+            if piece.reason is ReadReason.LIVE:
                 assert r.start == offsets[r.tp].offset
                 assert len(offsets[r.tp].debts) < 3
             else:

@@ -10,9 +10,10 @@ import pytest
 
 from floe.config import Connector, KeyClass
 from floe.model.exceptions import SealBroken
-from floe.model.plan import Plan, Slice, SliceKind
+from floe.model.plan import Plan, Slice
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange, TopicPartition
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.unsealed_plan import refuse_unsealed
 from tests.support.lake import TOPIC, Lake, make_plan
 
@@ -24,7 +25,7 @@ def connector(tmp_path: Any) -> Connector:
     return Lake(tmp_path).connector(**{"iceberg.control.topic": "control-iceberg"})
 
 
-def unsealed(connector: Connector, kind: SliceKind = SliceKind.LIVE) -> Plan:
+def unsealed(connector: Connector, kind: str = "live") -> Plan:
     plan = make_plan((0, 5, 10), kind=kind)
     return replace(plan, config=connector.frozen(), connector=connector.name, group_id=connector.group_id)
 
@@ -51,7 +52,7 @@ def piece(plan: Plan, **changes: Any) -> Plan:
 def test_unsealed_plan_as_it_was_made_is_taken(connector: Connector) -> None:
     plan = unsealed(connector)
     refuse_unsealed(plan, connector, KeyClass.LIVE, {p.tp: p for p in plan.positions}, has_signed=False)
-    skip = unsealed(connector, SliceKind.SKIP)
+    skip = unsealed(connector, "skip")
     refuse_unsealed(skip, connector, KeyClass.REPLAY, {p.tp: p for p in plan.positions}, has_signed=False)
 
 
@@ -67,7 +68,7 @@ CHANGES: list[tuple[str, Change, str]] = [
     ("tables", lambda p: piece(p, tables=("rpc.audit",)), "not the connector's"),
     ("no tables", lambda p: piece(p, tables=()), "not the connector's"),
     ("topic id", lambda p: piece(p, ranges=ELSEWHERE), "not of the log"),
-    ("kind", lambda p: piece(p, kind=SliceKind.APPEND), "trigger the replay again"),
+    ("kind", lambda p: piece(p, reason=ReadReason.REPLAY, mode=WriteModeName.APPEND_AGAIN), "trigger the replay again"),
     ("position", lambda p: replace(p, positions=(replace(p.positions[0], offset=6),)), "the position of"),
     ("metadata", lambda p: replace(p, positions=(replace(p.positions[0], metadata="{}"),)), "the position of"),
     ("no position", lambda p: replace(p, positions=()), "the position of"),
@@ -81,14 +82,16 @@ def test_unsealed_plan_that_was_changed_is_refused(connector: Connector, change:
     assert why in refused(change(unsealed(connector)), connector)
 
 
-@pytest.mark.parametrize("kind", [SliceKind.APPEND, SliceKind.REPLACE, SliceKind.REDRIVE, SliceKind.LIVE])
-def test_unsealed_replay_that_asks_no_ledger_is_refused(connector: Connector, kind: SliceKind) -> None:
+@pytest.mark.parametrize("kind", ["append", "replace", "redrive", "live"])
+def test_unsealed_replay_that_asks_no_ledger_is_refused(connector: Connector, kind: str) -> None:
     assert "trigger the replay again" in refused(unsealed(connector, kind), connector, KeyClass.REPLAY)
 
 
 def test_unsealed_replay_of_other_topics_is_refused(connector: Connector) -> None:
     ranges = (OffsetRange("secrets", "S1", 0, 0, 5),)
-    plan = replace(unsealed(connector, SliceKind.SKIP), slices=(Slice(0, SliceKind.SKIP, ranges, ("db.mine",)),))
+    plan = replace(
+        unsealed(connector, "skip"), slices=(Slice(0, ReadReason.REPLAY, WriteModeName.APPEND, ranges, ("db.mine",)),)
+    )
     assert "'secrets'" in refused(plan, connector, KeyClass.REPLAY)
 
 

@@ -8,7 +8,6 @@ import pytest
 from floe.model.intervals import Intervals, Span
 from floe.model.ledger import Holding, Ledger, LogId
 from floe.model.ledger_codec import property_name, read_properties
-from floe.model.plan import SliceKind
 from floe.recovery.ledger_amendment import amend
 from floe.recovery.rollback import Lost, rolled_back, with_gained
 from floe.tables import snapshot_summary
@@ -110,7 +109,7 @@ def test_a_rollback_to_before_the_first_snapshot_of_ours_loses_all(lake: Lake, w
 def test_rows_that_were_appended_once_more_stay_held_by_the_older_snapshot(lake: Lake, write: Write) -> None:
     lake.create()
     first = write((0, 0, 5)).land()
-    write((0, 3, 8), plan_id="replay", kind=SliceKind.APPEND).land()
+    write((0, 3, 8), plan_id="replay", kind="append").land()
     assert lake.rows() == expected((0, 5), (3, 8))
     set_back(lake, first.snapshot_id)
     assert lost(lake) == of(p0=[(5, 8)])

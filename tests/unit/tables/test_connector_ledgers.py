@@ -10,7 +10,6 @@ from floe.model.exceptions import LedgerUnreadable
 from floe.model.intervals import Intervals
 from floe.model.ledger import Holding, Ledger, LogId
 from floe.model.ledger_codec import write_properties
-from floe.model.plan import SliceKind
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables import connector_ledgers as module
@@ -166,7 +165,7 @@ def test_debts_come_back_with_the_copy_and_are_the_older_of_two_accounts(
 ) -> None:
     land(write, (0, 50, 60), debts=owes(audit=first))
     assert newest(ledgers) == at(60, audit=first)
-    land(write, (0, 50, 60), table=OTHER_TABLE, plan_id="plan-2", debts=owes(audit=second), kind=SliceKind.CATCH_UP)
+    land(write, (0, 50, 60), table=OTHER_TABLE, plan_id="plan-2", debts=owes(audit=second), kind="catch-up")
     assert newest(ledgers) == at(60, audit=30)
 
 

@@ -13,7 +13,7 @@ from floe.model.accounting import TableBooks
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
-from floe.model.plan import Plan, SliceKind
+from floe.model.plan import Plan
 from floe.model.positions import Debt
 from floe.tables.exceptions import TableRefused
 from floe_job.driver.slice_table import SliceTable
@@ -91,7 +91,7 @@ def test_a_table_takes_nothing_live_of_a_partition_that_it_owes(
 
 
 def test_a_catch_up_slice_takes_what_the_table_owes(load: Callable[..., list[SliceTable]]) -> None:
-    plan = replace(make_plan((0, 3, 9), tables=(TABLE,), debts=OWED, kind=SliceKind.CATCH_UP))
+    plan = replace(make_plan((0, 3, 9), tables=(TABLE,), debts=OWED, kind="catch-up"))
     (only,) = load(plan)
     assert nets(only) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
 
@@ -100,8 +100,8 @@ def test_a_replay_that_appends_takes_all_once_more_and_one_that_skips_the_rest(
     lake: Lake, load: Callable[..., list[SliceTable]]
 ) -> None:
     write_slice(lake, (0, 0, 5)).land()
-    (append,) = load(make_plan((0, 3, 9), kind=SliceKind.APPEND))
-    (skip,) = load(make_plan((0, 3, 9), kind=SliceKind.SKIP))
+    (append,) = load(make_plan((0, 3, 9), kind="append"))
+    (skip,) = load(make_plan((0, 3, 9), kind="skip"))
     assert nets(append) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
     assert nets(skip) == [(f"{TOPIC}-0[3, 9)", ((5, 9),))]
 
@@ -190,7 +190,7 @@ def test_a_table_that_still_refuses_to_catch_up_is_not_read_for(
 ) -> None:
     lake.catalog().drop_table(TABLE)
     with pytest.raises(TableMissing):
-        load(make_plan((0, 3, 9), debts=OWED, kind=SliceKind.CATCH_UP))
+        load(make_plan((0, 3, 9), debts=OWED, kind="catch-up"))
 
 
 def test_only_a_table_with_files_has_a_share_and_files_of_one_spec_are_put_together(

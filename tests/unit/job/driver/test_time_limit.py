@@ -8,12 +8,13 @@ import pytest
 
 from floe.exceptions import Terminal
 from floe.model.exceptions import WriteTimeout
-from floe.model.plan import Slice, SliceKind
+from floe.model.plan import Slice
+from floe.model.slice_kind import ReadReason, WriteModeName
 from floe_job.driver import time_limit
 from floe_job.driver.time_limit import TimeLimit
 from tests.support.partitions import span
 
-SLICE = Slice(0, SliceKind.LIVE, (span(0, 1000),), ("a",))
+SLICE = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(0, 1000),), ("a",))
 
 
 @dataclass
