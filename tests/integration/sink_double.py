@@ -61,7 +61,7 @@ class SinkDouble:
         table = self.tables.load(name)
         *namespace, simple = name.split(".")
         fields = {
-            "catalog": self.connector.catalog_name,
+            "catalog": self.connector.catalog.name,
             "namespace": tuple(namespace),
             "name": simple,
             "table_uuid": table.metadata.table_uuid if table else uuid.uuid4(),

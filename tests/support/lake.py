@@ -85,7 +85,7 @@ class Lake:
     def of_others(self, name: str = TABLE) -> Table:
         """Load a table as others do, by PyIceberg's own catalog."""
         connector = self.connector()
-        client = load_catalog(connector.catalog_name, **connector.catalog_props)
+        client = load_catalog(connector.catalog.name, **connector.catalog.properties)
         self._clients.append(client)
         return client.load_table(name)
 

@@ -9,10 +9,10 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
 
 from pydantic import ValidationError as InvalidFields
-from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import (
     ForbiddenError,
     NamespaceAlreadyExistsError,
@@ -24,21 +24,20 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.utils.config import Config
 
 from floe.catalogs.code_guard import guard_imports
 from floe.catalogs.errors import CatalogErrors, cause_of, first_line
 from floe.catalogs.exceptions import CodeRefused, TableMissing, TableUnsuitable
+from floe.catalogs.providers.base import catalog_settings
+from floe.catalogs.providers.registry import PROVIDERS, open_with_provider
 from floe.catalogs.pyiceberg_patches import read_doubles_whole
 from floe.catalogs.table_creation import SHIPPED, NewTable
 from floe.config import Connector
 from floe.config.secrets.detection import shown_address
 from floe.config.secrets.mask import clip, hide, learn, learn_environment
+from floe.config.sections.catalog import CatalogSpec
 from floe.config.sections.schema_rules import OnUnsuitable
 from floe.config.sections.tables import TableSettings
-
-if TYPE_CHECKING:
-    from pyiceberg.catalog.sql import SqlCatalog
 
 read_doubles_whole()
 
@@ -57,8 +56,8 @@ class Tables:
     def of(cls, connector: Connector) -> "Tables":
         """Open the catalog of a connector. Raises CatalogMisconfigured or CatalogUnreachable."""
         _learn_secrets(connector)
-        errors = _errors_of(connector)
-        with errors.during(f"open catalog {connector.catalog_name!r}"):
+        errors = _errors_of(connector.catalog)
+        with errors.during(f"open catalog {connector.catalog.name!r}"):
             try:
                 catalog = open_catalog(connector)
             except (ValueError, KeyError, TypeError, ImportError, CodeRefused) as error:
@@ -88,7 +87,7 @@ class Tables:
         table = self.load(name)
         if table is None:
             msg = (
-                f"table {name!r} does not exist in catalog {self.connector.catalog_name!r}: create it, or set "
+                f"table {name!r} does not exist in catalog {self.connector.catalog.name!r}: create it, or set "
                 "iceberg.tables.auto-create-enabled to true"
             )
             raise TableMissing(msg)
@@ -151,7 +150,7 @@ class Tables:
                         listed = {identifier[-1].lower() for identifier in self.catalog.list_tables(namespace)}
                         found.update(name for table, name in tables.items() if table in listed)
             except (UnauthorizedError, ForbiddenError, NotImplementedError, PermissionError) as error:
-                log.warning("catalog %s lists no tables: %s", self.connector.catalog_name, hide(first_line(error)))
+                log.warning("catalog %s lists no tables: %s", self.connector.catalog.name, hide(first_line(error)))
                 return None
         return frozenset(found)
 
@@ -176,7 +175,7 @@ class Tables:
 
     def errors(self, action: str, *, committing: bool = False) -> AbstractContextManager[None]:
         """Turn what the catalog raises during an action into floe's errors, as :meth:`CatalogErrors.during` says."""
-        return _errors_of(self.connector).during(action, committing=committing)
+        return _errors_of(self.connector.catalog).during(action, committing=committing)
 
     def committing(self, name: str) -> AbstractContextManager[None]:
         """Turn what one commit to a table raises into floe's errors: after an unknown outcome, load it and look."""
@@ -199,43 +198,25 @@ class Tables:
 
 
 def open_catalog(connector: Connector) -> Catalog:
-    """Open a connector's catalog by PyIceberg, in floe's quicker way if it is SQL, and with floe's checks if it is REST.
+    """Open a connector's catalog by the provider of its type.
 
-    Raises what PyIceberg raises, CatalogMisconfigured for a REST catalog whose answer is refused.
+    Raises what PyIceberg raises, CatalogMisconfigured for a catalog whose answer is refused.
     """
-    if connector.catalog_props.get("type") == "rest":
-        # it takes requests, which a SQL catalog does without
-        from floe.catalogs.providers.rest import CheckedRestCatalog
-
-        name = connector.catalog_name
-        return CheckedRestCatalog(name, **_with_address(catalog_settings(connector), name))
-    catalog = load_catalog(connector.catalog_name, **connector.catalog_props)
-    if f"{type(catalog).__module__}.{type(catalog).__name__}" != "pyiceberg.catalog.sql.SqlCatalog":
-        return catalog
-    # it takes SQLAlchemy, a second of import that other catalogs do without
-    from floe.catalogs.providers.sql import QuickSqlCatalog
-
-    return QuickSqlCatalog.of(cast("SqlCatalog", catalog))
+    return open_with_provider(connector.catalog)
 
 
-def catalog_settings(connector: Connector) -> dict[str, Any]:
-    """Return the settings that a connector's catalog is opened with: PyIceberg's own, the connector's over them."""
-    return {**(Config().get_catalog_config(connector.catalog_name) or {}), **connector.catalog_props}
+def _errors_of(spec: CatalogSpec) -> CatalogErrors:
+    def address() -> str:
+        return shown_address(str(catalog_settings(spec).get("uri", "")))
 
-
-def _with_address(settings: dict[str, Any], name: str) -> dict[str, Any]:
-    if not settings.get("uri"):
-        msg = f"URI missing: set iceberg.catalog.uri or PYICEBERG_CATALOG__{name.upper()}__URI"
-        raise ValueError(msg)
-    return settings
-
-
-def _errors_of(connector: Connector) -> CatalogErrors:
-    return CatalogErrors(connector.catalog_name, lambda: shown_address(str(catalog_settings(connector).get("uri", ""))))
+    provider = PROVIDERS.get(spec.type)
+    if provider is None:
+        return CatalogErrors(spec.name, address)
+    return CatalogErrors(spec.name, address, provider.classify, partial(provider.misconfiguration, spec))
 
 
 def _learn_secrets(connector: Connector) -> None:
-    learn(catalog_settings(connector))
+    learn(catalog_settings(connector.catalog))
     learn(connector.properties)
     learn_environment(os.environ)
 

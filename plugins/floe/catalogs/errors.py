@@ -12,9 +12,6 @@ from pyiceberg.exceptions import CommitFailedException, ForbiddenError, Unauthor
 from floe.catalogs.exceptions import CatalogError, CatalogMisconfigured, CatalogUnreachable, TableRefused
 from floe.config.secrets.mask import clip, hide
 
-_NO_SQLITE_FILE = "unable to open database file"
-"""SQLite's words for a path where no file can be made."""
-
 _SHOWN_CHARACTERS = 300
 
 
@@ -51,13 +48,21 @@ def answer_of(error: Exception, *, was_sent: bool) -> Answer:
     return Answer.REFUSED if isinstance(error, PermissionError) else Answer.UNREACHABLE
 
 
+def _no_misconfiguration(_: Exception) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class CatalogErrors:
-    """The errors of one catalog. ``address``: returns it as it may be shown, empty where none is known."""
+    """The errors of one catalog. ``address``: returns it as it may be shown, empty where none is known.
+
+    ``misconfiguration``: returns what the operator has to correct, where an error shows that.
+    """
 
     name: str
     address: Callable[[], str]
     classify: Classify = answer_of
+    misconfiguration: Callable[[Exception], str | None] = _no_misconfiguration
 
     @contextmanager
     def during(self, action: str, *, committing: bool = False) -> Iterator[None]:
@@ -95,13 +100,8 @@ class CatalogErrors:
     def _failure(self, action: str, error: Exception) -> CatalogError:
         """Return floe's error for a store's, with the reason at the end of its chain."""
         address = self.address()
-        if _NO_SQLITE_FILE in str(error):
-            msg = (
-                f"catalog {self.name!r} has no SQLite file at {address!r}: the file cannot be opened or made. Nothing "
-                "was read or written. Create its folder, or correct the uri in iceberg.catalog.* or in PyIceberg's "
-                "configuration."
-            )
-            return CatalogMisconfigured(hide(msg))
+        if misconfiguration := self.misconfiguration(error):
+            return CatalogMisconfigured(hide(misconfiguration))
         where = f" at {address}" if address else ""
         msg = (
             f"could not {action}: {_reason(error)}. Check that catalog {self.name!r} is up{where}. Its address comes from "

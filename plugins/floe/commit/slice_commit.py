@@ -202,7 +202,7 @@ class SliceLander:
     def _tables(self) -> Tables:
         if self._opened is not None:
             return self._opened
-        for reason in attempts(f"catalog {self._connector.catalog_name!r}", self._patience):
+        for reason in attempts(f"catalog {self._connector.catalog.name!r}", self._patience):
             try:
                 self._opened = Tables.of(self._connector)
             except CatalogUnreachable as error:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_secret, reference
+from floe.config.sections.catalog import CatalogSpec
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.schema_rules import SchemaRules
@@ -40,8 +41,7 @@ class Connector:
     write_props: Properties
     transforms: tuple[KafkaMetadata, ...]
     errors: ErrorPolicy
-    catalog_name: str
-    catalog_props: Properties
+    catalog: CatalogSpec
     control_topic: str
     commit_interval_ms: int
     commit_timeout_ms: int

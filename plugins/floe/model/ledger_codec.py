@@ -41,13 +41,18 @@ def owner_of(name: str, branches: Iterable[str]) -> str:
     return next((owner.removesuffix(f".{branch}") for branch in branches if owner.endswith(f".{branch}")), owner)
 
 
-def write_properties(name: str, ledger: Ledger) -> dict[str, str]:
-    """Return the table properties that hold ``ledger``: one value, or a packed one in pieces when it is long."""
+def write_properties(name: str, ledger: Ledger, max_length: int = LONGEST_VALUE) -> dict[str, str]:
+    """Return the table properties that hold ``ledger``: one value, or a packed one in pieces when it is long.
+
+    ``max_length``: characters of a value that the table's catalog keeps; more than ``LONGEST_VALUE`` are never written, so
+    that tables can be moved from one catalog to another.
+    """
+    length = min(max_length, LONGEST_VALUE)
     text = json.dumps(_to_json(ledger), separators=(",", ":"), sort_keys=True)
-    if len(text) <= LONGEST_VALUE:
+    if len(text) <= length:
         return {name: text}
     packed = b85encode(zlib.compress(text.encode(), 9)).decode()
-    pieces = [packed[i : i + LONGEST_VALUE] for i in range(0, len(packed), LONGEST_VALUE)]
+    pieces = [packed[i : i + length] for i in range(0, len(packed), length)]
     header = json.dumps({"floe": FORMAT, "pieces": len(pieces)}, separators=(",", ":"))
     return {name: header} | {f"{name}/{i}": piece for i, piece in enumerate(pieces)}
 

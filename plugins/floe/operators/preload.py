@@ -27,8 +27,6 @@ MODULES = (
     "floe.operators.dags.replay_dag",
     "floe.planning.live_plan",
     "floe.commit.run_commit",
-    "pyiceberg.catalog.rest",
-    "pyiceberg.catalog.sql",
     "pyspark.sql.connect.session",
 )
 """What they import opens no connection, and the threads that it starts (of numpy and of jemalloc) are ready for forks."""
@@ -51,8 +49,17 @@ def preload() -> None:
     began = time.monotonic()
     for name in MODULES:
         _try(name, partial(import_module, name))
+    _try("the catalogs", _import_catalogs)
     _try("the Spark job", _import_job)
     log.info("imported what floe's tasks need in %.1f s, for all of them", time.monotonic() - began)
+
+
+def _import_catalogs() -> None:
+    from floe.catalogs.providers.registry import PROVIDERS
+
+    for provider in PROVIDERS.values():
+        for name in provider.modules:
+            _try(name, partial(import_module, name))
 
 
 def _import_job() -> None:

@@ -27,12 +27,13 @@ from pyiceberg.table.update.snapshot import _MergeAppendFiles, _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.catalogs.clock import dated
+from floe.catalogs.providers.registry import provider_of
 from floe.config.secrets.mask import clip
 from floe.exceptions import FloeError
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import stale_properties, write_properties
 from floe.tables.exceptions import TableRefused
-from floe.tables.expiry_updates import expiring, remove_old_metadata
+from floe.tables.expiry_updates import expiring
 from floe.tables.partition_summaries import readable
 
 COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, NotImplementedError)
@@ -164,7 +165,8 @@ def send_with_ledger(
     metadata = table.metadata
     if not keep_anchor:
         ledger = ledger.anchored(Anchor(producer.snapshot_id, metadata.next_sequence_number()))
-    properties = write_properties(ledger_name, ledger)
+    provider = provider_of(table)
+    properties = write_properties(ledger_name, ledger, provider.max_property_length)
     with _prepared(table):
         updates, requirements = committed(producer)
         changes = expiring(table, branch, updates, ledger_name, ledger)
@@ -172,12 +174,12 @@ def send_with_ledger(
     removals = [*stale_properties(ledger_name, metadata.properties, properties), *changes.removals]
     if removals:
         extra.append(RemovePropertiesUpdate(removals=removals))
-    response = table.catalog.commit_table(
+    response = provider.commit(
         table,
         (AssertTableUUID(uuid=metadata.table_uuid), *requirements, *changes.requirements),
         (*updates, *extra, *changes.updates),
     )
-    remove_old_metadata(table, response.metadata)
+    provider.tidy(table, response.metadata)
     return producer.snapshot_id
 
 
@@ -221,4 +223,4 @@ def _keeping_retention(refs: Mapping[str, SnapshotRef], update: TableUpdate) -> 
 def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
     """Add an empty snapshot: to a table without any, so that a branch can grow from it, or as a new branch's first."""
     updates, requirements = committed(_Append(table, branch, {}, ()))
-    table.catalog.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), updates)
+    provider_of(table).commit(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), updates)

@@ -121,7 +121,7 @@ class SliceTable:
             )
             raise SliceRefused(msg)
         return TableShare(
-            reference=TableReference(connector.catalog_name, tuple(namespace), name, metadata.table_uuid),
+            reference=TableReference(connector.catalog.name, tuple(namespace), name, metadata.table_uuid),
             branch=Routes(connector).branch(self.name),
             schema_id=metadata.current_schema_id,
             nets=self.nets,

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from pyiceberg.types import LongType, NestedField, StringType, TimestampType
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
-from floe.config import Connector
+from floe.config import Connector, Properties
+from floe.config.sections.catalog import CatalogSpec
 from floe.exceptions import Terminal
 
 SCHEMA = Schema(
@@ -169,7 +171,8 @@ def test_a_catalog_that_goes_away_is_unreachable_by_name(tables: Callable[..., T
 def test_a_catalog_that_cannot_be_opened_says_where_to_look(
     connector: Callable[..., Connector], props: dict[str, str]
 ) -> None:
-    misconfigured = Connector(**{**vars(connector()), "catalog_props": props})
+    spec = CatalogSpec(props.get("type", ""), "lake", Properties(props))
+    misconfigured = replace(connector(), catalog=spec)
     with pytest.raises(
         CatalogMisconfigured, match=r"'lake' cannot be opened.*iceberg\.catalog.*PYICEBERG_CATALOG__LAKE"
     ) as e:

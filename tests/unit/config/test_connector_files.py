@@ -18,7 +18,7 @@ from tests.support.repository import ROOT
 def test_the_connector_of_the_demo_is_fine():
     made = load_connector(ROOT / "dags" / "connectors" / "pizzas-on-ice.json")
     assert (made.name, made.topics, made.tables) == ("pizzas-on-ice", ("completed-pizzas",), ("rpc.pizzas",))
-    assert (made.catalog_name, made.catalog_props) == ("demo", {"type": "sql"})
+    assert (made.catalog.name, made.catalog.properties) == ("demo", {"type": "sql"})
     assert (made.tasks_max, made.commit_interval_ms) == (2, 180_000)
     assert made.auto_create and made.schema.evolve
     assert made.warnings == ()

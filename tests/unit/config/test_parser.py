@@ -17,7 +17,7 @@ def test_the_smallest_connector_takes_the_sinks_defaults(connector):
     assert made.tables == ("rpc.pizzas",)
     assert made.tasks_max == 1
     assert (made.auto_create, made.schema) == (False, SchemaRules())
-    assert (made.catalog_name, made.catalog_props) == ("iceberg", {"type": "sql"})
+    assert (made.catalog.name, made.catalog.properties) == ("iceberg", {"type": "sql"})
     assert made.control_topic == "control-iceberg"
     assert (made.commit_interval_ms, made.commit_timeout_ms) == (300_000, 30_000)
     assert made.group_id == "connect-pizzas"

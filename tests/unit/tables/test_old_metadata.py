@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from pyiceberg.catalog import Catalog
+from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from tests.support.lake import Lake, expected, write_slice
 
@@ -45,7 +45,7 @@ def test_one_that_cannot_be_removed_is_left_and_the_commit_is_none_the_worse(
         msg = "denied"
         raise RuntimeError(msg)
 
-    monkeypatch.setattr(Catalog, "_delete_old_metadata", staticmethod(refuse))
+    monkeypatch.setattr(PyArrowFileIO, "delete", refuse)
     commit(lake, *range(4))
     assert lake.rows() == expected((0, 4))
     assert "left over: denied" in caplog.text

@@ -1,45 +1,29 @@
-"""PyIceberg's REST catalog; what it answers is checked before anything is made of it."""
+"""Iceberg's REST catalogs."""
 
-from typing import Any
+from __future__ import annotations
 
-from pyiceberg.catalog.rest import RestCatalog, TableResponse
-from pyiceberg.catalog.rest.auth import AuthManager, AuthManagerFactory
-from pyiceberg.table import StagedTable, Table
-from pyiceberg.typedef import Identifier
+from typing import TYPE_CHECKING
 
-from floe.catalogs.code_guard import AUTH, check_class
-from floe.catalogs.table_trust import check_catalog_answer, check_table_answer, check_table_properties
+from floe.catalogs.providers.base import PlainProvider, catalog_settings
 
-_create = AuthManagerFactory.create
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
 
-
-class CheckedRestCatalog(RestCatalog):
-    """The REST catalog that floe opens in the place of PyIceberg's."""
-
-    def _fetch_config(self) -> None:
-        own = dict(self.properties)
-        super()._fetch_config()
-        check_catalog_answer({key: value for key, value in self.properties.items() if own.get(key) != value}, own)
-
-    def _response_to_table(self, identifier_tuple: Identifier, table_response: TableResponse) -> Table:
-        self._check(identifier_tuple, table_response)
-        return super()._response_to_table(identifier_tuple, table_response)
-
-    def _response_to_staged_table(self, identifier_tuple: Identifier, table_response: TableResponse) -> StagedTable:
-        self._check(identifier_tuple, table_response)
-        return super()._response_to_staged_table(identifier_tuple, table_response)
-
-    def _check(self, identifier: Identifier, response: TableResponse) -> None:
-        name = ".".join(identifier)
-        check_table_properties(name, response.metadata.properties)
-        check_table_answer(name, response.config, self.properties)
-        for credential in response.storage_credentials:
-            check_table_answer(name, credential.config, self.properties)
+    from floe.config.sections.catalog import CatalogSpec
 
 
-def _checked_auth_manager(class_or_name: str, config: dict[str, Any]) -> AuthManager:
-    check_class(AUTH, class_or_name)
-    return _create(class_or_name, config)
+class RestProvider(PlainProvider):
+    """A REST catalog, by PyIceberg, with floe's checks of what it answers."""
 
+    modules = ("pyiceberg.catalog.rest",)
 
-AuthManagerFactory.create = staticmethod(_checked_auth_manager)  # type: ignore[method-assign]
+    def open(self, spec: CatalogSpec) -> Catalog:
+        """Open it. Raises CatalogMisconfigured where its answer is refused, ValueError without an address."""
+        settings = catalog_settings(spec)
+        if not settings.get("uri"):
+            msg = f"URI missing: set iceberg.catalog.uri or PYICEBERG_CATALOG__{spec.name.upper()}__URI"
+            raise ValueError(msg)
+        # it takes requests, which other catalogs do without
+        from floe.catalogs.providers.rest_catalog import CheckedRestCatalog
+
+        return CheckedRestCatalog(spec.name, **settings)

@@ -31,8 +31,8 @@ from pyiceberg.table.update import (
 from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.client import Tables, open_catalog
-from floe.catalogs.providers import sql
-from floe.catalogs.providers.sql import QuickSqlCatalog, QuickTable
+from floe.catalogs.providers import sql_catalog as sql
+from floe.catalogs.providers.sql_catalog import QuickSqlCatalog, QuickTable
 from floe.catalogs.providers.sql_metadata_io import completed, concerned
 from floe.config import Connector
 
@@ -56,7 +56,7 @@ class Side:
 def side(connector: Callable[..., Connector]) -> Iterator[Side]:
     """Make a table with five snapshots and a tag on the second."""
     made = connector()
-    both = Side(open_catalog(made), load_catalog(made.catalog_name, **made.catalog_props))
+    both = Side(open_catalog(made), load_catalog(made.catalog.name, **made.catalog.properties))
     both.quick.create_namespace("rpc")
     table = both.quick.create_table(NAME, SCHEMA)
     for _ in range(5):

@@ -227,4 +227,4 @@ def test_the_address_of_a_sql_catalog_names_no_code(problems, uri, problem):
 
 @pytest.mark.parametrize("uri", ["sqlite:////tmp/x.db", "postgresql+psycopg2://u:p@h/db", "mysql://h/db"])
 def test_databases_of_sqlalchemy_are_taken(connector, uri):
-    assert connector({"iceberg.catalog.uri": uri}).catalog_props["uri"] == uri
+    assert connector({"iceberg.catalog.uri": uri}).catalog.properties["uri"] == uri

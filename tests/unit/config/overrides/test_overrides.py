@@ -131,7 +131,7 @@ def test_a_key_of_class_live_is_set_by_every_run(connector, over):
     for allowed in (LIVE, REPLAY):
         made = override(file, over, allowed)
         assert {key: str(value) for key, value in over.items()}.items() <= made.properties.items()
-        assert made.catalog_props == file.catalog_props
+        assert made.catalog.properties == file.catalog.properties
         assert thaw(made.frozen(), file) == made
 
 

@@ -76,8 +76,8 @@ def test_a_harmless_setting_is_no_secret(key, value):
 def test_printing_shows_no_secret(connector):
     made = connector(SECRETS)
     assert CANARY not in repr(made) and CANARY not in str(made)
-    assert CANARY not in repr(made.catalog_props)
-    assert made.catalog_props["token"] == CANARY
+    assert CANARY not in repr(made.catalog.properties)
+    assert made.catalog.properties["token"] == CANARY
 
 
 def test_errors_show_no_secret(problems):
@@ -98,7 +98,7 @@ def test_thawing_keeps_the_plans_settings_and_takes_todays_secrets(connector):
     planned = connector({"iceberg.catalog.token": "old", "tasks.max": 2})
     today = connector({"iceberg.catalog.token": "new", "tasks.max": 5})
     thawed = thaw(planned.frozen(), today)
-    assert (thawed.catalog_props["token"], thawed.tasks_max) == ("new", 2)
+    assert (thawed.catalog.properties["token"], thawed.tasks_max) == ("new", 2)
 
 
 def test_thawing_names_the_secret_that_the_file_no_longer_has(connector):

@@ -1,0 +1,63 @@
+"""Metadata files that a commit leaves over, where the client is to remove them."""
+
+import logging
+import re
+import zlib
+
+from pyiceberg.table import Table, TableProperties
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.utils.properties import property_as_bool
+
+from floe.config.secrets.mask import clip
+
+log = logging.getLogger(__name__)
+
+DELETE_OLD = TableProperties.METADATA_DELETE_AFTER_COMMIT_ENABLED
+_HEAD_BYTES = 16_384
+_COMPRESSED = ".gz.metadata.json"
+_UUID = re.compile(rb'"table-uuid"\s*:\s*"([0-9a-fA-F-]{36})"')
+
+
+def remove_old_metadata(table: Table, after: TableMetadata) -> None:
+    """Remove the metadata files that fell out of the log with a commit, if the table says so.
+
+    ``table``: as it was before the commit; ``after``: what the commit made of it. A file that the log names and that is no
+    metadata of this table stays: whoever may put metadata in the place of a table's could have floe remove any file.
+    """
+    kept = {entry.metadata_file for entry in after.metadata_log}
+    try:
+        if property_as_bool(after.properties, DELETE_OLD, False):
+            for entry in table.metadata.metadata_log:
+                if entry.metadata_file not in kept and _is_own(table, entry.metadata_file):
+                    _delete(table, entry.metadata_file)
+    except Exception as error:  # noqa: BLE001 - any store's; the commit was made, and a file left over does no harm
+        log.warning("old metadata files of table %s are left over: %s", ".".join(table.name()), error)
+
+
+def _delete(table: Table, location: str) -> None:
+    try:
+        table.io.delete(location)
+    except OSError as error:
+        log.warning("metadata file %s is left over: it cannot be removed (%s)", location, error)
+
+
+def _is_own(table: Table, location: str) -> bool:
+    """Say whether a file is metadata of this very table, which says so in its first lines."""
+    try:
+        with table.io.new_input(location).open(seekable=False) as stream:
+            head = stream.read(_HEAD_BYTES)
+        if location.endswith(_COMPRESSED):
+            head = zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
+    except (OSError, ValueError, zlib.error) as error:
+        log.warning("metadata file %s is left over: it cannot be read (%s)", location, error)
+        return False
+    found = _UUID.search(head)
+    if found is not None and found[1].decode() == str(table.metadata.table_uuid):
+        return True
+    log.warning(
+        "the metadata log of table %s names %s, which is no metadata of this table: it is not removed. Check who changes the "
+        "table's metadata",
+        ".".join(table.name()),
+        clip(location, 300),
+    )
+    return False

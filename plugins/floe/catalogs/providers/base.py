@@ -1,0 +1,97 @@
+"""What floe asks of a type of catalog: the one place where catalogs differ.
+
+A provider is stateless and light to import; what opening takes (SQLAlchemy, requests) is imported by ``open``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pyiceberg.utils.config import Config
+
+from floe.catalogs.errors import Answer, answer_of
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import CommitTableResponse, Table
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.update import TableRequirement, TableUpdate
+
+    from floe.config.sections.catalog import CatalogSpec
+
+MAX_PROPERTY_LENGTH = 3_500
+"""Characters of a table property that every catalog keeps: Hive takes 4,000."""
+
+
+class CatalogProvider(Protocol):
+    """One type of catalog."""
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Name what a process can import before the first catalog of this type is opened."""
+        ...
+
+    @property
+    def max_property_length(self) -> int:
+        """Return how many characters of a table property the catalog keeps."""
+        ...
+
+    @property
+    def has_atomic_commit(self) -> bool:
+        """Say whether a commit whose requirements do not hold changes nothing, whoever else commits at that moment.
+
+        floe opens no catalog of which that is not so.
+        """
+        ...
+
+    def open(self, spec: CatalogSpec) -> Catalog:
+        """Open a catalog. Raises what PyIceberg raises; ValueError, KeyError, TypeError, ImportError for bad properties."""
+        ...
+
+    def commit(
+        self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
+    ) -> CommitTableResponse:
+        """Send one commit, once. Raises CommitFailedException for a requirement that does not hold."""
+        ...
+
+    def classify(self, error: Exception, *, was_sent: bool) -> Answer:
+        """Decide what an error means; ``was_sent``: a commit was under way, and may have been made."""
+        ...
+
+    def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
+        """Return what the operator has to correct, where an error of this catalog shows that; None where it may pass."""
+        ...
+
+    def tidy(self, table: Table, after: TableMetadata) -> None:
+        """Remove the metadata files that fell out of the log with the commit that made ``after`` of ``table``."""
+        ...
+
+
+class PlainProvider:
+    """What is so for most catalogs: a commit is PyIceberg's, and files of metadata are the server's to remove."""
+
+    modules: tuple[str, ...] = ()
+    max_property_length: int = MAX_PROPERTY_LENGTH
+    has_atomic_commit: bool = True
+
+    def commit(
+        self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
+    ) -> CommitTableResponse:
+        """Send one commit, once."""
+        return table.catalog.commit_table(table, requirements, updates)
+
+    def classify(self, error: Exception, *, was_sent: bool) -> Answer:
+        """Decide as for every catalog."""
+        return answer_of(error, was_sent=was_sent)
+
+    def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
+        """Take every error for one that may pass."""
+        return None
+
+    def tidy(self, table: Table, after: TableMetadata) -> None:
+        """Leave all files to the catalog's server."""
+
+
+def catalog_settings(spec: CatalogSpec) -> dict[str, Any]:
+    """Return the settings that a catalog is opened with: PyIceberg's own of this name, the connector's over them."""
+    return {**(Config().get_catalog_config(spec.name) or {}), **spec.properties}

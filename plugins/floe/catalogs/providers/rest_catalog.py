@@ -1,0 +1,45 @@
+"""PyIceberg's REST catalog; what it answers is checked before anything is made of it."""
+
+from typing import Any
+
+from pyiceberg.catalog.rest import RestCatalog, TableResponse
+from pyiceberg.catalog.rest.auth import AuthManager, AuthManagerFactory
+from pyiceberg.table import StagedTable, Table
+from pyiceberg.typedef import Identifier
+
+from floe.catalogs.code_guard import AUTH, check_class
+from floe.catalogs.table_trust import check_catalog_answer, check_table_answer, check_table_properties
+
+_create = AuthManagerFactory.create
+
+
+class CheckedRestCatalog(RestCatalog):
+    """The REST catalog that floe opens in the place of PyIceberg's."""
+
+    def _fetch_config(self) -> None:
+        own = dict(self.properties)
+        super()._fetch_config()
+        check_catalog_answer({key: value for key, value in self.properties.items() if own.get(key) != value}, own)
+
+    def _response_to_table(self, identifier_tuple: Identifier, table_response: TableResponse) -> Table:
+        self._check(identifier_tuple, table_response)
+        return super()._response_to_table(identifier_tuple, table_response)
+
+    def _response_to_staged_table(self, identifier_tuple: Identifier, table_response: TableResponse) -> StagedTable:
+        self._check(identifier_tuple, table_response)
+        return super()._response_to_staged_table(identifier_tuple, table_response)
+
+    def _check(self, identifier: Identifier, response: TableResponse) -> None:
+        name = ".".join(identifier)
+        check_table_properties(name, response.metadata.properties)
+        check_table_answer(name, response.config, self.properties)
+        for credential in response.storage_credentials:
+            check_table_answer(name, credential.config, self.properties)
+
+
+def _checked_auth_manager(class_or_name: str, config: dict[str, Any]) -> AuthManager:
+    check_class(AUTH, class_or_name)
+    return _create(class_or_name, config)
+
+
+AuthManagerFactory.create = staticmethod(_checked_auth_manager)  # type: ignore[method-assign]

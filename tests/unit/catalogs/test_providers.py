@@ -1,0 +1,47 @@
+"""Types of catalogs: which provider opens which, and what is refused before anything is opened."""
+
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.schema import Schema
+
+from floe.catalogs.exceptions import CatalogMisconfigured
+from floe.catalogs.providers.base import PlainProvider
+from floe.catalogs.providers.registry import PROVIDERS, open_with_provider, provider_of
+from floe.config import Properties
+from floe.config.sections.catalog import CatalogSpec
+from floe.config.sections.catalog_types import TYPES
+
+
+class MemoryProvider(PlainProvider):
+    def open(self, spec):
+        return InMemoryCatalog(spec.name)
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    monkeypatch.setitem(PROVIDERS, "memory", MemoryProvider())
+    return CatalogSpec("memory", "lake", Properties({"type": "memory"}))
+
+
+def test_every_type_of_the_configuration_has_a_provider():
+    assert PROVIDERS.keys() == TYPES.keys()
+
+
+def test_a_registered_provider_opens_and_is_found_again(memory):
+    catalog = open_with_provider(memory)
+    catalog.create_namespace("db")
+    assert provider_of(catalog.create_table("db.t", Schema())) is PROVIDERS["memory"]
+
+
+def test_a_catalog_that_floe_did_not_open_has_no_provider():
+    with InMemoryCatalog("lake") as catalog:
+        catalog.create_namespace("db")
+        table = catalog.create_table("db.t", Schema())
+        with pytest.raises(LookupError, match=r"of table 'db\.t' was not opened by floe"):
+            provider_of(table)
+
+
+def test_a_catalog_without_atomic_commits_is_not_opened(memory, monkeypatch):
+    monkeypatch.setattr(MemoryProvider, "has_atomic_commit", False)
+    with pytest.raises(CatalogMisconfigured, match="'lake' of type 'memory' cannot swap"):
+        open_with_provider(memory)
