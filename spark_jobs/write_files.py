@@ -94,7 +94,7 @@ def main(argv: list[str]) -> int:
     except WriteTimeout as error:
         outcome = Outcome(error=hide(str(error)), timed_out=error.slices)
     except FloeError as error:
-        outcome = Outcome(error=hide(str(error)), retryable=not isinstance(error, Terminal))
+        outcome = Outcome(error=hide(str(error)), retryable=not isinstance(error, Terminal), code=error.code)
     except Exception as error:  # its first line goes where the Airflow task finds it
         log.exception("the job failed")
         text = next(iter(hide(str(error)).splitlines()), "")[:300]

@@ -5,12 +5,39 @@
     └── Terminal    it will not succeed until somebody changes something
 
 Each package names its own errors in its ``exceptions.py`` and mixes one of the two in; the retry policy of the DAGs
-reads nothing else. A message says what was wrong, the value, and what to do next.
+reads nothing else. A message says what was wrong, the value, and what to do next. Its code, such as ``FLOE-214``, is
+explained in ``docs/troubleshooting.md``.
 """
+
+import re
 
 
 class FloeError(Exception):
-    """Any error that floe raises on purpose."""
+    """Any error that floe raises on purpose.
+
+    ``code``: names the entry of ``docs/troubleshooting.md`` that tells what to do. A class that people see has one of its
+    own; where one class stands for several remedies, the error is given another. The text shows the code only after
+    :meth:`for_people`, so that errors quoted in others, in dead letters or in announcements have none.
+    """
+
+    code: str = ""
+
+    def __init__(self, *args: object, code: str | None = None) -> None:
+        super().__init__(*args)
+        if code:
+            self.code = code
+
+    def for_people(self) -> "FloeError":
+        """End the error's text with its code from here on: it leaves floe. Returns the error itself."""
+        self._shows_code = True
+        return self
+
+    def __str__(self) -> str:
+        return self.coded(super().__str__())
+
+    def coded(self, text: str) -> str:
+        """Return the text, ending with the code where the error shows it: for a ``__str__`` of a subclass."""
+        return with_code(text, self.code) if getattr(self, "_shows_code", False) else text
 
 
 class Retryable(FloeError):
@@ -19,3 +46,16 @@ class Retryable(FloeError):
 
 class Terminal(FloeError):
     """The same call fails again until somebody changes something."""
+
+
+_CODED = re.compile(r"FLOE-\d{3}\b")
+
+
+def with_code(text: str, code: str) -> str:
+    """End a text with ``See FLOE-214.``, unless it names a code already: that one is nearer to the cause."""
+    if not code or _CODED.search(text):
+        return text
+    if "\n" in text:
+        return f"{text}\nSee {code}."
+    ended = text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    return f"{ended} See {code}."

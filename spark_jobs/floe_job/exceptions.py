@@ -89,41 +89,61 @@ class TooManyColumns(Unnameable):
 class SchemaConflict(JobError, Terminal):
     """Records bring one new column with two types, and ``floe.schema.on-conflict`` is ``fail``."""
 
+    code = "FLOE-503"
+
 
 class RangeLost(JobError, Terminal):
     """Offsets of a range are gone from the broker."""
+
+    code = "FLOE-506"
 
 
 class BatchTooLarge(JobError, Terminal):
     """A batch of Kafka's is, once decompressed, larger than ``floe.batch.max-bytes``."""
 
+    code = "FLOE-507"
+
 
 class BatchCorrupt(JobError, Retryable):
     """A batch of Kafka's fails its checksum, or cannot be decompressed. Another replica may have it whole."""
+
+    code = "FLOE-508"
 
 
 class RangeStalled(JobError, Retryable):
     """A range did not go on for too long."""
 
+    code = "FLOE-509"
+
 
 class ReadFailed(JobError, Retryable):
     """A range cannot be read."""
+
+    code = "FLOE-510"
 
 
 class WriteFailed(JobError, Retryable):
     """Data files could not be written."""
 
+    code = "FLOE-511"
+
 
 class BadRecords(JobError, Terminal):
     """Records that cannot become rows, and nowhere to put them."""
+
+    code = "FLOE-501"
 
 
 class SliceFailed(JobError, Retryable):
     """The job, or one of its workers, failed in a way that may pass."""
 
+    code = "FLOE-515"
+
 
 class SliceRefused(JobError, Terminal):
     """The job, or one of its workers, failed in a way that needs somebody's hand."""
+
+    code = "FLOE-514"
 
 
 def clip(text: str, length: int) -> str:
@@ -134,14 +154,22 @@ def clip(text: str, length: int) -> str:
 class LettersTableUnsuitable(JobError, Terminal):
     """The dead-letter table lacks a column, or has one that letters do not fit into."""
 
+    code = "FLOE-417"
+
 
 class LetterRefused(JobError, Terminal):
     """The dead-letter topic refuses a letter until somebody changes something."""
+
+    code = "FLOE-504"
 
 
 class LetterUndelivered(JobError, Retryable):
     """A letter did not reach the dead-letter topic."""
 
+    code = "FLOE-505"
+
 
 class TooManyDeadLetters(JobError, Terminal):
     """The share of bad records is above ``floe.deadletter.max-ratio``."""
+
+    code = "FLOE-502"

@@ -88,7 +88,9 @@ class CatalogErrors:
                 return CommitFailedException(hide(str(error)))
             case Answer.REFUSED:
                 msg = hide(_refusal(action, error))
-                return TableRefused(msg) if committing else CatalogMisconfigured(msg)
+                if committing:
+                    return TableRefused(msg, code="FLOE-412" if isinstance(error, ValidationError) else "FLOE-411")
+                return CatalogMisconfigured(msg)
             case Answer.UNKNOWN:
                 # whatever it was, the table tells
                 return CatalogUnreachable(

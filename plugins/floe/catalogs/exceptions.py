@@ -10,22 +10,34 @@ class CatalogError(FloeError):
 class CatalogUnreachable(CatalogError, Retryable):
     """The catalog, or the store behind it, did not answer."""
 
+    code = "FLOE-401"
+
 
 class CatalogMisconfigured(CatalogError, Terminal):
     """The catalog's properties are not usable."""
+
+    code = "FLOE-402"
 
 
 class TableRefused(CatalogError, Terminal):
     """The table does not take what is to be written: replaced, rolled back, changed by hand, or not permitted."""
 
+    code = "FLOE-407"
+
 
 class TableMissing(CatalogError, Terminal):
     """A table does not exist and may not be created."""
+
+    code = "FLOE-403"
 
 
 class TableUnsuitable(CatalogError, Terminal):
     """A table cannot be created or written as asked."""
 
+    code = "FLOE-404"
+
 
 class CodeRefused(TableUnsuitable):
     """A property names a class that floe does not load."""
+
+    code = "FLOE-405"

@@ -33,7 +33,7 @@ def check_table_properties(table: str, properties: Mapping[str, str]) -> None:
             "logged in to, as that would send the catalog's credentials where it says. Unset them; they go into "
             "iceberg.catalog.* or PyIceberg's environment"
         )
-        raise TableUnsuitable(msg)
+        raise TableUnsuitable(msg, code="FLOE-406")
 
 
 def check_table_answer(table: str, answer: Mapping[str, Any], own: Mapping[str, Any]) -> None:
@@ -44,7 +44,7 @@ def check_table_answer(table: str, answer: Mapping[str, Any], own: Mapping[str, 
     _named(table, answer)
     if problem := _answer_problem(answer, own):
         msg = f"the catalog answers for table {table!r} with {problem}"
-        raise TableUnsuitable(msg)
+        raise TableUnsuitable(msg, code="FLOE-406")
 
 
 def check_catalog_answer(answer: Mapping[str, Any], own: Mapping[str, Any]) -> None:
@@ -57,13 +57,13 @@ def check_catalog_answer(answer: Mapping[str, Any], own: Mapping[str, Any]) -> N
         _check_auth(answer)
     except CodeRefused as error:
         msg = f"the catalog's /v1/config is refused: {error}"
-        raise CatalogMisconfigured(msg) from None
+        raise CatalogMisconfigured(msg, code="FLOE-406") from None
     problem = _answer_problem(answer, own)
     if problem is None and "oauth2-server-uri" in answer and own.get("credential"):
         problem = "another oauth2-server-uri: the credential would be sent there"
     if problem:
         msg = f"the catalog's /v1/config answers with {problem}"
-        raise CatalogMisconfigured(msg)
+        raise CatalogMisconfigured(msg, code="FLOE-406")
 
 
 def _named(table: str, properties: Mapping[str, Any]) -> None:

@@ -120,20 +120,20 @@ def _load(tables: Tables, share: TableShare) -> Table:
             f"table {share.table!r} was dropped after it was written for: its files cannot be committed. The next run "
             "creates it again if it may, and reads the range anew; earlier rows come back by the replay DAG."
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-409")
     if table.metadata.table_uuid != share.reference.table_uuid:
         msg = (
             f"table {share.table!r} was replaced after it was written for (its UUID is {table.metadata.table_uuid}, the "
             f"files are for {share.reference.table_uuid}). The next run reads the range anew; earlier rows come back by "
             "the replay DAG."
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-409")
     if problems := unusable_for_commits(table.properties):
         msg = (
             f"table {share.table!r} has properties that no commit can be made with: {'; '.join(problems)}. Set or unset "
             "them (ALTER TABLE … SET TBLPROPERTIES): its rows wait until then."
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-412")
     return table
 
 

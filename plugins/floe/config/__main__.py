@@ -16,6 +16,7 @@ from floe.config.keys.markdown import key_table, library_table
 from floe.config.report import counted, readable, report, warnings_of
 from floe.config.secrets.deployment_key import NO_KEY, has_key
 from floe.config.secrets.mask import short_in_environment, short_secret
+from floe.exceptions import with_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +38,7 @@ def _check(paths: Sequence[Path], *, is_strict: bool) -> int:
     try:
         files = settle_names([file for path in paths for file in _files_at(path)])
     except ConfigError as error:
-        print(f"ERROR {readable(str(error))}")
+        print(f"ERROR {readable(with_code(str(error), error.code))}")
         return 1
     if not has_key(os.environ):
         print(f"warning: in this environment {NO_KEY}", file=sys.stderr)

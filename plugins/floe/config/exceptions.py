@@ -17,6 +17,8 @@ _SHOWN_CHARACTERS = 2000
 class ConfigError(Terminal):
     """A connector cannot be used as it is written."""
 
+    code = "FLOE-103"
+
     def __init__(self, *problems: str) -> None:
         super().__init__(*problems)
         self.problems = problems
@@ -39,18 +41,24 @@ class ConfigError(Terminal):
     def __str__(self) -> str:
         where = f"{self.source}: " if self.source else ""
         if len(self.problems) == 1:
-            return f"{where}{self.first_problems()[0]}"
+            return self.coded(f"{where}{self.first_problems()[0]}")
         lines = "".join(f"\n  - {problem}" for problem in self.first_problems())
-        return f"{where}{len(self.problems)} errors{lines}"
+        return self.coded(f"{where}{len(self.problems)} errors{lines}")
 
 
 class MalformedFile(ConfigError):
     """The file cannot be read as one JSON object."""
 
+    code = "FLOE-102"
+
 
 class OverrideRefused(ConfigError):
     """A run's ``config`` param names a key that only the connector file may set."""
 
+    code = "FLOE-104"
+
 
 class ThawError(ConfigError):
     """A frozen configuration cannot be resolved with the connector file of today."""
+
+    code = "FLOE-105"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from floe.config.connector import OFFSET_RESET, Connector
 from floe.config.connector_files import ConnectorFile
+from floe.config.exceptions import ConfigError
 from floe.config.keys.key import Status
 from floe.config.keys.lookup import canonical
 from floe.config.keys.table import KEYS
@@ -13,6 +14,7 @@ from floe.config.secrets.detection import shown
 from floe.config.secrets.mask import Mask, short_secret
 from floe.config.sections.error_policy import TOLERANCE
 from floe.config.sections.routing import ON_UNROUTABLE
+from floe.exceptions import with_code
 
 _MAX_KEY = 60
 _MAX_VALUE = 200
@@ -30,7 +32,8 @@ class Row(NamedTuple):
 def report(file: ConnectorFile) -> str:
     """Describe one file: all its problems, or warnings first and then every key that counts."""
     if file.connector is None:
-        return f"ERROR {readable(str(file.error))}"
+        error = file.error or ConfigError("the file holds no connector")
+        return f"ERROR {readable(with_code(str(error), error.code))}"
     connector = file.connector
     warnings = warnings_of(connector)
     lines = [f"OK {readable(str(file.path))}: connector {connector.name}, {counted(len(warnings), 'warning')}"]

@@ -12,10 +12,16 @@ from floe.exceptions import Terminal
 class EventDecodeError(Terminal):
     """These bytes are not an event that floe can read."""
 
+    code = "FLOE-801"
+
 
 class EventEncodeError(Terminal):
     """This event cannot be written in the wire format of the Java sink."""
 
+    code = "FLOE-802"
+
 
 class DataFileConversionError(Terminal):
     """This data file would lose something on the way between its event and PyIceberg."""
+
+    code = "FLOE-803"

@@ -36,7 +36,7 @@ def control_ends(cluster: Cluster, topic: str) -> dict[int, int]:
             f"control topic {topic!r} does not exist: it was deleted since the plan was made, with its announcements. "
             "Nothing is lost: the next run creates it if it may, and reads the same ranges again."
         )
-        raise ControlTopicUnusable(msg) from error
+        raise ControlTopicUnusable(msg, code="FLOE-207") from error
 
 
 def read_control(
@@ -59,7 +59,7 @@ def read_control(
                     "it was deleted and created again, and its announcements are gone. Nothing is lost: the next run reads "
                     "the same ranges again."
                 )
-                raise ControlTopicUnusable(msg)
+                raise ControlTopicUnusable(msg, code="FLOE-207")
             if start < end:
                 for message in _read_partition(consumer, TopicPartition(topic, partition), start, end):
                     if wanted is None or message.key() == wanted:
@@ -84,9 +84,9 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
                         "announcements before they were committed. Nothing is lost: the next run reads the same ranges "
                         "again; a replay is triggered again, skipping what is held. Give the topic a longer retention."
                     )
-                    raise ControlTopicUnusable(msg)
+                    raise ControlTopicUnusable(msg, code="FLOE-207")
                 msg = f"control topic {tp} cannot be read at [{start}, {end}): {error.str()} ({error.name()})"
-                raise KafkaUnreachable(msg)
+                raise KafkaUnreachable(msg, code="FLOE-207")
             quiet_until = time.monotonic() + REQUEST_TIMEOUT * 2
             if (message.offset() or 0) >= end:
                 return
@@ -96,7 +96,7 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
                     return
         if time.monotonic() > quiet_until:
             msg = f"control topic {tp} did not deliver [{start}, {end}) in time: is the broker up? Run again."
-            raise KafkaUnreachable(msg)
+            raise KafkaUnreachable(msg, code="FLOE-207")
 
 
 def _control_message(message: ck.Message) -> ControlMessage:

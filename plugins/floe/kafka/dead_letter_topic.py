@@ -11,6 +11,8 @@ from floe.kafka.exceptions import KafkaError, KafkaMisconfigured, TopicNotCreate
 class LetterTopicUnusable(KafkaError, Terminal):
     """The dead-letter topic cannot be created, or would lose letters."""
 
+    code = "FLOE-206"
+
 
 def ensure_letter_topic(cluster: Cluster, name: str, replication: int) -> None:
     """Create the dead-letter topic if it is missing: one partition as in Kafka Connect, ``replication`` copies.
@@ -37,7 +39,7 @@ def _create(cluster: Cluster, name: str, replication: int) -> None:
         cluster.create_topic(name, replication)
     except TopicNotCreated as error:
         advice = "create it yourself with cleanup.policy=delete"
-        if error.code == ck.KafkaError.INVALID_REPLICATION_FACTOR:
+        if error.reason == ck.KafkaError.INVALID_REPLICATION_FACTOR:
             advice = f"set {REPLICATION} to at most the number of brokers (it is {replication}), or {advice}"
         msg = f"dead-letter topic {name!r} does not exist and could not be created ({error}): {advice}"
         raise LetterTopicUnusable(msg) from error

@@ -12,45 +12,65 @@ class KafkaError(FloeError):
 class KafkaUnreachable(KafkaError, Retryable):
     """No broker answered in time."""
 
+    code = "FLOE-201"
+
 
 class KafkaMisconfigured(KafkaError, Terminal):
     """The connection's or connector's client settings are not usable."""
+
+    code = "FLOE-202"
 
 
 class TopicMissing(KafkaError, Terminal):
     """A topic does not exist."""
 
+    code = "FLOE-203"
+
 
 class TopicNotCreated(KafkaError, Terminal):
-    """The brokers do not create a topic; ``code`` is theirs."""
+    """The brokers do not create a topic; ``reason`` is theirs."""
+
+    code = "FLOE-204"
 
     def __init__(self, reason: ck.KafkaError) -> None:
         super().__init__(f"{reason.str()}, {reason.name()}")
-        self.code = reason.code()
+        self.reason = reason.code()
 
 
 class ControlTopicUnusable(KafkaError, Terminal):
     """The control topic cannot hold announcements safely."""
 
+    code = "FLOE-205"
+
 
 class GroupInUse(KafkaError, Retryable):
     """The connector's group has members: somebody else consumes with it."""
+
+    code = "FLOE-208"
 
 
 class PositionsUnstable(KafkaError, Retryable):
     """A transaction holds the group's positions and does not end."""
 
+    code = "FLOE-209"
+
 
 class Fenced(KafkaError, Retryable):
     """Another run of the same connector took over the transactional id."""
+
+    code = "FLOE-210"
 
 
 class TransactionFailed(KafkaError, Retryable):
     """A transaction did not commit; nothing of it will be seen."""
 
+    code = "FLOE-211"
+
 
 class PositionFull(KafkaError, Terminal):
     """A position has no room for the debts of its partition."""
+
+    code = "FLOE-212"
 
 
 SETTLING = {

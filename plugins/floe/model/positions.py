@@ -125,7 +125,7 @@ class Position:
         found = PositionMetadata.decode(self.metadata)
         if found is None:
             msg = f"the position {self.offset} of {self.tp} has no metadata of floe's: {self.metadata[:80]!r}"
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-216")
         return found
 
     @property

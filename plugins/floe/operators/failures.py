@@ -10,7 +10,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
 from floe.config.secrets.mask import clip, hide, learn, learn_environment, short_in_environment, short_secret, too_short
-from floe.exceptions import FloeError
+from floe.exceptions import FloeError, with_code
 from floe.operators.brief import Brief
 from floe.operators.exceptions import TaskFailed
 from floe.operators.log_mask import mask_logs
@@ -69,7 +69,7 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
             return execute(self, *args, **kwargs)
         except FloeError as error:
             log.debug("%s", hide(traceback.format_exc()))
-            failure: BaseException = without_chain(error)
+            failure: BaseException = without_chain(error.for_people())
         except Exception as error:  # noqa: BLE001 - raised again
             failure = without_secrets(error)
         raise failure  # here, where no other error is its context
@@ -94,7 +94,9 @@ def say_failure(context: Context) -> None:
 
 def leave_failure(context: Context, error: Exception) -> None:
     """Leave what a task failed of for the tasks behind it."""
-    told = _readable(str(error) if isinstance(error, FloeError) else f"{type(error).__name__}: {error}")
+    told = _readable(
+        with_code(str(error), error.code) if isinstance(error, FloeError) else f"{type(error).__name__}: {error}"
+    )
     try:
         context["ti"].xcom_push(key=FAILURE_KEY, value=told)
     except Exception as problem:  # noqa: BLE001 - the error itself counts

@@ -86,7 +86,7 @@ class PlanOperator(BaseOperator):
 
         if params.get("takeover") or params.get("dry_run"):
             msg = "return_to_connect goes neither with takeover nor with dry_run: give it alone"
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-112")
         report = hand_back(connector, settings)
         for table, snapshot_id in report.tables.items():
             self.log.info("handed back: table %s, snapshot %s", table, snapshot_id)

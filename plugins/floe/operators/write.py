@@ -140,7 +140,7 @@ class WriteFilesOperator(SparkSubmitOperator):
             if outcome.timed_out:
                 raise WriteTimeout(str(outcome.error), outcome.timed_out) from None
             if outcome.error is not None:
-                raise (JobFailed if outcome.retryable else JobRefused)(outcome.error) from None
+                raise (JobFailed if outcome.retryable else JobRefused)(outcome.error, code=outcome.code) from None
             reason = hide(str(error)).partition("\n")[0]
             self.log.warning("The job was done, and Spark failed at its end: %s", reason)
         finally:

@@ -34,7 +34,7 @@ def stuck(order: Any, slice_id: str | None) -> FloeError:
             "the Spark driver began no slice: it was ended, as Spark did not start in time. Nothing was read. Check that the "
             "Spark cluster has room for the job, then run again."
         )
-        return JobFailed(msg)
+        return JobFailed(msg, code="FLOE-518")
     slice_: Slice = order.plan.slice_of(slice_id)
     msg = (
         f"the write took longer than floe.write.timeout ({order.connector.write_timeout_ms / 1000:g} s): the driver hung and "

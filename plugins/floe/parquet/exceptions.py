@@ -11,6 +11,10 @@ from floe.exceptions import Terminal
 class UnsupportedColumn(Terminal):
     """The table has a column that floe cannot write, by its type or its name."""
 
+    code = "FLOE-415"
+
 
 class UnsupportedFileFormat(Terminal):
     """A property of the table names a format or a codec that floe cannot write."""
+
+    code = "FLOE-416"

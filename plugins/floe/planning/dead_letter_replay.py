@@ -102,7 +102,7 @@ def find_letters(
             f"errors.tolerance=none); {LETTER_TABLE} is {target.properties.get(LETTER_TABLE)!r}. No replay reads a topic of "
             "dead letters"
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-306")
     tables = Tables.of(target)
     table = tables.load(name)
     if table is None:
@@ -134,7 +134,7 @@ def _sorted_out(found: LetterOffsets, connector: Connector, request: ReplayReque
             f"{chosen.count} dead letters are open, in {chosen.spans} spans of offsets: a re-drive names at most "
             f"{MOST_SPANS}. Restrict `ranges`, times or `tables`{_first_part(chosen)}"
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-306")
     return Redrive(chosen, left_out)
 
 

@@ -70,7 +70,7 @@ def dropped_tables(
         lost = _lost(found, commits.filled(connector, [n for n, t in found.items() if _has_no_ledger(t)]))
     undecided = [loss for loss in lost if loss.name not in decisions.dropped_tables]
     if undecided:
-        raise PlanRefused(_refusal(undecided))
+        raise PlanRefused(_refusal(undecided), code="FLOE-224")
     return {loss.name: decisions.dropped_tables[loss.name] for loss in lost}
 
 

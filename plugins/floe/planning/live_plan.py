@@ -138,19 +138,19 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     strangers = sorted(decisions.rolled_back.keys() - set(connector.tables) - {connector.errors.table})
     if strangers and not connector.routing.is_dynamic:
         msg = f"rolled_back names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-112")
     letters = connector.errors.table
     if letters is not None and decisions.rolled_back.get(letters) is Rollback.REPLAY:
         msg = (
             f"the table of dead letters {letters!r} owes nothing that could be read again for it: go on without what it "
             f'lost, rolled_back={{"{letters}": "accept"}}'
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-112")
     _refuse_wrong_drops(decisions, connector)
     topics = sorted(decisions.adopt - set(connector.topics) - {"*"})
     if topics:
         msg = f"reset_topics names {topics}, but the connector reads {list(connector.topics)}: correct the param"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-112")
     return replace(decisions, accept_loss=frozenset({ALL})) if connector.on_data_loss == "accept" else decisions
 
 
@@ -159,13 +159,13 @@ def _refuse_wrong_drops(decisions: Decisions, connector: Connector) -> None:
     unknown = sorted(decisions.dropped_tables.keys() - set(connector.tables) - {letters})
     if unknown and not connector.routing.is_dynamic:
         msg = f"dropped_tables names {unknown}, but the connector writes {list(connector.tables)}: correct the param"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-112")
     if letters is not None and decisions.dropped_tables.get(letters) is DroppedTable.REFILL:
         msg = (
             f"the dead-letter table {letters!r} cannot be filled again: its records are not read a second time. Go on "
             f'without them, dropped_tables={{"{letters}": "continue"}}, or replay the ranges that had dead letters'
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-112")
 
 
 def _refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -> None:
@@ -178,7 +178,7 @@ def _refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -
             f"accept_loss names {unknown}, but the connector reads the topics {topics}: name topics or their partitions, "
             f'as in ["{topics[0]}-0"], or true for all'
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-112")
 
 
 def _settled(
@@ -207,7 +207,7 @@ def _refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartit
                 f"{sorted(position.debts)} owe {tp}, but the connector reads {tp.topic!r} no longer: put the topic back "
                 'until the debt is paid, or for one run that drops it (params config={"topics": …} and drop_backlog).'
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-221")
 
 
 def _refuse_unknown_debtors(
@@ -218,7 +218,7 @@ def _refuse_unknown_debtors(
     strangers = sorted(decisions.forgive - set(connector.tables) - owing)
     if strangers:
         msg = f"drop_backlog names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-112")
 
 
 def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
@@ -245,7 +245,7 @@ def _reopened(
                     'topic back for this run (params config={"topics": …}), or go on without them: '
                     f'rolled_back={{"{table}": "accept"}}'
                 )
-                raise PlanRefused(msg)
+                raise PlanRefused(msg, code="FLOE-221")
             tp = TopicPartition(log_id.topic, log_id.partition)
             if gone and topic_ids.get(tp) == log_id.topic_id:
                 starts.setdefault(tp, {})[table] = gone.spans[0][0]

@@ -33,6 +33,8 @@ class Loss:
 class OffsetsLost(PlanRefused):
     """Offsets were removed before they were read, and the run does not accept that. ``losses``: all of them."""
 
+    code = "FLOE-214"
+
     def __init__(self, losses: Sequence[Loss]) -> None:
         self.losses = tuple(losses)
         named = "; ".join(map(str, self.losses[:MAX_NAMED]))

@@ -31,13 +31,13 @@ def refuse_compacted(source: Cluster, topic: str) -> None:
             f"overlap=replace has to know that topic {topic!r} is not compacted, or rows would go that no record is left of: "
             f"grant DescribeConfigs on it, or use overlap=skip or append ({error})"
         )
-        raise PlanRefused(msg) from error
+        raise PlanRefused(msg, code="FLOE-305") from error
     if "compact" in policy:
         msg = (
             f"topic {topic!r} is compacted (cleanup.policy={policy}): of a key it may have only the newest record, and the "
             "rows of older ones would be gone for good. Use overlap=skip or append, or replace from a topic that keeps all"
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-305")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def forecast_removals(
             "overlap=replace needs `tables`, as the records name them: rows are taken out of those that are named, whether "
             "the records still go there or not. Name those that have rows of the range"
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-305")
     tables = Tables.of(target)
     return tuple(_forecast(tables, name, target, plan, ranges) for name in request.tables)
 

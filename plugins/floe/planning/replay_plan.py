@@ -165,7 +165,7 @@ def _refuse_dotted(connector: Connector, branch: str) -> None:
             "named like this one with a part behind a dot. Nothing was written. Name a branch without dots, or set it in the "
             "connector file"
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-307")
 
 
 def _refuse_unnameable(connector: Connector, request: ReplayRequest) -> None:
@@ -177,7 +177,7 @@ def _refuse_unnameable(connector: Connector, request: ReplayRequest) -> None:
             f"table {strangers[0][:100]!r} is none that records of {request.topic!r} name ({template}): choose other "
             "`tables`, or none for all"
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-301")
 
 
 def _refuse_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
@@ -189,7 +189,7 @@ def _refuse_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
             f"branch main: the connector file commits {names} to another branch, so that a replay does not write to main. "
             "Leave the branch empty, name another one, or change the connector file; nothing was written"
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-307")
 
 
 def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:

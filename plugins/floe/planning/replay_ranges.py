@@ -35,7 +35,7 @@ def resolve(request: ReplayRequest, ground: Ground) -> tuple[OffsetRange, ...]:
             f"no partition of topic {request.topic!r} has a position: no run of the connector has read it yet, or the "
             "positions were lost. Run the connector's own DAG first (with `recover` if they were lost)."
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-302")
     named = request.ranges or dict.fromkeys(positions, (None, None))
     if request.window is not None:
         named = {p: _marked(request.window, ground.marks[logs[p].tp], logs[p], positions[p]) for p in positions}
@@ -54,7 +54,7 @@ def resolve(request: ReplayRequest, ground: Ground) -> tuple[OffsetRange, ...]:
             problems.append(problem)
     refuse(problems)
     if not ranges:
-        raise PlanRefused(_nothing(request, positions))
+        raise PlanRefused(_nothing(request, positions), code="FLOE-302")
     return tuple(ranges)
 
 

@@ -85,24 +85,24 @@ class ReplayRequest:
         ranges, window = _ranges(params.get("ranges")), _window(params)
         if ranges and window:
             msg = "the replay names ranges and times, which may contradict each other: give either `ranges` or times"
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-301")
         overlap, dead_letters = _overlap(params.get("overlap")), _switch("dead_letters", params.get("dead_letters"))
         if dead_letters and overlap is not Overlap.SKIP:
             msg = (
                 f"the replay asks for dead_letters and overlap={overlap.value}: dead letters have no rows to overlap with. "
                 "Leave overlap at skip, or replay the range without dead_letters"
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-301")
         everything, is_bounded = _switch("all", params.get("all")), bool(ranges) or window is not None
         if everything and is_bounded:
             msg = "the replay names `all` and offsets or times, which contradict each other: give one of them"
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-301")
         if overlap is Overlap.APPEND and not is_bounded:
             msg = (
                 "overlap=append adds rows that the tables have already, and needs `ranges`, `from_time` or `to_time`. "
                 "Nothing was read. Name the range, or leave overlap at skip"
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-301")
         return cls(
             topic=_topic(params.get("topic"), topics),
             ranges=ranges,
@@ -121,7 +121,7 @@ def refuse(problems: Iterable[str]) -> None:
     if found:
         more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         msg = f"nothing is replayed: {'; '.join(found[:MOST_NAMED])}{more}"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-302")
 
 
 def _topic(value: Any, topics: Sequence[str]) -> str:
@@ -130,7 +130,7 @@ def _topic(value: Any, topics: Sequence[str]) -> str:
     if value not in topics:
         asked = "the replay names no topic" if value is None else f"topic {value!r} is none of the connector's"
         msg = f"{asked}: set `topic` to one of {list(topics)}"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-301")
     return str(value)
 
 
@@ -142,7 +142,7 @@ def _tables(value: Any, tables: Sequence[str], *, may_name_any: bool) -> tuple[s
         msg = (
             f"table {strangers[0]!r} is none of the connector's: choose `tables` among {list(tables)}, or none for all"
         )
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-301")
     return tuple(table for table in tables if not value or table in value)
 
 
@@ -151,13 +151,13 @@ def _overlap(value: Any) -> Overlap:
         return Overlap(value or Overlap.SKIP)
     except ValueError:
         msg = f"overlap {value!r} is not known: use one of {[o.value for o in Overlap]}"
-        raise PlanRefused(msg) from None
+        raise PlanRefused(msg, code="FLOE-301") from None
 
 
 def _switch(name: str, value: Any) -> bool:
     if not isinstance(value, bool | None):
         msg = f"{name} is {value!r}: write true or false"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-301")
     return bool(value)
 
 
@@ -166,7 +166,7 @@ def _limit(value: Any, limit: int | None) -> int | None:
         return limit
     if type(value) is not int or value < 1:
         msg = f"max_records is {value!r}: write a number of records of at least 1, or nothing for the connector's own"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-301")
     return value
 
 
@@ -175,7 +175,7 @@ def _ranges(value: Any) -> dict[int, Bounds]:
         return {}
     if not isinstance(value, Mapping):
         msg = f'ranges are {value!r}: write an object of partitions, e.g. {{"0": [100, 200]}}'
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-301")
     problems = [problem for key, pair in value.items() if (problem := _malformed(key, pair))]
     refuse(problems)
     return {int(key): (pair[0], pair[1]) for key, pair in value.items()}
@@ -204,7 +204,7 @@ def _window(params: Mapping[str, Any]) -> Bounds | None:
     start, end = (None if text is None else _epoch_ms(name, text) for name, text in given.items())
     if start is not None and end is not None and start >= end:
         msg = f"from_time {given['from_time']!r} is not before to_time {given['to_time']!r}: the window is empty"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-301")
     return start, end
 
 
@@ -217,8 +217,8 @@ def _epoch_ms(name: str, text: Any) -> int:
         moment = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         msg = f"{name} is {text!r}: write an ISO date and time with its zone, e.g. 2026-01-31T12:00:00+01:00"
-        raise PlanRefused(msg) from None
+        raise PlanRefused(msg, code="FLOE-301") from None
     if moment.tzinfo is None:
         msg = f"{name} is {text!r}, which has no time zone: add one, e.g. {text}Z for UTC"
-        raise PlanRefused(msg)
+        raise PlanRefused(msg, code="FLOE-301")
     return max(0, -((EPOCH - min(moment, _LAST)) // timedelta(milliseconds=1)))

@@ -55,7 +55,7 @@ def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], rou
                 "`ranges` to the others, or set overlap to replace, which takes out the rows that it has of the range, or to "
                 "append, which adds all rows of the range again"
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-303")
     return {r: ledger.net(r, route) for r in ranges}
 
 
@@ -101,7 +101,7 @@ class _Slices:
                 f"the replay would be cut into more than {MOST_SLICES} slices of {self._limit} records, each a Spark job and "
                 "a snapshot: raise max_records, or replay a smaller range"
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-304")
         self._open, self._room = {}, self._limit
         return tuple(self._done)
 

@@ -108,7 +108,7 @@ class _Settler:
                 f"partition {tp} has a position ({position.offset}) but does not exist any more: the topic was re-created "
                 f"with fewer partitions. {_adopt(tp.topic)}"
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-220")
 
     def settle(self, log: PartitionLog) -> Position:
         """Return where one partition is read on."""
@@ -150,7 +150,7 @@ class _Settler:
         held = self._beginnings.held_ids(log.tp.topic)
         if held and log.topic_id not in held:
             if not self._decisions.adopts(log.tp.topic):
-                raise PlanRefused(_recreated(log, ", ".join(sorted(held))))
+                raise PlanRefused(_recreated(log, ", ".join(sorted(held))), code="FLOE-220")
             self.notes.append(f"{log.tp}: the new topic {log.topic_id} is read from its log start {log.log_start}")
             return log.log_start
         if held is not None:
@@ -161,13 +161,13 @@ class _Settler:
                         "not known, as they cannot be read (the log above says why). Mend that and clear the run; or "
                         "trigger the DAG with `recover`, which reads from the log start what no other table holds."
                     )
-                    raise PlanRefused(msg)
+                    raise PlanRefused(msg, code="FLOE-215")
                 msg = (
                     f"no partition of topic {log.tp.topic!r} has a position, but a table of this connector already holds "
                     "offsets of its group: the positions were lost. Nothing is read before they are put back: trigger "
                     "the DAG with `recover`, which takes them from the tables; no row is lost or doubled by it."
                 )
-                raise PlanRefused(msg)
+                raise PlanRefused(msg, code="FLOE-215")
             return log.log_start
         return log.log_start if self._beginnings.offset_reset == "earliest" else log.stable_end
 
@@ -180,7 +180,7 @@ class _Settler:
                 "with `recover`, which takes the positions from the tables, or, if a Kafka Connect sink of this name wrote "
                 "it, with `takeover`."
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-216")
         self.replaced.append(position)
         return self._begun(log, log.log_start)
 
@@ -227,9 +227,9 @@ class _Settler:
                 f"the position of {log.tp} belongs to cluster {facts.cluster_id!r}, but this is cluster "
                 f"{self._beginnings.cluster_id!r}: check the Kafka connection. {_adopt(log.tp.topic)}"
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-219")
         if facts.topic_id != log.topic_id and not self._decisions.adopts(log.tp.topic):
-            raise PlanRefused(_recreated(log, facts.topic_id))
+            raise PlanRefused(_recreated(log, facts.topic_id), code="FLOE-220")
         return facts.topic_id != log.topic_id
 
     def _adopted(self, log: PartitionLog, position: Position, facts: PositionMetadata) -> Position:
@@ -249,7 +249,7 @@ class _Settler:
                 "lost records that were already read, or the position was changed by hand. Nothing is read meanwhile. "
                 f"{_adopt(log.tp.topic)} What the tables hold above {log.stable_end} stays in them."
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-218")
         self.notes.append(
             f"{log.tp}: the log ends at {log.stable_end}, below {position.offset}; it is read on from there"
         )
@@ -274,7 +274,7 @@ class _Settler:
                     f"table {table!r} owes {log.tp} from {debt.start} on, but {why}: put the connector back as it was, or "
                     f'trigger the DAG with drop_backlog=["{table}"]: these rows are skipped.'
                 )
-                raise PlanRefused(msg)
+                raise PlanRefused(msg, code="FLOE-221")
             if debt.start < log.log_start:
                 self._lose(Loss(log.tp, debt.start, min(log.log_start, offset), table))
                 debt = debt._replace(start=log.log_start)

@@ -52,7 +52,7 @@ def amend(
             table = tables.load(name)
             if table is None:
                 msg = f"table {name!r} does not exist any more: nothing is left to decide about it"
-                raise TableRefused(msg)
+                raise TableRefused(msg, code="FLOE-409")
             ledger = change(table)
             if ledger is None:
                 return None

@@ -49,7 +49,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
             f"branch {branch!r} of table {'.'.join(table.name())!r} was dropped, it cannot be rolled back: create it again "
             f"at snapshot {ledger.anchor.snapshot_id if ledger.anchor else None}"
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-408")
     lost = _from_summaries(metadata, branch, group_id, ledger)
     if lost is None:
         lost = _from_older_metadata(table, branch, group_id, ledger)
@@ -59,7 +59,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
             "snapshots left behind and the metadata files of their time have expired. Set the branch forward again, or "
             'trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing.'
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-408")
     if any(_of_the_sink(ledger, log_id) & gone for log_id, gone in lost.items()):
         msg = (
             f"table {'.'.join(table.name())!r} was rolled back past rows that a Kafka Connect sink wrote before floe took "
@@ -67,7 +67,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
             'branch forward again, or trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing with '
             "overlap=append."
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-408")
     return lost
 
 
@@ -105,7 +105,7 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
                 "not tell in full, and it is not in the history that the ledger speaks of. Set the branch to "
                 f"{ledger.anchor.snapshot_id if ledger.anchor else None} again."
             )
-            raise TableRefused(msg)
+            raise TableRefused(msg, code="FLOE-408")
         to = to.with_replaced((r, here[r.topic]) for r in replaced)
         to = to.with_replayed((r, here[r.topic]) for r in net).with_revived(_by_log(revived))
     return to
@@ -124,7 +124,7 @@ def _refuse_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapshot]
                 f"{snapshot.snapshot_id} has expired, and is not in the history that the ledger speaks of: which offsets it "
                 f"added cannot be told. Set the branch to {anchor.snapshot_id} again."
             )
-            raise TableRefused(msg)
+            raise TableRefused(msg, code="FLOE-408")
 
 
 def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Iterable[str]) -> dict[str, str] | None:

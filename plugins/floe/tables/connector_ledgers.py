@@ -203,4 +203,4 @@ def refuse_rows_of_sink(ledgers: Ledgers, connector: Connector) -> None:
                 "the DAG with `takeover`; if the sink's positions are gone, set them first (see "
                 "docs/how-to/kafka-connect.md). To begin anew on purpose, give the connector another name."
             )
-            raise PlanRefused(msg)
+            raise PlanRefused(msg, code="FLOE-225")

@@ -13,37 +13,55 @@ class CommitError(FloeError):
 class TableReplaced(CommitError, Retryable):
     """Another table has the name of one that files were written for; nothing was announced, the run can be repeated."""
 
+    code = "FLOE-409"
+
 
 class FilesNotWritten(CommitError, Terminal):
     """Files that a commit was to have cannot be written from what the table holds; nothing was committed."""
+
+    code = "FLOE-607"
 
 
 class AnnouncementVoid(CommitError, Terminal):
     """An announcement names a file that does not count; nothing of it is committed."""
 
+    code = "FLOE-604"
+
 
 class AnnouncementMissing(CommitError, Retryable):
     """A slice was written but its announcement is not to be seen (yet)."""
+
+    code = "FLOE-603"
 
 
 class SliceNotWritten(CommitError, Terminal):
     """A slice of the plan was not written; its range is read again by the next run."""
 
+    code = "FLOE-601"
+
 
 class SliceStale(CommitError, Terminal):
     """The table's ledger moved since the slice was written; the next run plans anew."""
+
+    code = "FLOE-605"
 
 
 class TableNotCommitted(CommitError, Retryable):
     """A table could not be committed in time; nothing is lost, the same commit can be tried again."""
 
+    code = "FLOE-606"
+
 
 class TablesOwe(CommitError, Terminal):
     """Some tables could not take their rows; all others did. They are on record as owing them, or it is said why not."""
 
+    code = "FLOE-602"
+
 
 class DeadLettersLeft(CommitError, Terminal):
     """Every dead letter that was read again failed again; all of them stay open."""
+
+    code = "FLOE-309"
 
 
 REFUSALS = (TableRefused, TableMissing, TableUnsuitable, CatalogMisconfigured, LedgerUnreadable)

@@ -105,7 +105,7 @@ def file_access(table: str) -> Iterator[None]:
             f"not allowed to read or write files of table {table!r}: {error}. Nothing was committed. Check the grants of "
             "Airflow's workers on the warehouse."
         )
-        raise TableRefused(msg) from error
+        raise TableRefused(msg, code="FLOE-411") from error
     except COMES_AGAIN as error:
         msg = (
             f"files of table {table!r} cannot be read or rewritten ({_described(error)}). Nothing was "

@@ -97,7 +97,7 @@ def refuse_changed_history(table: Table, branch: str, group_id: str, ledger: Led
     """Raise TableRefused when the branch no longer leads back to the ledger's anchor."""
     change = changed_history(".".join(table.name()), table.metadata, branch, group_id, ledger, older_metadata(table))
     if change is not None:
-        raise TableRefused(change)
+        raise TableRefused(change, code="FLOE-408")
 
 
 def older_metadata(table: Table) -> Iterator[TableMetadata]:
@@ -193,4 +193,4 @@ def refuse_lost_ledger(table: str, metadata: TableMetadata, branch: str, group_i
                 f"'floe.ledger.{group_id}.{branch}' is gone: somebody removed it. Set it back from the table's "
                 "metadata log; nothing is written meanwhile."
             )
-            raise TableRefused(msg)
+            raise TableRefused(msg, code="FLOE-410")

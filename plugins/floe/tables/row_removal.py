@@ -101,7 +101,7 @@ class Remover:
                 f"table {'.'.join(table.name())!r} has equality deletes, which floe cannot apply when it writes files anew: "
                 "compact the table first (rewrite_data_files), then clear the run"
             )
-            raise TableRefused(msg) from error
+            raise TableRefused(msg, code="FLOE-305") from error
         return [task for task in found if isinstance(task, FileScanTask)]
 
     def refuse_unfit(self, table: Table, branch: str) -> None:
@@ -118,7 +118,7 @@ class Remover:
                 except TableRefused as error:
                     name = ".".join(table.name())
                     msg = f"rows of table {name!r} cannot be replaced: {error}. One such file: {task.file.file_path}"
-                    raise TableRefused(msg) from None
+                    raise TableRefused(msg, code="FLOE-305") from None
 
     def _rewritten(self, table: Table, task: FileScanTask) -> tuple[int, SpecFile | None]:
         """Rewrite a file once, however often its commit is tried; each time where deletes apply to it, which may change."""
@@ -178,7 +178,7 @@ def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequ
                     "those rows cannot be told from the ones that are to be replaced. Restrict `ranges` to others, or replay "
                     "into a table of its own"
                 )
-                raise TableRefused(msg)
+                raise TableRefused(msg, code="FLOE-305")
 
 
 def _batches(table: Table, task: FileScanTask, schema: Schema) -> Iterator[pa.RecordBatch]:

@@ -149,7 +149,7 @@ def refuse_strange_specs(table: Table, files: Sequence[SpecFile]) -> None:
     strangers = {f.spec_id for f in files} - set(table.metadata.specs())
     if strangers:
         msg = f"table {table.name()} has no partition spec {sorted(strangers)}: it was replaced; run again"
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-409")
 
 
 def send_with_ledger(
@@ -196,7 +196,7 @@ def _prepared(table: Table) -> Iterator[None]:
             f"{clip(str(error), 300)}). Nothing was committed to it, its rows wait. Take back what was changed in it, or "
             "roll it back to a snapshot before"
         )
-        raise TableRefused(msg) from error
+        raise TableRefused(msg, code="FLOE-412") from error
 
 
 def committed(

@@ -62,7 +62,7 @@ def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Commit
                 f"table at {metadata.location!r}: {error}: which events of the control topic it has cannot be told. Nothing "
                 "was changed. Roll it back to the snapshot before, or commit one that has the property as it was"
             )
-            raise TableRefused(msg) from error
+            raise TableRefused(msg, code="FLOE-412") from error
         if offsets is not None:
             return Committed(offsets, True)
         oldest = snapshot

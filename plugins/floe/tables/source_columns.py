@@ -47,7 +47,7 @@ class OriginColumns:
             f"the rows of table {name!r} do not tell which records they came from, so none can be replaced: {problems[0]}. "
             f"{_WAY_OUT}"
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-305")
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -74,7 +74,7 @@ class OriginColumns:
         """Say of each row whether it came from one of the ranges. Raises TableRefused for rows that do not tell."""
         topic, partition, offset = (_column(rows, path) for path in (self.topic, self.partition, self.offset))
         if any(column.null_count for column in (topic, partition, offset)):
-            raise TableRefused(UNKNOWN_ROWS)
+            raise TableRefused(UNKNOWN_ROWS, code="FLOE-305")
         found: pa.BooleanArray = pc.is_null(topic)  # none is
         for r in ranges:
             place = pc.and_(pc.equal(topic, r.topic), pc.equal(partition, r.partition))
@@ -90,7 +90,7 @@ def refuse_without_transform(table: str, connector: Connector) -> None:
             f"the rows of table {table!r} do not tell which records they came from, so none can be replaced: the "
             f"connector has no KafkaMetadataTransform. {_WAY_OUT}"
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-305")
 
 
 UNKNOWN_ROWS = (

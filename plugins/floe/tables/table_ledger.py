@@ -37,13 +37,13 @@ def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> 
     ref = metadata.refs.get(branch)
     if ref is not None and ref.snapshot_ref_type != SnapshotRefType.BRANCH:
         msg = f"{branch!r} of table {name!r} is a tag, not a branch: mend iceberg.tables.default-commit-branch"
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-413")
     if metadata.format_version > NEWEST_FORMAT:
         msg = (
             f"table {name!r} has format version {metadata.format_version}, floe writes up to {NEWEST_FORMAT}: write to a "
             "table of version 2"
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-413")
     _check_partition_values(name, metadata)
     origin = origin_of(metadata, branch, group_id)
     ledger = read_properties(property_name(group_id, origin), metadata.properties)
@@ -56,7 +56,7 @@ def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> 
             f"{cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the "
             'DAG with reset_topics=["*"]'
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-219")
     refuse_changed_history(table, origin, group_id, ledger)
     if origin == branch:
         return ledger
@@ -80,7 +80,7 @@ def _check_partition_values(name: str, metadata: TableMetadata) -> None:
                 f"{schema.find_type(field.source_id)}: Spark, Trino and Flink could not read the table once floe has written "
                 f"to it. Nothing was written. Replace the partition field {field.name!r} by one of buckets: bucket(n, column)"
             )
-            raise TableRefused(msg)
+            raise TableRefused(msg, code="FLOE-413")
 
 
 def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
@@ -96,7 +96,7 @@ def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> No
         "which offsets it holds cannot be told. Take over with the table in iceberg.tables, or append on purpose "
         "(overlap=append)."
     )
-    raise TableRefused(msg)
+    raise TableRefused(msg, code="FLOE-225")
 
 
 def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
@@ -136,4 +136,4 @@ def refuse_other_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Itera
             )
         if others:
             msg = f"table {table!r} holds offsets {list(others)[:20]} of {r.tp} that were routed otherwise. {way_out}"
-            raise TableRefused(msg)
+            raise TableRefused(msg, code="FLOE-414")

@@ -81,7 +81,7 @@ class TableState:
             raise self.problem
         if self.table is None:
             msg = f"table {self.name!r} does not exist any more; nothing was done to it"
-            raise TableRefused(msg)
+            raise TableRefused(msg, code="FLOE-409")
         return self.table
 
     def refused(self, problem: FloeError) -> "TableState":
@@ -173,7 +173,7 @@ class TableStates:
         what = "dropped" if now is None else "replaced"
         found = "" if now is None else f", its UUID is {now}"
         msg = f"table {name!r} was {what} {self._since.when} (for UUID {expected}{found}). {self._since.remedy}"
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-409")
 
     def _created(self, name: str, changes: SchemaChanges) -> Table:
         log.info("creating table %s with %s columns", name, changes.count())

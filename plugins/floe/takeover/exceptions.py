@@ -10,10 +10,16 @@ class TakeoverError(FloeError):
 class TakeoverRefused(TakeoverError, Terminal):
     """What the sink left behind cannot be taken over as it is; nothing was changed."""
 
+    code = "FLOE-701"
+
 
 class TakeoverBlocked(TakeoverError, Retryable):
     """An open transaction hides what the sink left behind; its end is all that is needed."""
 
+    code = "FLOE-702"
+
 
 class HandBackRefused(TakeoverError, Terminal):
     """The connector is not in a state that the sink could go on from; nothing was changed."""
+
+    code = "FLOE-708"

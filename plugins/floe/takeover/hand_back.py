@@ -161,7 +161,7 @@ class _HandBack:
                         f"{self._control.ends.get(partition, 0)}: the topic was created anew, and the sink would pass over "
                         "all that it announces there. Give iceberg.control.topic a new name, here and in the sink"
                     )
-                    raise HandBackRefused(msg)
+                    raise HandBackRefused(msg, code="FLOE-705")
 
     def _told(self, table: Table) -> Ledger | None:
         """Return the ledger as it is, or None when the table has been told."""

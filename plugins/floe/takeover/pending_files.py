@@ -64,7 +64,7 @@ def written_by_sink(messages: Iterable[ControlMessage], group_id: str) -> Iterat
                 f"the message at {message.partition}@{message.offset} of the control topic cannot be read, and may hold "
                 f"files of {group_id!r}: {error}. If it is of no concern, {LEAVE_OUT}."
             )
-            raise TakeoverRefused(msg) from error
+            raise TakeoverRefused(msg, code="FLOE-706") from error
         if event.group_id == group_id and isinstance(event.payload, DataWritten):
             yield Written(message.partition, message.offset, event.payload)
 
@@ -97,14 +97,14 @@ def pending_of(table: Destination, written: Sequence[Written], coordinator: Offs
     known = [one for one in known if _belongs(table, one) or one.offset >= coordinator.get(one.partition, 0)]
     strays = [one for one in known if not _belongs(table, one)]
     if strays:
-        raise TakeoverRefused(_stray(table, strays))
+        raise TakeoverRefused(_stray(table, strays), code="FLOE-706")
     for one in known:
         if one.payload.delete_files:
             msg = (
                 f"{_where(one)} announces {len(one.payload.delete_files)} delete file(s) for table {table.name!r}: floe "
                 f"writes no deletes. {START_IT}, with upserts turned off."
             )
-            raise TakeoverRefused(msg)
+            raise TakeoverRefused(msg, code="FLOE-706")
     return known
 
 
@@ -131,7 +131,7 @@ def refuse_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: 
                 "and the sink would pass over all that the new one announces. Give iceberg.control.topic a new name, and "
                 "see docs/how-to/kafka-connect.md, “A control topic that was lost”."
             )
-            raise TakeoverRefused(msg)
+            raise TakeoverRefused(msg, code="FLOE-705")
     for partition, start in starts.items():
         offset = table.committed.offsets.get(partition, 0)
         if max(offset, coordinator.get(partition, 0)) < start:
@@ -141,7 +141,7 @@ def refuse_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: 
                 f"retention before anybody could commit them, if there were any. {START_IT}; or, if no rows are missing, "
                 "see docs/how-to/kafka-connect.md, “A control topic that was lost”."
             )
-            raise TakeoverRefused(msg)
+            raise TakeoverRefused(msg, code="FLOE-705")
 
 
 def _belongs(table: Destination, one: Written) -> bool:
@@ -157,7 +157,7 @@ def _refuse_unknown(table: Destination, written: Sequence[Written], coordinator:
             "control topic have expired: it cannot be told whether they were committed. "
             f"{START_IT} before its snapshots expire."
         )
-        raise TakeoverRefused(msg)
+        raise TakeoverRefused(msg, code="FLOE-706")
 
 
 def _stray(table: Destination, strays: Sequence[Written]) -> str:

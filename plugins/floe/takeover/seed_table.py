@@ -109,7 +109,7 @@ def examine(table: Table, seed: Seed, written: Sequence[Written]) -> None:
         spec_files(table, files)
     except (AnnouncementVoid, DataFileConversionError) as error:
         msg = f"what the sink announced for table {name!r} cannot be committed: {error}. {START_IT}; or {LEAVE_OUT}."
-        raise TakeoverRefused(msg) from error
+        raise TakeoverRefused(msg, code="FLOE-706") from error
 
 
 def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written], patience: float) -> Taken:
@@ -171,7 +171,7 @@ def _load(tables: Tables, name: str, written: Sequence[Written]) -> Table | None
     wanted = {one.payload.table_reference.table_uuid for one in written} - {None}
     if wanted and (table is None or wanted != {table.metadata.table_uuid}):
         msg = f"table {name!r} was dropped or replaced while it was taken over: nothing was done to it. Take over again"
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-409")
     return table
 
 

@@ -33,7 +33,7 @@ class Control:
                 f"control topic {topic!r} does not exist: set iceberg.control.topic to the one that the sink announced its "
                 "files in. If it was deleted, see docs/how-to/kafka-connect.md, “A control topic that was lost”."
             )
-            raise TakeoverRefused(msg) from error
+            raise TakeoverRefused(msg, code="FLOE-704") from error
         self.starts: Offsets = {log.tp.partition: log.log_start for log in logs}
         self.ends: Offsets = _decided_ends(cluster, [log.tp for log in logs])
 
@@ -169,14 +169,14 @@ def refuse_impossible(
                 f"re-created with fewer. Delete the position (kafka-consumer-groups --delete-offsets --topic {tp.topic}), "
                 "knowing that the others may be of the old topic too, and set those by --reset-offsets."
             )
-            raise TakeoverRefused(msg)
+            raise TakeoverRefused(msg, code="FLOE-707")
         if position.offset > log_ends[tp]:
             msg = (
                 f"the sink's position {position.offset} of {tp} is past the log's end {log_ends[tp]}: the topic was "
                 "re-created, or the broker lost records. Set the position to where the table's rows end in the present log "
                 f"(kafka-consumer-groups --reset-offsets --topic {tp.topic}:{tp.partition}), then take over again."
             )
-            raise TakeoverRefused(msg)
+            raise TakeoverRefused(msg, code="FLOE-707")
         if position.offset > known[tp].stable_end:
             msg = (
                 f"the sink read {tp} up to {position.offset}, into a transaction that is open from "

@@ -144,7 +144,7 @@ class _Takeover:
                 f"table {name!r} tells that the sink used the control topic {used!r}, but iceberg.control.topic is "
                 f"{topic!r}: set it as the sink had it. To leave out what {used!r} announced, name an empty topic."
             )
-            raise TakeoverRefused(msg)
+            raise TakeoverRefused(msg, code="FLOE-704")
         committed = committed_offsets(table.metadata, self._routes.branch(name), offsets_property(topic, group))
         return Destination(name, table.metadata.table_uuid, committed, is_own)
 
@@ -180,4 +180,4 @@ def _copies(connector: Connector, left: LeftBehind) -> Mapping[TopicPartition, P
         "did, put its positions back (kafka-consumer-groups --reset-offsets; the DataComplete events of the control topic "
         "tell them), then take over again. If floe ran here before, use recover."
     )
-    raise TakeoverRefused(msg)
+    raise TakeoverRefused(msg, code="FLOE-703")

@@ -33,12 +33,13 @@ class Failure:
 
     message: str
     retryable: bool
+    code: str = ""
 
     @classmethod
     def of(cls, error: Exception, tables: Sequence[str] = ()) -> Self:
         """Describe an error that came while these tables were written."""
         if isinstance(error, FloeError):
-            return cls(hide(str(error)), retryable=not isinstance(error, Terminal))
+            return cls(hide(str(error)), retryable=not isinstance(error, Terminal), code=error.code)
         text = next(iter(hide(str(error)).splitlines()), "")[:300]
         names = ", ".join(map(repr, tables))[:300]
         msg = (

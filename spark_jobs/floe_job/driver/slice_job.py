@@ -111,7 +111,7 @@ class SliceWriter:
             f"slice {self._plan.slice_id(self._slice)} still lacks columns or tables after {MOST_ROUNDS} rounds: somebody "
             "else keeps changing them; nothing was announced, run again"
         )
-        raise SliceFailed(msg)
+        raise SliceFailed(msg, code="FLOE-519")
 
     def _settle(self, results: Mapping[int, TaskResult], done: Sequence[TaskResult]) -> list[int]:
         """Give tables what the tasks lack; return the tasks that have to run again."""
@@ -166,9 +166,9 @@ def _raise_failures(results: Sequence[TaskResult]) -> None:
     failures: list[Failure] = [result.failure for result in results if result.failure is not None]
     final = next((f for f in failures if not f.retryable), None)
     if final is not None:
-        raise SliceRefused(final.message)
+        raise SliceRefused(final.message, code=final.code)
     counts = [result.bad for result in results]
     if any(counts):
-        raise SliceRefused(bad_records(counts))
+        raise SliceRefused(bad_records(counts), code="FLOE-501")
     if failures:
-        raise SliceFailed(failures[0].message)
+        raise SliceFailed(failures[0].message, code=failures[0].code)

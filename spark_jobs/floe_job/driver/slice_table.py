@@ -174,7 +174,7 @@ def refuse_dropped(plan: Plan, name: str, table: Table | None) -> None:
             f"table {name!r} ({known}) was dropped or replaced after this run was planned. Nothing is written for it; the "
             "next plan says what is missing"
         )
-        raise TableRefused(msg)
+        raise TableRefused(msg, code="FLOE-409")
 
 
 def _nets(

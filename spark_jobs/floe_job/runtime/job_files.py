@@ -77,13 +77,14 @@ class Order:
 class Outcome:
     """How a job ended: the slices that it announced, and floe's error if it raised one.
 
-    ``timed_out``: the slices whose write took too long, which is what the error is of then.
+    ``timed_out``: the slices whose write took too long, which is what the error is of then. ``code``: the error's.
     """
 
     announced: tuple[str, ...] = ()
     error: str | None = None
     retryable: bool = False
     timed_out: tuple[str, ...] = ()
+    code: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -102,6 +103,7 @@ class Outcome:
             "error": self.error,
             "retryable": self.retryable,
             "timed_out": list(self.timed_out),
+            "code": self.code,
         }
         path.write_text(json.dumps(fields))
 
@@ -112,7 +114,7 @@ class Outcome:
             return None
         fields = json.loads(path.read_text())
         timed_out = tuple(fields["timed_out"])
-        return cls(tuple(fields["announced"]), fields["error"], bool(fields["retryable"]), timed_out)
+        return cls(tuple(fields["announced"]), fields["error"], bool(fields["retryable"]), timed_out, fields["code"])
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def secret() -> str:
 
 def test_floe_error_reaches_airflow_without_its_chain(secret: str) -> None:
     told = task(CatalogUnreachable(f"no catalog, token {secret}"))
-    assert str(told) == "no catalog, token <hidden>"
+    assert str(told) == "no catalog, token <hidden>. See FLOE-401."
     assert isinstance(told, Retryable)
     text = "".join(traceback.format_exception(told))
     assert "the beginning" not in text and secret not in text
@@ -62,4 +62,4 @@ def test_error_that_cannot_be_changed_is_replaced(secret: str) -> None:
 
 def test_every_problem_of_a_configuration_is_masked(secret: str) -> None:
     told = task(ConfigError(f"one {secret}", f"two {secret}").located(f"{secret}.json"))
-    assert str(told) == "<hidden>.json: 2 errors\n  - one <hidden>\n  - two <hidden>"
+    assert str(told) == "<hidden>.json: 2 errors\n  - one <hidden>\n  - two <hidden>\nSee FLOE-103."

@@ -63,7 +63,7 @@ def import_error(files: Iterable[ConnectorFile]) -> str | None:
     count = "1 connector file is" if len(broken) == 1 else f"{len(broken)} connector files are"
     return (
         f"{count} broken. Runs of these connectors fail until the files are corrected; all other connectors run."
-        f"{listed}{more}"
+        f"{listed}{more}\nSee {ConfigError.code}."
     )
 
 

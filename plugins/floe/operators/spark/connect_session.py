@@ -72,4 +72,4 @@ def open_session(conn_id: str, archive: Path) -> Session:
         spark.addTag(tag)
         return Session(spark, tag)
     msg = f"no session on the Spark Connect server of connection {conn_id!r}: {clip(reason, 300)}. Is the server up?"
-    raise JobFailed(msg)
+    raise JobFailed(msg, code="FLOE-517")

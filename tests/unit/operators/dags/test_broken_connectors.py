@@ -116,7 +116,8 @@ def test_the_import_error_lists_all_files_and_problems(connectors: Callable[...,
     assert lines[0].startswith("2 connector files are broken.")
     assert f"{one} (DAG calzones):" in lines and f"{two} (DAG two):" in lines
     assert "  - unknown key 'task.max'; the nearest known key is tasks.max" in lines
-    assert len(lines) == 6
+    assert lines[-1] == "See FLOE-103."
+    assert len(lines) == 7
 
 
 def test_a_broken_connector_keeps_id_and_schedule(connectors: Callable[..., Path]) -> None:
@@ -200,4 +201,4 @@ def test_an_import_error_is_short_whatever_is_in_the_folder(tmp_path: Path) -> N
     error = ConfigError(*(["x" * 10_000] * 5000))
     files = [ConnectorFile(tmp_path / f"{i}.json", str(i), None, error) for i in range(200)]
     text = import_error(files) or ""
-    assert len(text) < 600_000 and text.endswith("… and 150 more files")
+    assert len(text) < 600_000 and text.endswith("… and 150 more files\nSee FLOE-103.")
