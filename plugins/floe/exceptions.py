@@ -48,12 +48,15 @@ class Terminal(FloeError):
     """The same call fails again until somebody changes something."""
 
 
-_CODED = re.compile(r"FLOE-\d{3}\b")
+_CODED = re.compile(r" ?\bSee (FLOE-\d{3})\.")
 
 
 def with_code(text: str, code: str) -> str:
-    """End a text with ``See FLOE-214.``, unless it names a code already: that one is nearer to the cause."""
-    if not code or _CODED.search(text):
+    """End a text with ``See FLOE-214.``; a code of an error that the text quotes is nearer to the cause and is kept."""
+    quoted = _CODED.search(text)
+    if quoted:
+        code, text = quoted[1], _CODED.sub("", text)
+    if not code:
         return text
     if "\n" in text:
         return f"{text}\nSee {code}."

@@ -79,8 +79,9 @@ def test_code_of_one_error_goes_before_that_of_class() -> None:
     assert error.code == "FLOE-207" and KafkaUnreachable.code == "FLOE-201"
 
 
-def test_quoted_code_is_not_followed_by_another() -> None:
-    assert with_code("write failed: no room. See FLOE-511.", "FLOE-601") == "write failed: no room. See FLOE-511."
+def test_quoted_code_ends_text_in_place_of_another() -> None:
+    quoting = "No room. See FLOE-511. 1 slice(s) were not written."
+    assert with_code(quoting, "FLOE-601") == "No room. 1 slice(s) were not written. See FLOE-511."
 
 
 def test_list_of_problems_ends_with_code_on_own_line() -> None:
