@@ -55,6 +55,8 @@ class StampingProducer:
         self._seq = 0
         self._random = random.Random(seed)
         self._more = more or (lambda _: {})
+        self.routes: Mapping[str, Collection[str]] = {}
+        """The tables that a record is meant for by its field ``to``; with any, each numbered record gets one at random."""
         self._producer = ck.Producer(self._conf())
         self._open: list[ck.Producer] = []
 
@@ -195,7 +197,11 @@ class StampingProducer:
         stamp = Stamp(self._run, self.topic, self._seq)
         self._seq += 1
         text = "".join(self._random.choices("abcdefghijüöß€", k=self._random.randrange(pad + 1)))
-        value = write_stamp(stamp, text, self._more(stamp.seq))
+        fields = dict(self._more(stamp.seq))
+        if self.routes:
+            fields |= {"n": stamp.seq, "to": self._random.choice(sorted(self.routes))}
+            self.acks.meant[stamp] = frozenset(self.routes[fields["to"]])
+        value = write_stamp(stamp, text, fields)
         self.acks.unknown.add(stamp)
         target = {} if partition is None else {"partition": partition}
         deadline = time.monotonic() + 30

@@ -9,9 +9,13 @@ from collections.abc import Callable
 import confluent_kafka as ck
 
 from faults import foreign
+from faults.poison import MALFORMED, UNFIT, Poison, spoiled
 from faults.ports import restart
-from faults.soak.stage import TABLES, Stage
+from faults.soak.stage import ROUTES, TABLES, Stage
 from stack import processes
+
+
+UNROUTABLE = Poison(spoiled(), "route", "")
 
 
 def partition(stage: Stage) -> int:
@@ -32,6 +36,22 @@ def hang(stage: Stage) -> None:
 
 def tombstones(stage: Stage) -> None:
     stage.sink.producer.tombstones(stage.chance.randrange(1, 20), partition(stage))
+
+
+def poison(stage: Stage) -> None:
+    """Produce bad records of every kind, those that a table's columns refuse once both tables are there."""
+    kinds = {**MALFORMED, **(UNFIT if all(map(stage.sink.snapshots, TABLES)) else {})}
+    for one in kinds.values():
+        to = stage.chance.choice(["a", "b", "ab"])
+        stage.sink.producer.write(one, partition(stage), meant=ROUTES[to], to=to, n=1, note="")
+    stage.sink.producer.flush()
+
+
+def unroutable(stage: Stage) -> None:
+    """Produce records whose route is missing or null."""
+    for fields in ({}, {"to": None}):
+        stage.sink.producer.write(UNROUTABLE, partition(stage), n=1, **fields)
+    stage.sink.producer.flush()
 
 
 def on_a_table(act: Callable[..., None]) -> Callable[[Stage], None]:
@@ -156,6 +176,8 @@ FAULTS: dict[str, Callable[[Stage], None]] = {
     "aborted transaction": abort,
     "hanging transaction": hang,
     "tombstones": tombstones,
+    "poison": poison,
+    "records without a route": unroutable,
     "foreign append": on_a_table(foreign.append),
     "foreign schema change": on_a_table(foreign.add_column),
     "foreign compaction": on_a_table(foreign.rewrite),

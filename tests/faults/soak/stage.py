@@ -1,4 +1,5 @@
-"""The stage of a soak: a broker and a catalog, each behind a proxy, and one connector into two tables."""
+"""The stage of a soak: a broker and a catalog, each behind a proxy, and one connector that routes into two tables and
+dead-letters."""
 
 from __future__ import annotations
 
@@ -21,6 +22,16 @@ from stack.rest_catalog import RestCatalog
 
 TABLES = ("db.a", "db.b")
 PARTITIONS = 3
+
+ROUTES = {"a": ["db.a"], "b": ["db.b"], "ab": ["db.a", "db.b"], "none": []}
+"""The tables of a record, by the value of its field ``to``."""
+
+ROUTING = {
+    "iceberg.tables.route-field": "to",
+    "iceberg.table.db.a.route-regex": "a|ab",
+    "iceberg.table.db.b.route-regex": "b|ab",
+    "floe.deadletter.table": "db.letters",
+}
 
 
 @dataclass
@@ -61,6 +72,7 @@ class Stage:
                 "iceberg.catalog.type": "rest",
                 "iceberg.catalog.uri": catalog_proxy.uri,
                 "iceberg.catalog.warehouse": catalog.warehouse,
+                **ROUTING,
             }
             sink = Sink.make(
                 zygote,
@@ -78,6 +90,8 @@ class Stage:
             broker.stop()
             raise
         sink.kafka = {"bootstrap.servers": kafka_proxy.bootstrap}
+        for producer in sink.producers.values():
+            producer.routes = ROUTES
         return cls(folder, broker, kafka_proxy, catalog, catalog_proxy, zygote, sink)
 
     def count(self, kind: str) -> None:
