@@ -14,7 +14,6 @@ from faults.ports import restart
 from faults.soak.stage import ROUTES, TABLES, Stage
 from stack import processes
 
-
 UNROUTABLE = Poison(spoiled(), "route", "")
 
 

@@ -96,7 +96,7 @@ def test_a_garbled_table_refuses_and_the_other_goes_on(landing: Landing, change:
 def test_an_answer_that_is_none_is_no_refusal(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     written = landing.write((0, 0, 5))
     lander = landing.lander(written, patience_ms=10)
-    monkeypatch.setattr("floe.catalogs.providers.sql_catalog.read_metadata", _no_answer)
+    monkeypatch.setattr("pyiceberg.serializers.FromInputFile.table_metadata", _no_answer)
     lander.land(written.plan.slices[0], written.announcement)
     assert not any(isinstance(error, REFUSALS) for error in lander.errors)
     assert len(lander.errors) == 2

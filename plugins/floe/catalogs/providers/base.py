@@ -95,3 +95,12 @@ class PlainProvider:
 def catalog_settings(spec: CatalogSpec) -> dict[str, Any]:
     """Return the settings that a catalog is opened with: PyIceberg's own of this name, the connector's over them."""
     return {**(Config().get_catalog_config(spec.name) or {}), **spec.properties}
+
+
+def settings_with_address(spec: CatalogSpec) -> dict[str, Any]:
+    """Return the settings of a catalog that needs an address. Raises ValueError without one."""
+    settings = catalog_settings(spec)
+    if not settings.get("uri"):
+        msg = f"URI missing: set iceberg.catalog.uri or PYICEBERG_CATALOG__{spec.name.upper()}__URI"
+        raise ValueError(msg)
+    return settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from floe.catalogs.providers.base import PlainProvider, catalog_settings
+from floe.catalogs.providers.base import PlainProvider, settings_with_address
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -19,11 +19,7 @@ class RestProvider(PlainProvider):
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises CatalogMisconfigured where its answer is refused, ValueError without an address."""
-        settings = catalog_settings(spec)
-        if not settings.get("uri"):
-            msg = f"URI missing: set iceberg.catalog.uri or PYICEBERG_CATALOG__{spec.name.upper()}__URI"
-            raise ValueError(msg)
         # it takes requests, which other catalogs do without
         from floe.catalogs.providers.rest_catalog import CheckedRestCatalog
 
-        return CheckedRestCatalog(spec.name, **settings)
+        return CheckedRestCatalog(spec.name, **settings_with_address(spec))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from floe.catalogs.metadata_files import remove_old_metadata
-from floe.catalogs.providers.base import PlainProvider, catalog_settings
+from floe.catalogs.providers.base import PlainProvider, catalog_settings, settings_with_address
 from floe.config.secrets.detection import shown_address
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.catalog.sql import SqlCatalog
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
 
@@ -26,14 +25,11 @@ class SqlProvider(PlainProvider):
     modules = ("pyiceberg.catalog.sql",)
 
     def open(self, spec: CatalogSpec) -> Catalog:
-        """Open it."""
-        from pyiceberg.catalog import load_catalog
-
-        catalog = load_catalog(spec.name, **spec.properties)
+        """Open it. Raises ValueError without an address."""
         # it takes SQLAlchemy, a second of import that other catalogs do without
-        from floe.catalogs.providers.sql_catalog import QuickSqlCatalog
+        from floe.catalogs.providers.sql_catalog import CheckedSqlCatalog
 
-        return QuickSqlCatalog.of(cast("SqlCatalog", catalog))
+        return CheckedSqlCatalog(spec.name, **settings_with_address(spec))
 
     def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
         """Name a SQLite file that cannot be opened or made."""

@@ -1,98 +1,62 @@
-"""PyIceberg's SQL catalog, quicker on tables that retain many snapshots.
+"""PyIceberg's SQL catalog, with what Iceberg's Java library does at a commit and PyIceberg does not.
 
-It reads a version of the metadata once where PyIceberg reads it twice, and neither validates nor copies nor writes anew
-every snapshot of it. What is checked and how it is swapped is PyIceberg's. (Its private names are guarded in
-``tests/unit/catalogs``.)
+A snapshot keeps the id of a parent that expired, the snapshot log begins behind a gap, statistics go with their snapshots,
+times never go back, and no snapshot is removed under a branch or tag that was created meanwhile. What requirements ask, how
+files are read and written, and how the present version is swapped is PyIceberg's.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.io import FileIO
-from pyiceberg.table import CommitTableResponse, StagedTable, Table
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table import CommitTableResponse, StagedTable, Table, TableProperties
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update import RemoveSnapshotsUpdate, TableRequirement, TableUpdate
+from pyiceberg.table.snapshots import SnapshotLogEntry
+from pyiceberg.table.update import (
+    AddSnapshotUpdate,
+    RemoveSnapshotsUpdate,
+    SetSnapshotRefUpdate,
+    TableRequirement,
+    TableUpdate,
+)
 from pyiceberg.typedef import Identifier
-from pyiceberg.utils.config import Config
+from pyiceberg.utils.properties import property_as_int
 
 from floe.catalogs.clock import dated, last_time, with_risen_times
-from floe.catalogs.providers.sql_metadata_io import Fields, completed, concerned, read_metadata, write_metadata
 from floe.catalogs.table_trust import check_table_properties
 
-
-class QuickTable(Table):
-    """A table as it was loaded; ``version`` is the metadata file that it was read from."""
-
-    def __init__(self, *args: Any, snapshots: Mapping[int, Fields], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.version = Version(self.metadata_location, self.metadata, snapshots)
+_COMMITTED: ContextVar[Table | None] = ContextVar("floe_committed_table", default=None)
+"""The table that a commit under way was made of: PyIceberg hands its hooks the present one only."""
 
 
-@dataclass(frozen=True)
-class Version:
-    """What one metadata file holds: it is written once, and never changed."""
-
-    location: str
-    metadata: TableMetadata
-    snapshots: Mapping[int, Fields] = field(repr=False)
-
-
-@dataclass
-class _Commit:
-    """A commit that is under way, with the table that it was made of."""
-
-    table: Table
-    base: Version | None = None
-
-
-_COMMIT: ContextVar[_Commit | None] = ContextVar("floe_commit", default=None)
-
-
-class QuickSqlCatalog(SqlCatalog):
+class CheckedSqlCatalog(SqlCatalog):
     """The SQL catalog that floe opens in the place of PyIceberg's."""
-
-    @classmethod
-    def of(cls, catalog: SqlCatalog) -> "QuickSqlCatalog":
-        """Go on with the connections of a catalog that was opened."""
-        quick = cls.__new__(cls)
-        vars(quick).update(vars(catalog))
-        return quick
 
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
         """Commit as PyIceberg does; ``table`` is not read again if it still is the present version."""
-        token = _COMMIT.set(_Commit(table))
+        token = _COMMITTED.set(table)
         try:
             return super().commit_table(table, requirements, updates)
         finally:
-            _COMMIT.reset(token)
+            _COMMITTED.reset(token)
 
     def _convert_orm_to_iceberg(self, orm_table: IcebergTables) -> Table:
         location = orm_table.metadata_location
         if not location:
             return super()._convert_orm_to_iceberg(orm_table)
-        commit = _COMMIT.get()
-        known = commit.table if commit is not None else None
-        if isinstance(known, QuickTable) and known.version.location == location:
-            metadata, snapshots = known.version.metadata, known.version.snapshots
+        known = _COMMITTED.get()
+        if known is not None and known.metadata_location == location:
+            metadata = known.metadata  # a metadata file is written once, and never changed
         else:
-            metadata, snapshots = read_metadata(self._load_file_io(location=location).new_input(location))
+            metadata = FromInputFile.table_metadata(self._load_file_io(location=location).new_input(location))
         identifier = (*Catalog.identifier_to_tuple(orm_table.table_namespace), orm_table.table_name)
         check_table_properties(".".join(identifier), metadata.properties)
-        return QuickTable(
-            identifier=identifier,
-            metadata=metadata,
-            metadata_location=location,
-            io=self._load_file_io(metadata.properties, location),
-            catalog=self,
-            snapshots=snapshots,
-        )
+        return Table(identifier, metadata, location, self._load_file_io(metadata.properties, location), self)
 
     def _update_and_stage_table(
         self,
@@ -101,31 +65,74 @@ class QuickSqlCatalog(SqlCatalog):
         requirements: tuple[TableRequirement, ...],
         updates: tuple[TableUpdate, ...],
     ) -> StagedTable:
-        commit = _COMMIT.get()
-        if commit is None or not isinstance(current_table, QuickTable):
+        committed = _COMMITTED.get()
+        if committed is None or current_table is None:
             return super()._update_and_stage_table(current_table, table_identifier, requirements, updates)
-        commit.base = current_table.version
-        name = ".".join(table_identifier)
-        if last_time(current_table.metadata) > last_time(commit.table.metadata):
-            updates = dated(updates, name, current_table.metadata)  # another change came in between, of a later time
-        _refuse_new_refs(commit.table.metadata, current_table.metadata, updates)
-        given = concerned(current_table.metadata, updates)
-        part = Table(table_identifier, given, current_table.metadata_location, current_table.io, self)
-        staged = super()._update_and_stage_table(part, table_identifier, requirements, updates)
-        whole = completed(staged.metadata, given, current_table.metadata, updates)
-        staged.metadata = with_risen_times(whole, current_table.metadata, name)
+        name, present = ".".join(table_identifier), current_table.metadata
+        if last_time(present) > last_time(committed.metadata):
+            updates = dated(updates, name, present)  # another change came in between, of a later time
+        _check_new_refs(committed.metadata, present, updates)
+        part = relevant_part(present, updates)
+        given = Table(table_identifier, part, current_table.metadata_location, current_table.io, self)
+        staged = super()._update_and_stage_table(given, table_identifier, requirements, updates)
+        staged.metadata = with_risen_times(merge_updated(staged.metadata, part, present, updates), present, name)
         return staged
 
-    def _write_metadata(self, metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:  # type: ignore[override]
-        commit = _COMMIT.get()
-        base = commit.base if commit is not None else None
-        if base is None or metadata.format_version != 2 or Config().get_bool("legacy-current-snapshot-id"):
-            super()._write_metadata(metadata, io, metadata_path)
-        else:
-            write_metadata(io.new_output(metadata_path), metadata, base.snapshots)
+
+def relevant_part(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> TableMetadata:
+    """Return the metadata with the snapshots that updates and requirements look at only, and without logs."""
+    named = {ref.snapshot_id for ref in metadata.refs.values()}
+    named.update(s.snapshot_id for s in metadata.snapshots[-1:])  # requirements ask whether there are any
+    for update in updates:
+        match update:
+            case AddSnapshotUpdate():
+                named.add(update.snapshot.snapshot_id)
+            case SetSnapshotRefUpdate():
+                named.add(update.snapshot_id)
+            case RemoveSnapshotsUpdate():
+                named.update(update.snapshot_ids)
+    snapshots = [s for s in metadata.snapshots if s.snapshot_id in named]
+    return metadata.model_copy(update={"snapshots": snapshots, "snapshot_log": [], "metadata_log": []})
 
 
-def _refuse_new_refs(known: TableMetadata, present: TableMetadata, updates: Iterable[TableUpdate]) -> None:
+def merge_updated(
+    updated: TableMetadata, part: TableMetadata, whole: TableMetadata, updates: Iterable[TableUpdate]
+) -> TableMetadata:
+    """Return what ``updated`` would be, had it been made of ``whole`` and not of ``part``, its relevant part.
+
+    A snapshot keeps the id of a parent that was removed, the log ends at removed ones, and statistics of all kinds go with
+    them, as in Iceberg's Java library.
+    """
+    known = {s.snapshot_id for s in part.snapshots}
+    remaining = {s.snapshot_id for s in updated.snapshots}
+    removed = known - remaining
+    kept = [s for s in whole.snapshots if s.snapshot_id not in removed] if removed else whole.snapshots
+    # as they were sent: PyIceberg takes the parent's id away from one whose parent the same commit removes
+    sent = (update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
+    added = [s for s in sent if s.snapshot_id in remaining - known]
+    log = [*whole.snapshot_log, *updated.snapshot_log]
+    max_versions = property_as_int(
+        updated.properties,
+        TableProperties.METADATA_PREVIOUS_VERSIONS_MAX,
+        TableProperties.METADATA_PREVIOUS_VERSIONS_MAX_DEFAULT,
+    )
+    return updated.model_copy(
+        update={
+            "snapshots": [*kept, *added],
+            "partition_statistics": [p for p in updated.partition_statistics if p.snapshot_id not in removed],
+            "snapshot_log": _without_gaps(log, removed) if removed else log,
+            "metadata_log": [*whole.metadata_log, *updated.metadata_log][-max(1, max_versions or 1) :],
+        }
+    )
+
+
+def _without_gaps(log: Sequence[SnapshotLogEntry], removed: set[int]) -> list[SnapshotLogEntry]:
+    """Return the entries after the last removed one: across a gap, the table would be read as of a wrong time."""
+    gaps = [i for i, entry in enumerate(log) if entry.snapshot_id in removed]
+    return list(log[gaps[-1] + 1 :]) if gaps else list(log)
+
+
+def _check_new_refs(known: TableMetadata, present: TableMetadata, updates: Iterable[TableUpdate]) -> None:
     """Raise CommitFailedException for a removal of snapshots that does not know of a branch or tag.
 
     That would go with its snapshot, or be cut off from its history. No requirement can name what is not known.

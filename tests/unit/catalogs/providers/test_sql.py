@@ -13,6 +13,7 @@ from pyiceberg.catalog import Catalog, MetastoreCatalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.schema import Schema
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import (
@@ -31,9 +32,7 @@ from pyiceberg.table.update import (
 from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.client import Tables, open_catalog
-from floe.catalogs.providers import sql_catalog as sql
-from floe.catalogs.providers.sql_catalog import QuickSqlCatalog, QuickTable
-from floe.catalogs.providers.sql_metadata_io import completed, concerned
+from floe.catalogs.providers.sql_catalog import CheckedSqlCatalog, merge_updated, relevant_part
 from floe.config import Connector
 
 NAME = "rpc.pizzas"
@@ -45,11 +44,11 @@ ROWS = pa.table({"kafka_offset": [1, 2]})
 class Side:
     """The same catalog twice: by floe, and by PyIceberg alone."""
 
-    quick: Catalog
+    ours: Catalog
     plain: Catalog
 
     def table(self, name: str = NAME) -> Table:
-        return self.quick.load_table(name)
+        return self.ours.load_table(name)
 
 
 @pytest.fixture
@@ -57,19 +56,19 @@ def side(connector: Callable[..., Connector]) -> Iterator[Side]:
     """Make a table with five snapshots and a tag on the second."""
     made = connector()
     both = Side(open_catalog(made), load_catalog(made.catalog.name, **made.catalog.properties))
-    both.quick.create_namespace("rpc")
-    table = both.quick.create_table(NAME, SCHEMA)
+    both.ours.create_namespace("rpc")
+    table = both.ours.create_table(NAME, SCHEMA)
     for _ in range(5):
         table.append(ROWS)
     table.manage_snapshots().create_tag(table.metadata.snapshots[1].snapshot_id, "v1").commit()
     yield both
-    both.quick.close()
+    both.ours.close()
     both.plain.close()
 
 
-def test_the_catalog_that_floe_opens_is_the_quick_one(tables: Callable[..., Tables]) -> None:
+def test_the_catalog_that_floe_opens_is_its_own(tables: Callable[..., Tables]) -> None:
     catalog = tables().catalog
-    assert isinstance(catalog, QuickSqlCatalog)
+    assert isinstance(catalog, CheckedSqlCatalog)
     assert isinstance(catalog, SqlCatalog)
     assert catalog.name == "lake"
 
@@ -80,8 +79,7 @@ def test_others_in_the_process_get_pyicebergs_own(side: Side) -> None:
 
 
 def test_a_table_is_loaded_as_pyiceberg_loads_it(side: Side) -> None:
-    ours, theirs = side.quick.load_table(NAME), side.plain.load_table(NAME)
-    assert isinstance(ours, QuickTable)
+    ours, theirs = side.ours.load_table(NAME), side.plain.load_table(NAME)
     assert ours.metadata == theirs.metadata
     assert (ours.name(), ours.metadata_location) == (theirs.name(), theirs.metadata_location)
     assert ours.scan().to_arrow().num_rows == theirs.scan().to_arrow().num_rows == 10
@@ -89,7 +87,7 @@ def test_a_table_is_loaded_as_pyiceberg_loads_it(side: Side) -> None:
 
 def test_a_table_that_is_not_there_is_told_so(side: Side) -> None:
     with pytest.raises(NoSuchTableError):
-        side.quick.load_table("rpc.none")
+        side.ours.load_table("rpc.none")
 
 
 def _added(table: Table) -> list[TableUpdate]:
@@ -145,10 +143,10 @@ def test_an_update_has_the_outcome_that_pyicebergs_own_has(side: Side, make: Cal
     table = side.table()
     updates = tuple(make(table))
     theirs = update_table_metadata(table.metadata, updates, metadata_location=table.metadata_location)
-    given = concerned(table.metadata, updates)
+    given = relevant_part(table.metadata, updates)
     part = update_table_metadata(given, updates, metadata_location=table.metadata_location)
-    assert plain_fields(completed(part, given, table.metadata, updates)) == plain_fields(theirs)
-    response = side.quick.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid),), updates)
+    assert plain_fields(merge_updated(part, given, table.metadata, updates)) == plain_fields(theirs)
+    response = side.ours.commit_table(table, (AssertTableUUID(uuid=table.metadata.table_uuid),), updates)
     assert plain_fields(response.metadata) == plain_fields(theirs)
     written = side.plain.load_table(NAME)
     assert written.metadata == response.metadata == side.table().metadata
@@ -158,7 +156,7 @@ def test_an_update_has_the_outcome_that_pyicebergs_own_has(side: Side, make: Cal
 def test_a_parent_that_expired_is_still_named_and_the_log_begins_behind_the_gap(side: Side) -> None:
     table = side.table()
     ids = [s.snapshot_id for s in table.metadata.snapshots]
-    side.quick.commit_table(table, (), tuple(_removal(table, 2)))
+    side.ours.commit_table(table, (), tuple(_removal(table, 2)))
     metadata = side.plain.load_table(NAME).metadata
     assert [s.parent_snapshot_id for s in metadata.snapshots] == [None, ids[0], ids[2], ids[3]]
     assert [entry.snapshot_id for entry in metadata.snapshot_log] == ids[3:]
@@ -167,7 +165,7 @@ def test_a_parent_that_expired_is_still_named_and_the_log_begins_behind_the_gap(
 def test_nor_is_the_parent_forgotten_that_expires_as_its_child_is_added(side: Side) -> None:
     table = side.table()
     parent = table.metadata.current_snapshot_id
-    side.quick.commit_table(table, (), (*_added(table), *_removal(table, 4)))
+    side.ours.commit_table(table, (), (*_added(table), *_removal(table, 4)))
     assert side.plain.load_table(NAME).metadata.snapshots[-1].parent_snapshot_id == parent
 
 
@@ -179,8 +177,8 @@ def test_statistics_of_partitions_go_with_their_snapshot(side: Side) -> None:
         SetPartitionStatisticsUpdate.model_validate({"partition-statistics": {**fields, "snapshot-id": one}})
         for one in ids
     )
-    side.quick.commit_table(table, (), given)
-    side.quick.commit_table(side.table(), (), tuple(_removal(table, 0, 2)))
+    side.ours.commit_table(table, (), given)
+    side.ours.commit_table(side.table(), (), tuple(_removal(table, 0, 2)))
     left = side.plain.load_table(NAME).metadata.partition_statistics
     assert [one.snapshot_id for one in left] == [ids[1], ids[3], ids[4]]
 
@@ -190,8 +188,8 @@ def test_snapshots_are_not_removed_from_under_a_ref_that_is_created_meanwhile(si
     table = side.table()
     side.plain.commit_table(side.plain.load_table(NAME), (), (_ref(table, "audit", 2, kind),))
     with pytest.raises(CommitFailedException, match="created meanwhile: audit"):
-        side.quick.commit_table(table, (), tuple(_removal(table, 0)))
-    side.quick.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
+        side.ours.commit_table(table, (), tuple(_removal(table, 0)))
+    side.ours.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
     assert len(side.table().metadata.snapshots) == 5
 
 
@@ -203,7 +201,7 @@ def test_requirements_are_checked_against_the_present_state(side: Side, ref: str
     at = None if snapshot is None else table.metadata.snapshots[snapshot].snapshot_id
     wanted = AssertRefSnapshotId.model_validate({"ref": ref, "snapshot-id": at})
     with pytest.raises(CommitFailedException):
-        side.quick.commit_table(table, (wanted,), (SetPropertiesUpdate(updates={"a": "1"}),))
+        side.ours.commit_table(table, (wanted,), (SetPropertiesUpdate(updates={"a": "1"}),))
     assert side.table().metadata_location == table.metadata_location
 
 
@@ -212,40 +210,44 @@ def test_a_table_that_moved_on_is_read_again_before_it_is_judged(side: Side) -> 
     head = AssertRefSnapshotId.model_validate({"ref": "main", "snapshot-id": table.metadata.current_snapshot_id})
     side.plain.load_table(NAME).append(ROWS)
     with pytest.raises(CommitFailedException, match="has changed"):
-        side.quick.commit_table(table, (head,), tuple(_added(table)))
+        side.ours.commit_table(table, (head,), tuple(_added(table)))
 
 
 def test_a_change_of_somebody_else_is_kept(side: Side) -> None:
     table = side.table()
     with side.plain.load_table(NAME).transaction() as transaction:
         transaction.set_properties(owner="me")
-    side.quick.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
+    side.ours.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
     assert {"owner": "me", "a": "1"}.items() <= side.table().properties.items()
 
 
 def test_one_of_two_that_began_at_the_same_version_loses_the_swap(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     table = side.table()
-    written = sql.write_metadata
+    written = CheckedSqlCatalog._write_metadata
 
-    def slow(*args: Any) -> None:
-        written(*args)
-        monkeypatch.setattr(sql, "write_metadata", written)
+    def slow(**kwargs: Any) -> None:
+        written(**kwargs)
         side.plain.load_table(NAME).append(ROWS)
 
-    monkeypatch.setattr(sql, "write_metadata", slow)
+    monkeypatch.setattr(CheckedSqlCatalog, "_write_metadata", staticmethod(slow))
     with pytest.raises(CommitFailedException, match="updated by another process"):
-        side.quick.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
+        side.ours.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
     assert "a" not in side.table().properties
 
 
 def test_the_version_at_hand_is_not_read_again(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     table = side.table()
     reads: list[str] = []
-    read = sql.read_metadata
-    monkeypatch.setattr(sql, "read_metadata", lambda file: reads.append(file.location) or read(file))
-    side.quick.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
+    read = FromInputFile.table_metadata
+
+    def counted(file: Any) -> TableMetadata:
+        reads.append(file.location)
+        return read(file)
+
+    monkeypatch.setattr(FromInputFile, "table_metadata", staticmethod(counted))
+    side.ours.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
     assert reads == []
-    side.quick.commit_table(table, (), (SetPropertiesUpdate(updates={"b": "1"}),))
+    side.ours.commit_table(table, (), (SetPropertiesUpdate(updates={"b": "1"}),))
     assert len(reads) == 1
     assert {"a", "b"} <= side.table().properties.keys()
 
@@ -254,12 +256,12 @@ def test_a_snapshot_that_is_there_cannot_be_added_again(side: Side) -> None:
     table = side.table()
     again = AddSnapshotUpdate(snapshot=table.metadata.snapshots[0])
     with pytest.raises(ValueError, match="already exists"):
-        side.quick.commit_table(table, (), (again,))
+        side.ours.commit_table(table, (), (again,))
 
 
 def test_a_table_without_changes_stays_as_it_is(side: Side) -> None:
     table = side.table()
-    assert side.quick.commit_table(table, (), ()).metadata_location == table.metadata_location
+    assert side.ours.commit_table(table, (), ()).metadata_location == table.metadata_location
 
 
 def test_pyicebergs_own_changes_go_through_it_too(side: Side) -> None:
@@ -273,11 +275,11 @@ def test_pyicebergs_own_changes_go_through_it_too(side: Side) -> None:
 @pytest.mark.parametrize("made_of", ["format-version=1", "write.metadata.compression-codec=gzip"])
 def test_tables_of_another_make_are_committed_to(side: Side, made_of: str) -> None:
     name, value = made_of.split("=")
-    table = side.quick.create_table("rpc.other", SCHEMA, properties={name: value})
+    table = side.ours.create_table("rpc.other", SCHEMA, properties={name: value})
     table.append(ROWS)
     table.append(ROWS)
     assert side.plain.load_table("rpc.other").scan().to_arrow().num_rows == 4
-    assert len(side.quick.load_table("rpc.other").metadata.snapshots) == 2
+    assert len(side.ours.load_table("rpc.other").metadata.snapshots) == 2
 
 
 def test_a_written_file_is_json_that_names_no_null(side: Side) -> None:

@@ -1,0 +1,276 @@
+"""What every type of catalog has to do, on a real one of each: all of ``PROVIDERS``, and one that floe does not ship."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import StringType
+
+from floe.catalogs.client import Tables
+from floe.catalogs.errors import Answer
+from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
+from floe.catalogs.providers.base import CatalogProvider
+from floe.catalogs.providers.registry import PROVIDERS, provider_of
+from floe.config.sections.catalog_types import TYPES, CatalogType
+from floe.model.intervals import Intervals
+from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger_codec import read_properties
+from floe.tables.exceptions import TableRefused
+from floe.tables.snapshot_commit import append
+from stack.rest_catalog import RestCatalog
+from tests.support.catalogs import CatalogLake, InMemoryProvider, RestLake
+from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
+from tests.support.lake import CLUSTER, LEDGER, ROUTE, SCHEMA, TABLE, TOPIC, TOPIC_ID, expected, head, write_slice
+
+KINDS = (*PROVIDERS, "in-memory")
+
+
+@pytest.fixture(scope="module")
+def rest_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
+    server = RestCatalog(tmp_path_factory.mktemp("rest"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(params=KINDS)
+def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CatalogLake]:
+    monkeypatch.setitem(TYPES, "in-memory", CatalogType("in-memory"))
+    monkeypatch.setitem(PROVIDERS, "in-memory", InMemoryProvider())
+    (tmp_path / "warehouse").mkdir()
+    if request.param == "rest":
+        made: CatalogLake = RestLake(tmp_path, server=request.getfixturevalue("rest_server"))
+    else:
+        made = CatalogLake(tmp_path, kind=request.param)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def provider(lake: CatalogLake) -> CatalogProvider:
+    return PROVIDERS[lake.kind]
+
+
+def ledger_to(end: int, partition: int = 0) -> Ledger:
+    return Ledger(CLUSTER, {LogId(TOPIC, TOPIC_ID, partition): Holding({ROUTE: Intervals.of([(0, end)])})})
+
+
+def long_ledger() -> Ledger:
+    spans = Intervals.of([(i * 1_000_003 % 99_999_989 * 10, i * 1_000_003 % 99_999_989 * 10 + 7) for i in range(2_000)])
+    return Ledger(CLUSTER, {LogId(TOPIC, TOPIC_ID, 0): Holding({ROUTE: spans})})
+
+
+def held(table: Table) -> Ledger:
+    found = read_properties(LEDGER, table.properties)
+    assert found is not None
+    return replace(found, anchor=None)
+
+
+# -- namespaces, tables, schemas ----------------------------------------------------------------------------------------
+
+
+def test_table_is_created_with_its_namespaces(lake: CatalogLake) -> None:
+    client = lake.tables()
+    made = client.create("outer.inner.t", SCHEMA)
+    again = lake.tables().create("outer.inner.t", SCHEMA)
+    assert made.metadata.table_uuid == again.metadata.table_uuid
+    assert lake.tables().require("outer.inner.t").schema() == made.schema()
+    lake.catalog().drop_table("outer.inner.t")
+
+
+def test_missing_table_and_namespace_are_none(lake: CatalogLake) -> None:
+    lake.create()
+    assert [lake.tables().load(name) for name in ("rpc.none", "nowhere.none")] == [None, None]
+    with pytest.raises(TableMissing):
+        lake.tables().require("rpc.none")
+
+
+def test_catalog_is_opened_by_its_provider(lake: CatalogLake, provider: CatalogProvider) -> None:
+    assert provider_of(lake.create()) is provider
+    assert provider.has_atomic_commit
+
+
+def test_added_column_is_seen_by_every_client(lake: CatalogLake) -> None:
+    table = lake.create()
+    other = lake.load()
+    with lake.tables().changing(TABLE), table.update_schema() as update:
+        update.add_column("size", StringType())
+    other.refresh()
+    assert other.schema().find_field("size").field_type == StringType()
+    assert lake.load().schema().column_names == [*SCHEMA.column_names, "size"]
+
+
+def test_tables_of_a_namespace_are_listed(lake: CatalogLake) -> None:
+    client = lake.tables()
+    names = [f"rpc.t{i}" for i in range(12)]
+    for name in (*names, "other.t0"):
+        client.create(name, Schema())
+    assert sorted(client.names("rpc")) == sorted(names)
+    assert {*names, "other.t0"} <= set(client.names())
+    assert client.names("nowhere") == []
+    assert client.listed([*names, "rpc.none", "nowhere.t0"]) == set(names)
+
+
+# -- what was sent is what is read back ---------------------------------------------------------------------------------
+
+
+def test_commit_is_read_back_as_it_was_sent(lake: CatalogLake) -> None:
+    table = lake.create()
+    summary = {"floe.kind": "live", "floe.net": "x" * 3_900}
+    snapshot_id = append(table, "main", (), summary, LEDGER, ledger_to(5))
+    read = lake.load()
+    assert read.metadata.current_snapshot_id == snapshot_id == head(lake)
+    assert held(read) == ledger_to(5)
+    snapshot = read.metadata.snapshot_by_id(snapshot_id)
+    assert snapshot is not None
+    assert snapshot.summary is not None
+    assert summary.items() <= snapshot.summary.additional_properties.items()
+
+
+def test_long_ledger_is_kept_whole(lake: CatalogLake, provider: CatalogProvider) -> None:
+    append(lake.create(), "main", (), {}, LEDGER, long_ledger())
+    read = lake.load()
+    assert held(read) == long_ledger()
+    assert max(map(len, read.properties.values())) <= provider.max_property_length
+    append(read, "main", (), {}, LEDGER, ledger_to(5))
+    assert [name for name in lake.load().properties if name.startswith(LEDGER)] == [LEDGER]
+
+
+def test_longest_property_is_kept_whole(lake: CatalogLake, provider: CatalogProvider) -> None:
+    table = lake.create()
+    with table.transaction() as transaction:
+        transaction.set_properties({"longest": "ö" * provider.max_property_length})
+    assert lake.load().properties["longest"] == "ö" * provider.max_property_length
+
+
+# -- commits that meet others --------------------------------------------------------------------------------------------
+
+
+def test_second_of_two_commits_to_one_head_is_a_conflict(lake: CatalogLake) -> None:
+    lake.create()
+    first, second = lake.load(), lake.load()
+    append(first, "main", (), {}, LEDGER, ledger_to(5))
+    with pytest.raises(CommitFailedException), lake.tables().committing(TABLE):
+        append(second, "main", (), {}, LEDGER, ledger_to(9))
+    assert held(lake.load()) == ledger_to(5)
+    assert len(lake.load().metadata.snapshots) == 1
+
+
+def test_conflict_is_classified_as_one(provider: CatalogProvider) -> None:
+    assert provider.classify(CommitFailedException("x"), was_sent=True) is Answer.CONFLICT
+
+
+def test_two_committers_at_once_lose_no_commit(lake: CatalogLake) -> None:
+    lake.create()
+    slices = [
+        write_slice(lake, (partition, start, start + 5), plan_id=f"plan-{partition}-{start}")
+        for partition in (0, 1)
+        for start in (0, 5, 10)
+    ]
+    with ThreadPoolExecutor(2) as threads:
+        by_partition = (slices[:3], slices[3:])
+        for done in [threads.submit(lambda own: [one.land() for one in own], own) for own in by_partition]:
+            assert [landed.already for landed in done.result()] == [False] * 3
+    assert lake.rows() == expected((0, 15)) + expected((0, 15), partition=1)
+    assert len(lake.load().metadata.snapshots) == 6
+
+
+def test_lost_answer_is_unknown_and_the_commit_is_found(lake: CatalogLake) -> None:
+    lake.create()
+    written = write_slice(lake, (0, 0, 5))
+    client = lake.catalog()
+    lake.lose_answer(client)
+    assert written.land(client).already
+    assert lake.rows() == expected((0, 5))
+    assert len(lake.load().metadata.snapshots) == 1
+
+
+@pytest.mark.parametrize(("lose", "committed"), [("lose_answer", 1), ("lose_request", 0)])
+def test_commit_without_an_answer_is_unknown(lake: CatalogLake, lose: str, committed: int) -> None:
+    lake.create()
+    client = lake.catalog()
+    table = client.load_table(TABLE)
+    getattr(lake, lose)(client)
+    with pytest.raises(CatalogUnreachable, match="outcome of a commit"), lake.tables(client).committing(TABLE):
+        append(table, "main", (), {}, LEDGER, ledger_to(5))
+    assert len(lake.load().metadata.snapshots) == committed
+
+
+def test_lost_request_is_sent_again(lake: CatalogLake) -> None:
+    lake.create()
+    written = write_slice(lake, (0, 0, 5))
+    client = lake.catalog()
+    lake.lose_request(client)
+    assert not written.land(client).already
+    assert lake.rows() == expected((0, 5))
+
+
+def test_refused_commit_changes_nothing(lake: CatalogLake) -> None:
+    table = lake.create()
+    written = write_slice(lake, (0, 0, 5))
+    client = lake.catalog()
+    lake.refuse(client)
+    with pytest.raises(TableRefused, match="not allowed to commit"):
+        written.land(client)
+    assert lake.load().metadata == table.metadata
+
+
+# -- tables that are not the one that was written for --------------------------------------------------------------------
+
+
+def _drop(lake: CatalogLake) -> None:
+    lake.catalog().drop_table(TABLE)
+
+
+def _replace(lake: CatalogLake) -> None:
+    _drop(lake)
+    lake.create()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected_error"), [(_drop, "was dropped"), (_replace, "was replaced|another table")]
+)
+def test_slice_of_a_table_that_is_gone_is_refused(
+    lake: CatalogLake, change: Callable[[CatalogLake], None], expected_error: str
+) -> None:
+    lake.create()
+    written = write_slice(lake, (0, 0, 5))
+    change(lake)
+    with pytest.raises(TableRefused, match=expected_error):
+        written.land()
+    assert change is _drop or lake.rows() == []
+
+
+def test_commit_to_a_replaced_table_is_a_conflict(lake: CatalogLake) -> None:
+    table = lake.create()
+    _replace(lake)
+    with pytest.raises(CommitFailedException), lake.tables().committing(TABLE):
+        append(table, "main", (), {}, LEDGER, ledger_to(5))
+    assert lake.load().metadata.snapshots == []
+
+
+def test_commit_to_a_branch_leaves_main_alone(lake: CatalogLake) -> None:
+    lake.create()
+    write_slice(lake, (0, 0, 5)).land()
+    before = head(lake)
+    write_slice(lake, (0, 5, 9), branch="audit", plan_id="plan-2").land()
+    assert (head(lake), lake.rows()) == (before, expected((0, 5)))
+    assert lake.rows("audit") == expected((0, 9))
+
+
+def test_every_table_is_loaded_by_one_client(lake: CatalogLake) -> None:
+    client: Tables = lake.tables()
+    for i in range(5):
+        client.create(f"rpc.t{i}", SCHEMA)
+    with ThreadPoolExecutor(5) as threads:
+        loaded = list(threads.map(client.require, [f"rpc.t{i}" for i in range(5)]))
+    assert [table.name()[-1] for table in loaded] == [f"t{i}" for i in range(5)]

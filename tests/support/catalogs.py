@@ -1,0 +1,87 @@
+"""Lakes in catalogs of every type, whose commits can be made to go wrong; and what a commit was to leave behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from faults.catalog_proxy import CatalogProxy, answer_lost, refused, reset
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.exceptions import ForbiddenError
+from sqlalchemy.exc import OperationalError
+
+from floe.catalogs.providers.base import PlainProvider, settings_with_address
+from stack.rest_catalog import RestCatalog
+from tests.support.lake import Lake, Wire, fails_first
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+    from floe.config import Connector
+    from floe.config.sections.catalog import CatalogSpec
+
+LOST = OperationalError("COMMIT", {}, ConnectionResetError("the connection was lost"))
+
+
+@dataclass
+class CatalogLake(Lake):
+    """A lake in a catalog of type ``kind``."""
+
+    kind: str = "sql"
+
+    def connector(self, **over: object) -> Connector:
+        return super().connector(**{"iceberg.catalog.type": self.kind, **over})
+
+    def lose_answer(self, catalog: Catalog) -> None:
+        """Have the next commit made, and its answer lost."""
+        Wire(catalog, after=fails_first(LOST))
+
+    def lose_request(self, catalog: Catalog) -> None:
+        """Have the next commit lost before it arrives."""
+        Wire(catalog, before=fails_first(LOST))
+
+    def refuse(self, catalog: Catalog) -> None:
+        """Have the next commit refused."""
+        Wire(catalog, before=fails_first(ForbiddenError("no grant")))
+
+
+@dataclass
+class RestLake(CatalogLake):
+    """A lake behind a REST server, with a proxy before it."""
+
+    server: RestCatalog | None = None
+    proxy: CatalogProxy = field(init=False)
+    kind: str = "rest"
+
+    def __post_init__(self) -> None:
+        assert self.server is not None
+        self.proxy = CatalogProxy(self.server.uri)
+
+    def connector(self, **over: object) -> Connector:
+        assert self.server is not None
+        keys = {"iceberg.catalog.uri": self.proxy.uri, "iceberg.catalog.warehouse": self.server.warehouse}
+        return super().connector(**{**keys, **over})
+
+    def lose_answer(self, catalog: Catalog) -> None:
+        self.proxy.put(answer_lost())
+
+    def lose_request(self, catalog: Catalog) -> None:
+        self.proxy.put(reset())
+
+    def refuse(self, catalog: Catalog) -> None:
+        self.proxy.put(refused(403))
+
+    def close(self) -> None:
+        client = self.catalog()
+        for namespace in client.list_namespaces():
+            for table in client.list_tables(namespace):
+                client.drop_table(table)
+        super().close()
+        self.proxy.close()
+
+
+class InMemoryProvider(PlainProvider):
+    """A catalog that floe does not ship: what one more type takes."""
+
+    def open(self, spec: CatalogSpec) -> Catalog:
+        return InMemoryCatalog(spec.name, **settings_with_address(spec))
