@@ -22,7 +22,8 @@ SHARED = REPOSITORY / "deploy" / "airflow.env"
 PASSWORDS = "simple_auth_manager_passwords.json.generated"
 CACHE = REPOSITORY / ".floe" / "cache"
 READY_WITHIN = 180.0
-STOPPED_WITHIN = 10.0  # then SIGTERM: a triggerer that was starting may have missed the first one
+STOPPED_WITHIN = 1.5
+"""Seconds after SIGINT, and again after SIGTERM: its API server waits for open connections, and a triggerer may miss one."""
 _IN_USE = "address already in use"
 _COMPONENTS = 3  # of scheduler, DAG processor, API server and triggerer; seen together, they have all been started
 
@@ -98,7 +99,7 @@ class Airflow:
         """End Airflow by SIGINT and wait for all its processes; what does not go is ended by pid. Harmless if down."""
         process = self.process
         if process is not None:
-            processes.stop(process, signal.SIGINT, STOPPED_WITHIN)
+            processes.stop(process, signal.SIGINT, STOPPED_WITHIN, STOPPED_WITHIN)
             self.record.unlink(missing_ok=True)
 
     def environment(self) -> dict[str, str]:

@@ -121,21 +121,22 @@ def family(process: Process) -> list[Process]:
     return [one for one in ours if alive(one)]
 
 
-def stop(process: Process, signum: signal.Signals, patience: float) -> list[Process]:
+def stop(process: Process, signum: signal.Signals, within: float, then: float = 5) -> list[Process]:
     """End a process by `signum`, then what is left of its family by SIGTERM and SIGKILL; return those killed.
 
-    `patience` is how long the process may take; what outlives it by seconds is not waited for any longer.
+    `within`: seconds that the process may take; what outlives it by seconds is not waited for any longer. `then`: seconds
+    after SIGTERM.
     """
     kin = {one.pid: one for one in family(process)}
     gone = not kin
     if alive(process):
         send(process, signum)
-        ended = wait_until(lambda: not alive(process), patience)
+        ended = wait_until(lambda: not alive(process), within)
         gone = ended and wait_until(lambda: not _left(kin, process), _ORPHANS_END_WITHIN)
     if not gone:
         for one in _left(kin, process):
             send(one, signal.SIGTERM)
-        gone = wait_until(lambda: not _left(kin, process), 5)
+        gone = wait_until(lambda: not _left(kin, process), then)
     killed = [] if gone else _left(kin, process)
     for one in killed:
         send(one, signal.SIGKILL)

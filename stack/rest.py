@@ -46,8 +46,8 @@ class Rest:
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, tries: int = 3) -> Json:
         """Call the API; raises StackError with the method, the path and the API's own words.
 
-        ``tries``: of a GET or PATCH that is not answered in time or by 500, as an Airflow on SQLite waits for its own
-        scheduler, and gives up after some seconds.
+        ``tries``: of a GET that is not answered in time, and of a GET or PATCH that is answered by 500, as an Airflow on
+        SQLite waits for its own scheduler, and gives up after some seconds.
         """
         try:
             if not self._token:
@@ -61,7 +61,7 @@ class Rest:
             message = f"Airflow answered {error.code} to {method} {path}: {said}"
             raise StackError(message) from error
         except OSError as error:
-            if tries > 1 and method in _REPEATABLE and _is_late(error):
+            if tries > 1 and method == "GET" and _is_late(error):
                 return self.call(method, path, body, tries=tries - 1)
             message = f"Airflow does not answer at {self.url} ({error}): see `make status`"
             raise StackError(message) from error

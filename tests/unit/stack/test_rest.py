@@ -23,6 +23,9 @@ def late(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Rest, list[str]]]:
         def answer(self) -> None:
             is_first = self.command not in calls
             calls.append(self.command)
+            if is_first and "locked" in self.path:
+                self.send_error(500)
+                return
             if is_first:
                 ended.wait(30)
                 return
@@ -58,3 +61,9 @@ def test_change_that_is_late_is_not_asked_again(late: tuple[Rest, list[str]]) ->
     with pytest.raises(StackError, match="timed out"):
         api.pause("x")
     assert calls == ["PATCH"]
+
+
+def test_change_that_fails_in_the_database_is_sent_again(late: tuple[Rest, list[str]]) -> None:
+    api, calls = late
+    api.pause("locked")
+    assert calls == ["PATCH", "PATCH"]
