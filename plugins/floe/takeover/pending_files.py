@@ -129,7 +129,7 @@ def refuse_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: 
                 f"table {table.name!r} has the control topic's partition {partition} up to {offset}, but that ends at "
                 f"{ends.get(partition, 0)}: the topic was created anew. Files that the old one announced cannot be found, "
                 "and the sink would pass over all that the new one announces. Give iceberg.control.topic a new name, and "
-                "see docs/how-to/kafka-connect.md, “A control topic that was lost”."
+                "see docs/how-to/kafka-connect.md, “A lost control topic”."
             )
             raise TakeoverRefused(msg, code="FLOE-705")
     for partition, start in starts.items():
@@ -139,7 +139,7 @@ def refuse_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: 
                 f"the control topic's partition {partition} begins at {start}, but table {table.name!r} has it up to "
                 f"{offset} only, and the sink's coordinator had come no further: files announced between were removed by "
                 f"retention before anybody could commit them, if there were any. {START_IT}; or, if no rows are missing, "
-                "see docs/how-to/kafka-connect.md, “A control topic that was lost”."
+                "see docs/how-to/kafka-connect.md, “A lost control topic”."
             )
             raise TakeoverRefused(msg, code="FLOE-705")
 

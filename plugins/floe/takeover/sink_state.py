@@ -31,7 +31,7 @@ class Control:
         except TopicMissing as error:
             msg = (
                 f"control topic {topic!r} does not exist: set iceberg.control.topic to the one that the sink announced its "
-                "files in. If it was deleted, see docs/how-to/kafka-connect.md, “A control topic that was lost”."
+                "files in. If it was deleted, see docs/how-to/kafka-connect.md, “A lost control topic”."
             )
             raise TakeoverRefused(msg, code="FLOE-704") from error
         self.starts: Offsets = {log.tp.partition: log.log_start for log in logs}

@@ -23,7 +23,7 @@ CONNECT: Final = (
         "topics.regex",
         Kind.STRING,
         None,
-        "In the place of topics: all topics that it matches as a whole, looked up anew by every run.",
+        "Instead of topics: all topics that it matches as a whole, looked up by every run.",
         key_class=KeyClass.REPLAY,
     ),
     supported(
@@ -103,7 +103,7 @@ CONNECT: Final = (
     no_effect("value.converter.*", Kind.MAP, None, "JSON without schemas has no further settings."),
     no_effect("errors.retry.timeout", Kind.LONG, "0", "Airflow's retries of the task take its place."),
     no_effect("errors.retry.delay.max.ms", Kind.LONG, "60000", "Airflow's retries of the task take its place."),
-    no_effect("config.action.reload", Kind.STRING, "restart", "The file is read anew for every run."),
+    no_effect("config.action.reload", Kind.STRING, "restart", "The file is read again for every run."),
     no_effect("tasks.max.enforce", Kind.BOOLEAN, "true", "tasks.max always holds."),
     no_effect("connector.plugin.version", Kind.STRING, None, "There is no plugin path: the version is floe's own."),
     no_effect("producer.override.*", Kind.MAP, None, "Clients of the control topic are set by iceberg.kafka.*."),
@@ -314,7 +314,8 @@ FLOE: Final = (
         "floe.max-records-per-run",
         Kind.LONG,
         "50000000",
-        "Most offsets of one run, of what is new and again of what each table owes; -1 for no limit.",
+        "Maximum number of offsets per run. Applies once to new records and separately to the backlog of each table. "
+        "-1: unlimited.",
         minimum=-1,
         key_class=KeyClass.LIVE,
     ),
@@ -354,7 +355,7 @@ FLOE: Final = (
         "floe.route.by",
         Kind.STRING,
         None,
-        "Where the route value stands: `field`, `header` or `key`.",
+        "Where the route value is: `field`, `header` or `key`.",
         key_class=KeyClass.REPLAY,
     ),
     supported(

@@ -65,7 +65,8 @@ def sink_form() -> dict[str, Param]:
         ),
         "drop_backlog": _names(
             "Drop the backlog of tables",
-            "Tables, one on each line. The records that they are behind on are skipped; they take new ones again.",
+            "Tables, one on each line. The records that they are behind on are skipped; they take new ones again. Terms: "
+            "docs/glossary.md.",
         ),
         "reset_topics": _names(
             "Start over with topics",
@@ -197,6 +198,7 @@ def _config() -> Param:
         type=["null", "object"],
         title="Connector keys for this run",
         description='Sets keys of the connector for this run, e.g. {"tasks.max": 4}. Checked like the file. The class of a '
-        "key says whether a run may set it: live in the connector's DAG, live and replay in the replay DAG.",
+        "key says whether a run may set it: live in the connector's DAG, live and replay in the replay DAG. Terms: "
+        "docs/glossary.md.",
         section=CONNECTOR,
     )

@@ -113,14 +113,17 @@ def _doc(connector: Connector) -> str:
     return "\n".join(
         [
             f"Reads offsets or times of **{sink_dag.shown(connector.source)}** again that `{connector.name}` has read "
-            f"before, into **{sink_dag.shown(connector.destination)}**, exactly once. It moves no position: it may run "
+            f"before, into **{sink_dag.shown(connector.destination)}**, exactly once. It commits no offsets, so it may run "
             f"beside `{connector.name}` and beside other replays.",
             "",
-            "* `skip` fills what a table lacks: triggering it twice adds nothing.",
-            "* `replace` takes the rows of the range out and writes them anew; triggering it twice changes nothing more.",
-            "* `append` adds all rows of the range once more; triggering it twice adds them twice.",
-            "* `dead_letters` reads only what is on record as bad; what becomes a row is marked resolved.",
+            "* `skip` adds what a table lacks: triggering it twice adds nothing.",
+            "* `replace` removes the rows of the range and writes them again; triggering it twice changes nothing more.",
+            "* `append` adds all rows of the range again; triggering it twice adds them twice.",
+            "* `dead_letters` reads only open dead letters; those that become rows are marked resolved.",
             "* Clearing a run and running it again is always safe: it keeps its plan and its identity.",
-            "* `dry_run` tells first what would be written.",
+            "* `dry_run` prints what would be written.",
+            "",
+            sink_dag.HELP,
+            "",  # Airflow takes a text that ends in .md for a path
         ]
     )

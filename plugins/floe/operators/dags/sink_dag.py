@@ -93,6 +93,9 @@ def sink_dag(connector: Connector) -> DAG:
     return dag
 
 
+HELP = "Error codes are explained in floe's `docs/troubleshooting.md`, terms in `docs/glossary.md`."
+
+
 def shown(text: str) -> str:
     """Write what a connector reads or writes for a DAG's docs."""
     return markdown(text[:_SHOWN_CHARACTERS])
@@ -103,15 +106,17 @@ def _doc(connector: Connector) -> str:
         f"**{shown(connector.source)}** into **{shown(connector.destination)}** every "
         f"{connector.commit_interval_ms / 1000:g} s, exactly once.",
         "",
-        "* `plan` freezes the offsets that this run reads.",
+        "* `plan` chooses the offsets that this run reads.",
         "* `write` reads them and writes data files, in Spark, and announces them in the control topic "
         f"`{connector.control_topic}`.",
-        "* `commit` makes one snapshot per table, then moves the position.",
+        "* `commit` adds one snapshot to each table, then commits the offsets in Kafka.",
         "",
-        "Clearing and running again is always safe.",
+        f"Clearing and running again is always safe. The consumer group is `{connector.group_id}`.",
         "",
-        "Airflow's own backfill is refused: a run reads from the position on, whatever its date. To read offsets or times "
-        f"again, trigger `{connector.name}.replay`.",
+        "Airflow's own backfill is refused: a run reads from the committed offsets on, whatever its date. To read offsets or "
+        f"times again, trigger `{connector.name}.replay`.",
+        "",
+        HELP,
         *(f"\n⚠ {markdown(warning)}" for warning in connector.warnings[:_SHOWN_WARNINGS]),
         "",  # Airflow takes a text that ends in .md for a path
     ]
