@@ -57,7 +57,7 @@ faults: setup-dev ## run the whole matrix of faults, each judged by the oracle (
 	@$(VENV)/python -m pytest tests/faults -m faults -n 2 --dist worksteal
 
 soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, then the oracle's report
-	@PYTHONPATH=plugins:spark_jobs:.:tests:tests/integration $(VENV)/python -m faults.soak $(or $(MINUTES),10) $(SEED)
+	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(or $(MINUTES),10) $(SEED)
 
 bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (40 minutes; QUICK=1: 4; SUITES=…)
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m bench $(if $(QUICK),--quick) $(if $(PUBLISH),--publish) $(SUITES)

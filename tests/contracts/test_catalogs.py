@@ -27,7 +27,18 @@ from floe.tables.snapshot_commit import append
 from stack.rest_catalog import RestCatalog
 from tests.support.catalogs import CatalogLake, InMemoryProvider, RestLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
-from tests.support.lake import CLUSTER, LEDGER, ROUTE, SCHEMA, TABLE, TOPIC, TOPIC_ID, expected, head, write_slice
+from tests.support.tables.lake import (
+    CLUSTER,
+    LEDGER,
+    ROUTE,
+    SCHEMA,
+    TABLE,
+    TOPIC,
+    TOPIC_ID,
+    expected,
+    head,
+    write_slice,
+)
 
 KINDS = (*PROVIDERS, "in-memory")
 

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from sink_dag import DagRun, Deployment
-from support.keys import KEY_TEXT
 
-from faults.catalog_proxy import CatalogProxy
-from faults.kafka_proxy import KafkaProxy, listeners
-from faults.ports import lasting_port
-from faults.sink import Sink
-from faults.zygote import Zygote
 from stack.airflow import Airflow
 from stack.broker import Broker
 from stack.rest_catalog import RestCatalog
 from stack.settings import REPOSITORY, free_port
+from tests.faults.ports import lasting_port
+from tests.faults.sink import Sink
+from tests.faults.zygote import Zygote
+from tests.support.airflow import DagRun, Deployment
+from tests.support.kafka.proxy import KafkaProxy, listeners
+from tests.support.keys import KEY_TEXT
+from tests.support.tables.catalog_proxy import CatalogProxy
 
 A_DAY = 86_400_000
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from faults.evidence import Contents, Evidence, Letters, TableEvidence
-from faults.kafka_log import LogKey
-from faults.letter_checks import books_of_letters, broken_letters, dead_of_books, doubled_letters, misplaced_letters
-from faults.marks import Position, Spans, books_of, control_offsets, ledger_spans, net_spans
-from faults.stamps import BROKEN, RAW
-from faults.table_files import Snapshot, local
+from tests.faults.evidence import Contents, Evidence, Letters, TableEvidence
+from tests.faults.kafka_log import LogKey
+from tests.faults.letter_checks import (
+    books_of_letters,
+    broken_letters,
+    dead_of_books,
+    doubled_letters,
+    misplaced_letters,
+)
+from tests.faults.marks import Position, Spans, books_of, control_offsets, ledger_spans, net_spans
+from tests.faults.stamps import BROKEN, RAW
+from tests.faults.table_files import Snapshot, local
 
 Check = Callable[[Evidence], Iterator[str]]
 

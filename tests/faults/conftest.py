@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from _pytest.terminal import TerminalReporter
-from support.compaction import QUICK_CLEANER
 
-from faults.sink import MakeSink, Sink
-from faults.zygote import Zygote
 from stack.broker import Broker
 from stack.settings import free_port
+from tests.faults.sink import MakeSink, Sink
+from tests.faults.zygote import Zygote
+from tests.support.kafka.compaction import QUICK_CLEANER
 
 FOLDER = Path(__file__).parent
 

@@ -15,11 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from support.keys import KEY
-
 import write_files as job
-from faults import clock
-from faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
 from floe.commit.run_commit import Committer
 from floe.config import parse_connector, thaw
 from floe.crash_points import CrashPoint, reach
@@ -30,6 +26,9 @@ from floe.model.plan import Plan
 from floe.model.plan_seal import PlanKey
 from floe.planning.live_plan import draft_plan, open_plan
 from floe_job.runtime.job_files import Order
+from tests.faults import clock
+from tests.faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
+from tests.support.keys import KEY
 
 
 @dataclass

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from faults.kafka_log import KafkaLog, LogKey
-from faults.marks import Position, Spans
-from faults.poison import Poison
-from faults.producer import Acks
-from faults.stamps import BROKEN, FOREIGN, Stamp
-from faults.table_files import Letter, Metadata, Snapshot, TableFiles
-from faults.watcher import Sample
+from tests.faults.kafka_log import KafkaLog, LogKey
+from tests.faults.marks import Position, Spans
+from tests.faults.producer import Acks
+from tests.faults.stamps import BROKEN, FOREIGN, Stamp
+from tests.faults.table_files import Letter, Metadata, Snapshot, TableFiles
+from tests.faults.watcher import Sample
+from tests.support.runs.poison import Poison
 
 DEAD = "dead"
 """The kind of a letter that nobody dealt with yet."""

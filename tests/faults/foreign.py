@@ -13,9 +13,9 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import BooleanType, IntegerType, LongType, PrimitiveType, StringType
 
-from faults.marks import net_spans
-from faults.sink import CATALOG, Sink
-from faults.stamps import COLUMNS, FOREIGN, Stamp, checksum
+from tests.faults.marks import net_spans
+from tests.faults.sink import CATALOG, Sink
+from tests.faults.stamps import COLUMNS, FOREIGN, Stamp, checksum
 
 KINDS: dict[str, PrimitiveType] = {
     "boolean": BooleanType(),

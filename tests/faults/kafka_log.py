@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from faults.stamps import BROKEN, Stamp, raw_stamp, read_stamp
+from tests.faults.stamps import BROKEN, Stamp, raw_stamp, read_stamp
 
 
 class LogKey(NamedTuple):

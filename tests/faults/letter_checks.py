@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from faults.evidence import DEAD, Evidence, TableEvidence
-from faults.kafka_log import LogKey
-from faults.marks import Spans, books_of, ledger_spans
-from faults.table_files import Snapshot
+from tests.faults.evidence import DEAD, Evidence, TableEvidence
+from tests.faults.kafka_log import LogKey
+from tests.faults.marks import Spans, books_of, ledger_spans
+from tests.faults.table_files import Snapshot
 
 
 def doubled_letters(evidence: Evidence) -> Iterator[str]:

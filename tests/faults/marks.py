@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import confluent_kafka as ck
 
-from faults.kafka_log import LogKey
+from tests.faults.kafka_log import LogKey
 
 Spans = tuple[tuple[int, int], ...]
 

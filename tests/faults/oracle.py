@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from faults.checks import CHECKS, Check, orphans
-from faults.evidence import Evidence, TableEvidence
-from faults.table_files import Pointer, Snapshot, TableFiles
-from faults.watcher import Sample
+from tests.faults.checks import CHECKS, Check, orphans
+from tests.faults.evidence import Evidence, TableEvidence
+from tests.faults.table_files import Pointer, Snapshot, TableFiles
+from tests.faults.watcher import Sample
 
 SHOWN = 5
 """Findings of one check that a report shows."""

@@ -13,14 +13,14 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from faults.evidence import Evidence, TableEvidence
-from faults.kafka_log import KafkaLog, LogKey
-from faults.marks import Position
-from faults.poison import Poison, spoiled
-from faults.producer import Acks
-from faults.stamps import Stamp, checksum, write_stamp
-from faults.table_files import Metadata, Snapshot, TableFiles
-from faults.watcher import Sample
+from tests.faults.evidence import Evidence, TableEvidence
+from tests.faults.kafka_log import KafkaLog, LogKey
+from tests.faults.marks import Position
+from tests.faults.producer import Acks
+from tests.faults.stamps import Stamp, checksum, write_stamp
+from tests.faults.table_files import Metadata, Snapshot, TableFiles
+from tests.faults.watcher import Sample
+from tests.support.runs.poison import Poison, spoiled
 
 GROUP, TOPIC, TABLE, LETTERS = "connect-planted", "topic", "db.t", "db.letters"
 LOG = LogKey(TOPIC, "T1", 0)

@@ -11,9 +11,9 @@ from typing import Any
 
 import confluent_kafka as ck
 
-from faults.poison import Poison
-from faults.stamps import BROKEN, Stamp, checksum, raw_stamp, read_stamp, write_stamp
 from stack.progress import wait_until
+from tests.faults.stamps import BROKEN, Stamp, checksum, raw_stamp, read_stamp, write_stamp
+from tests.support.runs.poison import Poison
 
 
 @dataclass

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from faults.exits import DONE, RETRYABLE, TERMINAL
-from faults.zygote import Child, Zygote
 from floe.crash_points import VARIABLE as CRASH_AT
+from tests.faults.exits import DONE, RETRYABLE, TERMINAL
+from tests.faults.zygote import Child, Zygote
 
 SCALE = float(os.environ.get("FLOE_FAULTS_SCALE", "1"))
 """All time-outs are multiplied by it: more on a slow machine."""

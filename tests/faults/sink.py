@@ -9,31 +9,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from faults.cluster_admin import ClusterAdmin
-from faults.control_log import control_headers
-from faults.evidence import Evidence, Excuses, TableEvidence
-from faults.kafka_log import KafkaLog, LogKey
-from faults.marks import Position, Spans, positions_of
-from faults.oracle import Oracle, Report
-from faults.producer import StampingProducer
-from faults.run import Outcome, Run
-from faults.stamps import Stamp
-from faults.table_files import Pointer, RestPointer, SqlPointer
-from faults.watcher import Watcher
-from faults.zygote import Zygote
 from stack.progress import wait_until
+from tests.faults.control_log import control_headers
+from tests.faults.evidence import Evidence, Excuses, TableEvidence
+from tests.faults.kafka_log import KafkaLog, LogKey
+from tests.faults.marks import Position, Spans, positions_of
+from tests.faults.oracle import Oracle, Report
+from tests.faults.producer import StampingProducer
+from tests.faults.run import Outcome, Run
+from tests.faults.stamps import Stamp
+from tests.faults.table_files import Pointer, RestPointer, SqlPointer
+from tests.faults.watcher import Watcher
+from tests.faults.zygote import Zygote
+from tests.support.connectors import connector_keys
+from tests.support.kafka.admin import ClusterAdmin
 
 CATALOG = "test"
 LETTERS_KEY = "floe.deadletter.table"
-
-
-def sql_keys(folder: Path) -> dict[str, Any]:
-    """Return the catalog keys of a SQLite catalog in a folder."""
-    return {
-        "iceberg.catalog.type": "sql",
-        "iceberg.catalog.uri": f"sqlite:///{folder}/catalog.db",
-        "iceberg.catalog.warehouse": f"file://{folder}/warehouse",
-    }
 
 
 @dataclass
@@ -84,22 +76,8 @@ class Sink:
         letters = more.get(LETTERS_KEY)
         for topic in names:
             ClusterAdmin(bootstrap).create_topic(topic, partitions, topic_config)
-        keys = {
-            "name": name,
-            "topics": ",".join(names),
-            "tasks.max": 2,
-            "iceberg.tables": ",".join(tables),
-            "iceberg.catalog": CATALOG,
-            **sql_keys(folder),
-            "iceberg.tables.auto-create-enabled": True,
-            "iceberg.tables.evolve-schema-enabled": True,
-            "iceberg.control.topic": f"control-{name}",
-            "iceberg.control.commit.timeout-ms": 10_000,
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-            "value.converter.schemas.enable": False,
-            **more,
-        }
-        keys = {key: value for key, value in keys.items() if value is not None}
+        more = {"iceberg.tables": ",".join(tables), "iceberg.catalog": CATALOG, **more}
+        keys = connector_keys(name, ",".join(names), folder, **more)
         sink = cls(
             zygote=zygote,
             bootstrap=bootstrap,

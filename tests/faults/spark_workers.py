@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from faults.run import Attempt
+from tests.faults.run import Attempt
 
 SPARK = "local[2,4]"
 """Two tasks at once, and four attempts of each."""

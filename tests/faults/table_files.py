@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol
 import fastavro
 import pyarrow.parquet as pq
 
-from faults.kafka_log import LogKey, digest_of
-from faults.stamps import COLUMNS, Stamp, check_stamp
+from tests.faults.kafka_log import LogKey, digest_of
+from tests.faults.stamps import COLUMNS, Stamp, check_stamp
 
 DELETED = 2
 """Status of a manifest entry whose file is no longer in the table."""

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import psutil
 import pytest
-from sink_dag import DagRun
 
-from faults.airflow_site import Site, kill_once
-from faults.kafka_proxy import Api
-from faults.run import patience
-from faults.sink import Sink
-from faults.zygote import Zygote
 from stack import processes
 from stack.progress import wait_until
+from tests.faults.airflow_site import Site, kill_once
+from tests.faults.run import patience
+from tests.faults.sink import Sink
+from tests.faults.zygote import Zygote
+from tests.support.airflow import DagRun
+from tests.support.kafka.proxy import Api
 
 pytestmark = pytest.mark.airflow
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from faults.kafka_proxy import Api, KafkaProxy, listeners
-from faults.ports import lasting_port, restart
-from faults.run import STEPS, patience
-from faults.sink import MakeSink
 from stack import processes
 from stack.broker import Broker
 from stack.progress import wait_until
+from tests.faults.ports import lasting_port, restart
+from tests.faults.run import STEPS, patience
+from tests.faults.sink import MakeSink
+from tests.support.kafka.proxy import Api, KafkaProxy, listeners
 
 
 @pytest.fixture

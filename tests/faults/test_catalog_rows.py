@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from faults import catalog_proxy as fault
-from faults.catalog_proxy import CatalogProxy, Fault
-from faults.run import Run
-from faults.sink import MakeSink, Sink
 from stack.rest_catalog import RestCatalog
+from tests.faults.run import Run
+from tests.faults.sink import MakeSink, Sink
+from tests.support.tables import catalog_proxy as fault
+from tests.support.tables.catalog_proxy import CatalogProxy, Fault
 
 
 @pytest.fixture(scope="module")

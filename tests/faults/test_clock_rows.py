@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faults.run import STEPS
-from faults.sink import MakeSink, Sink
+from tests.faults.run import STEPS
+from tests.faults.sink import MakeSink, Sink
 
 
 def test_row_38_a_clock_that_jumps_an_hour_back_and_forth_changes_nothing(sink: Sink) -> None:

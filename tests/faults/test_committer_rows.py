@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from faults import foreign
-from faults.run import Run
-from faults.sink import Sink
+from tests.faults import foreign
+from tests.faults.run import Run
+from tests.faults.sink import Sink
 
 
 def announced(sink: Sink, records: int = 500) -> Run:

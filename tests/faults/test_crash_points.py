@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from faults.run import STEPS
-from faults.sink import MakeSink
 from floe.crash_points import CrashPoint
 from stack.settings import REPOSITORY
+from tests.faults.run import STEPS
+from tests.faults.sink import MakeSink
 
 USE = re.compile(r"\breach\(\s*CrashPoint\.(\w+)\s*\)")
 IN_THE_TEST_OF = {"amend.": "row 36", "commit.marks": "row 30", "takeover.": "tests/integration/test_takeover.py"}

@@ -14,13 +14,13 @@ from typing import Any
 import confluent_kafka as ck
 import pytest
 
-from faults import foreign
-from faults.evidence import DEAD
-from faults.poison import MALFORMED, UNFIT, Poison, spoiled
-from faults.run import STEPS
-from faults.sink import MakeSink, Sink
-from faults.stamps import FOREIGN
-from faults.table_files import Letter
+from tests.faults import foreign
+from tests.faults.evidence import DEAD
+from tests.faults.run import STEPS
+from tests.faults.sink import MakeSink, Sink
+from tests.faults.stamps import FOREIGN
+from tests.faults.table_files import Letter
+from tests.support.runs.poison import MALFORMED, UNFIT, Poison, spoiled
 
 LETTERS = "dead.letters"
 MEGABYTE = 1024 * 1024

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from faults import checks
-from faults.checks import Check
-from faults.evidence import Evidence, Excuses
-from faults.kafka_log import Place
-from faults.marks import Position, joined, read_position
-from faults.oracle import Oracle
-from faults.planted import LOG, TABLE, TOPIC, Planted, stamp
-from faults.stamps import Stamp, read_stamp, write_stamp
-from faults.watcher import Sample
+from tests.faults import checks
+from tests.faults.checks import Check
+from tests.faults.evidence import Evidence, Excuses
+from tests.faults.kafka_log import Place
+from tests.faults.marks import Position, joined, read_position
+from tests.faults.oracle import Oracle
+from tests.faults.planted import LOG, TABLE, TOPIC, Planted, stamp
+from tests.faults.stamps import Stamp, read_stamp, write_stamp
+from tests.faults.watcher import Sample
 
 pytestmark = pytest.mark.quick
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from faults import foreign
-from faults.run import Outcome, Run
-from faults.sink import MakeSink, Sink
+from tests.faults import foreign
+from tests.faults.run import Outcome, Run
+from tests.faults.sink import MakeSink, Sink
 
 GOOD, BAD = "db.good", "db.bad"
 

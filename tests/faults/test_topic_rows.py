@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from faults.cluster_admin import LAST_OFFSET
-from faults.sink import MakeSink, Sink
 from stack.progress import wait_until
+from tests.faults.sink import MakeSink, Sink
+from tests.support.kafka.admin import LAST_OFFSET
 
 
 @pytest.mark.quick
@@ -171,7 +171,7 @@ def test_row_28_a_compacted_topic_with_gaps_and_tombstones_lands_whole(make_sink
 
 def gone(sink: Sink) -> int:
     """Return how many produced records a look at the log does not find any more."""
-    from faults.kafka_log import KafkaLog
+    from tests.faults.kafka_log import KafkaLog
 
     now = KafkaLog()
     now.observe(sink.bootstrap, sink.topics)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from faults.run import Attempt, Outcome, patience
-from faults.sink import MakeSink, Sink
-from faults.spark_workers import workers
 from stack.progress import wait_until
+from tests.faults.run import Attempt, Outcome, patience
+from tests.faults.sink import MakeSink, Sink
+from tests.faults.spark_workers import workers
 
 
 @pytest.mark.quick

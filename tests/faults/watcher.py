@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import confluent_kafka as ck
 
-from faults.marks import Position, Positions
-from faults.table_files import Pointer, Snapshot, TableFiles
+from tests.faults.marks import Position, Positions
+from tests.faults.table_files import Pointer, Snapshot, TableFiles
 
 PAUSE = 0.05
 """Seconds between two looks."""

@@ -24,7 +24,7 @@ from typing import Any
 from stack.settings import REPOSITORY
 
 PR_SET_PDEATHSIG = 1
-PATHS = ("plugins", "spark_jobs", ".", "tests")
+PATHS = ("plugins", "spark_jobs", ".")
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Zygote:
         path = os.pathsep.join(str(REPOSITORY / name) for name in PATHS)
         environment = {**os.environ, "PYTHONPATH": path}
         with log.open("ab") as errors:
-            command = [sys.executable, "-m", "faults.zygote"]
+            command = [sys.executable, "-m", "tests.faults.zygote"]
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, text=True
@@ -147,7 +147,7 @@ def _become(request: dict[str, Any]) -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
     os.environ.update(request["environment"])
-    from faults import driver
+    from tests.faults import driver
 
     return driver.main(request["arguments"])
 
@@ -196,6 +196,6 @@ def _reap() -> None:
 
 
 if __name__ == "__main__":
-    import faults.driver  # noqa: F401 - what the children need is imported before they are forked
+    import tests.faults.driver  # noqa: F401 - what the children need is imported before they are forked
 
     _serve()

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from faults.kafka_proxy import KafkaProxy, listeners
-from pipeline import MakePipeline, Pipeline
-from sink_dag import Deployment
-from support.compaction import QUICK_CLEANER
 
 from stack.broker import Broker
 from stack.settings import free_port
+from tests.support.airflow import Deployment
+from tests.support.kafka.compaction import QUICK_CLEANER
+from tests.support.kafka.proxy import KafkaProxy, listeners
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 FOLDER = Path(__file__).parent
 

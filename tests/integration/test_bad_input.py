@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pipeline import MakePipeline, Pipeline
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
@@ -24,6 +23,7 @@ from floe.kafka.settings import KafkaSettings
 from floe.model.exceptions import PlanRefused
 from floe.planning.live_plan import draft_plan
 from stack.settings import free_port
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 
 def refused(pipeline: Pipeline, error: type[FloeError], match: str) -> None:

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from pipeline import MakePipeline, Pipeline
-from replays import replay
 
 from floe.config import ConfigError, KeyClass, OverrideRefused, override
 from floe.config.keys.table import KEYS
@@ -19,6 +17,8 @@ from floe.config.libraries.table_property_names import KNOWN_PROPERTIES
 from floe.config.overrides.run_keys import class_of
 from floe.exceptions import FloeError
 from stack.settings import LOOPBACK
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import replay
 
 FORMS = ("{}", "http://{}/x", "s3://{}/x", "a,http://{}")
 METADATA = {"transforms": "m", "transforms.m.type": "KafkaMetadataTransform"}

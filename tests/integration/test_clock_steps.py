@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mishaps import ids, roll_back
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.types import LongType
-from replays import replay
 
 from floe.catalogs.client import Tables
+from tests.support.runs.mishaps import ids, roll_back
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import replay
 
 PROGRAM = Path(__file__).parent / "java" / "MetadataCheck.java"
 PACKAGES = ("org.apache.iceberg:iceberg-kafka-connect-events:1.12.0", "org.slf4j:slf4j-nop:2.0.17")

@@ -13,13 +13,13 @@ from typing import Any
 
 import psutil
 import pytest
-from pipeline import MakePipeline, Pipeline
-from spark_cluster import SparkCluster
-from test_write_operator import TaskInstance
 
 from floe.operators.exceptions import ConnectionUnsuitable
 from floe.operators.write import WriteFilesOperator
 from tests.support.keys import KEY_TEXT
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.spark import SparkCluster
+from tests.support.task_instance import TaskInstance
 
 PARTITIONS = 4
 EACH = 30_000

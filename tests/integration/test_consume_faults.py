@@ -10,10 +10,6 @@ from typing import Any
 
 import confluent_kafka as ck
 import pytest
-from faults.kafka_proxy import Api, KafkaProxy
-from open_transactions import wait_for_markers
-from support.compaction import COMPACTED, compacted_batches
-from support.record_batches import break_batch
 
 from floe.kafka.admin import Cluster
 from floe.kafka.reader_limits import MIB, ReaderLimits
@@ -22,6 +18,10 @@ from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeStalled
 from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker
+from tests.support.kafka.compaction import COMPACTED, compacted_batches
+from tests.support.kafka.open_transactions import wait_for_markers
+from tests.support.kafka.proxy import Api, KafkaProxy
+from tests.support.kafka.record_batches import break_batch
 
 STALL = 0.6
 """Seconds without progress, in these tests."""

@@ -6,10 +6,6 @@ import json
 from collections.abc import Callable
 
 import pytest
-from mishaps import ids
-from pipeline import MakePipeline, Pipeline
-from raw_records import produce_raw
-from test_forged_announcements import ROWS, forge, sent
 
 from floe.catalogs.client import Tables
 from floe.control import recent_tables
@@ -17,7 +13,12 @@ from floe.control.wire.codec import decode
 from floe.control.wire.events import CommitToTable
 from floe.kafka.transactions import ControlRecord
 from stack.broker import Broker
+from tests.support.kafka.forged import forge, sent
+from tests.support.kafka.raw_records import produce_raw
+from tests.support.runs.mishaps import ids
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
+ROWS = 10
 BY_NAME = {"iceberg.tables": None, "iceberg.tables.route-field": "to", "floe.route.namespace": "db"}
 
 

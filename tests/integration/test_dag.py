@@ -13,10 +13,10 @@ import confluent_kafka as ck
 import psutil
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
-from pipeline import Pipeline
-from sink_dag import Deployment, first_run
 
 from stack.progress import wait_until
+from tests.support.airflow import Deployment, first_run
+from tests.support.runs.pipeline import Pipeline
 
 pytestmark = pytest.mark.airflow
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipeline import Pipeline
-from sink_dag import DagRun, Deployment
 
 from stack.progress import wait_until
+from tests.support.airflow import DagRun, Deployment
+from tests.support.runs.pipeline import Pipeline
 
 pytestmark = pytest.mark.airflow
 

@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from pyspark.sql.connect.session import SparkSession
-from sink_dag import Deployment, first_run
 
 from floe.operators.exceptions import JobFailed
 from floe.operators.spark import code_archive
 from floe.operators.spark.connect_session import open_session, session_id
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
+from tests.support.airflow import Deployment, first_run
 
 pytestmark = pytest.mark.airflow
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from pipeline import Pipeline
-from sink_dag import DagRun, Deployment, first_run
+
+from tests.support.airflow import DagRun, Deployment, first_run
+from tests.support.runs.pipeline import Pipeline
 
 pytestmark = pytest.mark.airflow
 

@@ -11,11 +11,11 @@ from urllib.parse import quote
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from sink_dag import DagRun, Deployment
 
 from stack.exceptions import StackError
 from stack.progress import wait_until
 from stack.settings import free_port
+from tests.support.airflow import DagRun, Deployment
 
 pytestmark = pytest.mark.airflow
 

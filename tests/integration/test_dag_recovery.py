@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from pipeline import Pipeline
 from pyiceberg.table import Table
-from replays import drop
-from sink_dag import Deployment, first_run
 
 from floe.catalogs.client import Tables
+from tests.support.airflow import Deployment, first_run
+from tests.support.runs.pipeline import Pipeline
+from tests.support.runs.replays import drop
 
 pytestmark = pytest.mark.airflow
 

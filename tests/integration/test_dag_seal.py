@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sink_dag import DagRun, Deployment, first_run
 
 from floe.model.exceptions import SealBroken
 from floe.model.plan_seal import RunName
+from tests.support.airflow import DagRun, Deployment, first_run
 from tests.support.json_paths import changed, paths
 from tests.support.keys import KEY
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import confluent_kafka as ck
 import pytest
-from pipeline import MakePipeline, Pipeline
 
 from floe.exceptions import FloeError
 from floe.model.accounting import TableBooks
 from floe_job.dead_letters import TooManyDeadLetters
 from floe_job.exceptions import SliceRefused
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 LETTERS = "db.letters"
 GOOD, BAD = b'{"id": 1}', [b"no json", b'{"id": "x"}', b"[1]"]
@@ -138,9 +138,9 @@ def test_a_topic_of_letters_gets_them_with_connects_headers(pipeline: MakePipeli
 
 
 def test_what_a_table_owed_is_judged_when_it_catches_up(pipeline: MakePipeline) -> None:
-    from mishaps import BAD as OWES
-    from mishaps import GOOD as OTHER
-    from mishaps import replace_table, two_tables
+    from tests.support.runs.mishaps import BAD as OWES
+    from tests.support.runs.mishaps import GOOD as OTHER
+    from tests.support.runs.mishaps import replace_table, two_tables
 
     one = two_tables(pipeline).changed(**{"floe.deadletter.table": LETTERS})
     one.produce([{"id": 0}])

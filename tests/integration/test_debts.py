@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from mishaps import BAD, GOOD, ids, replace_table, roll_back, run_owing, two_tables
-from pipeline import MakePipeline
 
 from floe.exceptions import FloeError
 from floe.model.exceptions import PlanRefused
 from floe.tables.exceptions import TablesOwe
+from tests.support.runs.mishaps import BAD, GOOD, ids, replace_table, roll_back, run_owing, two_tables
+from tests.support.runs.pipeline import MakePipeline
 
 
 def test_every_table_gets_every_record(pipeline: MakePipeline) -> None:

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fragile_io import FragileFileIO
-from pipeline import MakePipeline, Pipeline, in_process
 
 from floe.control.announcement import Announcement
 from floe.model.accounting import TableBooks
@@ -21,9 +19,11 @@ from floe_job.contract.task import Task
 from floe_job.runtime.spark_runner import run_on
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
+from tests.support.repository import ROOT
+from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
+from tests.support.tables.fragile_io import FragileFileIO
 
-ROOT = Path(__file__).parents[2]
-FOLDERS = [str(ROOT / "plugins"), str(ROOT / "spark_jobs"), str(ROOT), str(Path(__file__).parent)]
+FOLDERS = [str(ROOT / "plugins"), str(ROOT / "spark_jobs"), str(ROOT)]
 HASH = {"iceberg.tables.write-props.write.distribution-mode": "hash"}
 SIX: dict[str, Any] = {"iceberg.tables.default-partition-by": "day", "tasks.max": 4}
 DAYS = 6

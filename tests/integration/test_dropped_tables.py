@@ -7,18 +7,18 @@ from typing import Any
 import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient
-from mishaps import replace_table
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.exceptions import ServiceUnavailableError
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
-from replays import drop, replay
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
 from floe.model.exceptions import PlanRefused
 from floe.planning.live_plan import draft_plan
 from floe.tables.exceptions import TablesOwe
+from tests.support.runs.mishaps import replace_table
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import drop, replay
 
 OTHER = {"iceberg.tables": "db.t, db.other"}
 GONE = r"table 'db\.t' \(.*\), which this connector filled, does not exist any more.*dropped_tables="

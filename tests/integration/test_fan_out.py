@@ -11,9 +11,6 @@ from itertools import cycle
 from typing import Any, NamedTuple
 
 import pytest
-from faults.poison import MALFORMED, UNFIT, Poison, spoiled
-from mishaps import break_ledger, replace_table, run_to_the_end
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
@@ -21,6 +18,9 @@ from floe.control.announcement import Announcement
 from floe.model.accounting import RangeBooks, balance_range
 from floe.model.plan import Plan
 from floe.tables.exceptions import TablesOwe
+from tests.support.runs.mishaps import break_ledger, replace_table, run_to_the_end
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.poison import MALFORMED, UNFIT, Poison, spoiled
 
 NAMESPACES = ("north", "east", "south")
 TABLES = tuple(f"{NAMESPACES[i % 3]}.t{i:02d}" for i in range(100))

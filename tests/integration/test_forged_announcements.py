@@ -6,39 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import confluent_kafka as ck
 import pytest
-from mishaps import ids
-from pipeline import MakePipeline, Pipeline
-from replays import replay
 
 from floe.commit import run_commit
 from floe.control import announcement as announcement_module
 from floe.control import announcement_reader
 from floe.control.announcement import Announcement, encode_announcement, next_offset
-from floe.control.topic_reader import control_ends, read_control
-from floe.kafka.admin import Cluster
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
 from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.plan import Plan
 from floe.tables.exceptions import SliceNotWritten, SliceStale
+from tests.support.kafka.forged import forge, sent
+from tests.support.runs.mishaps import ids
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import replay
 
 ROWS = 10
 MANY = 10**12
-
-
-def forge(pizzas: Pipeline, records: Sequence[ControlRecord], partition: int = 0) -> None:
-    """Write records to the control topic as anybody may who has Write on it."""
-    producer = ck.Producer({"bootstrap.servers": pizzas.bootstrap})
-    for record in records:
-        producer.produce(
-            pizzas.connector.control_topic,
-            value=record.value,
-            key=pizzas.connector.group_id,
-            headers=record.headers,
-            partition=partition,
-        )
-    assert producer.flush(30) == 0
 
 
 def held(plan: Plan) -> Announcement:
@@ -148,14 +132,6 @@ def test_forged_record_between_parts_voids_nothing(pipeline: MakePipeline, monke
     assert announced.shares[0].file_count == 4
     pizzas.commit(plan)
     assert pizzas.column("id") == list(range(4))
-
-
-def sent(pizzas: Pipeline, plan: Plan) -> list[ControlRecord]:
-    """Return what the control topic has since a plan was made."""
-    topic = pizzas.connector.control_topic
-    ends = control_ends(Cluster.of_control(pizzas.settings), topic)
-    found = read_control(pizzas.settings, topic, plan.control_ends, ends)
-    return [ControlRecord(one.value, list(one.headers.items())) for one in found]
 
 
 def test_copied_announcement_commits_once(pipeline: MakePipeline, topic: Callable[..., str]) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pipeline import MakePipeline, Pipeline
-from replays import drop, replay
 
 from floe.catalogs.client import Tables
 from floe.model.accounting import TableBooks
 from floe_job.routing.shared_decode import DecodedTogether, Lookalikes
 from floe_job.source.record_batch import Records
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import drop, replay
 
 KINDS = ["a", "b", "c"]
 

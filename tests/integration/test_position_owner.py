@@ -6,14 +6,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from mishaps import commit_as, ids, run_to_the_end
-from pipeline import MakePipeline, Pipeline
 
 from floe.kafka.admin import Cluster
 from floe.model.exceptions import PositionOwned
 from floe.planning.replay_plan import draft_replay
 from floe.takeover.hand_back import hand_back
 from floe.takeover.take_over import take_over
+from tests.support.runs.mishaps import commit_as, ids, run_to_the_end
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 
 def owners(pizzas: Pipeline) -> set[str | None]:

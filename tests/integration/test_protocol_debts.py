@@ -5,24 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from mishaps import (
-    BAD,
-    GOOD,
-    both_whole,
-    break_ledger,
-    clear,
-    held,
-    ids,
-    owe,
-    roll_back,
-    run_each,
-    run_owing,
-    run_to_the_end,
-    snapshot_ids,
-    two_tables,
-    with_another_topic,
-)
-from pipeline import MakePipeline, Pipeline, in_process
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
@@ -39,6 +21,24 @@ from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesOwe
 from floe_job.driver.slice_table import SliceTable
 from floe_job.schema.evolution import SchemaNeeds
+from tests.support.runs.mishaps import (
+    BAD,
+    GOOD,
+    both_whole,
+    break_ledger,
+    clear,
+    held,
+    ids,
+    owe,
+    roll_back,
+    run_each,
+    run_owing,
+    run_to_the_end,
+    snapshot_ids,
+    two_tables,
+    with_another_topic,
+)
+from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
 
 
 def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from mishaps import (
+
+from floe.model.exceptions import PlanRefused, Superseded
+from floe.tables.exceptions import TableRefused
+from tests.support.runs.mishaps import (
     BAD,
     GOOD,
     branch_column,
@@ -25,10 +28,7 @@ from mishaps import (
     two_tables,
     with_another_topic,
 )
-from pipeline import MakePipeline
-
-from floe.model.exceptions import PlanRefused, Superseded
-from floe.tables.exceptions import TableRefused
+from tests.support.runs.pipeline import MakePipeline
 
 ON_AUDIT = {"iceberg.tables.default-commit-branch": "audit"}
 EACH_ROLLBACK = pytest.mark.parametrize("how", ["replay", "accept"])

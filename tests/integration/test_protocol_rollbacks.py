@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from mishaps import (
+
+from floe.commit.slice_commit import SliceLander
+from floe.model.exceptions import PlanRefused, Superseded
+from floe.planning.replay_plan import draft_replay, open_replay
+from floe.tables.exceptions import TableRefused
+from tests.support.runs.mishaps import (
     BAD,
     both_whole,
     clear,
@@ -21,12 +26,7 @@ from mishaps import (
     two_tables,
     with_another_topic,
 )
-from pipeline import MakePipeline
-
-from floe.commit.slice_commit import SliceLander
-from floe.model.exceptions import PlanRefused, Superseded
-from floe.planning.replay_plan import draft_replay, open_replay
-from floe.tables.exceptions import TableRefused
+from tests.support.runs.pipeline import MakePipeline
 
 # -- runs that were made for another state ----------------------------------------------------------------------------
 

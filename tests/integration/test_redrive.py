@@ -6,11 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from mishaps import roll_back
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
-from replays import drafted, drop, mend, opened, replay, trace
 
 from floe.catalogs.client import Tables
 from floe.commit.slice_commit import SliceLander
@@ -23,6 +20,9 @@ from floe.model.plan import Plan
 from floe.planning import dead_letter_replay
 from floe.planning.replay_plan import draft_replay
 from floe.tables.exceptions import DeadLettersLeft, SliceStale
+from tests.support.runs.mishaps import roll_back
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import drafted, drop, mend, opened, replay, trace
 
 LETTERS = "db.letters"
 LETTERS_KEY = "floe.deadletter.table"

@@ -9,13 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform, TruncateTransform
 from pyiceberg.types import LongType, StringType
-from replacements import META, NESTED, REPLACE, append_foreign, eaten, kinds, orders
-from replays import drafted, drop, ids, opened, replay, trace
 
 from floe.catalogs.client import Tables
 from floe.config.exceptions import ConfigError
@@ -25,6 +22,9 @@ from floe.model.plan import Plan
 from floe.model.route_hash import SINK_ROUTE
 from floe.planning.replay_plan import draft_replay
 from floe.tables.exceptions import TableRefused
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replacements import META, NESTED, REPLACE, append_foreign, eaten, kinds, orders
+from tests.support.runs.replays import drafted, drop, ids, opened, replay, trace
 
 
 def summary(one: Pipeline, table: str = "db.t") -> dict[str, str]:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from mishaps import roll_back
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.types import LongType
-from replacements import META, REPLACE, append_foreign, kinds
-from replays import drop, mend, opened, replay
 
 from floe.tables.exceptions import SliceStale, TableRefused
+from tests.support.runs.mishaps import roll_back
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replacements import META, REPLACE, append_foreign, kinds
+from tests.support.runs.replays import drop, mend, opened, replay
 
 
 def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> None:

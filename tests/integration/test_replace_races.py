@@ -6,12 +6,12 @@ import threading
 from typing import Any
 
 import pytest
-from pipeline import MakePipeline
-from replacements import REPLACE, append_foreign, eaten, orders
-from replays import opened, replay, trace
 
 from floe.commit import table_commit as landing
 from floe.exceptions import FloeError
+from tests.support.runs.pipeline import MakePipeline
+from tests.support.runs.replacements import REPLACE, append_foreign, eaten, orders
+from tests.support.runs.replays import opened, replay, trace
 
 
 def test_repeating_each_step_changes_nothing_more(pipeline: MakePipeline) -> None:

@@ -14,8 +14,6 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 from confluent_kafka.cimpl import NewTopic
-from pipeline import MakePipeline, Pipeline
-from replays import drafted, drop, ids, opened, replay, trace
 
 from floe.catalogs.client import Tables
 from floe.config import Connector, thaw
@@ -29,6 +27,8 @@ from floe.model.plan import Plan
 from floe.planning.replay_plan import draft_replay, open_replay, replay_id
 from floe.tables.exceptions import SliceNotWritten, TableRefused, TablesOwe
 from stack.progress import wait_until
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import drafted, drop, ids, opened, replay, trace
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pipeline import MakePipeline, Pipeline
 
 from floe_job.exceptions import SliceRefused
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 LETTERS = {"floe.deadletter.table": "db.letters"}
 BUCKETS = {"iceberg.tables.default-partition-by": "bucket(id, 3)"}

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults.catalog_proxy import CatalogProxy
-from pipeline import MakePipeline, Pipeline
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.tables.exceptions import TablesOwe
 from stack.rest_catalog import RestCatalog
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.tables.catalog_proxy import CatalogProxy
 
 Change = Callable[[str, dict[str, Any]], None]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import requests
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.history import LINKS
 from stack.rest_catalog import RestCatalog
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,6 @@ from collections.abc import Callable
 import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient
-from open_transactions import wait_for_markers
-from pipeline import MakePipeline
 
 from floe.catalogs.exceptions import TableUnsuitable
 from floe.kafka.admin import Cluster
@@ -23,6 +21,8 @@ from floe.model.ranges import OffsetRange, TopicPartition
 from floe_job.exceptions import SliceRefused
 from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker
+from tests.support.kafka.open_transactions import wait_for_markers
+from tests.support.runs.pipeline import MakePipeline
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, StringType
 
@@ -16,6 +15,7 @@ from floe.control.announcement import Announcement
 from floe.model.accounting import RangeBooks
 from floe.operators.task_context import with_topics
 from floe_job.exceptions import SliceRefused
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 DYNAMIC: dict[str, Any] = {
     "iceberg.tables": None,

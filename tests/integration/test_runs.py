@@ -8,7 +8,6 @@ from datetime import date
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import HourTransform, IdentityTransform, MonthTransform
@@ -20,6 +19,7 @@ from floe.exceptions import FloeError
 from floe.model.exceptions import Superseded
 from floe.model.ledger_codec import property_name, read_properties
 from floe.tables.exceptions import SliceNotWritten
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 
 def orders(start: int, end: int) -> list[dict[str, object]]:

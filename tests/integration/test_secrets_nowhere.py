@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from sink_dag import ENVIRONMENT, DagRun, Deployment
 
 from stack.exceptions import StackError
 from stack.progress import wait_until
+from tests.support.airflow import ENVIRONMENT, DagRun, Deployment
 from tests.support.canary import HARD, OWN, Canaries, Processes, Sighting, files, sqlite, topics
 
 pytestmark = pytest.mark.airflow

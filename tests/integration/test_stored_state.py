@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipeline import Pipeline
-from replays import replay
 
 from floe.config import parse_connector
 from floe.model.plan import Plan
 from floe.tables.exceptions import DeadLettersLeft
 from stack.broker import Broker
 from stack.settings import free_port
+from tests.support.runs.pipeline import Pipeline
+from tests.support.runs.replays import replay
 
 ARCHIVE = Path(__file__).parent / "stored" / "state_before_rooms.tar.xz"
 FOLDER = Path("/tmp/floe-stored-state")

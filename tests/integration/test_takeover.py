@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from pipeline import MakePipeline, Pipeline
 
 from floe.catalogs.client import Tables
 from floe.kafka.admin import Cluster
@@ -21,6 +20,7 @@ from floe.takeover.take_over import take_over
 from stack.kafka_connect import KafkaConnect
 from stack.progress import wait_until
 from stack.rest_catalog import RestCatalog
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 QUICK = {"iceberg.control.commit.interval-ms": 1_000, "iceberg.control.commit.timeout-ms": 3_000}
 NEVER = {"iceberg_control_commit_timeout__ms": 600_000}

@@ -16,9 +16,6 @@ from typing import Any
 import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient
-from open_transactions import wait_for_markers
-from pipeline import MakePipeline, Pipeline
-from sink_double import SinkDouble
 
 from floe.config import parse_connector
 from floe.control.wire.events import DataFile, FileContent
@@ -33,6 +30,9 @@ from floe.model.ranges import TopicPartition
 from floe.takeover.exceptions import HandBackRefused, TakeoverBlocked, TakeoverRefused
 from floe.takeover.hand_back import hand_back
 from floe.takeover.take_over import TakeoverReport, take_over
+from tests.support.kafka.open_transactions import wait_for_markers
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.sink_double import SinkDouble
 
 PIZZAS, PASTA, SALADS = "db.pizzas", "db.pasta", "db.salads"
 TABLES = f"{PIZZAS},{PASTA},{SALADS}"

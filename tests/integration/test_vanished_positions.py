@@ -7,7 +7,14 @@ from dataclasses import replace
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from mishaps import (
+
+from floe.kafka.admin import Cluster
+from floe.kafka.exceptions import TopicMissing
+from floe.model.exceptions import PlanRefused
+from floe.model.plan import Plan
+from floe.tables.exceptions import SliceNotWritten, TablesOwe
+from stack.progress import wait_until
+from tests.support.runs.mishaps import (
     BAD,
     GOOD,
     both_whole,
@@ -24,15 +31,8 @@ from mishaps import (
     two_tables,
     with_another_topic,
 )
-from pipeline import MakePipeline, Pipeline
-from replays import opened
-
-from floe.kafka.admin import Cluster
-from floe.kafka.exceptions import TopicMissing
-from floe.model.exceptions import PlanRefused
-from floe.model.plan import Plan
-from floe.tables.exceptions import SliceNotWritten, TablesOwe
-from stack.progress import wait_until
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import opened
 
 CreateTopic = Callable[..., str]
 

@@ -7,29 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pipeline import MakePipeline, Pipeline
 
 from floe.model.exceptions import SealBroken
 from floe.model.plan import Plan
-from floe.model.plan_seal import RunName
 from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
 from floe.planning.live_plan import draft_plan, open_plan
-from tests.support.keys import KEY, KEY_TEXT
-
-
-class TaskInstance:
-    """What the write task asks of Airflow's: its run, and the plan."""
-
-    dag_id, run_id = "pizzas", "manual__1"
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
-    def xcom_pull(self, task_ids: str) -> dict[str, Any]:
-        assert task_ids == "plan"
-        sealed = KEY.seal(self._plan.to_json(), RunName(self.dag_id, self.run_id))
-        return json.loads(json.dumps(sealed))
+from tests.support.keys import KEY_TEXT
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.task_instance import TaskInstance
 
 
 @pytest.fixture

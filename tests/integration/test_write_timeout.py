@@ -12,10 +12,6 @@ from typing import Any
 
 import psutil
 import pytest
-from mishaps import BAD, GOOD, ids, replace_table
-from pipeline import MakePipeline, Pipeline, in_process
-from replays import opened
-from test_write_operator import TaskInstance
 
 from floe.model.exceptions import WriteTimeout
 from floe.model.plan import Plan, Slice
@@ -35,6 +31,10 @@ from stack.progress import wait_until
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
 from tests.support.keys import KEY_TEXT
+from tests.support.runs.mishaps import BAD, GOOD, ids, replace_table
+from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
+from tests.support.runs.replays import opened
+from tests.support.task_instance import TaskInstance
 from write_files import write_files
 
 TIMEOUT = "floe.write.timeout"

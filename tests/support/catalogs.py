@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from faults.catalog_proxy import CatalogProxy, answer_lost, refused, reset
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.exceptions import ForbiddenError
 from sqlalchemy.exc import OperationalError
 
 from floe.catalogs.providers.base import PlainProvider, settings_with_address
 from stack.rest_catalog import RestCatalog
-from tests.support.lake import Lake, Wire, fails_first
+from tests.support.tables.catalog_proxy import CatalogProxy, answer_lost, refused, reset
+from tests.support.tables.lake import Lake, Wire, fails_first
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from floe.tables import retry
-from tests.support.lake import Lake, Written, write_slice
-from tests.support.old_snapshots import AgingLake
+from tests.support.tables.lake import Lake, Written, write_slice
+from tests.support.tables.old_snapshots import AgingLake
 
 
 @pytest.fixture(autouse=True)

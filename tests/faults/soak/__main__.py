@@ -1,4 +1,4 @@
-"""`python -m faults.soak MINUTES [SEED]`: exits with 1 when the oracle finds anything."""
+"""`python -m tests.faults.soak MINUTES [SEED]`: exits with 1 when the oracle finds anything."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from faults.soak.soak import Soak
 from stack.progress import say
+from tests.faults.soak.soak import Soak
 
 
 def main(argv: list[str]) -> int:

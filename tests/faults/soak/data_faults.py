@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import confluent_kafka as ck
 
-from faults import foreign
-from faults.poison import MALFORMED, UNFIT, Poison, spoiled
-from faults.ports import restart
-from faults.soak.stage import ROUTES, TABLES, Stage
 from stack import processes
+from tests.faults import foreign
+from tests.faults.ports import restart
+from tests.faults.soak.stage import ROUTES, TABLES, Stage
+from tests.support.runs.poison import MALFORMED, UNFIT, Poison, spoiled
 
 UNROUTABLE = Poison(spoiled(), "route", "")
 

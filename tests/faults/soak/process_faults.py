@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from faults.run import STEPS, Run
-from faults.soak.stage import Stage
-from faults.spark_workers import SPARK, workers
 from stack.progress import wait_until
+from tests.faults.run import STEPS, Run
+from tests.faults.soak.stage import Stage
+from tests.faults.spark_workers import SPARK, workers
 
 POINTS = {
     "plan": ("plan.freeze", "plan.frozen", "plan.open", "transaction.sent", "transaction.committed", "plan.opened"),

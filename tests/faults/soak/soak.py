@@ -9,12 +9,12 @@ from pathlib import Path
 
 import confluent_kafka as ck
 
-from faults.oracle import Report
-from faults.run import Run
-from faults.soak import data_faults, process_faults, wire_faults
-from faults.soak.schedule import Round, rounds
-from faults.soak.stage import Stage
 from stack.progress import say
+from tests.faults.oracle import Report
+from tests.faults.run import Run
+from tests.faults.soak import data_faults, process_faults, wire_faults
+from tests.faults.soak.schedule import Round, rounds
+from tests.faults.soak.stage import Stage
 
 QUIET_TRIES = 30
 

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from faults.catalog_proxy import CatalogProxy
-from faults.kafka_proxy import KafkaProxy, listeners
-from faults.ports import lasting_port
-from faults.run import Attempt, Outcome
-from faults.sink import Sink
-from faults.zygote import Zygote
 from stack import processes
 from stack.broker import Broker
 from stack.rest_catalog import RestCatalog
+from tests.faults.ports import lasting_port
+from tests.faults.run import Attempt, Outcome
+from tests.faults.sink import Sink
+from tests.faults.zygote import Zygote
+from tests.support.kafka.proxy import KafkaProxy, listeners
+from tests.support.tables.catalog_proxy import CatalogProxy
 
 TABLES = ("db.a", "db.b")
 PARTITIONS = 3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faults import catalog_proxy as fault
-from faults.kafka_proxy import Api
-from faults.soak.stage import Stage
+from tests.faults.soak.stage import Stage
+from tests.support.kafka.proxy import Api
+from tests.support.tables import catalog_proxy as fault
 
 
 def lose_kafka_answer(stage: Stage) -> None:

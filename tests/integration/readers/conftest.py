@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 from pyiceberg.catalog import Catalog
-from readers.reader_tables import KINDS, TIME, ReaderTable, make_partitioned, make_plain
 
 from floe.catalogs.client import open_catalog
 from floe.config import parse_connector
 from stack import jars
+from tests.integration.readers.reader_tables import KINDS, TIME, ReaderTable, make_partitioned, make_plain
+from tests.support.connectors import MINIMAL, sql_catalog
 
 RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
 READ_BY_SPARK = ("plain", "partitioned", "nested")
@@ -80,16 +81,7 @@ def starting_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     """A catalog of files with the namespace ``ns``."""
     folder = tmp_path_factory.mktemp("readers")
-    keys = {
-        "name": "readers",
-        "topics": "t",
-        "iceberg.tables": "ns.t",
-        "iceberg.catalog.type": "sql",
-        "iceberg.catalog.uri": f"sqlite:///{folder}/catalog.db",
-        "iceberg.catalog.warehouse": folder.as_uri(),
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
-    }
+    keys = {**MINIMAL, "name": "readers", "iceberg.tables": "ns.t", **sql_catalog(folder)}
     one = open_catalog(parse_connector(keys))
     one.create_namespace("ns")
     yield one

@@ -10,7 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from pyiceberg.types import DoubleType, FloatType, TimestamptzType, UUIDType
-from readers.reader_tables import Column, ReaderTable
+
+from tests.integration.readers.reader_tables import Column, ReaderTable
 
 
 @dataclass(frozen=True)

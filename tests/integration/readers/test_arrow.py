@@ -20,9 +20,10 @@ from pyiceberg.expressions import (
     NotNull,
 )
 from pyiceberg.types import UUIDType
-from readers import metadata_tables as metadata
-from readers.filters import Filter, filters, is_float, value_of
-from readers.reader_tables import KINDS, TIME, ReaderTable, make_partitioned, make_plain
+
+from tests.integration.readers import metadata_tables as metadata
+from tests.integration.readers.filters import Filter, filters, is_float, value_of
+from tests.integration.readers.reader_tables import KINDS, TIME, ReaderTable, make_partitioned, make_plain
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, ">=": operator.ge

@@ -12,11 +12,12 @@ from uuid import UUID
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.types import BinaryType, FixedType, UUIDType
-from readers import metadata_tables as metadata
-from readers.conftest import READ_BY_SPARK, Spark
-from readers.filters import Filter, filters, is_apart, is_nan, value_of
-from readers.metadata_tables import Row
-from readers.reader_tables import Column, ReaderTable
+
+from tests.integration.readers import metadata_tables as metadata
+from tests.integration.readers.conftest import READ_BY_SPARK, Spark
+from tests.integration.readers.filters import Filter, filters, is_apart, is_nan, value_of
+from tests.integration.readers.metadata_tables import Row
+from tests.integration.readers.reader_tables import Column, ReaderTable
 
 AT_ONCE = 100
 EACH = pytest.mark.parametrize("name", READ_BY_SPARK)

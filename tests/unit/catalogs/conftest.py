@@ -7,6 +7,7 @@ import pytest
 
 from floe.catalogs.client import Tables
 from floe.config import Connector, parse_connector
+from tests.support.connectors import MINIMAL, sql_catalog
 
 
 @pytest.fixture
@@ -14,17 +15,7 @@ def connector(tmp_path: Path) -> Callable[..., Connector]:
     """Make a connector with a SQL catalog in the test's folder, with keys over it."""
 
     def make(**over: object) -> Connector:
-        keys = {
-            "name": "pizzas",
-            "topics": "completed-pizzas",
-            "iceberg.tables": "rpc.pizzas",
-            "iceberg.catalog": "lake",
-            "iceberg.catalog.type": "sql",
-            "iceberg.catalog.uri": f"sqlite:///{tmp_path}/catalog.db",
-            "iceberg.catalog.warehouse": f"file://{tmp_path}/warehouse",
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-            "value.converter.schemas.enable": "false",
-        }
+        keys = {**MINIMAL, "iceberg.catalog": "lake", **sql_catalog(tmp_path)}
         return parse_connector({**keys, **{name.replace("__", "."): value for name, value in over.items()}})
 
     return make

@@ -11,6 +11,7 @@ from floe.catalogs.exceptions import CatalogError
 from floe.config import parse_connector
 from floe.config.secrets.detection import secret_texts
 from floe.config.secrets.mask import Mask
+from tests.support.connectors import JSON
 
 KEYS = {
     "name": "c",
@@ -18,8 +19,7 @@ KEYS = {
     "iceberg.tables": "db.t",
     "iceberg.catalog": "test",
     "iceberg.control.topic": "control",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": False,
+    **JSON,
 }
 
 

@@ -11,7 +11,7 @@ from floe.model.ledger_codec import property_name
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused
 from floe.tables.table_ledger import ledger_of
-from tests.support.lake import (
+from tests.support.tables.lake import (
     GROUP,
     LEDGER,
     OFFSETS,

@@ -11,7 +11,7 @@ from floe.model.exceptions import LedgerUnreadable
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
 from floe.tables.exceptions import TableRefused
-from tests.support.lake import (
+from tests.support.tables.lake import (
     CLUSTER,
     LEDGER,
     TABLE,

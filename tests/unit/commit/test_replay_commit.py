@@ -13,7 +13,7 @@ from floe.model.ledger_codec import write_properties
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import SliceStale, TableRefused
 from floe.tables.table_ledger import ledger_of
-from tests.support.lake import (
+from tests.support.tables.lake import (
     CLUSTER,
     LEDGER,
     ROUTE,

@@ -21,7 +21,17 @@ from floe.model.plan import Plan
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.open_dead_letters import open_letters
 from floe_job.dead_letters import LETTERS_SCHEMA
-from tests.support.lake import TABLE, TOPIC, TOPIC_ID, Lake, Wire, fails_first, make_announcement, make_plan, once
+from tests.support.tables.lake import (
+    TABLE,
+    TOPIC,
+    TOPIC_ID,
+    Lake,
+    Wire,
+    fails_first,
+    make_announcement,
+    make_plan,
+    once,
+)
 
 LETTERS = "rpc.letters"
 LOG = LogId(TOPIC, TOPIC_ID, 0)

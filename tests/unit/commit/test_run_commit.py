@@ -22,9 +22,9 @@ from floe.tables.exceptions import (
     TableRefused,
     TablesOwe,
 )
-from tests.support.fake_broker import Broker
+from tests.support.kafka.fake_broker import Broker
 from tests.support.keys import KEY
-from tests.support.lake import (
+from tests.support.tables.lake import (
     CLUSTER,
     OTHER_TABLE,
     ROUTE,

@@ -1,6 +1,6 @@
 """Landing slices in several tables: each by itself, and what becomes of those that cannot take their rows."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,58 +10,18 @@ from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceLander
 from floe.model.positions import Debt
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
-from tests.support.lake import (
+from tests.support.tables.lake import (
     OTHER_TABLE,
     ROUTE,
     TABLE,
     TOPIC,
     Lake,
-    Wire,
     Written,
     expected,
-    fails_first,
-    write_slice,
 )
+from tests.support.tables.landing import BOTH, Landing
 
-BOTH = (TABLE, OTHER_TABLE)
 OWED = {TOPIC: ROUTE}
-
-
-@dataclass
-class Landing:
-    """Two tables, a lander for each plan, and what stands between it and the catalog."""
-
-    lake: Lake
-    monkeypatch: pytest.MonkeyPatch
-    wires: list[Wire] = field(default_factory=list)
-
-    def write(self, *ranges: tuple[int, int, int], tables: tuple[str, ...] = BOTH, **of_plan: object) -> Written:
-        return write_slice(self.lake, *ranges, tables=tables, **of_plan)  # type: ignore[arg-type]
-
-    def lander(self, written: Written, patience_ms: int = 20_000, wire: bool = False) -> SliceLander:
-        catalog = self.lake.catalog()
-        if wire:
-            self.wires.append(Wire(catalog, before=fails_first(ConnectionError("reset"), times=10**6)))
-        tables = SimpleNamespace(of=lambda _: self.lake.tables(catalog))
-        self.monkeypatch.setattr(module, "Tables", tables)
-        keys = {"iceberg.tables": ",".join(BOTH), "iceberg.control.commit.timeout-ms": str(patience_ms)}
-        return SliceLander(written.plan, self.lake.connector(**keys))
-
-    def land(self, written: Written, **how: int) -> SliceLander:
-        lander = self.lander(written, **how)  # type: ignore[arg-type]
-        lander.land(written.plan.slices[0], written.announcement)
-        return lander
-
-    def rows(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        return self.lake.rows(), self.lake.rows(name=OTHER_TABLE)
-
-
-@pytest.fixture
-def landing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Landing:
-    """Give two tables."""
-    for name in BOTH:
-        lake.create(name=name)
-    return Landing(lake, monkeypatch)
 
 
 def replace_table(lake: Lake, name: str) -> None:

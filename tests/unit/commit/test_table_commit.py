@@ -15,7 +15,7 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
 from floe.tables.exceptions import SliceStale, TableNotCommitted
 from floe.tables.table_ledger import ledger_of
-from tests.support.lake import (
+from tests.support.tables.lake import (
     BY_SAUCE,
     LEDGER,
     ROUTE,

@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from floe.config import ConfigError, Connector, parse_connector
-
-MINIMAL: dict[str, object] = {
-    "name": "pizzas",
-    "topics": "completed-pizzas",
-    "iceberg.tables": "rpc.pizzas",
-    "iceberg.catalog.type": "sql",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
-}
+from tests.support.connectors import MINIMAL
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from floe.control.wire.codec import decode, encode
 from floe.control.wire.events import Event, PartitionType, StartCommit
 from floe.kafka.transactions import ControlRecord
 from floe.model.plan_seal import DeploymentKey, PlanKey
+from tests.support.announcements import GROUP, make, make_files, make_plan, make_share, sent
 from tests.support.keys import KEY
-from tests.unit.control.test_announcement import GROUP, make, make_files, make_plan, make_share, sent
 
 PLAN_KEY = KEY.plan_key("plan-1")
 OTHER_KEY = DeploymentKey.of("x" * 32, "another deployment").plan_key("plan-1")

@@ -15,7 +15,7 @@ from floe.kafka.transactions import ControlRecord
 from floe.model.exceptions import Superseded
 from floe.model.positions import LONGEST_METADATA, Debt, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
-from tests.support.lake import CLUSTER, GROUP, ROUTE, TOPIC, TOPIC_ID, Lake
+from tests.support.tables.lake import CLUSTER, GROUP, ROUTE, TOPIC, TOPIC_ID, Lake
 
 TP = TopicPartition(TOPIC, 0)
 RECORD = ControlRecord(b"event", [])

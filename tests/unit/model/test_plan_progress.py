@@ -11,7 +11,7 @@ from floe.model.plan_progress import Progress, progress
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName, reason_and_mode
-from tests.support.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, make_plan
+from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, make_plan
 
 PLAN = make_plan((0, 5, 9), (1, 0, 4))
 LIVE = PLAN.slices[0]

@@ -18,7 +18,7 @@ from floe.commit.table_commit import land
 from floe.model.intervals import Intervals
 from floe.parquet import TableWriter
 from floe.tables.exceptions import FilesNotWritten, TableNotCommitted
-from tests.support.lake import TABLE, TOPIC, Lake, Wire, make_announcement, make_plan, make_share
+from tests.support.tables.lake import TABLE, TOPIC, Lake, Wire, make_announcement, make_plan, make_share
 
 META = {
     "transforms": "meta",

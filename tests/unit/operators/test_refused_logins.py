@@ -20,6 +20,7 @@ from floe.kafka.settings import KafkaSettings
 from floe.operators import failures
 from floe.operators.failures import floe_task, keep_secret
 from tests.support.canary import HARD, Canaries
+from tests.support.connectors import JSON
 from tests.support.echo import Echo
 
 KEYS = {
@@ -27,8 +28,7 @@ KEYS = {
     "topics": "t",
     "iceberg.tables": "db.t",
     "iceberg.control.topic": "control",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": False,
+    **JSON,
 }
 HARDS = ["", HARD, "\n", "%2F", "+ ", "\"'\\", "=:", "é", ";,&", "?a=@", "#", "[", "\\n"]
 

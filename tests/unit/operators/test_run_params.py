@@ -16,7 +16,7 @@ from floe.operators import task_context
 from floe.operators.dags.forms import replay_form, sink_form
 from floe.operators.exceptions import ParamsRefused
 from floe.operators.run_params import OLD_NAMES, checked, params_of
-from tests.unit.config.conftest import MINIMAL
+from tests.support.connectors import MINIMAL
 
 FORM = sink_form()
 DEFAULTS = {name: param.value for name, param in FORM.items()}

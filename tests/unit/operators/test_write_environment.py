@@ -4,7 +4,7 @@ from pathlib import Path
 
 from floe.config.secrets.deployment_key import IN_ENVIRONMENT
 from floe.operators.write import WriteFilesOperator
-from tests.support.lake import Lake
+from tests.support.tables.lake import Lake
 
 
 def test_spark_job_inherits_no_deployment_key(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyiceberg.manifest import DataFile
 
 from floe.parquet.bounds import raised
-from tests.support.parquet_tables import SCHEMA, TableFactory, commit, rows, write
+from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, rows, write
 
 LAST = "\U0010ffff"
 

@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, FloatType, ListType, LongType, NestedField, StringType, StructType
 
-from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, write
+from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, write
 
 LIMIT = {"write.parquet.dict-size-bytes": "50000"}
 

@@ -13,7 +13,7 @@ from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType
 from floe.catalogs.pyiceberg_patches import keep_nulls
 from floe.parquet import FileRewriter
 from floe.parquet.exceptions import UnsupportedFileFormat
-from tests.support.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, write
+from tests.support.tables.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, write
 
 INNER = StructType(NestedField(90, "a b", LongType(), required=True), NestedField(91, "u", UUIDType(), required=False))
 NESTED = Schema(

@@ -31,7 +31,7 @@ from floe.parquet.layout import FileLayout
 from floe.parquet.null_structs import without_hidden_nulls
 from floe_job.convert import JsonDecoder
 from floe_job.schema.rules import ColumnRules
-from tests.support.parquet_tables import TableFactory, commit, local, write
+from tests.support.tables.parquet_tables import TableFactory, commit, local, write
 
 
 def struct(of: IcebergType, *, required: bool = True) -> StructType:

@@ -32,7 +32,7 @@ from pyiceberg.types import (
 
 from floe.parquet.exceptions import UnsupportedColumn
 from floe.parquet.partitions import Partitioner
-from tests.support.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, rows, spec, write
+from tests.support.tables.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, rows, spec, write
 
 
 def test_rows_are_split_by_partition_in_their_order(new_table: TableFactory) -> None:

@@ -29,7 +29,7 @@ from pyiceberg.types import (
 
 from floe.parquet import WriteBudget
 from floe.parquet.sort_order import RowOrder
-from tests.support.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, spec, write
+from tests.support.tables.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, spec, write
 
 ASC, DESC = SortDirection.ASC, SortDirection.DESC
 FIRST, LAST = NullOrder.NULLS_FIRST, NullOrder.NULLS_LAST

@@ -20,7 +20,7 @@ from pyiceberg.types import DateType, ListType, LongType, MapType, NestedField, 
 
 from floe.parquet import TableWriter, WriteBudget
 from floe.parquet.exceptions import UnsupportedFileFormat
-from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
+from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 
 
 def test_a_file_carries_field_ids_metrics_and_a_name_of_its_own(new_table: TableFactory) -> None:

@@ -15,7 +15,7 @@ from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType
 
 from floe.parquet.bounds import UuidMetrics
 from floe.parquet.layout import FileLayout
-from tests.support.parquet_tables import TableFactory, commit, local, rows, write
+from tests.support.tables.parquet_tables import TableFactory, commit, local, rows, write
 
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False), NestedField(2, "u", UUIDType(), required=False))
 BELOW = [UUID("018f6b2e-0001-7000-8000-000000000001"), UUID("61f0c404-0000-4000-8000-000000000002")]

@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.transforms import IdentityTransform
 
 from floe.parquet import TableWriter, WriteBudget
-from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
+from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 
 BY_ID = spec((1, IdentityTransform(), "id"))
 

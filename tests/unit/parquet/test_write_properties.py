@@ -21,7 +21,7 @@ from pyiceberg.types import LongType, NestedField, StructType
 from floe.catalogs.exceptions import CodeRefused
 from floe.parquet import WriteBudget
 from floe.parquet.exceptions import UnsupportedFileFormat
-from tests.support.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
+from tests.support.tables.parquet_tables import SCHEMA, TableFactory, commit, local, rows, spec, write, writer
 
 
 def written(new_table: TableFactory, **properties: str) -> tuple[DataFile, pq.FileMetaData]:

@@ -22,9 +22,9 @@ from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.live_plan import draft_plan, open_plan
 from floe.tables import connector_ledgers
 from floe.tables.exceptions import TableRefused
-from tests.support.fake_broker import Broker
+from tests.support.kafka.fake_broker import Broker
 from tests.support.keys import KEY
-from tests.support.lake import (
+from tests.support.tables.lake import (
     CLUSTER,
     LEDGER,
     OTHER_TABLE,

@@ -15,7 +15,7 @@ from floe.model.positions import Position
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.unsealed_plan import refuse_unsealed
-from tests.support.lake import TOPIC, Lake, make_plan
+from tests.support.tables.lake import TOPIC, Lake, make_plan
 
 Change = Callable[[Plan], Plan]
 

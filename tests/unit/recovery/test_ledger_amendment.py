@@ -11,7 +11,7 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.recovery.ledger_amendment import Unanchored, amend
 from floe.tables.exceptions import TableNotCommitted, TableRefused
-from tests.support.lake import (
+from tests.support.tables.lake import (
     GROUP,
     TABLE,
     Lake,

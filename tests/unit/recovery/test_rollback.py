@@ -12,7 +12,7 @@ from floe.recovery.ledger_amendment import amend
 from floe.recovery.rollback import Lost, rolled_back, with_gained
 from floe.tables import snapshot_summary
 from floe.tables.exceptions import TableRefused
-from tests.support.lake import (
+from tests.support.tables.lake import (
     GROUP,
     LEDGER,
     ROUTE,

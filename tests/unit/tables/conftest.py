@@ -1,5 +1,6 @@
 """A lake for each test, and slices written for it."""
 
 from tests.support.fixtures import aging, lake, short_waits, write
+from tests.support.tables.landing import landing
 
-__all__ = ["aging", "lake", "short_waits", "write"]
+__all__ = ["aging", "lake", "landing", "short_waits", "write"]

@@ -14,7 +14,7 @@ from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables import connector_ledgers as module
 from floe.tables.connector_ledgers import Ledgers
-from tests.support.lake import (
+from tests.support.tables.lake import (
     CLUSTER,
     LEDGER,
     OTHER_TABLE,

@@ -17,7 +17,7 @@ from floe.tables.snapshot_summary import (
     raised,
     topic_in_use,
 )
-from tests.support.lake import GROUP, Lake, append_foreign, head, rewrite_metadata
+from tests.support.tables.lake import GROUP, Lake, append_foreign, head, rewrite_metadata
 
 NAME = offsets_property("control-iceberg", GROUP)
 

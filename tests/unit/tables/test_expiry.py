@@ -8,17 +8,17 @@ from pyiceberg.table.update import RemoveSnapshotsUpdate
 from floe.model.ledger_codec import property_name, write_properties
 from floe.tables import expiry
 from floe.tables.history import LINKS
-from tests.support.lake import (
+from tests.support.tables.lake import (
     GROUP as OURS,
 )
-from tests.support.lake import (
+from tests.support.tables.lake import (
     Wire,
     append_foreign,
     expected,
     once,
     roll_back,
 )
-from tests.support.old_snapshots import AGE, COUNT, DAY, AgingLake
+from tests.support.tables.old_snapshots import AGE, COUNT, DAY, AgingLake
 
 # -- what goes ----------------------------------------------------------------------------------------------------------
 

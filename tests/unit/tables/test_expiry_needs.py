@@ -14,10 +14,10 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.history import LINKS, snapshot_property
 from floe.tables.row_removal import refuse_shared_offsets
 from floe.tables.snapshot_summary import committed_offsets, last_of_sink
-from tests.support.lake import (
+from tests.support.tables.lake import (
     GROUP as OURS,
 )
-from tests.support.lake import (
+from tests.support.tables.lake import (
     TOPIC,
     TOPIC_ID,
     Wire,
@@ -26,7 +26,7 @@ from tests.support.lake import (
     remove_older_metadata,
     roll_back,
 )
-from tests.support.old_snapshots import AGE, COUNT, THEIRS, AgingLake
+from tests.support.tables.old_snapshots import AGE, COUNT, THEIRS, AgingLake
 
 
 def test_another_connectors_ledger_stands_however_long_it_was_idle(aging: AgingLake) -> None:

@@ -14,7 +14,7 @@ from floe.config import Connector
 from floe.tables.exceptions import TableRefused
 from floe.tables.table_ledger import ledger_of
 from floe_job.driver.slice_table import load_table
-from tests.support.lake import SCHEMA, TABLE, Lake, make_plan
+from tests.support.tables.lake import SCHEMA, TABLE, Lake, make_plan
 
 
 def create(lake: Lake, column: IcebergType, transform: Transform[Any, Any]) -> None:

@@ -17,7 +17,7 @@ from floe.recovery.rollback import rolled_back, with_gained
 from floe.tables.exceptions import REFUSALS, TableRefused
 from floe.tables.history import NET, ROUTE
 from floe.tables.snapshot_summary import committed_offsets
-from tests.support.lake import (
+from tests.support.tables.lake import (
     CLUSTER,
     GROUP,
     LEDGER,
@@ -30,9 +30,7 @@ from tests.support.lake import (
     roll_back,
     write_slice,
 )
-from tests.unit.commit.test_slice_commit import Landing, landing
-
-__all__ = ["landing"]
+from tests.support.tables.landing import Landing
 
 Change = Callable[[dict[str, Any]], None]
 DEEP = "[" * 100_000

@@ -14,7 +14,7 @@ from floe.model.ledger_codec import read_properties, write_properties
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import SpecFile, append
 from floe.tables.table_ledger import ledger_of
-from tests.support.lake import BY_SAUCE, GROUP, LEDGER, Lake, Written, append_foreign, expected
+from tests.support.tables.lake import BY_SAUCE, GROUP, LEDGER, Lake, Written, append_foreign, expected
 
 Write = Callable[..., Written]
 

@@ -22,7 +22,7 @@ from floe.parquet import TableWriter
 from floe.parquet.arrow_shapes import storage_type
 from floe.tables.row_removal import Removal
 from floe.tables.snapshot_commit import SpecFile, append
-from tests.support.lake import LEDGER, TABLE, Lake
+from tests.support.tables.lake import LEDGER, TABLE, Lake
 
 UUIDS = [UUID("018f6b2e-0001-7000-8000-000000000001").bytes, UUID("ff613e30-d8f1-4adf-91b7-584a2265b1f1").bytes]
 

@@ -25,7 +25,7 @@ from pyiceberg.table.update.snapshot import (
 
 from floe.modes.replace import _Replace
 from floe.tables.snapshot_commit import _Append
-from tests.support.lake import Lake, append_foreign
+from tests.support.tables.lake import Lake, append_foreign
 
 
 def test_the_version_is_the_one_that_was_read() -> None:

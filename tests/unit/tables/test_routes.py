@@ -5,6 +5,7 @@ import pytest
 from floe.config import parse_connector
 from floe.model.route_hash import route_hash
 from floe.tables.routes import Routes
+from tests.support.connectors import JSON
 
 TOPIC, TABLE, OTHER = "orders", "rpc.orders", "rpc.other"
 STATIC = {"iceberg.tables": f"{TABLE},{OTHER}"}
@@ -18,13 +19,7 @@ DYNAMIC = {"floe.route.by": "key", "floe.route.namespace": "rpc"}
 
 
 def routes(over: dict[str, str]) -> Routes:
-    keys = {
-        "name": "shop",
-        "topics": f"{TOPIC},drinks",
-        "iceberg.catalog.type": "sql",
-        "value.converter": "JsonConverter",
-        "value.converter.schemas.enable": "false",
-    }
+    keys = {"name": "shop", "topics": f"{TOPIC},drinks", "iceberg.catalog.type": "sql", **JSON}
     return Routes(parse_connector({**keys, **over}))
 
 

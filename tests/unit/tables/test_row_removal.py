@@ -34,7 +34,7 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.row_removal import Remover, refuse_shared_offsets
 from floe.tables.snapshot_commit import _Append
 from floe.tables.source_columns import OriginColumns
-from tests.support.lake import GROUP, TOPIC, TOPIC_ID, Lake
+from tests.support.tables.lake import GROUP, TOPIC, TOPIC_ID, Lake
 
 ORIGIN = Schema(
     NestedField(1, "id", LongType(), required=False),

@@ -6,8 +6,8 @@ import pytest
 
 from floe.model.exceptions import PlanRefused
 from floe.tables.connector_ledgers import Ledgers, refuse_rows_of_sink
-from tests.support.lake import GROUP, OFFSETS, Lake, append_foreign
-from tests.unit.takeover.test_seed_table import Sink, as_the_sink
+from tests.support.tables.lake import GROUP, OFFSETS, Lake, append_foreign
+from tests.support.tables.sink_leftovers import Sink, as_the_sink
 
 
 def check(lake: Lake, **keys: object) -> None:

@@ -13,7 +13,7 @@ from floe.control.announcement import next_offset
 from floe.control.wire.events import TopicPartitionOffset
 from floe.model.ranges import OffsetRange
 from floe.tables.snapshot_summary import LONGEST_PROPERTY, offset_date_time, valid_through
-from tests.support.lake import GROUP, OFFSETS, TIME_MS, TOPIC, Lake, Written, append_foreign
+from tests.support.tables.lake import GROUP, OFFSETS, TIME_MS, TOPIC, Lake, Written, append_foreign
 
 Write = Callable[..., Written]
 

@@ -13,7 +13,7 @@ from floe.exceptions import Retryable
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused, TableReplaced
 from floe.tables.table_state import Since, TableStates
-from tests.support.lake import CLUSTER, OTHER_TABLE, TABLE, TOPIC, Lake, Written
+from tests.support.tables.lake import CLUSTER, OTHER_TABLE, TABLE, TOPIC, Lake, Written
 
 Write = Callable[..., Written]
 BRANCH = "audit"

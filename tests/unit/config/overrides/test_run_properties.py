@@ -12,6 +12,7 @@ from floe.config.libraries.client_settings import CLIENT_SETTINGS
 from floe.config.libraries.library_settings import CATALOG
 from floe.config.libraries.table_property_names import KNOWN_PROPERTIES
 from floe.config.overrides.run_keys import class_of
+from tests.support.connectors import JSON
 
 FILE = {
     "name": "pizzas",
@@ -27,8 +28,7 @@ FILE = {
     "iceberg.catalog.type": "rest",
     "iceberg.catalog.uri": "http://catalog",
     "iceberg.catalog.token": "secret-token",
-    "value.converter": "JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON,
 }
 LIVE = {
     *("tasks_max", "write_props", "commit_interval_ms", "commit_timeout_ms", "commit_threads", "max_records_per_run"),

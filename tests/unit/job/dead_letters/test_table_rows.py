@@ -26,7 +26,7 @@ from floe_job.dead_letters import (
     letters_to_arrow,
     refuse_unsuitable,
 )
-from tests.support.parquet_tables import TableFactory
+from tests.support.tables.parquet_tables import TableFactory
 
 LETTER = Letter(
     topic="pizzas",

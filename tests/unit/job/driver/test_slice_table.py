@@ -18,7 +18,7 @@ from floe.model.positions import Debt
 from floe.tables.exceptions import TableRefused
 from floe_job.driver.slice_table import SliceTable
 from floe_job.driver.slice_tables import MOST_LOOKED_UP, SliceTables
-from tests.support.lake import (
+from tests.support.tables.lake import (
     CLUSTER,
     LEDGER,
     OTHER_TABLE,

@@ -12,7 +12,7 @@ from pyiceberg.table import Table
 from floe.catalogs.exceptions import CodeRefused, TableUnsuitable
 from floe_job.contract.target import Target
 from floe_job.driver.write_check import check_writable
-from tests.support.lake import BY_SAUCE, Lake, rewrite_metadata
+from tests.support.tables.lake import BY_SAUCE, Lake, rewrite_metadata
 
 PROPERTIES = {
     "write.parquet.compression-codec": "nosuch",

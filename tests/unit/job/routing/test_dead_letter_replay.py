@@ -12,7 +12,7 @@ from floe.model.ledger import LogId
 from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
 from floe_job.routing.rules import Routed
-from tests.support.messages import OTHER_PIECE, PIECE, RANGE, records
+from tests.support.kafka.messages import OTHER_PIECE, PIECE, RANGE, records
 
 LOG = LogId.of(RANGE)
 VALUES = [b'{"to":"a"}', b'{"to":"b"}', b'{"to":"c"}', b"no json", b"{}", b'{"to":"ab"}']

@@ -19,7 +19,7 @@ from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
 from floe_job.routing.rules import Routed
 from floe_job.routing.table_names import MOST_CHARACTERS, Unusable, table_name
-from tests.support.messages import PIECE, Message, records
+from tests.support.kafka.messages import PIECE, Message, records
 
 FIELD = Routing(by="field", path=("to",))
 DYNAMIC = Routing(by="field", path=("to",), template="{value}")

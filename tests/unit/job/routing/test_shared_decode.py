@@ -16,8 +16,8 @@ from floe_job.contract.target import Target
 from floe_job.contract.task import RouteRules
 from floe_job.routing.shared_decode import Lookalikes
 from floe_job.schema.rules import ColumnRules
-from tests.support.messages import PIECE, records
-from tests.support.parquet_tables import TableFactory
+from tests.support.kafka.messages import PIECE, records
+from tests.support.tables.parquet_tables import TableFactory
 
 TO = StructType(NestedField(4, "kind", StringType(), required=False), NestedField(5, "n", LongType(), required=False))
 SCHEMA = Schema(

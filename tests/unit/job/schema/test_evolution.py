@@ -28,7 +28,7 @@ from floe_job.schema.evolution import SchemaNeeds
 from floe_job.schema.inference import ListOf
 from floe_job.schema.limits import MAX_COLUMN_DEPTH, MAX_COLUMNS, MAX_NAME_LENGTH
 from floe_job.schema.rules import ColumnRules, OnConflict
-from tests.support.parquet_tables import TableFactory
+from tests.support.tables.parquet_tables import TableFactory
 
 EVOLVE = ColumnRules(evolve=True)
 

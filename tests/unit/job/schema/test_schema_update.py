@@ -24,7 +24,7 @@ from floe_job.schema.evolution import SchemaNeeds
 from floe_job.schema.inference import ListOf, Proposal, StructOf
 from floe_job.schema.limits import MAX_COLUMNS
 from floe_job.schema.rules import ColumnRules
-from tests.support.parquet_tables import TableFactory
+from tests.support.tables.parquet_tables import TableFactory
 
 POINT = StructType(NestedField(10, "x", LongType(), required=False))
 SCHEMA = Schema(

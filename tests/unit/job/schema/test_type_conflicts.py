@@ -16,14 +16,8 @@ from floe_job.schema.evolution import SchemaNeeds
 from floe_job.schema.inference import ListOf, Proposal, StructOf, extend, infer, merge
 from floe_job.schema.rules import ColumnRules, OnConflict
 from floe_job.schema.tree import columns
+from tests.support.json_values import LEAVES, anything
 
-LEAVES: list[Any] = [True, 1, 1.5, "x"]
-scalars = st.sampled_from([None, *LEAVES])
-anything = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("pqr"), inner, max_size=3),
-    max_leaves=6,
-)
 policies = st.sampled_from(["string", "fail"])
 
 

@@ -30,7 +30,7 @@ from floe_job.shuffle.spill_file import ParcelStore
 from floe_job.task.read_task import Sent
 from floe_job.task.write_task import PartitionFiles
 from floe_job.write.task_files import TargetFiles
-from tests.support.parquet_tables import TableFactory, rows, spec
+from tests.support.tables.parquet_tables import TableFactory, rows, spec
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=False),

@@ -13,7 +13,7 @@ from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedFiel
 from floe_job.convert import Decoded, JsonDecoder
 from floe_job.schema.evolution import SchemaNeeds
 from floe_job.schema.rules import ColumnRules
-from tests.support.parquet_tables import TableFactory
+from tests.support.tables.parquet_tables import TableFactory
 
 INNER = StructType(NestedField(11, "Inner", LongType(), required=False))
 SCHEMA = Schema(

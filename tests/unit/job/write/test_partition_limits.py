@@ -18,8 +18,8 @@ from floe.model.accounting import TableBooks
 from floe_job.contract.target import Target
 from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.table_rows import TargetWriter
-from tests.support.messages import PIECE, RANGE, records
-from tests.support.parquet_tables import TableFactory, commit, spec
+from tests.support.kafka.messages import PIECE, RANGE, records
+from tests.support.tables.parquet_tables import TableFactory, commit, spec
 
 NARROW = Schema(NestedField(1, "d", DecimalType(9, 2), required=False))
 TRUNCATED = spec((1, TruncateTransform(1000), "d_trunc"))

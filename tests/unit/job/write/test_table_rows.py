@@ -14,8 +14,8 @@ from floe.model.intervals import Intervals
 from floe_job.contract.target import Target
 from floe_job.schema.rules import ColumnRules
 from floe_job.write.table_rows import TargetWriter
-from tests.support.messages import OTHER_PIECE, PIECE, RANGE, Message, records
-from tests.support.parquet_tables import TableFactory
+from tests.support.kafka.messages import OTHER_PIECE, PIECE, RANGE, Message, records
+from tests.support.tables.parquet_tables import TableFactory
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))
 

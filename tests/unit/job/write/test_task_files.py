@@ -10,7 +10,7 @@ from pyiceberg.transforms import IdentityTransform
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.target import Target
 from floe_job.write.task_files import STREAM_BYTES, TargetFiles
-from tests.support.parquet_tables import SCHEMA, TableFactory, rows, spec
+from tests.support.tables.parquet_tables import SCHEMA, TableFactory, rows, spec
 
 
 @pytest.mark.parametrize(("given", "at_most"), [({}, 100 * STREAM_BYTES), ({"buffer-size": "4096"}, 100 * 8192)])

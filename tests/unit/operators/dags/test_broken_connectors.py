@@ -20,6 +20,7 @@ from floe.operators.brief import Brief
 from floe.operators.dags.broken_dag import broken_replay_dag, broken_sink_dag, import_error
 from floe.operators.dags.connector_dags import check_connectors, replay_dags, sink_dags
 from floe.operators.dags.sink_dag import RETRY_DELAY
+from tests.support.connectors import JSON
 from tests.support.repository import ROOT
 
 MINUTE = timedelta(minutes=1)
@@ -28,8 +29,7 @@ KEYS: dict[str, Any] = {
     "iceberg.tables": "db.t",
     "iceberg.catalog.type": "sql",
     "iceberg.control.commit.interval-ms": 60_000,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": False,
+    **JSON,
 }
 
 DAG_BAG = """

@@ -6,17 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.connectors import MINIMAL
 from tests.support.repository import ROOT
 
-KEYS = {
-    "topics": "t",
-    "iceberg.tables": "db.t",
-    "iceberg.catalog.type": "sql",
-    "iceberg.catalog.uri": "sqlite:///x",
-    "iceberg.control.topic": "c",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": False,
-}
 NAMES = ("sink_dags", "get_parsing_context", "plain", "Path")
 
 
@@ -24,7 +16,7 @@ def test_connectors_named_like_the_files_own_names_all_become_dags(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in NAMES:
-        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, **KEYS}))
+        (tmp_path / f"{name}.json").write_text(json.dumps({**MINIMAL, "name": name}))
     monkeypatch.setenv("FLOE_CONNECTORS_DIR", str(tmp_path))
     found = runpy.run_path(str(ROOT / "dags" / "sink.py"))
     assert [found[name].dag_id for name in NAMES] == list(NAMES)

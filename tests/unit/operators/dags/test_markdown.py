@@ -11,13 +11,9 @@ from floe.operators.brief import WIDTH, Brief
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag
 from floe.operators.markdown import markdown, readable
+from tests.support.connectors import JSON
 
-KEYS: dict[str, Any] = {
-    "name": "pizzas",
-    "iceberg.catalog.type": "sql",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": False,
-}
+KEYS: dict[str, Any] = {"name": "pizzas", "iceberg.catalog.type": "sql", **JSON}
 
 
 def test_docs_of_a_good_connector_show_what_it_says() -> None:

@@ -35,6 +35,7 @@ from floe.model.route_hash import route_hash
 from floe.model.slice_kind import reason_and_mode
 from floe.parquet import TableWriter
 from floe.tables.table_ledger import ledger_of
+from tests.support.connectors import MINIMAL, sql_catalog
 
 GROUP = "connect-pizzas"
 TOPIC, TOPIC_ID, CLUSTER = "completed-pizzas", "T1", "C1"
@@ -64,17 +65,9 @@ class Lake:
     _clients: list[Catalog] = field(default_factory=list)
 
     def connector(self, **over: object) -> Connector:
-        keys = {
-            "name": "pizzas",
-            "topics": TOPIC,
-            "iceberg.tables": TABLE,
-            "iceberg.catalog.type": "sql",
-            "iceberg.catalog.uri": f"sqlite:///{self.folder}/catalog.db",
-            "iceberg.catalog.warehouse": f"file://{self.folder}/warehouse",
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-            "value.converter.schemas.enable": "false",
-        }
-        return parse_connector({**keys, **over})
+        return parse_connector(
+            {**MINIMAL, "topics": TOPIC, "iceberg.tables": TABLE, **sql_catalog(self.folder), **over}
+        )
 
     def catalog(self) -> Catalog:
         """Open another client of the catalog."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 META: dict[str, Any] = {
     "transforms": "meta",

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline import Pipeline, connector_keys
-
 from stack.airflow import Airflow
 from stack.broker import Broker
 from stack.settings import REPOSITORY, free_port
 from tests.support.canary import Canaries
+from tests.support.connectors import connector_keys
 from tests.support.echo import Echo
 from tests.support.keys import KEY_TEXT
+from tests.support.runs.pipeline import Pipeline
 
 ENVIRONMENT = "environment: "
 """How the names of canaries begin that are planted in Airflow's environment."""

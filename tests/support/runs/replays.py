@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline import Pipeline
 from pyiceberg.types import StringType
 
 from floe.catalogs.client import Tables
@@ -15,6 +14,7 @@ from floe.control.topic_reader import control_ends
 from floe.kafka.admin import Cluster
 from floe.model.plan import Plan
 from floe.planning.replay_plan import Replay, draft_replay, open_replay
+from tests.support.runs.pipeline import Pipeline
 
 
 def bounded(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning import dropped_tables, live_plan
 from floe.recovery import apply_decisions
 from floe.tables import connector_ledgers
-from tests.support.lake import CLUSTER, TABLE, TOPIC, TOPIC_ID, Lake, Row
+from tests.support.tables.lake import CLUSTER, TABLE, TOPIC, TOPIC_ID, Lake, Row
 
 
 class Moved(NamedTuple):

@@ -7,10 +7,10 @@ from pyiceberg.table.update import SetSnapshotRefUpdate
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.tables.history import branch_history
-from tests.support.lake import (
+from tests.support.tables.lake import (
     GROUP as OURS,
 )
-from tests.support.lake import (
+from tests.support.tables.lake import (
     Lake,
     Written,
     make_announcement,

@@ -30,6 +30,7 @@ from floe_job.contract.task import Task
 from floe_job.driver.slice_job import RunTasks, SliceWriter
 from floe_job.task.read_task import Sent, run_task, send_tasks
 from floe_job.task.write_task import PartitionFiles
+from tests.support.connectors import connector_keys
 from tests.support.keys import KEY
 
 
@@ -42,31 +43,6 @@ def in_process(tasks: Sequence[Task]) -> list[TaskResult]:
     for writer, item in send_tasks(tasks):
         sent.setdefault(writer, []).append(pickle.loads(pickle.dumps(item)))  # noqa: S301
     return [result for items in sent.values() for result in files.run(items)]
-
-
-def connector_keys(name: str, topic: str, folder: Path, **more: Any) -> dict[str, Any]:
-    """Return the keys of a connector from one topic into ``db.t`` of a SQLite catalog below ``folder``.
-
-    A key given as None is left out.
-    """
-    keys = {
-        "name": name,
-        "topics": topic,
-        "tasks.max": 2,
-        "iceberg.tables": "db.t",
-        "iceberg.catalog": "test",
-        "iceberg.catalog.type": "sql",
-        "iceberg.catalog.uri": f"sqlite:///{folder}/catalog.db",
-        "iceberg.catalog.warehouse": f"file://{folder}/warehouse",
-        "iceberg.tables.auto-create-enabled": True,
-        "iceberg.tables.evolve-schema-enabled": True,
-        "iceberg.control.topic": f"control-{name}",
-        "iceberg.control.commit.timeout-ms": 10_000,
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": False,
-        **more,
-    }
-    return {key: value for key, value in keys.items() if value is not None}
 
 
 @dataclass

@@ -15,7 +15,6 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from pipeline import MakePipeline, Pipeline
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
@@ -30,6 +29,7 @@ from floe.model.plan import Plan
 from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import TablesOwe
 from stack.progress import wait_until
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 GOOD, BAD = "db.good", "db.bad"
 

@@ -1,0 +1,89 @@
+"""Announcements of one slice, written and read back without a broker."""
+
+from collections.abc import Iterable, Sequence
+from uuid import uuid4
+
+from floe.control.announcement import (
+    Announcement,
+    SpecFiles,
+    TableShare,
+    next_offset,
+)
+from floe.control.topic_reader import ControlMessage
+from floe.control.wire.events import (
+    DataFile,
+    PartitionType,
+    TableReference,
+)
+from floe.kafka.transactions import ControlRecord
+from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.intervals import Intervals
+from floe.model.plan import Plan, Slice
+from floe.model.positions import Position, PositionMetadata
+from floe.model.ranges import OffsetRange
+from floe.model.slice_kind import ReadReason, WriteModeName
+
+GROUP = "connect-pizzas"
+
+
+RANGES = (OffsetRange("pizzas", "T1", 0, 10, 20), OffsetRange("pizzas", "T1", 1, 0, 5))
+
+
+NETS = ((RANGES[0], Intervals(((12, 15), (17, 20)))), (RANGES[1], Intervals()))
+
+
+Messages = list[ControlMessage]
+
+
+def make_plan(ranges: Sequence[OffsetRange] = RANGES, tables: Sequence[str] = ("rpc.pizzas",)) -> Plan:
+    metadata = PositionMetadata("routing", 0, "T1", "C1").encode()
+    return Plan(
+        plan_id="plan-1",
+        connector="pizzas",
+        group_id=GROUP,
+        cluster_id="C1",
+        config={},
+        control_topic="control-iceberg",
+        control_ends={0: 3},
+        positions=tuple(Position(r.tp, r.start, metadata) for r in ranges),
+        slices=(Slice(0, ReadReason.LIVE, WriteModeName.APPEND, tuple(ranges), tuple(tables)),),
+    )
+
+
+def make_files(count: int, name: str = "a", sauce: str | None = None) -> tuple[DataFile, ...]:
+    partition = () if sauce is None else (sauce,)
+    return tuple(
+        DataFile(file_path=f"/wh/{name}-{i}.parquet", partition=partition, record_count=3, file_size_in_bytes=99)
+        for i in range(count)
+    )
+
+
+def make_share(*specs: SpecFiles, table: str = "rpc.pizzas") -> TableShare:
+    specs = specs or (SpecFiles(0, PartitionType(), make_files(2)),)
+    *namespace, name = table.split(".")
+    rows = sum(f.record_count for spec in specs for f in spec.files)
+    books = TableBooks(assigned=rows + 2, rows=rows, held=2)
+    reference = TableReference("iceberg", tuple(namespace), name, uuid4())
+    return TableShare(reference, "main", 4, NETS, {"pizzas": "route"}, specs, books)
+
+
+def make(*shares: TableShare, idle: Sequence[str] = ()) -> Announcement:
+    plan = make_plan()
+    return Announcement(
+        slice_id="plan-1/0",
+        commit_id=plan.commit_id,
+        kind="live",
+        ranges=RANGES,
+        shares=shares,
+        tables={s.table: s.books for s in shares} | {name: TableBooks() for name in idle},
+        books=((RANGES[0], RangeBooks(routed=8, invisible=2)), (RANGES[1], RangeBooks(tombstones=5))),
+        assignments=(next_offset(RANGES[0], 1_704_164_645_123), next_offset(RANGES[1], None)),
+    )
+
+
+def sent(records: Iterable[ControlRecord], start: int = 7, key: str | None = GROUP) -> Messages:
+    """Return records as the committer reads them back."""
+    return [
+        ControlMessage(0, start + i, key, r.value, {name: str(value) for name, value in r.headers})
+        for i, r in enumerate(records)
+    ]

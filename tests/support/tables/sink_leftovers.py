@@ -1,0 +1,71 @@
+"""What a Kafka Connect sink left for one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+from floe.control.announcement import SpecFiles
+from floe.control.wire.events import DataWritten, TableReference
+from floe.model.ledger import Ledger, LogId
+from floe.model.ledger_codec import read_properties
+from floe.model.plan import Plan
+from floe.takeover.pending_files import Written
+from floe.takeover.seed_table import Seed, Taken, examine, land_seed
+from tests.support.tables.lake import (
+    CLUSTER,
+    GROUP,
+    LEDGER,
+    OFFSETS,
+    TABLE,
+    TOPIC,
+    TOPIC_ID,
+    Lake,
+    expected,
+    write_rows,
+)
+
+LOG = LogId(TOPIC, TOPIC_ID, 0)
+
+
+@dataclass
+class Sink:
+    """What a sink left for one table."""
+
+    lake: Lake
+
+    def seed(self, end: int = 100, branch: str = "main") -> Seed:
+        plan = Plan("takeover-1", "pizzas", GROUP, CLUSTER, {}, "control-iceberg", {0: 50}, (), ())
+        return Seed(plan, branch, {LOG: (end, "metadata")}, frozenset([LOG]), (GROUP,), {0: 50})
+
+    def written(self, files: SpecFiles, at: int = 10, table_uuid: UUID | None = None) -> Written:
+        reference = TableReference("iceberg", ("rpc",), "pizzas", table_uuid or self.lake.load().metadata.table_uuid)
+        return Written(0, at, DataWritten(UUID(int=1), reference, files.files, (), files.partition_type))
+
+    def write(self, start: int, end: int, at: int = 10, spec_id: int | None = None) -> Written:
+        return self.written(write_rows(self.lake.load(), expected((start, end)), spec_id), at)
+
+    def land(self, *written: Written, catalog: Any = None, patience: float = 20, **seed: Any) -> Taken:
+        return land_seed(self.lake.tables(catalog), TABLE, self.seed(**seed), written, patience)
+
+    def examine(self, *written: Written) -> None:
+        examine(self.lake.load(), self.seed(), written)
+
+    def ledger(self) -> Ledger:
+        found = read_properties(LEDGER, self.lake.load().properties)
+        assert found is not None
+        return found
+
+    def held(self) -> list[tuple[int, int]]:
+        return list(self.ledger().holdings[LOG].held["java"])
+
+
+def as_the_sink(lake: Lake) -> None:
+    """Append a row as the sink's coordinator does."""
+    table = lake.load()
+    rows = [{"kafka_partition": 0, "kafka_offset": 0, "sauce": "sink"}]
+    table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())), {OFFSETS: '{"0":40}'})
