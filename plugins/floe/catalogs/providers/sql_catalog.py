@@ -5,7 +5,9 @@ times never go back, and no snapshot is removed under a branch or tag that was c
 files are read and written, and how the present version is swapped is PyIceberg's.
 """
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from pyiceberg.catalog import Catalog
@@ -53,7 +55,8 @@ class CheckedSqlCatalog(SqlCatalog):
         if known is not None and known.metadata_location == location:
             metadata = known.metadata  # a metadata file is written once, and never changed
         else:
-            metadata = FromInputFile.table_metadata(self._load_file_io(location=location).new_input(location))
+            with _without_gc():
+                metadata = FromInputFile.table_metadata(self._load_file_io(location=location).new_input(location))
         identifier = (*Catalog.identifier_to_tuple(orm_table.table_namespace), orm_table.table_name)
         check_table_properties(".".join(identifier), metadata.properties)
         return Table(identifier, metadata, location, self._load_file_io(metadata.properties, location), self)
@@ -77,6 +80,18 @@ class CheckedSqlCatalog(SqlCatalog):
         staged = super()._update_and_stage_table(given, table_identifier, requirements, updates)
         staged.metadata = with_risen_times(merge_updated(staged.metadata, part, present, updates), present, name)
         return staged
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """Make thousands of objects without a search for garbage among them, which takes longer than making them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def relevant_part(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> TableMetadata:
