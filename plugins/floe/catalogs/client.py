@@ -25,12 +25,10 @@ from pyiceberg.exceptions import (
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
-from floe.catalogs.code_guard import guard_imports
 from floe.catalogs.errors import CatalogErrors, cause_of, first_line
 from floe.catalogs.exceptions import CodeRefused, TableMissing, TableUnsuitable
 from floe.catalogs.providers.base import catalog_settings
 from floe.catalogs.providers.registry import PROVIDERS, open_with_provider
-from floe.catalogs.pyiceberg_patches import read_doubles_whole
 from floe.catalogs.table_creation import SHIPPED, NewTable
 from floe.config import Connector
 from floe.config.secrets.detection import shown_address
@@ -39,10 +37,7 @@ from floe.config.sections.catalog import CatalogSpec
 from floe.config.sections.schema_rules import OnUnsuitable
 from floe.config.sections.tables import TableSettings
 
-read_doubles_whole()
-
 log = logging.getLogger(__name__)
-guard_imports()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 PyIceberg imports and calls what a property names: FileIO, location provider, catalog, auth manager, S3 retry strategy.
 Properties come from connector files, from tables that others alter, and from what a catalog answers, and
 ``builtins.exec`` is a class like any other to it. So the functions that import are replaced, in the driver and in Spark's
-workers, by ones that look a name up here first (``guard_imports``).
+workers, by ones that look a name up here first (``pyiceberg_patches``).
 
 The operator names classes in the environment or in ``.pyiceberg.yaml``, under the property that they are for:
 ``PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL``, ``…__WRITE__PY_LOCATION_PROVIDER__IMPL``, ``…__S3__RETRY_STRATEGY_IMPL``; an auth
@@ -13,9 +13,6 @@ manager in the YAML file, as ``auth``. Executors of a cluster need the environme
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-import pyiceberg.catalog
-import pyiceberg.io
-import pyiceberg.table.locations
 from pyiceberg.utils.config import Config
 
 from floe.catalogs.exceptions import CodeRefused
@@ -38,9 +35,6 @@ BUILT_IN: Final[Mapping[str, frozenset[str]]] = {
 }
 """Classes of PyIceberg and Arrow, by the property that may name them; auth managers by their short names."""
 
-_import_file_io: Final = pyiceberg.io._import_file_io
-_import_location_provider: Final = pyiceberg.table.locations._import_location_provider
-_import_catalog: Final = pyiceberg.catalog._import_catalog
 _SHOWN_CHARACTERS = 200
 
 
@@ -69,32 +63,6 @@ def operators_classes(key: str) -> Collection[str]:
     if not isinstance(catalogs, Mapping):
         return frozenset()
     return frozenset(name for catalog in catalogs.values() for name in _named(catalog, key))
-
-
-def guard_imports() -> None:
-    """Let this process load no other class by PyIceberg. Repeating it is harmless."""
-    pyiceberg.io._import_file_io = _checked_file_io
-    pyiceberg.table.locations._import_location_provider = _checked_location_provider
-    pyiceberg.catalog._import_catalog = _checked_catalog
-
-
-def _checked_file_io(io_impl: str, properties: dict[str, Any]) -> Any:
-    check_class(FILE_IO, io_impl)
-    if strategy := properties.get(RETRY_STRATEGY):
-        check_class(RETRY_STRATEGY, strategy)
-    return _import_file_io(io_impl, properties)
-
-
-def _checked_location_provider(
-    location_provider_impl: str, table_location: str, table_properties: dict[str, Any]
-) -> Any:
-    check_class(LOCATION_PROVIDER, location_provider_impl)
-    return _import_location_provider(location_provider_impl, table_location, table_properties)
-
-
-def _checked_catalog(name: str, catalog_impl: str, properties: dict[str, Any]) -> Any:
-    check_class(CATALOG, catalog_impl)
-    return _import_catalog(name, catalog_impl, properties)
 
 
 def _named(catalog: object, key: str) -> Iterator[str]:

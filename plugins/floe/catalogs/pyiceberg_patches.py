@@ -1,19 +1,89 @@
-"""Doubles in manifests: PyIceberg's compiled decoder returns them with the precision of a float.
+"""What floe changes in PyIceberg for the whole process, once: :func:`apply`, called when a catalog is opened.
 
-So ``12.34`` of a partition would become ``12.34000015258789`` wherever a manifest is written anew, and files of such
-partitions would not be found when they are looked for.
+* Doubles of Avro files are read whole. PyIceberg's compiled decoder returns them with the precision of a float, so ``12.34``
+  of a partition would become ``12.34000015258789`` wherever a manifest is rewritten, and files of such partitions would not
+  be found when they are looked for.
+* Lists and maps that are null stay null when their children are projected.
+* No class is loaded that a table or a catalog names (``code_guard``).
 """
 
+import logging
 import struct
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import pyarrow as pa
+import pyiceberg.catalog
+import pyiceberg.io
+import pyiceberg.table.locations
 from pyiceberg.avro.decoder import BinaryDecoder
 from pyiceberg.avro.reader import DoubleReader
 from pyiceberg.io import pyarrow as engine
 from pyiceberg.types import ListType, MapType
 
+from floe.catalogs.code_guard import AUTH, CATALOG, FILE_IO, LOCATION_PROVIDER, RETRY_STRATEGY, check_class
+from floe.private_names import PrivateName
+
+log = logging.getLogger(__name__)
+
+_LOADED = "code that a table or a catalog names is not loaded"
+_ALLOW_LIST = "a list in PyIceberg of the classes that may be loaded"
+_NULLS = "a projection that keeps the nulls of lists and maps"
+
+PRIVATE_NAMES: Final = (
+    PrivateName("pyiceberg.io:_import_file_io", _LOADED, _ALLOW_LIST, ("io_impl", "properties")),
+    PrivateName(
+        "pyiceberg.table.locations:_import_location_provider",
+        _LOADED,
+        _ALLOW_LIST,
+        ("location_provider_impl", "table_location", "table_properties"),
+    ),
+    PrivateName("pyiceberg.catalog:_import_catalog", _LOADED, _ALLOW_LIST, ("name", "catalog_impl", "properties")),
+    PrivateName(
+        "pyiceberg.io.pyarrow:ArrowProjectionVisitor._construct_field", _NULLS, _NULLS, ("self", "field", "arrow_type")
+    ),
+    PrivateName(
+        "pyiceberg.io.pyarrow:ArrowProjectionVisitor._cast_if_needed", _NULLS, _NULLS, ("self", "field", "values")
+    ),
+)
+
 _LISTS = (pa.ListArray, pa.LargeListArray)
+_DOUBLE = struct.Struct("<d")
+
+_import_file_io: Final = pyiceberg.io._import_file_io
+_import_location_provider: Final = pyiceberg.table.locations._import_location_provider
+_import_catalog: Final = pyiceberg.catalog._import_catalog
+
+
+@cache
+def apply() -> None:
+    """Change PyIceberg for this process, once; repeating it does nothing."""
+    DoubleReader.read = _WholeDoubleReader.read  # type: ignore[assignment]
+    engine.ArrowProjectionVisitor = NullKeeping  # type: ignore[misc]
+    pyiceberg.io._import_file_io = _checked_file_io
+    pyiceberg.table.locations._import_location_provider = _checked_location_provider
+    pyiceberg.catalog._import_catalog = _checked_catalog
+    log.debug("PyIceberg %s is patched: doubles, nulls of lists and maps, loaded classes", pyiceberg.__version__)
+
+
+@cache
+def guard_auth_managers() -> None:
+    """Let REST catalogs of this process load no auth manager but PyIceberg's own and the operator's."""
+    from pyiceberg.catalog.rest.auth import AuthManager, AuthManagerFactory
+
+    create = AuthManagerFactory.create
+
+    def checked(class_or_name: str, config: dict[str, Any]) -> AuthManager:
+        check_class(AUTH, class_or_name)
+        return create(class_or_name, config)
+
+    AuthManagerFactory.create = staticmethod(checked)  # type: ignore[method-assign]
+
+
+class _WholeDoubleReader(DoubleReader):
+    def read(self, decoder: BinaryDecoder) -> float:
+        value: float = _DOUBLE.unpack(decoder.read(_DOUBLE.size))[0]
+        return value
 
 
 class NullKeeping(engine.ArrowProjectionVisitor):
@@ -40,25 +110,25 @@ class NullKeeping(engine.ArrowProjectionVisitor):
         return _over(map_array, kind, entries)
 
 
-def keep_nulls() -> None:
-    """Let this process project by :class:`NullKeeping`: PyIceberg reads files by a function that takes no visitor."""
-    engine.ArrowProjectionVisitor = NullKeeping  # type: ignore[misc]
-
-
 def _over(array: Any, kind: pa.DataType, child: pa.Array) -> pa.Array:
     """Put another child below the offsets and nulls of a list or a map."""
     return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], offset=array.offset, children=[child])
 
 
-_DOUBLE = struct.Struct("<d")
+def _checked_file_io(io_impl: str, properties: dict[str, Any]) -> Any:
+    check_class(FILE_IO, io_impl)
+    if strategy := properties.get(RETRY_STRATEGY):
+        check_class(RETRY_STRATEGY, strategy)
+    return _import_file_io(io_impl, properties)
 
 
-def read_doubles_whole() -> None:
-    """Let this process read doubles of Avro files with all of their eight bytes."""
-    DoubleReader.read = _WholeDoubleReader.read  # type: ignore[assignment]
+def _checked_location_provider(
+    location_provider_impl: str, table_location: str, table_properties: dict[str, Any]
+) -> Any:
+    check_class(LOCATION_PROVIDER, location_provider_impl)
+    return _import_location_provider(location_provider_impl, table_location, table_properties)
 
 
-class _WholeDoubleReader(DoubleReader):
-    def read(self, decoder: BinaryDecoder) -> float:
-        value: float = _DOUBLE.unpack(decoder.read(_DOUBLE.size))[0]
-        return value
+def _checked_catalog(name: str, catalog_impl: str, properties: dict[str, Any]) -> Any:
+    check_class(CATALOG, catalog_impl)
+    return _import_catalog(name, catalog_impl, properties)

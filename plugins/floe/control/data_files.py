@@ -77,15 +77,16 @@ def from_pyiceberg(file: IcebergFile, partition_type: PartitionType, spec_id: in
 
     `spec_id` is needed for a file that has none of its own, as those fresh from PyIceberg's writers.
     """
-    own = getattr(file, "_spec_id", None)
+    own = getattr(file, "spec_id", None)  # an error where it was not set
     if spec_id is None and own is None:
         message = f"{file.file_path!r} has no partition spec id: pass the one that it was written under"
         raise DataFileConversionError(message)
     _check_width(file.file_path, len(file.partition), partition_type)
     values = tuple(
-        _partition_value(value, field) for value, field in zip(file.partition._data, partition_type.fields, strict=True)
+        _partition_value(value, field)
+        for value, field in zip(_values(file.partition), partition_type.fields, strict=True)
     )
-    tail = dict(zip(_VERSION_3, file._data[16:], strict=False))
+    tail = dict(zip(_VERSION_3, _values(file)[16:], strict=False))
     return DataFile(
         content=FileContent(file.content.value),
         file_format=file.file_format.value,
@@ -94,6 +95,10 @@ def from_pyiceberg(file: IcebergFile, partition_type: PartitionType, spec_id: in
         **{name: _frozen(getattr(file, name)) for name in _SAME},
         **tail,
     )
+
+
+def _values(record: Record) -> list[Any]:
+    return [record[i] for i in range(len(record))]
 
 
 def _check_width(path: str, width: int, partition_type: PartitionType) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Summary, update_snapshot_summaries
-from pyiceberg.table.update.snapshot import _OverwriteFiles
 from pyiceberg.typedef import EMPTY_DICT
 
+from floe.catalogs.pyiceberg_internals import OverwriteFiles
 from floe.model.ledger import Ledger
 from floe.tables.partition_summaries import readable
 from floe.tables.row_removal import Removal
@@ -24,7 +24,7 @@ from floe.tables.snapshot_commit import (
 )
 
 
-class _Replace(_OverwriteFiles):
+class _Replace(OverwriteFiles):
     """PyIceberg's overwrite of whole files, with one manifest of new files per partition spec."""
 
     def __init__(

@@ -21,6 +21,7 @@ from floe.operators.failures import floe_task, leave_failure
 from floe.operators.spark import code_archive, local_mode
 from floe.operators.spark.connection_conf import conf_of
 from floe.operators.spark.job_folder import job_folder
+from floe.operators.spark.provider_internals import submitted
 from floe.operators.spark.spark_log import RelayingHook
 from floe.operators.stored_plan import pulled
 from floe.operators.write_guard import GuardExpired, write_guard
@@ -148,7 +149,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     def _close_pipe(self) -> None:
         """Close the pipe that the provider's hook reads spark-submit's lines from and leaves open."""
-        submit = getattr(self._hook, "_submit_sp", None)
+        submit = submitted(self._hook)
         if submit is not None and submit.stdout is not None and submit.poll() is not None:
             submit.stdout.close()
 
@@ -198,7 +199,7 @@ class WriteFilesOperator(SparkSubmitOperator):
             return
         import psutil
 
-        submit = getattr(self._hook, "_submit_sp", None)
+        submit = submitted(self._hook)
         family = psutil.Process(submit.pid).children(recursive=True) if submit and submit.poll() is None else []
         super().on_kill()
         for process in family:

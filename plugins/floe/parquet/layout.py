@@ -11,7 +11,6 @@ from pyiceberg.io.pyarrow import (
     MetricModeTypes,
     MetricsMode,
     StatisticsCollector,
-    _get_parquet_writer_kwargs,
     compute_statistics_plan,
     parquet_path_to_id_mapping,
     schema_to_pyarrow,
@@ -23,6 +22,7 @@ from pyiceberg.typedef import Properties
 from pyiceberg.types import DoubleType, FloatType, UUIDType
 from pyiceberg.utils.properties import property_as_int
 
+from floe.catalogs.pyiceberg_internals import parquet_writer_options
 from floe.parquet.arrow_shapes import rename
 from floe.parquet.exceptions import UnsupportedColumn, UnsupportedFileFormat
 from floe.parquet.leaves import Leaf, leaves
@@ -147,7 +147,7 @@ def _writer_options(properties: Properties) -> dict[str, Any]:
         raise UnsupportedFileFormat(problem)
     if not _CODECS[codec]:
         taken.pop(TableProperties.PARQUET_COMPRESSION_LEVEL, None)
-    options: dict[str, Any] = _get_parquet_writer_kwargs(taken)
+    options: dict[str, Any] = parquet_writer_options(taken)
     # PyIceberg takes the limit of rows for the size of Arrow's steps. The sizes of pages and dictionaries are looked at
     # only between steps, so that wide rows would make pages of any size.
     page_rows = _size(

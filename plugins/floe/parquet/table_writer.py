@@ -15,7 +15,7 @@ from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Properties, Record
 
-from floe.catalogs.code_guard import guard_imports
+from floe.catalogs import pyiceberg_patches
 from floe.parquet.budget import WriteBudget
 from floe.parquet.data_file import DataFileWriter
 from floe.parquet.layout import FileLayout
@@ -23,7 +23,7 @@ from floe.parquet.partition_writer import PartitionWriter
 from floe.parquet.partitions import Partitioner, Values
 from floe.parquet.sort_order import RowOrder
 
-guard_imports()  # a worker makes location providers of properties that the driver sent
+pyiceberg_patches.apply()  # a worker makes location providers of properties that the driver sent
 
 
 class TableWriter:

@@ -26,7 +26,7 @@ def readable(manifests: Iterable[ManifestFile], metadata: TableMetadata) -> list
     found = list(manifests)
     for manifest in found:
         if manifest.partitions and (fields := types.get(manifest.partition_spec_id)):
-            manifest._data[_PARTITIONS] = _corrected(manifest.partitions, fields)
+            manifest[_PARTITIONS] = _corrected(manifest.partitions, fields)
     return found
 
 

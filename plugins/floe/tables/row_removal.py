@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.conversions import from_bytes
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression
-from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files
+from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.types import PrimitiveType
 
-from floe.catalogs.pyiceberg_patches import keep_nulls
+from floe.catalogs.pyiceberg_internals import read_delete_files, record_batches
 from floe.model.ledger import LogId
 from floe.model.ledger_codec import ledger_names, owner_of, property_name, read_properties
 from floe.model.ranges import OffsetRange
@@ -24,8 +24,6 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.history import branch_history
 from floe.tables.snapshot_commit import SpecFile
 from floe.tables.source_columns import OriginColumns
-
-keep_nulls()
 
 
 @dataclass(frozen=True)
@@ -186,7 +184,7 @@ def _batches(table: Table, task: FileScanTask, schema: Schema) -> Iterator[pa.Re
     scan = ArrowScan(table.metadata, table.io, schema, AlwaysTrue())
     try:
         # its public method collects a whole file before it hands out the first batch
-        yield from scan._record_batches_from_scan_tasks_and_deletes([task], _read_all_delete_files(table.io, [task]))
+        yield from record_batches(scan, task, read_delete_files(table.io, [task]))
     except Exception as error:
         error.add_note(task.file.file_path)
         raise

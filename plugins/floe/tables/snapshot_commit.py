@@ -23,11 +23,17 @@ from pyiceberg.table.update import (
     TableRequirement,
     TableUpdate,
 )
-from pyiceberg.table.update.snapshot import _MergeAppendFiles, _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.catalogs.clock import dated
 from floe.catalogs.providers.registry import provider_of
+from floe.catalogs.pyiceberg_internals import (
+    MergeAppendFiles,
+    SnapshotProducer,
+    metadata_of,
+    prepared_updates,
+    table_of,
+)
 from floe.config.secrets.mask import clip
 from floe.exceptions import FloeError
 from floe.model.ledger import Anchor, Ledger
@@ -57,7 +63,7 @@ class Unchanged(Transaction):
         return self._table.metadata
 
 
-class _Append(_MergeAppendFiles):
+class _Append(MergeAppendFiles):
     """PyIceberg's merge append, with one manifest per partition spec and a new branch grown from main."""
 
     def __init__(self, table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile]) -> None:
@@ -89,9 +95,9 @@ class _Append(_MergeAppendFiles):
         )
 
 
-def counted(producer: _SnapshotProducer[Any], files: Sequence[SpecFile]) -> SnapshotSummaryCollector:
+def counted(producer: SnapshotProducer[Any], files: Sequence[SpecFile]) -> SnapshotSummaryCollector:
     """Count files that are added, each by its own partition spec."""
-    properties = producer._transaction.table_metadata.properties
+    properties = metadata_of(producer).properties
     limit = int(properties.get(TableProperties.WRITE_PARTITION_SUMMARY_LIMIT, "0"))
     collector = SnapshotSummaryCollector(partition_summary_limit=limit)
     for spec_id, file in files:
@@ -99,7 +105,7 @@ def counted(producer: _SnapshotProducer[Any], files: Sequence[SpecFile]) -> Snap
     return collector
 
 
-def added_manifests(producer: _SnapshotProducer[Any], files: Sequence[SpecFile]) -> list[ManifestFile]:
+def added_manifests(producer: SnapshotProducer[Any], files: Sequence[SpecFile]) -> list[ManifestFile]:
     """Write a manifest per partition spec; PyIceberg takes all files for those of the table's present one."""
     manifests = []
     for spec_id, group in groupby(sorted(files, key=_spec_id), _spec_id):
@@ -155,7 +161,7 @@ def refuse_strange_specs(table: Table, files: Sequence[SpecFile]) -> None:
 def send_with_ledger(
     table: Table,
     branch: str,
-    producer: _SnapshotProducer[Any],
+    producer: SnapshotProducer[Any],
     ledger_name: str,
     ledger: Ledger,
     *,
@@ -200,16 +206,16 @@ def _prepared(table: Table) -> Iterator[None]:
 
 
 def committed(
-    producer: _SnapshotProducer[Any],
+    producer: SnapshotProducer[Any],
 ) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
     """Write a snapshot's manifests and return what is to be sent, as of a time after the table's last one.
 
     The branch keeps its own retention: PyIceberg moves it without, and so takes it away.
     """
-    updates, requirements = producer._commit()
-    metadata = producer._transaction.table_metadata
+    updates, requirements = prepared_updates(producer)
+    metadata = metadata_of(producer)
     kept = [_keeping_retention(metadata.refs, update) for update in updates]
-    return dated(kept, ".".join(producer._transaction._table.name()), metadata), requirements
+    return dated(kept, ".".join(table_of(producer).name()), metadata), requirements
 
 
 def _keeping_retention(refs: Mapping[str, SnapshotRef], update: TableUpdate) -> TableUpdate:

@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from floe_job.runtime.pyspark_internals import jvm_of
+
 log = logging.getLogger(__name__)
 
 LIBRARIES = "floe_job.driver.slice_job"
@@ -56,7 +58,7 @@ def end_context(context: Any, folder: Path, code: int) -> None:
         return
     logging.shutdown()
     try:
-        context._jvm.java.lang.Runtime.getRuntime().halt(code)
+        jvm_of(context).java.lang.Runtime.getRuntime().halt(code)
     finally:  # its answer never comes
         os._exit(code)
 

@@ -20,6 +20,7 @@ from pyiceberg.types import (
     StructType,
 )
 
+from floe.catalogs.pyiceberg_internals import changed_metadata, changed_schema
 from floe_job.schema.inference import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, count, iceberg_type, merge
 from floe_job.schema.limits import Room, reserved_names
 from floe_job.schema.rules import PLAIN, ColumnRules
@@ -158,13 +159,13 @@ class SchemaNeeds:
         New columns are optional. Of the columns of several tasks that are too many, or in one another's way, only together
         the later ones are left out: their records are rejected when they are read again.
         """
-        lacking = self.beyond(update._schema)
+        lacking = self.beyond(changed_schema(update))
         for path, text in lacking.promotions.items():
             update.update_column(path, _promoted(text))
         for path in lacking.optional:
             update.make_column_optional(path)
-        reserved = reserved_names(update._transaction.table_metadata.partition_specs, update._schema)
-        for path, proposal in lacking._admitted(update._schema, reserved):
+        reserved = reserved_names(changed_metadata(update).partition_specs, changed_schema(update))
+        for path, proposal in lacking._admitted(changed_schema(update), reserved):
             update.add_column(path, iceberg_type(proposal), required=False)
 
     def new_schema(self) -> Schema:

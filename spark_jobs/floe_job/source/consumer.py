@@ -11,6 +11,7 @@ import numpy as np
 
 from floe_job.source import librdkafka, reports
 from floe_job.source.batch import Batch
+from floe_job.source.confluent_internals import plugin_paths
 from floe_job.source.native_memory import Handle, Loan, columns
 
 _PLUGINS = "plugin.library.paths"
@@ -152,7 +153,7 @@ def _client(conf: Mapping[str, Any]) -> int:
         if value is None:
             continue
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        text = ck._resolve_plugins(text) if name == _PLUGINS else text
+        text = plugin_paths(text) if name == _PLUGINS else text
         if librdkafka.conf_set(settings, name.encode(), text.encode(), problem, len(problem)) != librdkafka.CONF_OK:
             librdkafka.conf_destroy(settings)
             raise SettingRefused(problem.value.decode(errors="replace"))

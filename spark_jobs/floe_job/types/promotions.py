@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyiceberg.schema import Schema
 from pyiceberg.types import DecimalType, PrimitiveType
 
+from floe.catalogs.pyiceberg_internals import parents_of
+
 
 class Wishes:
     """Promotions and required columns to be made optional, by field id."""
@@ -45,7 +47,7 @@ def widest(known: PrimitiveType | None, wider: PrimitiveType) -> PrimitiveType:
 
 def identifiers(schema: Schema) -> frozenset[int]:
     """Return the ids of the identifier fields and of every struct around one."""
-    around = schema._lazy_id_to_parent
+    around = parents_of(schema)
     found: set[int] = set()
     for field_id in schema.identifier_field_ids:
         current: int | None = field_id

@@ -5,13 +5,13 @@ import struct
 from pyiceberg.avro.decoder import new_decoder
 from pyiceberg.avro.reader import DoubleReader
 
-from floe.catalogs.pyiceberg_patches import read_doubles_whole
+from floe.catalogs import pyiceberg_patches
 
 WRITTEN = struct.pack("<2d", 12.34, 1e300)
 
 
 def test_all_digits_of_a_double_are_read_and_no_byte_more() -> None:
-    read_doubles_whole()
+    pyiceberg_patches.apply()
     decoder = new_decoder(WRITTEN)
     assert [DoubleReader().read(decoder), DoubleReader().read(decoder)] == [12.34, 1e300]
     assert decoder.tell() == len(WRITTEN)

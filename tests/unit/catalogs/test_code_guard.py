@@ -15,7 +15,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.types import LongType, NestedField
 
-import floe.catalogs.providers.rest_catalog  # noqa: F401 - guards auth managers
+from floe.catalogs import pyiceberg_patches
 from floe.catalogs.code_guard import FILE_IO, LOCATION_PROVIDER, RETRY_STRATEGY
 from floe.catalogs.exceptions import CatalogMisconfigured, CodeRefused, TableUnsuitable
 from floe.catalogs.table_trust import check_catalog_answer, check_table_answer
@@ -38,6 +38,8 @@ HERE = f"{__name__}.Ran"
 
 @pytest.fixture(autouse=True)
 def nothing_ran():
+    pyiceberg_patches.apply()
+    pyiceberg_patches.guard_auth_managers()
     RAN.clear()
 
 

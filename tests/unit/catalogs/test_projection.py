@@ -9,7 +9,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType
 
-from floe.catalogs.pyiceberg_patches import NullKeeping, keep_nulls
+from floe.catalogs import pyiceberg_patches
+from floe.catalogs.pyiceberg_patches import NullKeeping
 
 
 def topping(name: str = "x", *more: NestedField) -> StructType:
@@ -54,7 +55,7 @@ def batch_of(shape: str) -> pa.RecordBatch:
 @pytest.fixture(autouse=True)
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "ArrowProjectionVisitor", engine.ArrowProjectionVisitor)
-    keep_nulls()
+    pyiceberg_patches.apply()
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -10,7 +10,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType, StructType, UUIDType
 
-from floe.catalogs.pyiceberg_patches import keep_nulls
+from floe.catalogs import pyiceberg_patches
 from floe.parquet import FileRewriter
 from floe.parquet.exceptions import UnsupportedFileFormat
 from tests.support.tables.parquet_tables import SCHEMA, TRANSFORMED, TableFactory, commit, local, rows, write
@@ -25,7 +25,7 @@ U = bytes(range(16))
 
 
 def rewritten(table: Table, origin: DataFile, **properties: str) -> DataFile:
-    keep_nulls()
+    pyiceberg_patches.apply()
     rewriter = FileRewriter(table.metadata, table.io, table.schema(), {**table.properties, **properties})
     return rewriter.rewrite(origin, table.scan().to_arrow_batch_reader())
 

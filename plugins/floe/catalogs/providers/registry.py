@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from floe.catalogs import pyiceberg_patches
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import CatalogProvider
 from floe.catalogs.providers.rest import RestProvider
@@ -35,6 +36,7 @@ def open_with_provider(spec: CatalogSpec) -> Catalog:
             "could lose rows. Nothing was read or written. Use another catalog."
         )
         raise CatalogMisconfigured(msg)
+    pyiceberg_patches.apply()
     catalog = provider.open(spec)
     _OPENED[catalog] = provider
     return catalog

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from floe.catalogs.providers.base import PlainProvider, settings_with_address
+from floe.catalogs.pyiceberg_patches import guard_auth_managers
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -22,4 +23,5 @@ class RestProvider(PlainProvider):
         # it takes requests, which other catalogs do without
         from floe.catalogs.providers.rest_catalog import CheckedRestCatalog
 
+        guard_auth_managers()
         return CheckedRestCatalog(spec.name, **settings_with_address(spec))

@@ -1,16 +1,10 @@
 """PyIceberg's REST catalog; what it answers is checked before anything is made of it."""
 
-from typing import Any
-
 from pyiceberg.catalog.rest import RestCatalog, TableResponse
-from pyiceberg.catalog.rest.auth import AuthManager, AuthManagerFactory
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.typedef import Identifier
 
-from floe.catalogs.code_guard import AUTH, check_class
 from floe.catalogs.table_trust import check_catalog_answer, check_table_answer, check_table_properties
-
-_create = AuthManagerFactory.create
 
 
 class CheckedRestCatalog(RestCatalog):
@@ -35,11 +29,3 @@ class CheckedRestCatalog(RestCatalog):
         check_table_answer(name, response.config, self.properties)
         for credential in response.storage_credentials:
             check_table_answer(name, credential.config, self.properties)
-
-
-def _checked_auth_manager(class_or_name: str, config: dict[str, Any]) -> AuthManager:
-    check_class(AUTH, class_or_name)
-    return _create(class_or_name, config)
-
-
-AuthManagerFactory.create = staticmethod(_checked_auth_manager)  # type: ignore[method-assign]

@@ -9,8 +9,9 @@ forwards, and what they say of each place is a number, too. Back-references and 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from re import _parser  # type: ignore[attr-defined]  # the tree that Python itself compiles
 from typing import Any, NamedTuple
+
+from floe.config.expressions import cpython_internals
 
 MAX_STATES = 10_000
 """Of an expression; counts are written out, so that ``(a{10}){10}`` has a hundred."""
@@ -110,7 +111,7 @@ class _Graph:
 
     def _max_repeat(self, of: tuple[int, int, Any], target: int) -> int:
         least, most, items = of
-        if most == _parser.MAXREPEAT:
+        if most == cpython_internals.MAX_REPEAT:
             start = self._choice([target])
             self._way(_Edge(start, self._sequence(items, start)))
         else:
@@ -213,7 +214,7 @@ class Automaton:
 
     def __init__(self, written: str) -> None:
         """Read an expression. Raises TooLarge."""
-        tree = _parser.parse(written, int(re.ASCII))
+        tree = cpython_internals.parse(written, int(re.ASCII))
         _check_size(tree)
         self._graph = _Graph(tree)
 
@@ -228,7 +229,7 @@ class Automaton:
 
 def check_size(written: str) -> None:
     """Say whether an expression can be followed, without the time that it takes to write its states. Raises TooLarge."""
-    _check_size(_parser.parse(written, int(re.ASCII)))
+    _check_size(cpython_internals.parse(written, int(re.ASCII)))
 
 
 def _check_size(tree: Any) -> None:
@@ -251,7 +252,7 @@ def _states_of(name: str, of: Any) -> int:
             return 2 + _states(of[1])
         case "MAX_REPEAT" | "MIN_REPEAT":
             least, most, inner = of
-            written_out = least + 1 if most == _parser.MAXREPEAT else most
+            written_out = least + 1 if most == cpython_internals.MAX_REPEAT else most
             return int(written_out) * (1 + _states(inner))
     return 1
 

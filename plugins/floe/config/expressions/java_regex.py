@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from re import _parser  # type: ignore[attr-defined]  # the tree that Python itself compiles
 from typing import Any, NoReturn
 
+from floe.config.expressions import cpython_internals
 from floe.config.expressions.automaton import Automaton, check_size
 
 _MOST_CHARACTERS = 4000
@@ -139,10 +139,10 @@ def _rewritten(text: str) -> str:
 def _parsed(text: str) -> Any:
     """Parse an expression; a warning, of sets that a later Python, and Java today, read differently, is an error."""
     if "[" not in text:
-        return _parser.parse(text, int(re.ASCII))
+        return cpython_internals.parse(text, int(re.ASCII))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return _parser.parse(text, int(re.ASCII))
+        return cpython_internals.parse(text, int(re.ASCII))
 
 
 def _unusable(text: str, different: str) -> ValueError:
@@ -249,7 +249,7 @@ class _Writer:
     def _repeat(self, of: tuple[int, int, Any], how: str, is_last: bool) -> str:
         least, most, items = of
         inner = self.sequence(items, is_last=is_last and most == 1)
-        return f"(?:{inner}){{{least},{'' if most == _parser.MAXREPEAT else most}}}{how}"
+        return f"(?:{inner}){{{least},{'' if most == cpython_internals.MAX_REPEAT else most}}}{how}"
 
     # -- places -------------------------------------------------------------------------------------------------------
 

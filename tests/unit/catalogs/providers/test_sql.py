@@ -1,6 +1,5 @@
 """floe's SQL catalog: what it commits is what PyIceberg's own would, and the same conflicts are found."""
 
-import inspect
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyiceberg.catalog import Catalog, MetastoreCatalog, load_catalog
+from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.schema import Schema
@@ -288,33 +287,3 @@ def test_a_written_file_is_json_that_names_no_null(side: Side) -> None:
     text = Path(side.table().metadata_location.removeprefix("file://")).read_text()
     assert "null" not in text
     assert json.loads(text)["current-snapshot-id"] == side.table().metadata.current_snapshot_id
-
-
-# -- PyIceberg's private names ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "parameters"),
-    [
-        (SqlCatalog, "_convert_orm_to_iceberg", ["self", "orm_table"]),
-        (
-            MetastoreCatalog,
-            "_update_and_stage_table",
-            ["self", "current_table", "table_identifier", "requirements", "updates"],
-        ),
-        (MetastoreCatalog, "_write_metadata", ["metadata", "io", "metadata_path"]),
-        (Catalog, "_load_file_io", ["self", "properties", "location"]),
-        (Catalog, "_delete_old_metadata", ["io", "base", "metadata"]),
-    ],
-)
-def test_a_private_name_is_there_with_its_parameters(owner: type, name: str, parameters: list[str]) -> None:
-    assert list(inspect.signature(getattr(owner, name)).parameters) == parameters
-
-
-def test_what_is_overridden_is_what_the_commit_calls() -> None:
-    source = inspect.getsource(SqlCatalog.commit_table)
-    assert "self.load_table(" in source
-    assert "self._update_and_stage_table(current_table, table.name(), requirements, updates)" in source
-    assert "self._write_metadata(" in source
-    assert "IcebergTables.metadata_location == current_table.metadata_location" in source
-    assert "self._convert_orm_to_iceberg(" in inspect.getsource(SqlCatalog.load_table)

@@ -1,0 +1,162 @@
+"""Every private name of PyIceberg that floe uses, under a public one. Tested with PyIceberg 0.12.0 only."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.io.pyarrow import _get_parquet_writer_kwargs as parquet_writer_options
+from pyiceberg.io.pyarrow import _read_all_delete_files as read_delete_files
+from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask, Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.table.update.schema import UpdateSchema
+from pyiceberg.table.update.snapshot import _MergeAppendFiles as MergeAppendFiles
+from pyiceberg.table.update.snapshot import _OverwriteFiles as OverwriteFiles
+from pyiceberg.table.update.snapshot import _SnapshotProducer as SnapshotProducer
+
+from floe.private_names import PrivateName
+
+__all__ = [
+    "PRIVATE_NAMES",
+    "MergeAppendFiles",
+    "OverwriteFiles",
+    "SnapshotProducer",
+    "changed_metadata",
+    "changed_schema",
+    "metadata_of",
+    "parents_of",
+    "parquet_writer_options",
+    "prepared_updates",
+    "read_delete_files",
+    "record_batches",
+    "table_of",
+]
+
+VERSION: Final = "0.12.0"
+
+_SNAPSHOT = "pyiceberg.table.update.snapshot"
+_COMMIT = (
+    "PyIceberg's commit loop appends files again after a conflict, and may delete manifests of a commit that was made"
+)
+_OWN_REQUIREMENTS = "a public way to get a snapshot's updates and requirements without sending them"
+_SQL = "an expired parent has to stay named, as in Java; PyIceberg takes its id away"
+_JAVA_EXPIRY = "metadata updates of PyIceberg that do what Java's TableMetadata does"
+_TRUST = "what a catalog answers is checked before a FileIO is made of it"
+_HOOK = "a public hook between a catalog's answer and the FileIO"
+
+PRIVATE_NAMES: Final = (
+    *(
+        PrivateName(f"{_SNAPSHOT}:_MergeAppendFiles.{name}", _COMMIT, _OWN_REQUIREMENTS, parameters)
+        for name, parameters in {
+            "_commit": ("self",),
+            "_manifests": ("self",),
+            "_existing_manifests": ("self",),
+            "_process_manifests": ("self", "manifests"),
+            "_summary": ("self", "snapshot_properties"),
+        }.items()
+    ),
+    *(
+        PrivateName(f"{_SNAPSHOT}:_OverwriteFiles.{name}", _COMMIT, _OWN_REQUIREMENTS, parameters)
+        for name, parameters in {
+            "_process_manifests": ("self", "manifests"),
+            "_build_manifest_evaluator": ("self", "spec_id"),
+            "_build_delete_files_partition_predicate": ("self",),
+            "_summary": ("self", "snapshot_properties"),
+        }.items()
+    ),
+    *(
+        PrivateName(f"{_SNAPSHOT}:_SnapshotProducer.{name}", _COMMIT, _OWN_REQUIREMENTS)
+        for name in ("_parent_snapshot_id", "_snapshot_id", "_operation", "_deleted_data_files")
+    ),
+    PrivateName(
+        "pyiceberg.table.update:UpdateTableMetadata._transaction",
+        "a producer asks its transaction for metadata, which each time copies all snapshots",
+        _OWN_REQUIREMENTS,
+    ),
+    PrivateName("pyiceberg.table:Transaction._table", "as for _transaction", _OWN_REQUIREMENTS),
+    PrivateName(
+        "pyiceberg.io.pyarrow:_read_all_delete_files",
+        "rows of one file are read without those that deletes took out",
+        "a public scan of given files, batch by batch",
+        ("io", "tasks"),
+    ),
+    PrivateName(
+        "pyiceberg.io.pyarrow:ArrowScan._record_batches_from_scan_tasks_and_deletes",
+        "to_record_batches reads ahead, and a file may be larger than memory",
+        "a public scan of given files, batch by batch",
+        ("self", "tasks", "deletes_per_file"),
+    ),
+    PrivateName(
+        "pyiceberg.io.pyarrow:_get_parquet_writer_kwargs",
+        "the options of Parquet files are those that PyIceberg writes with",
+        "a public writer of data files with a budget and a sort order",
+        ("table_properties",),
+    ),
+    PrivateName(
+        "pyiceberg.schema:Schema._lazy_id_to_parent", "the structs around a field", "a public index of parents"
+    ),
+    PrivateName(
+        "pyiceberg.table.update.schema:UpdateSchema._schema",
+        "an update is made for the schema that it begins with, which a retry may have read again",
+        "a public schema of an update",
+    ),
+    PrivateName("pyiceberg.catalog.sql:SqlCatalog._convert_orm_to_iceberg", _TRUST, _HOOK, ("self", "orm_table")),
+    PrivateName(
+        "pyiceberg.catalog:MetastoreCatalog._update_and_stage_table",
+        _SQL,
+        _JAVA_EXPIRY,
+        ("self", "current_table", "table_identifier", "requirements", "updates"),
+    ),
+    PrivateName("pyiceberg.catalog:Catalog._load_file_io", _TRUST, _HOOK, ("self", "properties", "location")),
+    PrivateName("pyiceberg.catalog.rest:RestCatalog._fetch_config", _TRUST, _HOOK, ("self",)),
+    *(
+        PrivateName(
+            f"pyiceberg.catalog.rest:RestCatalog.{name}", _TRUST, _HOOK, ("self", "identifier_tuple", "table_response")
+        )
+        for name in ("_response_to_table", "_response_to_staged_table")
+    ),
+    PrivateName(
+        "pyiceberg.partitioning:PartitionKey.partition",
+        "a public name, computed once: floe sets it, as PyIceberg refuses two transforms of one column",
+        "apache/iceberg-python with partition keys of such specs",
+    ),
+)
+
+
+def prepared_updates(
+    producer: SnapshotProducer[Any],
+) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
+    """Write a snapshot's manifests and return what would be sent for it."""
+    return producer._commit()
+
+
+def metadata_of(producer: SnapshotProducer[Any]) -> TableMetadata:
+    """Return the metadata that a snapshot is made for."""
+    return producer._transaction.table_metadata
+
+
+def table_of(producer: SnapshotProducer[Any]) -> Table:
+    """Return the table that a snapshot is made for."""
+    return producer._transaction._table
+
+
+def record_batches(scan: ArrowScan, task: FileScanTask, deletes: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Read one file batch by batch, without rows that ``deletes`` of it took out."""
+    return scan._record_batches_from_scan_tasks_and_deletes([task], dict(deletes))
+
+
+def changed_schema(update: UpdateSchema) -> Schema:
+    """Return the schema that an update changes."""
+    return update._schema
+
+
+def changed_metadata(update: UpdateSchema) -> TableMetadata:
+    """Return the metadata of the table that an update changes."""
+    return update._transaction.table_metadata
+
+
+def parents_of(schema: Schema) -> Mapping[int, int]:
+    """Return the id of the field around each field, by id."""
+    return schema._lazy_id_to_parent
