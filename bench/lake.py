@@ -1,6 +1,6 @@
 """A lake to be measured: real catalogs and files, and runs whose plan and announcement are made by hand.
 
-What lands does so by ``floe.commit.table_commit.land``, from a newly opened catalog each time, as in a task of its own.
+What lands does so by ``floe.commit.table_commit.commit_table``, each time from a newly opened catalog, as in its own task.
 """
 
 import json
@@ -18,10 +18,11 @@ from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from floe.catalogs.client import Tables
-from floe.commit.table_commit import Landed, land
+from floe.commit.table_commit import TableCommit, commit_table
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.plan import Plan, Slice
@@ -117,8 +118,8 @@ class GrowthLake:
             raise AssertionError(landed)
         return took
 
-    def land(self, tables: Tables, plan: Plan, announcement: Announcement, share: TableShare) -> Landed:
-        return land(tables, plan, announcement, share, patience=10)
+    def land(self, tables: Tables, plan: Plan, announcement: Announcement, share: TableShare) -> TableCommit:
+        return commit_table(tables, TableWork.of(plan, announcement, share), patience=10)
 
     def age(self, name: str, snapshots: int) -> None:
         """Give a table this many snapshots, by writing those of its history anew under other ids."""

@@ -1,7 +1,7 @@
 """What a commit costs as its table grows: after 2,000 commits, and with 1,440 snapshots retained.
 
 Both are compared with a young table, in turns within one process, as ratios of medians: a machine that others use slows
-both down. Commits go through ``floe.commit.table_commit.land`` into a SQLite catalog, each from a newly opened client;
+both down. Commits go through ``commit.table_commit.commit_table`` into a SQLite catalog, each from a newly opened client;
 writing the data file and asking for the ledger before it are not part of it. Young tables of the first comparison are at
 their 20th commit.
 """

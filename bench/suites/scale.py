@@ -2,7 +2,7 @@
 
 The plan is made by ``floe.planning.live_plan.draft_plan`` with a cluster that is stood in for, as a topic of 5,000
 partitions is not cheaply had: what is measured is floe's own work, the admin calls are not. Tables, files and catalog
-are real (SQLite), and committed to by ``floe.commit.slice_commit.SliceLander``.
+are real (SQLite), and committed to by ``floe.commit.slice_commit.SliceCommitter``.
 """
 
 import json
@@ -17,7 +17,7 @@ from unittest import mock
 from bench.lake import CLUSTER, TOPIC, GrowthLake, announced, plan_of
 from bench.measurement import Measurement
 from floe.catalogs.client import Tables
-from floe.commit.slice_commit import SliceLander
+from floe.commit.slice_commit import SliceCommitter
 from floe.config import Connector
 from floe.kafka.settings import KafkaSettings
 from floe.model.decisions import Decisions
@@ -144,12 +144,12 @@ def _land(lake: GrowthLake, names: Sequence[str]) -> float:
     shares = [lake.write(writing.require(name))[1] for name in names]
     writing.catalog.close()
     plan = plan_of(lake.runs[names[0]], *names)
-    lander = SliceLander(plan, connector)
+    committer = SliceCommitter(plan, connector)
     begun = time.perf_counter()
-    done = lander.land(plan.slices[0], announced(plan, *shares))
+    outcome = committer.commit(plan.slices[0], announced(plan, *shares))
     took = time.perf_counter() - begun
-    if not done or len(lander.landed) != len(names) or any(one.already for one in lander.landed):
-        raise AssertionError(lander.errors)
+    if not outcome.is_done or len(outcome.committed) != len(names) or any(one.already for one in outcome.committed):
+        raise AssertionError(outcome.errors)
     return took
 
 

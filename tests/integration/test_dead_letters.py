@@ -55,12 +55,13 @@ def test_a_run_that_dies_between_letters_and_table_repeats_neither(pipeline: Mak
     gone = one.table()
     one.connector  # noqa: B018
     from floe.catalogs.client import Tables
-    from floe.commit.table_commit import land
+    from floe.commit.table_commit import commit_table
+    from floe.control.table_work import TableWork
 
     found = one.committer(plan).announcements([plan.slice_id(plan.slices[0])])[plan.slice_id(plan.slices[0])]
     share = next(s for s in found.shares if s.table == LETTERS)
-    first = land(Tables.of(one.connector), plan, found, share, 5)
-    again = land(Tables.of(one.connector), plan, found, share, 5)
+    first = commit_table(Tables.of(one.connector), TableWork.of(plan, found, share), 5)
+    again = commit_table(Tables.of(one.connector), TableWork.of(plan, found, share), 5)
     assert (first.already, again.already) == (False, True)
     assert gone.current_snapshot() == one.table().current_snapshot()
     # the run is given up: the next one reads the range again, and more

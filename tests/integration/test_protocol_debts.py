@@ -9,9 +9,9 @@ import pytest
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.commit import slice_commit
-from floe.commit.table_commit import Landed, land
+from floe.commit.table_commit import TableCommit, commit_table
 from floe.config import Connector
-from floe.control.announcement import Announcement, TableShare
+from floe.control.table_work import TableWork
 from floe.kafka import group_offsets
 from floe.kafka.exceptions import PositionFull
 from floe.model.exceptions import PlanRefused, Superseded
@@ -70,16 +70,16 @@ def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pip
 def test_a_live_slice_committed_by_a_second_try_makes_the_table_owe_it(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_bad(tables: Tables, plan: Plan, announced: Announcement, share: TableShare, patience: float) -> Landed:
-        if share.table == GOOD:
+    def only_bad(tables: Tables, work: TableWork, patience: float) -> TableCommit:
+        if work.table == GOOD:
             msg = "somebody else committed first, every time"
             raise TableNotCommitted(msg)
-        return land(tables, plan, announced, share, patience)
+        return commit_table(tables, work, patience)
 
     pizzas, plan = catching_up(pipeline)
     pizzas.write(plan)
     with monkeypatch.context() as patch, pytest.raises(TableNotCommitted):
-        patch.setattr(slice_commit, "land", only_bad)
+        patch.setattr(slice_commit, "commit_table", only_bad)
         pizzas.commit(plan)
     assert pizzas.column("id", BAD) == list(range(20))
     with pytest.raises(TablesOwe, match=r"db\.bad.*\[20, 30\)"):

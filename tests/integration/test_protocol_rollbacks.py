@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from floe.commit.slice_commit import SliceLander
+from floe.commit.slice_commit import SliceCommitter
 from floe.model.exceptions import PlanRefused, Superseded
 from floe.planning.replay_plan import draft_replay, open_replay
 from floe.tables.exceptions import TableRefused
@@ -111,12 +111,12 @@ def test_a_zombie_that_commits_after_a_rollback_was_decided_doubles_nothing(pipe
     pizzas.produce(ids(20, 30))
     plan = pizzas.plan()
     pizzas.write(plan)
-    zombie, (piece,) = SliceLander(plan, pizzas.connector), plan.slices
+    zombie, (piece,) = SliceCommitter(plan, pizzas.connector), plan.slices
     announced = pizzas.committer(plan).announcements([plan.slice_id(piece)])[plan.slice_id(piece)]
     pizzas.commit(plan)
     roll_back(pizzas, snapshot_ids(pizzas)[0])
     decided = pizzas.plan(rolled_back={BAD: "replay"})
-    zombie.land(piece, announced)
+    zombie.commit(piece, announced)
     clear(pizzas, decided)
     run_to_the_end(pizzas)
     assert both_whole(pizzas, 30)

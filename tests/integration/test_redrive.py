@@ -10,9 +10,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.catalogs.client import Tables
-from floe.commit.slice_commit import SliceLander
-from floe.commit.table_commit import land
+from floe.commit.slice_commit import SliceCommitter
+from floe.commit.table_commit import commit_table
 from floe.control.announcement import Announcement
+from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
 from floe.model.accounting import TableBooks
 from floe.model.exceptions import PlanRefused
@@ -284,7 +285,7 @@ def dies_before_the_marks(monkeypatch: pytest.MonkeyPatch, one: Pipeline, plan: 
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(SliceLander, "_mark_letters", kill)
+        patch.setattr(SliceCommitter, "_mark_resolved", kill)
         one.commit(plan)
 
 
@@ -337,7 +338,7 @@ def test_two_re_drives_whose_tables_land_crosswise_are_finished_by_a_third(pipel
     for (plan, effective), table in zip(plans, ("db.a", "db.b"), strict=True):
         found = announced(effective, plan)
         (share,) = [s for s in found.shares if s.table == table]
-        land(Tables.of(effective.connector), plan, found, share, 5)
+        commit_table(Tables.of(effective.connector), TableWork.of(plan, found, share), 5)
     for plan, effective in plans:
         with pytest.raises(SliceStale):
             effective.commit(plan)
@@ -373,7 +374,7 @@ def test_a_run_that_was_given_up_and_read_again_over_a_mended_table_resolves_its
     one.write(plan)
     found = announced(one, plan)
     (share,) = [s for s in found.shares if s.table == LETTERS]
-    land(Tables.of(one.connector), plan, found, share, 5)
+    commit_table(Tables.of(one.connector), TableWork.of(plan, found, share), 5)
     mend(one)
     again = one.plan()
     one.write(again)

@@ -38,7 +38,7 @@ def test_a_commit_that_dies_beside_the_catalog_is_done_once(
     one = eaten(pipeline)
     plan, effective = opened(one, ranges={"0": [10, 60], "1": [5, 6]}, **REPLACE)
     effective.write(plan)
-    perform = landing.replace
+    perform = landing.commit_snapshot
 
     def dying(*given: Any) -> int:
         if moment == "after":
@@ -46,7 +46,7 @@ def test_a_commit_that_dies_beside_the_catalog_is_done_once(
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(landing, "replace", dying)
+        patch.setattr(landing, "commit_snapshot", dying)
         effective.commit(plan)
     effective.commit(plan)
     assert one.column("id") == list(range(200))
@@ -57,7 +57,7 @@ def test_a_lost_answer_is_looked_at_again(pipeline: MakePipeline, monkeypatch: p
     one = eaten(pipeline)
     plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
     effective.write(plan)
-    perform = landing.replace
+    perform = landing.commit_snapshot
     answers: list[int] = []
 
     def lossy(*given: Any) -> int:
@@ -65,7 +65,7 @@ def test_a_lost_answer_is_looked_at_again(pipeline: MakePipeline, monkeypatch: p
         msg = "reset"
         raise ConnectionError(msg)
 
-    monkeypatch.setattr(landing, "replace", lossy)
+    monkeypatch.setattr(landing, "commit_snapshot", lossy)
     effective.commit(plan)
     assert len(answers) == 1
     assert one.column("id") == list(range(200))
@@ -75,7 +75,7 @@ def test_a_foreign_append_in_between_is_kept(pipeline: MakePipeline, monkeypatch
     one = eaten(pipeline)
     plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
     effective.write(plan)
-    perform = landing.replace
+    perform = landing.commit_snapshot
     calls: list[int] = []
 
     def late(*given: Any) -> int:
@@ -84,7 +84,7 @@ def test_a_foreign_append_in_between_is_kept(pipeline: MakePipeline, monkeypatch
             append_foreign(one)
         return perform(*given)
 
-    monkeypatch.setattr(landing, "replace", late)
+    monkeypatch.setattr(landing, "commit_snapshot", late)
     effective.commit(plan)
     assert len(calls) == 2
     assert one.column("id") == [*range(200), 999]

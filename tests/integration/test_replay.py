@@ -183,7 +183,7 @@ def test_an_append_stops_at_a_slice_that_did_not_land_and_goes_on_with_it(
 
     plan, effective = opened(eaten, ranges={"0": [0, 12]}, overlap="append", max_records=4)
     effective.write(plan)
-    real, calls = landing.land, []
+    real, calls = landing.commit_table, []
 
     def fails_once(*args: Any) -> Any:
         calls.append(args)
@@ -192,7 +192,7 @@ def test_an_append_stops_at_a_slice_that_did_not_land_and_goes_on_with_it(
             raise TableNotCommitted(msg)
         return real(*args)
 
-    monkeypatch.setattr(landing, "land", fails_once)
+    monkeypatch.setattr(landing, "commit_table", fails_once)
     with pytest.raises(TableNotCommitted):
         effective.commit(plan)
     assert eaten.column("id") == list(range(300)), "a later slice landed before an earlier one: its id hides the gap"

@@ -14,7 +14,8 @@ from pyiceberg.transforms import HourTransform, IdentityTransform, MonthTransfor
 from pyiceberg.types import DateType, DecimalType, LongType, NestedField, TimestamptzType
 
 from floe.catalogs.client import Tables
-from floe.commit.table_commit import land
+from floe.commit.table_commit import commit_table
+from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
 from floe.model.exceptions import Superseded
 from floe.model.ledger_codec import property_name, read_properties
@@ -99,7 +100,7 @@ def test_a_run_killed_between_table_and_position_adds_nothing_when_it_is_read_ag
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
-    land(Tables.of(pizzas.connector), plan, announcement, announcement.shares[0], patience=10)
+    commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.shares[0]), 10)
     assert pizzas.position() == {0: 0}
 
     pizzas.produce(orders(100, 130))
@@ -116,7 +117,7 @@ def test_the_same_run_committed_again_after_a_kill_before_the_position_moves_it(
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
-    first = land(Tables.of(pizzas.connector), plan, announcement, announcement.shares[0], patience=10)
+    first = commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.shares[0]), 10)
     report = pizzas.commit(plan)
     assert [(t.already, t.snapshot_id) for t in report.landed] == [(True, first.snapshot_id)]
     assert pizzas.position() == {0: 100}

@@ -2,14 +2,14 @@
 
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from floe.commit.backlogs import refuse_backlogs
 from floe.commit.redrive_outcome import report_redrive
-from floe.commit.slice_commit import SliceLander
-from floe.commit.table_commit import Landed
+from floe.commit.slice_commit import SliceCommitter, SliceOutcome
+from floe.commit.table_commit import TableCommit
 from floe.config import Connector
 from floe.control.announcement import Announcement
 from floe.control.announcement_reader import AnnouncementReader
@@ -47,7 +47,7 @@ class CommitReport:
     """What a commit did; ``done`` is true when an earlier one had done it all."""
 
     done: bool
-    landed: tuple[Landed, ...] = ()
+    landed: tuple[TableCommit, ...] = ()
     announcements: tuple[Announcement, ...] = ()
 
 
@@ -89,22 +89,33 @@ class Committer:
             self._raise_debts()
             return CommitReport(done=True)
         found = self.announcements({self._plan.slice_id(s) for s in slices} & set(written))
-        lander = SliceLander(self._plan, self._connector)
-        for piece in slices:
-            announcement = found.get(self._plan.slice_id(piece))
-            landed = announcement is not None and lander.land(piece, announcement)
-            if self._plan.is_replay and not landed:
-                break  # the slices of a replay land in order
-        if lander.ends:
-            self._finish(lander, [found[self._plan.slice_id(end.slice)] for end in lander.ends], producer)
-        if lander.errors:
-            raise next((error for error in lander.errors if isinstance(error, Retryable)), lander.errors[0])
+        outcomes = self._commit_slices(slices, found)
+        committed = [one for outcome in outcomes for one in outcome.committed]
+        ends = [outcome.end for outcome in outcomes if outcome.end is not None]
+        errors = [error for outcome in outcomes for error in outcome.errors]
+        if ends:
+            self._finish(committed, ends, [found[self._plan.slice_id(end.slice)] for end in ends], producer)
+        if errors:
+            raise next((error for error in errors if isinstance(error, Retryable)), errors[0])
         missing = [s for s in slices if self._plan.slice_id(s) not in found and s.reason is not ReadReason.CATCH_UP]
         if missing:
             raise SliceNotWritten(self._not_written(missing, failure))
-        self._raise_debts(lander.refusals, slices, lander.ends)
+        behind = {table: reason for outcome in outcomes for table, reason in outcome.behind.items()}
+        self._raise_debts(behind, slices, ends)
         report_redrive(self._plan, found.values())
-        return CommitReport(done=False, landed=tuple(lander.landed), announcements=tuple(found.values()))
+        return CommitReport(done=False, landed=tuple(committed), announcements=tuple(found.values()))
+
+    def _commit_slices(self, slices: Iterable[Slice], found: Mapping[str, Announcement]) -> list[SliceOutcome]:
+        """Commit the slices that were announced; those of a replay in order, none beyond one that is not done."""
+        committer = SliceCommitter(self._plan, self._connector)
+        outcomes: list[SliceOutcome] = []
+        for slice_ in slices:
+            announcement = found.get(self._plan.slice_id(slice_))
+            outcome = SliceOutcome() if announcement is None else committer.commit(slice_, announcement)
+            outcomes.append(outcome)
+            if self._plan.is_replay and not outcome.is_done:
+                break
+        return outcomes
 
     def _not_written(self, missing: Sequence[Slice], failure: str | None) -> str:
         """Say why slices were not written, in the writer's own words where it left some, and what becomes of them."""
@@ -153,14 +164,18 @@ class Committer:
         self._read_to.update(ends)
 
     def _finish(
-        self, lander: SliceLander, announcements: Sequence[Announcement], producer: TransactionalProducer | None
+        self,
+        committed: Iterable[TableCommit],
+        ends: Sequence[SliceEnd],
+        announcements: Iterable[Announcement],
+        producer: TransactionalProducer | None,
     ) -> None:
         """Send CommitToTable, CommitComplete and the new positions in one fenced transaction."""
         through = valid_through(a for announcement in announcements for a in announcement.assignments)
         events = [
             *(
                 self._record(CommitToTable(self._plan.commit_id, t.share.reference, t.snapshot_id, through))
-                for t in lander.landed
+                for t in committed
             ),
             self._record(CommitComplete(self._plan.commit_id, through)),
         ]
@@ -170,7 +185,7 @@ class Committer:
             own = TransactionalProducer(self._settings, replay_transactional_id(self._connector, self._plan))
             own.send(self._plan.control_topic, self._plan.group_id, records)
         else:
-            self._move_positions(lander.ends, records, producer)
+            self._move_positions(ends, records, producer)
         reach(CrashPoint.COMMIT_POSITIONS_MOVED)
 
     def _move_positions(

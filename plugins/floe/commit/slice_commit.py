@@ -1,23 +1,23 @@
-"""Landing slices: each table by itself; one that refuses owes, the others go on."""
+"""The commit of one slice: each table by itself; one that refuses is behind, the others go on."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.held_rows import refuse_unheld, unwritten_tables
 from floe.commit.resolve_dead_letters import mark_resolved
-from floe.commit.table_commit import Landed, is_landed, land
+from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector
 from floe.config.sections.routing import may_name
-from floe.control.announcement import Announcement, TableShare
+from floe.control.announcement import Announcement
+from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
 from floe.model.dead_letters import LetterOffsets
 from floe.model.plan import Plan, Slice, SliceEnd
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import ReadReason
 from floe.tables.exceptions import REFUSALS, AnnouncementVoid, TableRefused
 from floe.tables.open_dead_letters import refuse_new_letters
 from floe.tables.retry import attempts
@@ -28,9 +28,39 @@ log = logging.getLogger(__name__)
 ONE_BY_ONE = 4
 """Tables up to which threads are not worth their while."""
 
+Behind = Mapping[str, str]
+"""The tables that did not take their rows, each with the reason."""
 
-class SliceLander:
-    """Commits announced slices to their tables, and remembers what landed, what is owed, and what failed."""
+
+@dataclass(frozen=True)
+class SliceOutcome:
+    """What became of a slice. ``end``: how it ended; None while something of it is still to be done.
+
+    ``committed``: its tables, committed now or before. ``behind``: the tables that refused, with the reason. ``errors``:
+    why it is not done, where it is not only behind.
+    """
+
+    committed: tuple[TableCommit, ...] = ()
+    behind: Behind = field(default_factory=dict)
+    errors: tuple[FloeError, ...] = ()
+    end: SliceEnd | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.end is not None
+
+
+@dataclass(frozen=True)
+class _Commits:
+    """What became of some tables: committed, refused (by name), or failed."""
+
+    committed: tuple[TableCommit, ...] = ()
+    refused: Mapping[str, FloeError] = field(default_factory=dict)
+    failed: tuple[FloeError, ...] = ()
+
+
+class SliceCommitter:
+    """Commits the announced slices of a plan; the catalog is opened for the first table that is asked for."""
 
     def __init__(self, plan: Plan, connector: Connector) -> None:
         self._plan = plan
@@ -39,66 +69,45 @@ class SliceLander:
         self._threads = connector.commit_threads
         self._patience = connector.commit_timeout_ms / 1000
         self._opened: Tables | None = None
-        self.landed: list[Landed] = []
-        self.ends: list[SliceEnd] = []
-        self.refusals: dict[str, str] = {}
-        self.errors: list[FloeError] = []
 
-    def land(self, piece: Slice, announcement: Announcement) -> bool:
-        """Commit one slice and say whether that is done; if not, it is not among ``ends``. Nothing is raised."""
-        refused: dict[str, FloeError] = {}
-        landed, failed = [], False
-        if (strange := self._strange(announcement)) is not None:
-            log.error("slice %s: %s", announcement.slice_id, strange)
-            self.errors.append(strange)
-            return False
-        letters = [share for share in announcement.shares if share.table == self._plan.letters]
-        shares = [share for share in announcement.shares if share.table != self._plan.letters]
-        if piece.mode is WriteModeName.REPLACE and not self._may_replace(announcement, shares):
-            return False
-        if not self._land_letters(announcement, letters):
-            return False
-        landed_or_not = zip([share.table for share in shares], self._land_all(announcement, shares), strict=True)
-        for table, outcome in [*landed_or_not, *self._unheld(piece, announcement)]:
-            if isinstance(outcome, Landed):
-                landed.append(outcome)
-            elif isinstance(outcome, REFUSALS):
-                refused[table] = outcome
-            else:
-                self.errors.append(outcome)
-                failed = True
-        self.landed += landed
-        owing = {**announcement.refused, **{table: str(error) for table, error in refused.items()}}
-        self.refusals |= owing
-        if piece.reason is ReadReason.CATCH_UP and owing:
-            return False  # it goes on owing
-        if not failed and owing and self._is_no_table_left(piece, announcement, owing):
+    def commit(self, slice_: Slice, announcement: Announcement) -> SliceOutcome:
+        """Commit one slice: its dead letters, its tables, then the marks of dead letters that it dealt with.
+
+        Nothing is raised.
+        """
+        works = [TableWork(self._plan, slice_, announcement, files) for files in announcement.shares]
+        of_rows = [work for work in works if not work.is_of_dead_letters]
+        try:
+            self._check_origin(announcement)
+            if slice_.mode.removes_rows:
+                self._check_tables(announcement, of_rows)
+            letters = self._commit_dead_letters(work for work in works if work.is_of_dead_letters)
+        except FloeError as error:
+            log.error("slice %s: %s", announcement.slice_id, error)
+            return SliceOutcome(errors=(error,))
+        tables = self._commit_tables(slice_, announcement, of_rows)
+        behind = {**announcement.refused, **{table: str(error) for table, error in tables.refused.items()}}
+        outcome = SliceOutcome((*letters, *tables.committed), behind, tables.failed)
+        if slice_.reason is ReadReason.CATCH_UP and behind:
+            return outcome  # the backlog stays
+        if not tables.failed and behind and self._is_no_table_left(slice_, announcement, behind):
             # the range stays where it is, for all of them: reading it again is all that is left to do
-            self.errors += list(refused.values()) or [TableRefused("; ".join(owing.values()))]
-            failed = True
-        if failed or not self._mark_letters(announcement, owing):
-            return False
-        topics = {r.topic for r in piece.ranges}
-        owed = {table: self._routes.of(table, topics) for table in owing}
-        self.ends.append(SliceEnd(piece, owed, bool(landed), self._is_quick(announcement)))
-        return True
+            return replace(
+                outcome, errors=tuple(tables.refused.values()) or (TableRefused("; ".join(behind.values())),)
+            )
+        if outcome.errors:
+            return outcome
+        try:
+            self._mark_resolved(announcement, behind)
+        except FloeError as error:
+            log.error("dead letters, table %s: %s", self._plan.letters, error)
+            return replace(outcome, errors=(error,))
+        return replace(outcome, end=self._end(slice_, announcement, behind, has_snapshot=bool(tables.committed)))
 
-    def _is_quick(self, announcement: Announcement) -> bool:
-        """Say whether twice as much could have been written in the time that a write may take."""
-        took, timeout = announcement.write_ms, self._connector.write_timeout_ms
-        return took is None or timeout is None or 2 * took <= timeout
+    # -- the steps ----------------------------------------------------------------------------------------------------
 
-    def _unheld(self, piece: Slice, announcement: Announcement) -> Iterator[tuple[str, FloeError]]:
-        """Yield the tables whose rows were all left out as held, and that do not hold them, with the error."""
-        for table in unwritten_tables(self._plan, piece, announcement):
-            try:
-                refuse_unheld(self._tables(), self._plan, piece, announcement, table, self._patience)
-            except FloeError as error:
-                log.error("table %s: %s", table, error)
-                yield table, error
-
-    def _strange(self, announcement: Announcement) -> AnnouncementVoid | None:
-        """Return what of an announcement does not come from this connector: anybody may write to the control topic."""
+    def _check_origin(self, announcement: Announcement) -> None:
+        """Raise AnnouncementVoid for what does not come from this connector: anybody may write to the control topic."""
         topics = sorted({r.topic for r in announcement.ranges})
         for share in announcement.shares:
             here = self._routes.branch(share.table)
@@ -108,7 +117,7 @@ class SliceLander:
                     f"connector writes to {here!r} by {self._routes.of(share.table, topics)}: nothing of it is committed. "
                     "Check who may write to the control topic."
                 )
-                return AnnouncementVoid(msg)
+                raise AnnouncementVoid(msg)
         routing = self._connector.routing
         names = [*announcement.tables, *announcement.refused] if routing.template is not None else []
         for name in names:
@@ -117,87 +126,98 @@ class SliceLander:
                     f"table {name!r} is announced, which no record can name ({routing.template}): nothing of it is "
                     "committed. Check who may write to the control topic."
                 )
-                return AnnouncementVoid(msg)
-        return None
+                raise AnnouncementVoid(msg)
 
-    def _land_all(self, announcement: Announcement, shares: Sequence[TableShare]) -> Iterator[Landed | FloeError]:
-        """Commit the tables one after the other, or several at once when they are many; an error is an outcome too."""
-        if len(shares) <= ONE_BY_ONE:
-            return map(partial(self._try_share, announcement), shares)
-        self._tables()
-        with ThreadPoolExecutor(self._threads) as pool:
-            return iter(list(pool.map(partial(self._try_share, announcement), shares)))
+    def _check_tables(self, announcement: Announcement, works: Sequence[TableWork]) -> None:
+        """Raise what keeps a table from having its rows removed, before the dead letters of those rows are committed.
 
-    def _try_share(self, announcement: Announcement, share: TableShare) -> Landed | FloeError:
-        try:
-            return self._land_share(announcement, share)
-        except FloeError as error:
-            log.error("table %s: %s", share.table, error)
-            return error
-
-    def _may_replace(self, announcement: Announcement, shares: Sequence[TableShare]) -> bool:
-        """Say whether all tables can take a replacement, before its letters are committed: or there would be both.
-
-        Nor may there be letters that it does not know: their records have rows in it.
+        Nor may there be dead letters that the slice does not know: their records have rows in it.
         """
-        try:
-            tables = self._tables()
-            waiting = [s for s in shares if not is_landed(tables, self._plan, announcement, s, self._patience)]
-            if waiting and self._plan.letters is not None:
-                branch = self._routes.branch(self._plan.letters)
-                refuse_new_letters(tables, self._plan, announcement, branch, {share.table for share in waiting})
-        except FloeError as error:
-            log.error("slice %s: %s", announcement.slice_id, error)
-            self.errors.append(error)
-            return False
-        return True
+        tables = self._tables()
+        waiting = [work for work in works if not check_table(tables, work, self._patience)]
+        if waiting and self._plan.letters is not None:
+            branch = self._routes.branch(self._plan.letters)
+            refuse_new_letters(tables, self._plan, announcement, branch, {work.table for work in waiting})
 
-    def _land_letters(self, announcement: Announcement, shares: Sequence[TableShare]) -> bool:
-        """Commit the slice's dead letters and say whether that is done: before it is, no table may have its rows."""
-        try:
-            self.landed += [self._land_share(announcement, share) for share in shares]
-        except FloeError as error:
-            log.error("dead letters, table %s: %s", self._plan.letters, error)
-            self.errors.append(error)
-            return False
-        return True
+    def _commit_dead_letters(self, works: Iterator[TableWork]) -> tuple[TableCommit, ...]:
+        """Commit the slice's dead letters: before that is done, no table may have its rows. Raises what keeps them out."""
+        return tuple(self._commit_table(work) for work in works)
 
-    def _mark_letters(self, announcement: Announcement, owing: Collection[str]) -> bool:
-        """Mark the letters that the slice dealt with and say whether that is done: their rows are durable by now.
+    def _commit_tables(self, slice_: Slice, announcement: Announcement, works: Sequence[TableWork]) -> _Commits:
+        """Commit the tables one after the other, or several at once when they are many; an error is an outcome too."""
+        if len(works) <= ONE_BY_ONE:
+            outcomes = [self._try_table(work) for work in works]
+        else:
+            self._tables()
+            with ThreadPoolExecutor(self._threads) as pool:
+                outcomes = list(pool.map(self._try_table, works))
+        errors = {w.table: one for w, one in zip(works, outcomes, strict=True) if isinstance(one, FloeError)}
+        errors |= self._unheld(slice_, announcement)
+        return _Commits(
+            tuple(one for one in outcomes if isinstance(one, TableCommit)),
+            {table: error for table, error in errors.items() if isinstance(error, REFUSALS)},
+            tuple(error for error in errors.values() if not isinstance(error, REFUSALS)),
+        )
 
-        Not those of tables that owe their rows; nor, as long as one does, those that may belong to any table.
+    def _mark_resolved(self, announcement: Announcement, behind: Collection[str]) -> None:
+        """Mark the dead letters that the slice dealt with: their rows are durable by now. Raises what keeps them out.
+
+        Not those of tables that are behind; nor, as long as one is, those that may belong to any table.
         """
         name = self._plan.letters
         resolved = LetterOffsets.of(
-            entry for entry in announcement.resolved if entry[0] not in owing and not (entry[0] is None and owing)
+            entry for entry in announcement.resolved if entry[0] not in behind and not (entry[0] is None and behind)
         )
-        if name is None or not resolved:
-            return True
-        try:
+        if name is not None and resolved:
             dealt_with = replace(announcement, resolved=resolved)
             mark_resolved(self._tables(), self._plan, dealt_with, name, self._routes.branch(name), self._patience)
+
+    # -- their parts --------------------------------------------------------------------------------------------------
+
+    def _end(self, slice_: Slice, announcement: Announcement, behind: Behind, *, has_snapshot: bool) -> SliceEnd:
+        topics = {r.topic for r in slice_.ranges}
+        owing = {table: self._routes.of(table, topics) for table in behind}
+        return SliceEnd(slice_, owing, has_snapshot, self._is_quick(announcement))
+
+    def _is_quick(self, announcement: Announcement) -> bool:
+        """Say whether twice as much could have been written in the time that a write may take."""
+        took, timeout = announcement.write_ms, self._connector.write_timeout_ms
+        return took is None or timeout is None or 2 * took <= timeout
+
+    def _unheld(self, slice_: Slice, announcement: Announcement) -> dict[str, FloeError]:
+        """Return the tables whose rows were all left out as contained, and that do not contain them, with the error."""
+        errors: dict[str, FloeError] = {}
+        for table in unwritten_tables(self._plan, slice_, announcement):
+            try:
+                refuse_unheld(self._tables(), self._plan, slice_, announcement, table, self._patience)
+            except FloeError as error:
+                log.error("table %s: %s", table, error)
+                errors[table] = error
+        return errors
+
+    def _is_no_table_left(self, slice_: Slice, announcement: Announcement, behind: Behind) -> bool:
+        tables = slice_.tables or [table for table in announcement.tables if table != self._plan.letters]
+        takers = {table for table in tables if self._plan.taken(slice_, table)}
+        return slice_.reason is not ReadReason.LIVE or takers <= behind.keys()
+
+    def _try_table(self, work: TableWork) -> TableCommit | FloeError:
+        try:
+            return self._commit_table(work)
         except FloeError as error:
-            log.error("dead letters, table %s: %s", name, error)
-            self.errors.append(error)
-            return False
-        return True
+            log.error("table %s: %s", work.table, error)
+            return error
 
-    def _is_no_table_left(self, piece: Slice, announcement: Announcement, owing: Mapping[str, str]) -> bool:
-        tables = piece.tables or [table for table in announcement.tables if table != self._plan.letters]
-        takers = {table for table in tables if self._plan.taken(piece, table)}
-        return piece.reason is not ReadReason.LIVE or takers <= owing.keys()
-
-    def _land_share(self, announcement: Announcement, share: TableShare) -> Landed:
-        landed = land(self._tables(), self._plan, announcement, share, self._patience)
+    def _commit_table(self, work: TableWork) -> TableCommit:
+        done = commit_table(self._tables(), work, self._patience)
         log.info(
             "table %s: %s rows in %s files, snapshot %s%s",
-            share.table,
-            share.books.rows,
-            share.file_count,
-            landed.snapshot_id,
-            " (committed before)" if landed.already else "",
+            work.table,
+            work.files.books.rows,
+            work.files.file_count,
+            done.snapshot_id,
+            " (committed before)" if done.already else "",
         )
-        return landed
+        return done
 
     def _tables(self) -> Tables:
         if self._opened is not None:

@@ -1,4 +1,4 @@
-"""Landing one slice in one table: look at the ledger, append once, and look again when the answer is not a yes."""
+"""The commit of a slice to one table: compare with the ledger, send once, and look again when the answer is not a yes."""
 
 import logging
 from dataclasses import dataclass
@@ -10,30 +10,26 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.config.sections.table_properties import unusable_for_commits
-from floe.control.announcement import Announcement, TableShare
-from floe.control.data_files import to_pyiceberg
+from floe.control.announcement import TableShare
+from floe.control.table_work import TableWork
 from floe.crash_points import CrashPoint, reach
-from floe.model.ledger import Ledger, Standing
+from floe.model.ledger import CommitState, Ledger
 from floe.model.ledger_codec import property_name
-from floe.model.plan import Plan, Slice
-from floe.model.slice_kind import WriteModeName
-from floe.modes.base import ledger_after, stale_reason, standing_of
-from floe.modes.replace import replace
+from floe.modes.base import SnapshotMaker, WriteMode
+from floe.modes.registry import mode_of
 from floe.tables.exceptions import SliceStale, TableRefused
-from floe.tables.file_checks import check_files, file_access
+from floe.tables.file_checks import check_files
 from floe.tables.history import find_slice
 from floe.tables.retry import attempts
-from floe.tables.row_removal import Remover, refuse_shared_offsets
-from floe.tables.snapshot_commit import SpecFile, append, append_nothing
+from floe.tables.snapshot_commit import append_nothing, commit_snapshot
 from floe.tables.snapshot_summary import snapshot_properties
-from floe.tables.source_columns import OriginColumns
-from floe.tables.table_ledger import ledger_of, refuse_other_routes
+from floe.tables.table_ledger import ledger_of
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Landed:
+class TableCommit:
     """One table, committed: by this call, or found to be so already."""
 
     share: TableShare
@@ -41,41 +37,28 @@ class Landed:
     already: bool
 
 
-def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableShare, patience: float) -> Landed:
+def commit_table(tables: Tables, work: TableWork, patience: float) -> TableCommit:
     """Commit one slice's files to one table, exactly once, however often and by however many this is called.
 
     Conflicts, lost answers and an unreachable catalog are tried again for ``patience`` seconds, each time from the
     table's present state. Raises TableRefused, SliceStale, AnnouncementVoid, or TableNotCommitted at the end.
     """
-    piece = plan.slice_of(announcement.slice_id)
-    checked = False
-    replaces = piece.mode is WriteModeName.REPLACE and share.table != plan.letters
-    remover: Remover | None = None
-    for reason in attempts(f"table {share.table!r}", patience):
+    mode = mode_of(work)
+    snapshots: SnapshotMaker | None = None
+    for reason in attempts(f"table {work.table!r}", patience):
         try:
-            table, ledger, landed = _look(tables, plan, announcement, share)
-            if landed:
-                snapshot = find_slice(table.metadata, share.branch, announcement.slice_id)
-                return Landed(share, snapshot.snapshot_id if snapshot else None, already=True)
-            if not checked:
-                check_files(table, share)
-                checked = True
-            if not table.metadata.snapshots and share.branch != MAIN_BRANCH:
-                with tables.changing(share.table):
-                    append_nothing(table)
-                table = _load(tables, share)
-            if replaces and share.branch not in table.metadata.refs:
-                with tables.changing(share.table):
-                    append_nothing(table, share.branch)
-                table = _load(tables, share)
-            if replaces and remover is None:
-                connector = tables.connector
-                ranges = [r for r, _ in share.nets]
-                remover = Remover(OriginColumns.of(table, connector), ranges, connector.write_props)
+            table, ledger, is_committed = _compare(tables, work, mode)
+            if is_committed:
+                snapshot = find_slice(table.metadata, work.branch, work.slice_id)
+                return TableCommit(work.files, snapshot.snapshot_id if snapshot else None, already=True)
+            if snapshots is None:
+                check_files(table, work.files)
+                snapshots = mode.snapshots(work, tables.connector)
+            table = _with_branch(tables, work, table)
             reach(CrashPoint.COMMIT_TABLE)
-            snapshot_id = _send(tables, table, plan, piece, announcement, share, ledger, remover)
+            snapshot_id = _send(tables, table, work, mode, ledger, snapshots)
             reach(CrashPoint.COMMIT_TABLE_LANDED)
-            return Landed(share, snapshot_id, already=False)
+            return TableCommit(work.files, snapshot_id, already=False)
         except CommitFailedException as error:
             reason.append(f"somebody else committed first ({error})")
         except CatalogUnreachable as error:
@@ -83,34 +66,31 @@ def land(tables: Tables, plan: Plan, announcement: Announcement, share: TableSha
     raise AssertionError  # attempts raises at its end
 
 
-def is_landed(tables: Tables, plan: Plan, announcement: Announcement, share: TableShare, patience: float) -> bool:
-    """Say whether a replacement is in a table; raise what :func:`land` would raise, as far as that shows before."""
-    for reason in attempts(f"table {share.table!r}", patience):
+def check_table(tables: Tables, work: TableWork, patience: float) -> bool:
+    """Say whether a slice is in a table; raise what :func:`commit_table` would raise, as far as that shows before."""
+    mode = mode_of(work)
+    for reason in attempts(f"table {work.table!r}", patience):
         try:
-            table, _, landed = _look(tables, plan, announcement, share)
-            if not landed:
-                check_files(table, share)
-                with file_access(share.table):
-                    remover = Remover(OriginColumns.of(table, tables.connector), [r for r, _ in share.nets])
-                    remover.refuse_unfit(table, share.branch)
-                    refuse_shared_offsets(table, share.branch, plan.group_id, remover.ranges)
+            table, _, is_committed = _compare(tables, work, mode)
+            if not is_committed:
+                check_files(table, work.files)
+                mode.check_change(table, work, tables.connector)
         except CatalogUnreachable as error:
             reason.append(str(error))
         else:
-            return landed
+            return is_committed
     raise AssertionError  # attempts raises at its end
 
 
-def _look(tables: Tables, plan: Plan, announcement: Announcement, share: TableShare) -> tuple[Table, Ledger, bool]:
-    """Return the table, its ledger, and whether the slice is in it; raise when it cannot land there any more."""
-    piece = plan.slice_of(announcement.slice_id)
-    table = _load(tables, share)
-    ledger = ledger_of(table, share.branch, plan)
-    refuse_other_routes(share.table, ledger, piece, [(r, share.routes[r.topic]) for r, _ in share.nets])
-    standing = standing_of(ledger, plan, piece, announcement, share)
-    if standing is Standing.STALE:
-        raise SliceStale(stale_reason(plan, piece, announcement, share))
-    return table, ledger, standing is Standing.LANDED
+def _compare(tables: Tables, work: TableWork, mode: WriteMode) -> tuple[Table, Ledger, bool]:
+    """Return the table, its ledger, and whether the slice is in it; raise when it cannot be committed there any more."""
+    table = _load(tables, work.files)
+    ledger = ledger_of(table, work.branch, work.plan)
+    mode.check_routes(work.table, ledger, work.slice, work.routed)
+    state = mode.state(ledger, work)
+    if state is CommitState.STALE:
+        raise SliceStale(mode.stale_reason(work))
+    return table, ledger, state is CommitState.COMMITTED
 
 
 def _load(tables: Tables, share: TableShare) -> Table:
@@ -137,28 +117,27 @@ def _load(tables: Tables, share: TableShare) -> Table:
     return table
 
 
+def _with_branch(tables: Tables, work: TableWork, table: Table) -> Table:
+    """Return the table with all that the commit begins with: a first snapshot, and a branch to remove rows from."""
+    if not table.metadata.snapshots and work.branch != MAIN_BRANCH:
+        with tables.changing(work.table):
+            append_nothing(table)
+        table = _load(tables, work.files)
+    if work.slice.mode.removes_rows and not work.is_of_dead_letters and work.branch not in table.metadata.refs:
+        with tables.changing(work.table):
+            append_nothing(table, work.branch)
+        table = _load(tables, work.files)
+    return table
+
+
 def _send(
-    tables: Tables,
-    table: Table,
-    plan: Plan,
-    piece: Slice,
-    announcement: Announcement,
-    share: TableShare,
-    ledger: Ledger,
-    remover: Remover | None,
+    tables: Tables, table: Table, work: TableWork, mode: WriteMode, ledger: Ledger, snapshots: SnapshotMaker
 ) -> int:
-    """Append once, or replace once with a ``remover``; any error but a conflict is an unknown outcome."""
-    files = [
-        SpecFile(spec.spec_id, to_pyiceberg(file, spec.partition_type)) for spec in share.files for file in spec.files
-    ]
-    properties = snapshot_properties(plan, announcement, share, table.metadata, ledger)
-    name, grown = property_name(plan.group_id, share.branch), ledger_after(ledger, plan, piece, announcement, share)
-    if remover is None:
-        with tables.committing(share.table):
-            return append(table, share.branch, files, properties, name, grown)
-    refuse_shared_offsets(table, share.branch, plan.group_id, remover.ranges)
-    with file_access(share.table):
-        removal = remover.remove(table, share.branch)
-    properties["floe.removed-rows"] = str(removal.rows)
-    with tables.committing(share.table):
-        return replace(table, share.branch, files, removal, properties, name, grown)
+    """Send the snapshot once; any error but a conflict is an unknown outcome. What has to be rewritten is so before."""
+    properties = snapshot_properties(
+        work, table.metadata, lambda r, route: mode.contained(ledger, r, route), mode.summary(work)
+    )
+    properties |= snapshots.rewrite(table)
+    name, after = property_name(work.plan.group_id, work.branch), mode.ledger_after(ledger, work)
+    with tables.committing(work.table):
+        return commit_snapshot(table, work.branch, snapshots.change(table, properties), name, after)

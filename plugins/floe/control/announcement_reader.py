@@ -24,7 +24,6 @@ from floe.model.ledger import LogId
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
 from floe.model.ranges import OffsetRange, ranges_from_json
-from floe.model.slice_kind import WriteModeName
 
 log = logging.getLogger(__name__)
 
@@ -208,7 +207,7 @@ def _assemble(
     shares = tuple(
         _share(piece, name, counts, parts, {r.tp: r for r in plan.taken(piece, name)})
         for name, counts in tables.items()
-        if counts["files"] or counts.get("rows") or (piece.mode is WriteModeName.REPLACE and name in with_parts)
+        if counts["files"] or counts.get("rows") or (piece.mode.removes_rows and name in with_parts)
     )
     strangers = with_parts - {s.table for s in shares}
     if strangers:

@@ -57,15 +57,15 @@ class Holding:
     revived: Intervals = field(default_factory=Intervals)
 
 
-class Standing(Enum):
-    """How a repeated or fresh commit stands to the ledger."""
+class CommitState(Enum):
+    """What a table's ledger says of the files of a slice."""
 
-    FRESH = "fresh"
-    """Nothing of the net is held and all else of the range is: commit it."""
-    LANDED = "landed"
-    """All of the net is held: a repeat, drop it."""
+    PENDING = "pending"
+    """Nothing of the new offsets is contained and all else of the range is: commit them."""
+    COMMITTED = "committed"
+    """All of the new offsets are contained: a repeat, drop it."""
     STALE = "stale"
-    """The ledger moved since the writer saw it: plan anew."""
+    """The ledger changed since the writer read it: plan again."""
 
 
 class LiveRange(NamedTuple):
@@ -122,18 +122,18 @@ class Ledger:
         ]
         return Intervals.of(spans)
 
-    def standing(self, nets: Iterable[tuple[OffsetRange, str, Intervals]]) -> Standing:
+    def state(self, nets: Iterable[tuple[OffsetRange, str, Intervals]]) -> CommitState:
         """Compare what was written (range, route hash, net) with what is held by now."""
         fresh = landed = True
         for r, route, net in nets:
             held = self.held(r, route)
             if not held.covers(Intervals.of([(r.start, r.end)]) - net):
-                return Standing.STALE
+                return CommitState.STALE
             fresh = fresh and not (net & held)
             landed = landed and held.covers(net)
         if landed:
-            return Standing.LANDED
-        return Standing.FRESH if fresh else Standing.STALE
+            return CommitState.COMMITTED
+        return CommitState.PENDING if fresh else CommitState.STALE
 
     def elsewhere(self, r: OffsetRange, route: str) -> Intervals:
         """Return the offsets inside ``r`` that are held under another route hash."""

@@ -34,6 +34,11 @@ class WriteModeName(StrEnum):
     RECOVER = "recover"
     """Append the rows of dead letters: the table contains their offsets without a row."""
 
+    @property
+    def removes_rows(self) -> bool:
+        """Say whether rows of the ranges are removed: a table is announced, and committed to, even without a file."""
+        return self is WriteModeName.REPLACE
+
 
 KINDS: Mapping[tuple[ReadReason, WriteModeName], str] = {
     (ReadReason.LIVE, WriteModeName.APPEND): "live",

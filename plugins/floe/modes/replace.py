@@ -1,4 +1,4 @@
-"""One replacement in one branch: files that go, files that come and the ledger as a single catalog commit.
+"""Replace: rows of the ranges are removed and all of them written, in one snapshot; the replay's id tells a repeat.
 
 As in ``append``: sent once, the table's UUID and the branch's head required, nothing that was written ever deleted.
 """
@@ -11,17 +11,95 @@ from pyiceberg.table.snapshots import Operation, Summary, update_snapshot_summar
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.catalogs.pyiceberg_internals import OverwriteFiles
-from floe.model.ledger import Ledger
+from floe.config import Connector
+from floe.control.table_work import TableWork
+from floe.model.intervals import Intervals
+from floe.model.ledger import CommitState, Ledger, LogId
+from floe.model.plan import Plan, Slice
+from floe.model.ranges import OffsetRange, ranges_to_json
+from floe.modes.append_again import AppendAgain, is_known
+from floe.modes.base import SnapshotMaker, spec_files, stale_message
+from floe.tables.file_checks import file_access
+from floe.tables.history import REPLACED
 from floe.tables.partition_summaries import readable
-from floe.tables.row_removal import Removal
+from floe.tables.row_removal import Removal, Remover, refuse_shared_offsets
 from floe.tables.snapshot_commit import (
+    PreparedUpdates,
+    SnapshotChange,
     SpecFile,
     Unchanged,
     added_manifests,
     counted,
+    prepare_updates,
     refuse_strange_specs,
-    send_with_ledger,
 )
+from floe.tables.snapshot_summary import bounded
+from floe.tables.source_columns import OriginColumns
+from floe.tables.table_state import TableState
+
+
+class Replace(AppendAgain):
+    """Removes the rows that a table has of the ranges, whoever wrote them, and appends those that the records make now."""
+
+    def check(self, state: TableState, plan: Plan, slice_: Slice, connector: Connector) -> None:
+        if state.table is not None:
+            OriginColumns.of(state.table, connector)
+
+    def state(self, ledger: Ledger, work: TableWork) -> CommitState:
+        """Compare by the replay's id, and by rows of dead letters that its writer did not know: those would be removed."""
+        if is_known(ledger, work):
+            return CommitState.COMMITTED
+        unseen = (ledger.revived(r) - work.files.seen.get(LogId.of(r), Intervals()) for r in work.ranges)
+        return CommitState.STALE if any(unseen) else CommitState.PENDING
+
+    def stale_reason(self, work: TableWork) -> str:
+        return stale_message(
+            work,
+            "another run made rows of dead letters of its range meanwhile, and those would be taken out. Nothing of it "
+            "is committed to the table; trigger the replay again, it reads the range as it is now.",
+        )
+
+    def check_change(self, table: Table, work: TableWork, connector: Connector) -> None:
+        with file_access(work.table):
+            remover = Remover(OriginColumns.of(table, connector), work.ranges)
+            remover.refuse_unfit(table, work.branch)
+            refuse_shared_offsets(table, work.branch, work.plan.group_id, remover.ranges)
+
+    def snapshots(self, work: TableWork, connector: Connector) -> SnapshotMaker:
+        return Replacing(work, connector)
+
+    def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:
+        after = ledger.with_replaced(work.routed).with_revived(work.recovered)
+        return after.with_replay(work.plan.plan_id, work.slice.index)
+
+    def contained(self, ledger: Ledger, r: OffsetRange, route: str) -> Intervals:
+        """Return what the table had, under whatever route: a rollback brings those rows back."""
+        return ledger.held_by_any(r)
+
+    def summary(self, work: TableWork) -> dict[str, str]:
+        return {REPLACED: bounded(ranges_to_json(work.ranges))}
+
+
+class Replacing:
+    """The replacement of a work's ranges by its files."""
+
+    def __init__(self, work: TableWork, connector: Connector) -> None:
+        self._work = work
+        self._connector = connector
+        self._remover: Remover | None = None
+        self._removal = Removal()
+
+    def rewrite(self, table: Table) -> Mapping[str, str]:
+        work, connector = self._work, self._connector
+        if self._remover is None:
+            self._remover = Remover(OriginColumns.of(table, connector), work.ranges, connector.write_props)
+        refuse_shared_offsets(table, work.branch, work.plan.group_id, work.ranges)
+        with file_access(work.table):
+            self._removal = self._remover.remove(table, work.branch)
+        return {"floe.removed-rows": str(self._removal.rows)}
+
+    def change(self, table: Table, properties: Mapping[str, str]) -> SnapshotChange:
+        return replace_files(table, self._work.branch, properties, spec_files(self._work), self._removal)
 
 
 class _Replace(OverwriteFiles):
@@ -63,20 +141,16 @@ class _Replace(OverwriteFiles):
             previous_summary=previous.summary if previous is not None else None,
         )
 
+    def prepare(self) -> PreparedUpdates:
+        return prepare_updates(self)
 
-def replace(
-    table: Table,
-    branch: str,
-    files: Sequence[SpecFile],
-    removal: Removal,
-    properties: Mapping[str, str],
-    ledger_name: str,
-    ledger: Ledger,
-) -> int:
-    """Commit in one snapshot what goes, what comes and the ledger; return the snapshot's id.
 
-    The branch exists. Whatever is raised after the request was sent leaves the outcome unknown: reload and look. Raises
-    TableRefused for files of a spec that the table does not have.
+def replace_files(
+    table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile], removal: Removal
+) -> SnapshotChange:
+    """Return the replacement of files by others on a branch that exists.
+
+    Raises TableRefused for files of a spec that the table does not have.
     """
     refuse_strange_specs(table, files)
-    return send_with_ledger(table, branch, _Replace(table, branch, properties, files, removal), ledger_name, ledger)
+    return _Replace(table, branch, properties, files, removal)

@@ -8,7 +8,7 @@ that was written is ever deleted here. (Private names of PyIceberg are leaned on
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from pyiceberg.manifest import DataFile, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table import Table, TableProperties, Transaction
@@ -53,6 +53,21 @@ class SpecFile(NamedTuple):
     file: DataFile
 
 
+PreparedUpdates = tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]
+"""What is sent to a catalog for one snapshot."""
+
+
+class SnapshotChange(Protocol):
+    """One snapshot on its way into a branch: what a write mode makes, and what is sent with the ledger in one commit."""
+
+    @property
+    def snapshot_id(self) -> int: ...
+
+    def prepare(self) -> PreparedUpdates:
+        """Write the snapshot's manifests and return what is to be sent."""
+        ...
+
+
 class Unchanged(Transaction):
     """What PyIceberg's producers ask about a table whose present metadata they take: of PyIceberg's own, each of their
     twenty questions copies the metadata with all snapshots.
@@ -93,6 +108,9 @@ class _Append(MergeAppendFiles):
             summary=Summary(operation=self._operation, **counted(self, self._files).build(), **snapshot_properties),
             previous_summary=previous.summary if previous is not None else None,
         )
+
+    def prepare(self) -> PreparedUpdates:
+        return prepare_updates(self)
 
 
 def counted(producer: SnapshotProducer[Any], files: Sequence[SpecFile]) -> SnapshotSummaryCollector:
@@ -144,10 +162,14 @@ def append(
     raised after the request was sent leaves the outcome unknown: reload and look. Raises TableRefused for files of a spec
     that the table does not have.
     """
+    change = append_files(table, branch, properties, files)
+    return commit_snapshot(table, branch, change, ledger_name, ledger, keep_anchor=keep_anchor)
+
+
+def append_files(table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile]) -> SnapshotChange:
+    """Return the append of files. Raises TableRefused for files of a spec that the table does not have."""
     refuse_strange_specs(table, files)
-    return send_with_ledger(
-        table, branch, _Append(table, branch, properties, files), ledger_name, ledger, keep_anchor=keep_anchor
-    )
+    return _Append(table, branch, properties, files)
 
 
 def refuse_strange_specs(table: Table, files: Sequence[SpecFile]) -> None:
@@ -158,10 +180,10 @@ def refuse_strange_specs(table: Table, files: Sequence[SpecFile]) -> None:
         raise TableRefused(msg, code="FLOE-409")
 
 
-def send_with_ledger(
+def commit_snapshot(
     table: Table,
     branch: str,
-    producer: SnapshotProducer[Any],
+    change: SnapshotChange,
     ledger_name: str,
     ledger: Ledger,
     *,
@@ -170,11 +192,11 @@ def send_with_ledger(
     """Send a snapshot, the ledger that goes with it, and what expires, in one catalog commit; return the snapshot's id."""
     metadata = table.metadata
     if not keep_anchor:
-        ledger = ledger.anchored(Anchor(producer.snapshot_id, metadata.next_sequence_number()))
+        ledger = ledger.anchored(Anchor(change.snapshot_id, metadata.next_sequence_number()))
     provider = provider_of(table)
     properties = write_properties(ledger_name, ledger, provider.max_property_length)
     with _prepared(table):
-        updates, requirements = committed(producer)
+        updates, requirements = change.prepare()
         changes = expiring(table, branch, updates, ledger_name, ledger)
     extra: list[TableUpdate] = [SetPropertiesUpdate(updates={**properties, **changes.properties})]
     removals = [*stale_properties(ledger_name, metadata.properties, properties), *changes.removals]
@@ -186,7 +208,7 @@ def send_with_ledger(
         (*updates, *extra, *changes.updates),
     )
     provider.tidy(table, response.metadata)
-    return producer.snapshot_id
+    return change.snapshot_id
 
 
 @contextmanager
@@ -205,9 +227,7 @@ def _prepared(table: Table) -> Iterator[None]:
         raise TableRefused(msg, code="FLOE-412") from error
 
 
-def committed(
-    producer: SnapshotProducer[Any],
-) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
+def prepare_updates(producer: SnapshotProducer[Any]) -> PreparedUpdates:
     """Write a snapshot's manifests and return what is to be sent, as of a time after the table's last one.
 
     The branch keeps its own retention: PyIceberg moves it without, and so takes it away.
@@ -228,5 +248,5 @@ def _keeping_retention(refs: Mapping[str, SnapshotRef], update: TableUpdate) -> 
 
 def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
     """Add an empty snapshot: to a table without any, so that a branch can grow from it, or as a new branch's first."""
-    updates, requirements = committed(_Append(table, branch, {}, ()))
+    updates, requirements = _Append(table, branch, {}, ()).prepare()
     provider_of(table).commit(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), updates)

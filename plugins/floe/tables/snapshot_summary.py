@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -14,16 +14,16 @@ from pyiceberg.table.snapshots import Snapshot
 import floe
 from floe.config.secrets.mask import clip
 from floe.control.announcement import Announcement, TableShare
+from floe.control.table_work import TableWork
 from floe.control.wire.events import TopicPartitionOffset
 from floe.model.dead_letters import LetterOffsets
 from floe.model.intervals import Intervals
-from floe.model.ledger import Anchor, Ledger, LogId, ranges_of
+from floe.model.ledger import Anchor, LogId, ranges_of
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.model.route_hash import MAIN_BRANCH
-from floe.model.slice_kind import WriteModeName, reason_and_mode
 from floe.tables.exceptions import TableRefused
-from floe.tables.history import BRANCH, GROUP, NET, REPLACED, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
+from floe.tables.history import BRANCH, GROUP, NET, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
 
 log = logging.getLogger(__name__)
 
@@ -139,19 +139,24 @@ def _control_topic(snapshot: Snapshot, group_id: str) -> str | None:
     return next((name[len(PREFIX) : -len(group_id) - 1] for name in ours), None)
 
 
+Contained = Callable[[OffsetRange, str], Intervals]
+"""The offsets of a range that a table contained under a route hash, or under any, before a commit."""
+
 LONGEST_PROPERTY = 4_096
 """Characters of a net or of books in a summary; longer ones are replaced by a digest."""
 
 
 def snapshot_properties(
-    plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata, ledger: Ledger
+    work: TableWork, metadata: TableMetadata, contained: Contained, of_mode: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the summary properties of one table's commit.
 
     Those under ``kafka.connect.`` are the Iceberg sink's, with its formats; they let the sink take over. The control
     offsets are raised, never lowered, against the nearest ancestor that has them. ``floe.net`` is what the ledger holds
-    newly, ``floe.appended`` what a replay appended on purpose, held or not, ``floe.revived`` dead letters that became rows.
+    newly, beside what the table ``contained``; ``floe.revived`` dead letters that became rows. ``of_mode``: what the write
+    mode adds.
     """
+    plan, announcement, share = work.plan, work.announcement, work.files
     offsets_key = offsets_property(plan.control_topic, plan.group_id)
     properties = {
         offsets_key: _control_offsets(offsets_key, plan, announcement, share, metadata),
@@ -161,21 +166,16 @@ def snapshot_properties(
         GROUP: plan.group_id,
         SLICE: announcement.slice_id,
         "floe.kind": announcement.kind,
-        NET: _bounded(_net(announcement, share, ledger)),
+        NET: bounded(_net(work, contained)),
         BRANCH: share.branch,
         ROUTE: json.dumps(dict(sorted(share.routes.items())), separators=(",", ":")),
-        "floe.books": _bounded(_books(announcement, share)),
+        "floe.books": bounded(_books(announcement, share)),
+        **of_mode,
     }
-    _, mode = reason_and_mode(announcement.kind)
-    if mode is WriteModeName.APPEND_AGAIN:
-        properties["floe.appended"] = _bounded(ranges_to_json(r for r, _ in share.nets))
-    if mode is WriteModeName.REPLACE and share.table != plan.letters:
-        properties[REPLACED] = _bounded(ranges_to_json(r for r, _ in share.nets))
-    revived = announcement.revived.by_table.get(share.table, {})
-    if revived:
-        properties[REVIVED] = _bounded(ranges_to_json(ranges_of(revived)))
+    if work.recovered:
+        properties[REVIVED] = bounded(ranges_to_json(ranges_of(work.recovered)))
     if announcement.lost:
-        properties["floe.lost"] = _bounded(ranges_to_json(announcement.lost))
+        properties["floe.lost"] = bounded(ranges_to_json(announcement.lost))
     through = valid_through(announcement.assignments)
     if through is not None:
         properties["kafka.connect.valid-through-ts"] = offset_date_time(through)
@@ -232,19 +232,13 @@ def offset_date_time(moment: datetime) -> str:
     return text + "Z"
 
 
-def _net(announcement: Announcement, share: TableShare, ledger: Ledger) -> Mapping[str, object]:
-    """Return what the table gets newly: what it did not hold, and letters, which it held without a row.
-
-    What is replaced it held, under whatever route: a rollback brings back the rows that it had.
-    """
-    revived = announcement.revived
-    _, mode = reason_and_mode(announcement.kind)
-    is_replaced = mode is WriteModeName.REPLACE
+def _net(work: TableWork, contained: Contained) -> Mapping[str, object]:
+    """Return what the table gets newly: what it did not contain, and dead letters, which it contained without a row."""
     return ranges_to_json(
         OffsetRange(r.topic, r.topic_id, r.partition, start, end)
-        for r, net in share.nets
-        for start, end in (net - (ledger.held_by_any(r) if is_replaced else ledger.held(r, share.routes[r.topic])))
-        | (revived.at(share.table, LogId.of(r)) & Intervals(((r.start, r.end),)))
+        for r, route, net in work.new_offsets
+        for start, end in (net - contained(r, route))
+        | (work.recovered.get(LogId.of(r), Intervals()) & Intervals(((r.start, r.end),)))
     )
 
 
@@ -255,7 +249,8 @@ def _books(announcement: Announcement, share: TableShare) -> Mapping[str, object
     }
 
 
-def _bounded(value: Mapping[str, object]) -> str:
+def bounded(value: Mapping[str, object]) -> str:
+    """Write a value for a summary; of one that is too long, its digest."""
     text = json.dumps(value, separators=(",", ":"))
     if len(text) <= LONGEST_PROPERTY:
         return text

@@ -20,10 +20,11 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from floe.catalogs.client import Tables, open_catalog
-from floe.commit.table_commit import Landed, land
+from floe.commit.table_commit import TableCommit, commit_table
 from floe.config import Connector, parse_connector
 from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.intervals import Intervals
@@ -219,9 +220,10 @@ class Written:
         """Return the same slice, with other files announced in the place of its own."""
         return self.with_share(files=(replace(self.share.files[0], files=files),))
 
-    def land(self, catalog: Catalog | None = None, patience: float = 20) -> Landed:
+    def land(self, catalog: Catalog | None = None, patience: float = 20) -> TableCommit:
         """Land it by a client of its own."""
-        return land(self.lake.tables(catalog), self.plan, self.announcement, self.share, patience)
+        work = TableWork.of(self.plan, self.announcement, self.share)
+        return commit_table(self.lake.tables(catalog), work, patience)
 
 
 def write_slice(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from floe.commit import slice_commit as module
-from floe.commit.slice_commit import SliceLander
+from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from tests.support.tables.lake import (
     OTHER_TABLE,
     TABLE,
@@ -22,7 +22,7 @@ BOTH = (TABLE, OTHER_TABLE)
 
 @dataclass
 class Landing:
-    """Two tables, a lander for each plan, and what stands between it and the catalog."""
+    """Two tables, a committer for each plan, and what stands between it and the catalog."""
 
     lake: Lake
     monkeypatch: pytest.MonkeyPatch
@@ -31,19 +31,18 @@ class Landing:
     def write(self, *ranges: tuple[int, int, int], tables: tuple[str, ...] = BOTH, **of_plan: object) -> Written:
         return write_slice(self.lake, *ranges, tables=tables, **of_plan)  # type: ignore[arg-type]
 
-    def lander(self, written: Written, patience_ms: int = 20_000, wire: bool = False) -> SliceLander:
+    def committer(self, written: Written, patience_ms: int = 20_000, wire: bool = False) -> SliceCommitter:
         catalog = self.lake.catalog()
         if wire:
             self.wires.append(Wire(catalog, before=fails_first(ConnectionError("reset"), times=10**6)))
         tables = SimpleNamespace(of=lambda _: self.lake.tables(catalog))
         self.monkeypatch.setattr(module, "Tables", tables)
         keys = {"iceberg.tables": ",".join(BOTH), "iceberg.control.commit.timeout-ms": str(patience_ms)}
-        return SliceLander(written.plan, self.lake.connector(**keys))
+        return SliceCommitter(written.plan, self.lake.connector(**keys))
 
-    def land(self, written: Written, **how: int) -> SliceLander:
-        lander = self.lander(written, **how)  # type: ignore[arg-type]
-        lander.land(written.plan.slices[0], written.announcement)
-        return lander
+    def land(self, written: Written, **how: int) -> SliceOutcome:
+        committer = self.committer(written, **how)  # type: ignore[arg-type]
+        return committer.commit(written.plan.slices[0], written.announcement)
 
     def rows(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         return self.lake.rows(), self.lake.rows(name=OTHER_TABLE)

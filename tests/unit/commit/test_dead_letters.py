@@ -7,9 +7,10 @@ import pytest
 
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.commit import slice_commit as module
-from floe.commit.slice_commit import SliceLander
-from floe.commit.table_commit import Landed
+from floe.commit.slice_commit import SliceCommitter, SliceOutcome
+from floe.commit.table_commit import TableCommit
 from floe.config import Connector
+from floe.control.table_work import TableWork
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import SliceStale
 from floe.tables.routes import LETTERS
@@ -43,11 +44,9 @@ class Post:
     def connector(self) -> Connector:
         return self.lake.connector(**KEYS)
 
-    def land(self, written: Written) -> SliceLander:
+    def land(self, written: Written) -> SliceOutcome:
         self.monkeypatch.setattr(module, "Tables", SimpleNamespace(of=lambda _: self.lake.tables()))
-        lander = SliceLander(written.plan, self.connector())
-        lander.land(written.plan.slices[0], written.announcement)
-        return lander
+        return SliceCommitter(written.plan, self.connector()).commit(written.plan.slices[0], written.announcement)
 
     def rows(self) -> tuple[int, int]:
         return len(self.lake.rows()), len(self.lake.rows(name=OTHER_TABLE))
@@ -63,26 +62,26 @@ def post(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Post:
 
 def test_letters_land_first_and_once(post: Post) -> None:
     written = post.write((0, 0, 5))
-    lander = post.land(written)
-    assert [landed.share.table for landed in lander.landed] == [OTHER_TABLE, TABLE]
-    assert [landed.already for landed in post.land(written).landed] == [True, True]
+    outcome = post.land(written)
+    assert [landed.share.table for landed in outcome.committed] == [OTHER_TABLE, TABLE]
+    assert [landed.already for landed in post.land(written).committed] == [True, True]
     assert post.rows() == (5, 5)
 
 
 def test_while_letters_cannot_land_no_table_gets_the_neighbours(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     written = post.write((0, 0, 5))
-    original = SliceLander._land_share
+    original = SliceCommitter._commit_table
 
-    def refused(lander: SliceLander, announcement: object, share: object) -> Landed:
-        if share.table == OTHER_TABLE:  # type: ignore[attr-defined]
+    def refused(committer: SliceCommitter, work: TableWork) -> TableCommit:
+        if work.table == OTHER_TABLE:
             msg = "not allowed"
             raise CatalogMisconfigured(msg)
-        return original(lander, announcement, share)  # type: ignore[arg-type]
+        return original(committer, work)
 
-    monkeypatch.setattr(SliceLander, "_land_share", refused)
-    lander = post.land(written)
-    assert (post.rows(), lander.ends) == ((0, 0), [])
-    assert [str(error) for error in lander.errors] == ["not allowed"]
+    monkeypatch.setattr(SliceCommitter, "_commit_table", refused)
+    outcome = post.land(written)
+    assert (post.rows(), outcome.end) == ((0, 0), None)
+    assert [str(error) for error in outcome.errors] == ["not allowed"]
 
 
 def test_letters_of_a_caught_up_table_are_new_at_offsets_that_are_held(post: Post) -> None:
@@ -95,8 +94,8 @@ def test_letters_of_a_caught_up_table_are_new_at_offsets_that_are_held(post: Pos
     late = replace(
         late, announcement=make_announcement(late.plan, replace(share, files=files.files, books=files.books))
     )
-    assert [landed.already for landed in post.land(late).landed] == [False]
-    assert [landed.already for landed in post.land(late).landed] == [True]
+    assert [landed.already for landed in post.land(late).committed] == [False]
+    assert [landed.already for landed in post.land(late).committed] == [True]
     assert post.lake.rows(name=OTHER_TABLE) == sorted(expected((0, 5)) + expected((0, 2)))
 
 
@@ -104,13 +103,13 @@ def test_letters_that_another_run_wrote_meanwhile_make_the_slice_stale(post: Pos
     """What is on record was looked up when the slice was written."""
     first, second = post.write((0, 0, 5)), post.write((0, 0, 9), plan_id="plan-2")
     post.land(first)
-    lander = post.land(second)
-    assert [type(error) for error in lander.errors] == [SliceStale]
+    outcome = post.land(second)
+    assert [type(error) for error in outcome.errors] == [SliceStale]
     assert post.rows() == (5, 5)
 
 
 def test_a_change_of_routing_is_none_of_the_letters_business(post: Post) -> None:
     post.land(post.write((0, 0, 5)))
     later = post.write((0, 5, 9), plan_id="plan-2")
-    assert [landed.already for landed in post.land(later).landed] == [False, False]
+    assert [landed.already for landed in post.land(later).committed] == [False, False]
     assert post.rows() == (9, 9)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from floe.commit.run_commit import Committer
+from floe.commit.slice_commit import SliceOutcome
 from floe.control.announcement import Announcement
 from floe.control.wire.events import CommitComplete, CommitToTable
 from floe.exceptions import Terminal
@@ -221,12 +221,11 @@ def test_an_error_that_may_pass_is_raised_before_one_that_does_not(lake: Lake, w
     committer, _ = commit(*of_one(write((0, 0, 5), tables=BOTH)))
     stale, unreachable = SliceStale("stale"), TableNotCommitted("later")
 
-    def land(lander: Any, *_: object) -> bool:
-        lander.errors += [stale, unreachable]
-        return False
+    def fails(*_: object) -> SliceOutcome:
+        return SliceOutcome(errors=(stale, unreachable))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("floe.commit.slice_commit.SliceLander.land", land)
+        patch.setattr("floe.commit.slice_commit.SliceCommitter.commit", fails)
         with pytest.raises(TableNotCommitted):
             committer.commit([])
 

@@ -7,7 +7,7 @@ import pytest
 
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable
 from floe.commit import slice_commit as module
-from floe.commit.slice_commit import SliceLander
+from floe.commit.slice_commit import SliceCommitter
 from floe.model.positions import Debt
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
 from tests.support.tables.lake import (
@@ -30,31 +30,33 @@ def replace_table(lake: Lake, name: str) -> None:
 
 
 def test_every_table_takes_its_rows_and_the_slice_has_ended(landing: Landing) -> None:
-    lander = landing.land(landing.write((0, 0, 5)))
+    outcome = landing.land(landing.write((0, 0, 5)))
     assert landing.rows() == (expected((0, 5)), expected((0, 5)))
-    assert [t.share.table for t in lander.landed] == list(BOTH)
-    (end,) = lander.ends
+    assert [t.share.table for t in outcome.committed] == list(BOTH)
+    end = outcome.end
+    assert end is not None
     assert (end.owing, end.has_snapshot) == ({}, True)
-    assert (lander.errors, lander.refusals) == ([], {})
+    assert (outcome.errors, outcome.behind) == ((), {})
 
 
 def test_a_table_that_refuses_owes_and_the_other_goes_on(landing: Landing) -> None:
     written = landing.write((0, 0, 5), (1, 7, 9))
     replace_table(landing.lake, OTHER_TABLE)
-    lander = landing.land(written)
+    outcome = landing.land(written)
     assert landing.rows() == (expected((0, 5)) + expected((7, 9), partition=1), [])
-    (end,) = lander.ends
+    end = outcome.end
+    assert end is not None
     assert (end.slice, end.owing, end.has_snapshot) == (written.plan.slices[0], {OTHER_TABLE: OWED}, True)
-    assert lander.errors == []
-    assert lander.refusals.keys() == {OTHER_TABLE}
-    assert "was replaced" in lander.refusals[OTHER_TABLE]
+    assert outcome.errors == ()
+    assert outcome.behind.keys() == {OTHER_TABLE}
+    assert "was replaced" in outcome.behind[OTHER_TABLE]
 
 
 def test_a_table_whose_ledger_was_spoilt_owes(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     table = landing.lake.load(OTHER_TABLE)
     table.transaction().set_properties(**{"floe.ledger.connect-pizzas.main": "{}"}).commit_transaction()
-    assert landing.land(written).ends[0].owing == {OTHER_TABLE: OWED}
+    assert landing.land(written).end.owing == {OTHER_TABLE: OWED}
 
 
 def test_a_table_that_could_not_be_written_for_owes_without_a_look_at_it(landing: Landing) -> None:
@@ -62,9 +64,9 @@ def test_a_table_that_could_not_be_written_for_owes_without_a_look_at_it(landing
     announcement = replace(
         written.announcement, shares=written.announcement.shares[:1], refused={OTHER_TABLE: "it was dropped"}
     )
-    lander = landing.land(replace(written, announcement=announcement))
-    assert lander.ends[0].owing == {OTHER_TABLE: OWED}
-    assert lander.refusals == {OTHER_TABLE: "it was dropped"}
+    outcome = landing.land(replace(written, announcement=announcement))
+    assert outcome.end.owing == {OTHER_TABLE: OWED}
+    assert outcome.behind == {OTHER_TABLE: "it was dropped"}
 
 
 def test_when_every_table_refuses_the_slice_fails_and_nothing_is_owed(landing: Landing) -> None:
@@ -72,18 +74,18 @@ def test_when_every_table_refuses_the_slice_fails_and_nothing_is_owed(landing: L
     written = landing.write((0, 0, 5))
     for name in BOTH:
         replace_table(landing.lake, name)
-    lander = landing.land(written)
-    assert (lander.ends, lander.landed) == ([], [])
-    assert [type(error) for error in lander.errors] == [TableRefused, TableRefused]
-    assert lander.refusals.keys() == set(BOTH)
+    outcome = landing.land(written)
+    assert (outcome.end, outcome.committed) == (None, ())
+    assert [type(error) for error in outcome.errors] == [TableRefused, TableRefused]
+    assert outcome.behind.keys() == set(BOTH)
 
 
 def test_when_no_table_could_be_written_for_the_slice_fails_with_the_reasons(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     refused = dict.fromkeys(BOTH, "it was dropped")
-    lander = landing.land(replace(written, announcement=replace(written.announcement, shares=(), refused=refused)))
-    assert lander.ends == []
-    ((error),) = lander.errors
+    outcome = landing.land(replace(written, announcement=replace(written.announcement, shares=(), refused=refused)))
+    assert outcome.end is None
+    ((error),) = outcome.errors
     assert str(error) == "it was dropped; it was dropped"
 
 
@@ -93,23 +95,24 @@ def test_when_all_refuse_but_one_that_owes_the_partitions_anyway_the_slice_fails
     assert [share.nets for share in written.announcement.shares if share.table == OTHER_TABLE] == [()]
     announcement = replace(written.announcement, shares=written.announcement.shares[:1])
     replace_table(landing.lake, TABLE)
-    lander = landing.land(replace(written, announcement=announcement))
-    assert lander.ends == []
-    assert len(lander.errors) == 1
+    outcome = landing.land(replace(written, announcement=announcement))
+    assert outcome.end is None
+    assert len(outcome.errors) == 1
 
 
 def test_a_slice_without_rows_has_ended_without_a_snapshot(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    lander = landing.land(replace(written, announcement=replace(written.announcement, shares=())))
-    (end,) = lander.ends
+    outcome = landing.land(replace(written, announcement=replace(written.announcement, shares=())))
+    end = outcome.end
+    assert end is not None
     assert (end.owing, end.has_snapshot) == ({}, False)
 
 
 def test_landing_again_is_an_end_with_the_snapshots_of_then(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     first, again = landing.land(written), landing.land(written)
-    assert again.ends == first.ends
-    assert [(t.snapshot_id, t.already) for t in again.landed] == [(t.snapshot_id, True) for t in first.landed]
+    assert again.end == first.end
+    assert [(t.snapshot_id, t.already) for t in again.committed] == [(t.snapshot_id, True) for t in first.committed]
     assert landing.rows() == (expected((0, 5)), expected((0, 5)))
 
 
@@ -119,10 +122,10 @@ def test_landing_again_is_an_end_with_the_snapshots_of_then(landing: Landing) ->
 def test_a_stale_table_fails_the_slice_and_owes_nothing(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     landing.land(landing.write((0, 0, 3), tables=(OTHER_TABLE,), plan_id="rival"))
-    lander = landing.land(written)
-    assert lander.ends == []
-    assert [type(error) for error in lander.errors] == [SliceStale]
-    assert lander.refusals == {}
+    outcome = landing.land(written)
+    assert outcome.end is None
+    assert [type(error) for error in outcome.errors] == [SliceStale]
+    assert outcome.behind == {}
     assert landing.rows() == (expected((0, 5)), expected((0, 3)))
 
 
@@ -131,31 +134,31 @@ def test_a_void_announcement_fails_the_slice_and_owes_nothing(landing: Landing) 
     first, second = written.announcement.shares
     spec = second.files[0]
     gone = replace(second, files=(replace(spec, files=(replace(spec.files[0], file_path="/elsewhere/x"),)),))
-    lander = landing.land(replace(written, announcement=replace(written.announcement, shares=(first, gone))))
-    assert lander.ends == []
-    assert [type(error) for error in lander.errors] == [AnnouncementVoid]
+    outcome = landing.land(replace(written, announcement=replace(written.announcement, shares=(first, gone))))
+    assert outcome.end is None
+    assert [type(error) for error in outcome.errors] == [AnnouncementVoid]
 
 
 def test_a_table_that_cannot_be_committed_in_time_fails_the_slice_and_owes_nothing(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    lander = landing.land(written, patience_ms=1, wire=True)
-    assert lander.ends == []
-    assert [type(error) for error in lander.errors] == [TableNotCommitted, TableNotCommitted]
-    assert landing.land(written).ends[0].owing == {}
+    outcome = landing.land(written, patience_ms=1, wire=True)
+    assert outcome.end is None
+    assert [type(error) for error in outcome.errors] == [TableNotCommitted, TableNotCommitted]
+    assert landing.land(written).end.owing == {}
 
 
 def test_one_refuses_and_one_is_not_committed_in_time_fails_the_slice(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     replace_table(landing.lake, OTHER_TABLE)
-    lander = landing.land(written, patience_ms=1, wire=True)
-    assert lander.ends == []
-    assert [type(error) for error in lander.errors] == [TableNotCommitted]
-    assert lander.refusals.keys() == {OTHER_TABLE}
+    outcome = landing.land(written, patience_ms=1, wire=True)
+    assert outcome.end is None
+    assert [type(error) for error in outcome.errors] == [TableNotCommitted]
+    assert outcome.behind.keys() == {OTHER_TABLE}
 
 
 def test_a_catalog_that_cannot_be_opened_yet_is_tried_again(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     written = landing.write((0, 0, 5))
-    lander = landing.lander(written)
+    committer = landing.committer(written)
     opened, calls = module.Tables.of, iter(range(100))
 
     def of(connector: object) -> object:
@@ -165,8 +168,8 @@ def test_a_catalog_that_cannot_be_opened_yet_is_tried_again(landing: Landing, mo
         return opened(connector)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "Tables", SimpleNamespace(of=of))
-    lander.land(written.plan.slices[0], written.announcement)
-    assert len(lander.ends) == 1
+    outcome = committer.commit(written.plan.slices[0], written.announcement)
+    assert outcome.is_done
     assert next(calls) == 3
 
 
@@ -178,11 +181,11 @@ def test_a_catalog_that_lets_nobody_in_is_a_refusal_of_all_tables(
         raise CatalogMisconfigured(msg)
 
     written = landing.write((0, 0, 5))
-    lander = landing.lander(written)
+    committer = landing.committer(written)
     monkeypatch.setattr(module, "Tables", SimpleNamespace(of=of))
-    lander.land(written.plan.slices[0], written.announcement)
-    assert lander.ends == []
-    assert lander.refusals == dict.fromkeys(BOTH, "not allowed")
+    outcome = committer.commit(written.plan.slices[0], written.announcement)
+    assert outcome.end is None
+    assert outcome.behind == dict.fromkeys(BOTH, "not allowed")
 
 
 # -- catching up ------------------------------------------------------------------------------------------------------
@@ -198,23 +201,23 @@ def test_a_table_catches_up_in_a_slice_of_its_own(landing: Landing) -> None:
     landing.land(landing.write((0, 0, 3)))
     landing.land(landing.write((0, 3, 6), tables=(TABLE,), plan_id="while-it-refused"))
     written = catch_up(landing, 3, 6)
-    lander = landing.land(written)
-    assert [end[:3] for end in lander.ends] == [(written.plan.slices[0], {}, True)]
+    outcome = landing.land(written)
+    assert outcome.end[:3] == (written.plan.slices[0], {}, True)
     assert landing.rows() == (expected((0, 6)), expected((0, 6)))
 
 
 def test_a_table_that_refuses_to_catch_up_goes_on_owing_and_nothing_fails(landing: Landing) -> None:
     written = catch_up(landing, 3, 6)
     replace_table(landing.lake, OTHER_TABLE)
-    lander = landing.land(written)
-    assert (lander.ends, lander.errors) == ([], [])
-    assert "was replaced" in lander.refusals[OTHER_TABLE]
+    outcome = landing.land(written)
+    assert (outcome.end, outcome.errors) == (None, ())
+    assert "was replaced" in outcome.behind[OTHER_TABLE]
 
 
 def test_a_catch_up_that_cannot_be_committed_in_time_fails(landing: Landing) -> None:
-    lander = landing.land(catch_up(landing, 3, 6), patience_ms=1, wire=True)
-    assert lander.ends == []
-    assert [type(error) for error in lander.errors] == [TableNotCommitted]
+    outcome = landing.land(catch_up(landing, 3, 6), patience_ms=1, wire=True)
+    assert outcome.end is None
+    assert [type(error) for error in outcome.errors] == [TableNotCommitted]
 
 
 # -- replays ----------------------------------------------------------------------------------------------------------
@@ -224,14 +227,14 @@ def test_a_catch_up_that_cannot_be_committed_in_time_fails(landing: Landing) -> 
 def test_a_table_that_refuses_a_replay_owes_nothing_and_the_slice_fails(landing: Landing, kind: str) -> None:
     written = landing.write((0, 0, 5), kind=kind)
     replace_table(landing.lake, OTHER_TABLE)
-    lander = landing.land(written)
-    assert lander.ends == []
-    assert [type(error) for error in lander.errors] == [TableRefused]
+    outcome = landing.land(written)
+    assert outcome.end is None
+    assert [type(error) for error in outcome.errors] == [TableRefused]
     assert landing.rows() == (expected((0, 5)), [])
 
 
 @pytest.mark.parametrize(("took", "is_quick"), [(None, True), (30_000, True), (30_001, False)])
 def test_slice_is_quick_if_twice_as_much_fits(landing: Landing, took: int | None, *, is_quick: bool) -> None:
     written = landing.write((0, 0, 3))
-    lander = SliceLander(written.plan, landing.lake.connector(**{"floe.write.timeout": "60000"}))
-    assert lander._is_quick(replace(written.announcement, write_ms=took)) is is_quick
+    committer = SliceCommitter(written.plan, landing.lake.connector(**{"floe.write.timeout": "60000"}))
+    assert committer._is_quick(replace(written.announcement, write_ms=took)) is is_quick

@@ -11,7 +11,7 @@ import pytest
 from floe.exceptions import Terminal
 from floe.model.exceptions import LedgerUnreadable, ReplayForgotten
 from floe.model.intervals import Intervals
-from floe.model.ledger import MOST_REPLAYS, MOST_SLICES, Anchor, Holding, Ledger, LiveRange, LogId, Standing
+from floe.model.ledger import MOST_REPLAYS, MOST_SLICES, Anchor, CommitState, Holding, Ledger, LiveRange, LogId
 from floe.model.ledger_codec import (
     LONGEST_VALUE,
     property_name,
@@ -99,41 +99,41 @@ def nets(*fields: tuple[OffsetRange, Intervals]) -> list[tuple[OffsetRange, str,
 
 
 def test_a_first_commit_is_fresh(ledger: Callable[..., Ledger]) -> None:
-    assert ledger().standing(nets((span(0, 5), Intervals(((0, 5),))))) is Standing.FRESH
+    assert ledger().state(nets((span(0, 5), Intervals(((0, 5),))))) is CommitState.PENDING
 
 
 def test_a_repeat_has_landed(ledger: Callable[..., Ledger]) -> None:
-    assert ledger((0, 5, 0, "r")).standing(nets((span(0, 5), Intervals(((0, 5),))))) is Standing.LANDED
+    assert ledger((0, 5, 0, "r")).state(nets((span(0, 5), Intervals(((0, 5),))))) is CommitState.COMMITTED
 
 
 def test_a_net_above_what_is_held_is_fresh(ledger: Callable[..., Ledger]) -> None:
-    assert ledger((0, 5, 0, "r")).standing(nets((span(3, 8), Intervals(((5, 8),))))) is Standing.FRESH
+    assert ledger((0, 5, 0, "r")).state(nets((span(3, 8), Intervals(((5, 8),))))) is CommitState.PENDING
 
 
 @pytest.mark.parametrize("committed", [(0, 3), (2, 5), (1, 2), (4, 9)])
 def test_a_net_that_is_held_in_part_is_stale(ledger: Callable[..., Ledger], committed: tuple[int, int]) -> None:
     made = ledger((*committed, 0, "r"))
-    assert made.standing(nets((span(0, 5), Intervals(((0, 5),))))) is Standing.STALE
+    assert made.state(nets((span(0, 5), Intervals(((0, 5),))))) is CommitState.STALE
 
 
 def test_a_range_whose_rest_is_no_longer_held_is_stale(ledger: Callable[..., Ledger]) -> None:
-    assert ledger().standing(nets((span(0, 8), Intervals(((5, 8),))))) is Standing.STALE
-    assert ledger((0, 4, 0, "r")).standing(nets((span(0, 8), Intervals(((5, 8),))))) is Standing.STALE
+    assert ledger().state(nets((span(0, 8), Intervals(((5, 8),))))) is CommitState.STALE
+    assert ledger((0, 4, 0, "r")).state(nets((span(0, 8), Intervals(((5, 8),))))) is CommitState.STALE
 
 
 def test_one_range_landed_beside_a_fresh_one_is_stale(ledger: Callable[..., Ledger]) -> None:
     both = nets((span(0, 5), Intervals(((0, 5),))), (span(0, 5, 1), Intervals(((0, 5),))))
-    assert ledger((0, 5, 0, "r")).standing(both) is Standing.STALE
-    assert ledger((0, 5, 0, "r"), partition=1).standing(both) is Standing.STALE
+    assert ledger((0, 5, 0, "r")).state(both) is CommitState.STALE
+    assert ledger((0, 5, 0, "r"), partition=1).state(both) is CommitState.STALE
 
 
 def test_a_range_that_was_held_already_does_not_make_a_fresh_neighbour_stale(ledger: Callable[..., Ledger]) -> None:
     both = nets((span(0, 5), Intervals()), (span(0, 5, 1), Intervals(((0, 5),))))
-    assert ledger((0, 5, 0, "r")).standing(both) is Standing.FRESH
+    assert ledger((0, 5, 0, "r")).state(both) is CommitState.PENDING
 
 
 def test_the_same_offsets_under_another_route_are_not_held(ledger: Callable[..., Ledger]) -> None:
-    assert ledger((0, 5, 0, "other")).standing(nets((span(0, 5), Intervals(((0, 5),))))) is Standing.FRESH
+    assert ledger((0, 5, 0, "other")).state(nets((span(0, 5), Intervals(((0, 5),))))) is CommitState.PENDING
 
 
 # -- growing ----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from floe.model.exceptions import ReplayForgotten
 from floe.model.intervals import Intervals
-from floe.model.ledger import MOST_REPLAYS, Anchor, Holding, Ledger, LiveRange, LogId, Standing
+from floe.model.ledger import MOST_REPLAYS, Anchor, CommitState, Holding, Ledger, LiveRange, LogId
 from floe.model.ledger_codec import read_properties, write_properties
 from floe.model.ranges import OffsetRange
 
@@ -39,15 +39,15 @@ class Model:
         r = span(start, end)
         net = self.ledger.net(r, route)
         assert members(net) == set(range(start, end)) - self.held[route]
-        standing = self.ledger.standing([(r, route, net)])
-        assert standing is (Standing.FRESH if net else Standing.LANDED)
+        standing = self.ledger.state([(r, route, net)])
+        assert standing is (CommitState.PENDING if net else CommitState.COMMITTED)
         self.commits += 1
         self.ledger = self.ledger.with_live([(LiveRange(r, since, (start, f"m{self.commits}")), route)]).anchored(
             Anchor(self.commits, self.commits)
         )
         self._expect(start, end, since, route)
         self.check()
-        assert self.ledger.standing([(r, route, net)]) is Standing.LANDED
+        assert self.ledger.state([(r, route, net)]) is CommitState.COMMITTED
 
     def _expect(self, start: int, end: int, since: int, route: str) -> None:
         own = self.held[route]

@@ -14,7 +14,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.catalogs.client import Tables
-from floe.commit.table_commit import land
+from floe.commit.table_commit import commit_table
+from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
 from floe.parquet import TableWriter
 from floe.tables.exceptions import FilesNotWritten, TableNotCommitted
@@ -55,7 +56,7 @@ def replace_rows(lake: Lake, catalog: Catalog | None = None, patience: float = 0
     table = lake.load()
     share = make_share(table, [(one, Intervals.of([(3, 8)]))], ())
     tables = Tables(catalog or lake.catalog(), lake.connector(**META))
-    land(tables, plan, make_announcement(plan, share), share, patience)
+    commit_table(tables, TableWork.of(plan, make_announcement(plan, share), share), patience)
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:

@@ -73,8 +73,8 @@ REFUSED: dict[str, Change] = {
 def test_junk_in_a_table_is_passed_by(landing: Landing, change: Change) -> None:
     landing.land(landing.write((0, 0, 5)))
     rewrite_metadata(landing.lake, change)
-    lander = landing.land(landing.write((0, 5, 9)))
-    assert (lander.errors, lander.refusals) == ([], {})
+    outcome = landing.land(landing.write((0, 5, 9)))
+    assert (outcome.errors, outcome.behind) == ((), {})
     assert landing.rows() == (expected((0, 9)), expected((0, 9)))
 
 
@@ -84,20 +84,20 @@ def test_a_garbled_table_refuses_and_the_other_goes_on(landing: Landing, change:
     written = landing.write((0, 5, 9))
     with suppress(ValueError, ValidationError):  # of the client that puts it there, and reads it back
         rewrite_metadata(landing.lake, change)
-    lander = landing.land(written)
-    assert lander.errors == []
-    assert lander.refusals.keys() == {TABLE}
+    outcome = landing.land(written)
+    assert outcome.errors == ()
+    assert outcome.behind.keys() == {TABLE}
     assert landing.lake.rows(name=OTHER_TABLE) == expected((0, 9))
-    assert [end.owing.keys() for end in lander.ends] == [{TABLE}]
+    assert outcome.end.owing.keys() == {TABLE}
 
 
 def test_an_answer_that_is_none_is_no_refusal(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     written = landing.write((0, 0, 5))
-    lander = landing.lander(written, patience_ms=10)
+    committer = landing.committer(written, patience_ms=10)
     monkeypatch.setattr("pyiceberg.serializers.FromInputFile.table_metadata", _no_answer)
-    lander.land(written.plan.slices[0], written.announcement)
-    assert not any(isinstance(error, REFUSALS) for error in lander.errors)
-    assert len(lander.errors) == 2
+    outcome = committer.commit(written.plan.slices[0], written.announcement)
+    assert not any(isinstance(error, REFUSALS) for error in outcome.errors)
+    assert len(outcome.errors) == 2
 
 
 def _no_answer(_: object) -> None:

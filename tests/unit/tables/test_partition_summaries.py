@@ -17,11 +17,11 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform
 from pyiceberg.types import DoubleType, FloatType, IcebergType, NestedField, UUIDType
 
 from floe.model.ledger import Ledger
-from floe.modes.replace import replace
+from floe.modes.replace import replace_files
 from floe.parquet import TableWriter
 from floe.parquet.arrow_shapes import storage_type
 from floe.tables.row_removal import Removal
-from floe.tables.snapshot_commit import SpecFile, append
+from floe.tables.snapshot_commit import SpecFile, append, commit_snapshot
 from tests.support.tables.lake import LEDGER, TABLE, Lake
 
 UUIDS = [UUID("018f6b2e-0001-7000-8000-000000000001").bytes, UUID("ff613e30-d8f1-4adf-91b7-584a2265b1f1").bytes]
@@ -57,7 +57,8 @@ def test_uuid_partitions_have_no_summaries(lake: Lake, how: Transform[Any, Any],
     assert bool(manifest.partitions) == is_told
     again = lake.load()
     one = min((task.file for task in again.scan().plan_files()), key=lambda file: file.file_path)
-    replace(again, "main", (), Removal((one,), tuple(files(again, UUIDS[:1])), 1), {}, LEDGER, Ledger("C1"))
+    change = replace_files(again, "main", {}, (), Removal((one,), tuple(files(again, UUIDS[:1])), 1))
+    commit_snapshot(again, "main", change, LEDGER, Ledger("C1"))
     assert {bool(one.partitions) for one in manifests(lake)} == {is_told}
     assert lake.load().scan().to_arrow().num_rows == 2
 

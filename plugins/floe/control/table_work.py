@@ -1,0 +1,62 @@
+"""One table's part of an announced slice: what the commit to this table is about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from floe.control.announcement import Announcement, TableShare
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.plan import Plan, Slice
+from floe.model.ranges import OffsetRange
+
+
+@dataclass(frozen=True)
+class TableWork:
+    """The files of one slice for one table, with the plan and the announcement that they belong to."""
+
+    plan: Plan
+    slice: Slice
+    announcement: Announcement
+    files: TableShare
+
+    @classmethod
+    def of(cls, plan: Plan, announcement: Announcement, files: TableShare) -> "TableWork":
+        """Return the work of a table of an announcement."""
+        return cls(plan, plan.slice_of(announcement.slice_id), announcement, files)
+
+    @property
+    def table(self) -> str:
+        return self.files.table
+
+    @property
+    def branch(self) -> str:
+        return self.files.branch
+
+    @property
+    def slice_id(self) -> str:
+        return self.announcement.slice_id
+
+    @property
+    def ranges(self) -> list[OffsetRange]:
+        """The ranges whose rows the table gets."""
+        return [r for r, _ in self.files.nets]
+
+    @property
+    def routed(self) -> list[tuple[OffsetRange, str]]:
+        """The same ranges, each with its route hash."""
+        return [(r, self.files.routes[r.topic]) for r in self.ranges]
+
+    @property
+    def new_offsets(self) -> list[tuple[OffsetRange, str, Intervals]]:
+        """Per range its route hash and the offsets that the files are for."""
+        return [(r, self.files.routes[r.topic], net) for r, net in self.files.nets]
+
+    @property
+    def recovered(self) -> Mapping[LogId, Intervals]:
+        """Records that were dead letters and are rows of the files."""
+        return self.announcement.revived.by_table.get(self.table, {})
+
+    @property
+    def is_of_dead_letters(self) -> bool:
+        """Say whether the table is that of the connector's dead letters."""
+        return self.table == self.plan.letters

@@ -1,0 +1,44 @@
+"""Recover: the table gets the rows of dead letters, whose offsets it contains without a row."""
+
+from floe.config import Connector
+from floe.control.table_work import TableWork
+from floe.model.intervals import Intervals
+from floe.model.ledger import CommitState, Ledger, LogId
+from floe.model.plan import Plan, Slice
+from floe.model.ranges import OffsetRange
+from floe.modes.append import Append
+from floe.modes.append_again import is_known
+from floe.modes.base import stale_message
+from floe.tables.table_state import TableState
+
+
+class Recover(Append):
+    """Appends exactly the records of a slice's dead letters that have no row yet."""
+
+    def check(self, state: TableState, plan: Plan, slice_: Slice, connector: Connector) -> None:
+        return
+
+    def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
+        return slice_.letters.reaching(table, r) - ledger.revived(r)
+
+    def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
+        return
+
+    def state(self, ledger: Ledger, work: TableWork) -> CommitState:
+        """Compare by the replay's id, and by what another redrive that was planned at the same time has recovered."""
+        if is_known(ledger, work):
+            return CommitState.COMMITTED
+        own = work.announcement.revived
+        twice = (ledger.revived(r) & own.at(work.table, LogId.of(r)) for r in work.ranges)
+        return CommitState.STALE if any(twice) else CommitState.PENDING
+
+    def stale_reason(self, work: TableWork) -> str:
+        return stale_message(
+            work,
+            "another run wrote the rows of some of its dead letters meanwhile. Nothing of it is committed to the table; "
+            "trigger the re-drive again, it takes what is left.",
+        )
+
+    def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:
+        after = ledger.with_redriven(work.new_offsets).with_revived(work.recovered)
+        return after.with_replay(work.plan.plan_id, work.slice.index)

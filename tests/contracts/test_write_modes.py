@@ -1,0 +1,327 @@
+"""What every write mode has to do, on a real table: all of ``MODES``, and one that floe does not ship."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType
+
+from floe.catalogs.client import Tables
+from floe.commit import slice_commit
+from floe.commit.slice_commit import SliceCommitter, SliceOutcome
+from floe.commit.table_commit import TableCommit, check_table, commit_table
+from floe.config import Connector
+from floe.control.announcement import SpecFiles
+from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.table_work import TableWork
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import CommitState, Ledger, LogId
+from floe.model.plan import Plan, Slice
+from floe.model.ranges import OffsetRange, ranges_to_json
+from floe.model.slice_kind import KINDS, ReadReason, WriteModeName, reason_and_mode
+from floe.modes.append_again import AppendAgain
+from floe.modes.dead_letter_table import DeadLetterTable
+from floe.modes.registry import MODES, mode_of
+from floe.parquet import TableWriter
+from floe.tables.exceptions import SliceStale
+from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import TableStates
+from tests.support.fixtures import lake, short_waits
+from tests.support.tables.lake import (
+    CLUSTER,
+    ROUTE,
+    TABLE,
+    TOPIC,
+    TOPIC_ID,
+    Lake,
+    Wire,
+    fails_first,
+    make_announcement,
+    make_plan,
+    make_share,
+    once,
+)
+
+__all__ = ["lake", "short_waits"]
+
+TOLD = Schema(
+    NestedField(1, "kafka_topic", StringType(), required=False),
+    NestedField(2, "kafka_partition", IntegerType(), required=False),
+    NestedField(3, "kafka_offset", LongType(), required=False),
+)
+META = {
+    "transforms": "meta",
+    "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform",
+    "transforms.meta.field_name": "kafka",
+}
+LOG = LogId(TOPIC, TOPIC_ID, 0)
+DEAD = LetterOffsets({TABLE: {LOG: Intervals(((4, 5),))}})
+"""Of the offsets 0 to 5 that the table contains at first, 4 is a dead letter and has no row."""
+
+
+class EvenOffsets(AppendAgain):
+    """A mode that floe does not ship: it appends every second record."""
+
+    def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
+        return Intervals.of((offset, offset + 1) for offset in range(r.start, r.end) if offset % 2 == 0)
+
+
+class OwnName(StrEnum):
+    """Its name, and what of it plans and announcements are to know."""
+
+    EVEN = "even"
+
+    @property
+    def removes_rows(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of slice: its range, the rows after it, and what another run does that makes it stale, if anything."""
+
+    kind: str
+    start: int
+    end: int
+    after: list[int]
+    rival: Callable[[Stage], object] | None = None
+    recovered: LetterOffsets = field(default_factory=LetterOffsets)
+
+
+def recovers(stage: Stage) -> None:
+    stage.commit(stage.written("redrive", 4, 5, plan_id="rival", letters=DEAD, recovered=DEAD))
+
+
+CASES = {
+    "live": Case("live", 6, 9, [0, 1, 2, 3, 5, 6, 7, 8], lambda s: s.commit(s.written("live", 6, 8, plan_id="rival"))),
+    "skip": Case("skip", 3, 9, [0, 1, 2, 3, 5, 6, 7, 8], lambda s: s.commit(s.written("live", 6, 8, plan_id="rival"))),
+    "append": Case("append", 3, 6, [0, 1, 2, 3, 3, 4, 5, 5]),
+    "replace": Case("replace", 3, 6, [0, 1, 2, 3, 4, 5], recovers),
+    "redrive": Case("redrive", 4, 5, [0, 1, 2, 3, 4, 5], recovers, DEAD),
+    "even": Case("even", 3, 9, [0, 1, 2, 3, 4, 5, 6, 8]),
+}
+
+
+@dataclass
+class Stage:
+    """A table with rows, and slices that are written for it as its mode wants them."""
+
+    lake: Lake
+    case: Case
+
+    @property
+    def connector(self) -> Connector:
+        return self.lake.connector(**META)
+
+    def written(
+        self,
+        kind: str,
+        start: int,
+        end: int,
+        plan_id: str = "plan-2",
+        letters: LetterOffsets | None = None,
+        recovered: LetterOffsets | None = None,
+    ) -> TableWork:
+        """Write a slice as the driver does: the offsets that the mode wants, each of them a row."""
+        plan = make_plan((0, start, end), plan_id=plan_id, kind=kind)
+        slice_ = replace(plan.slices[0], letters=letters or LetterOffsets())
+        plan = replace(plan, slices=(slice_,))
+        table, mode = self.lake.load(), MODES[slice_.mode]
+        ledger = ledger_of(table, "main", plan)
+        nets = [(r, mode.wanted(TABLE, ledger, slice_, r, ROUTE)) for r in slice_.ranges]
+        share = make_share(table, nets, write_rows(table, nets))
+        seen = {LOG: ledger.revived(slice_.ranges[0])} if slice_.mode.removes_rows else {}
+        announcement = make_announcement(plan, replace(share, seen=seen))
+        announcement = replace(announcement, revived=recovered or LetterOffsets())
+        return TableWork(plan, slice_, announcement, announcement.shares[0])
+
+    def work(self, plan_id: str = "plan-2") -> TableWork:
+        case = self.case
+        return self.written(case.kind, case.start, case.end, plan_id, case.recovered, case.recovered)
+
+    def commit(self, work: TableWork, catalog: Catalog | None = None) -> TableCommit:
+        return commit_table(self.tables(catalog), work, 5)
+
+    def tables(self, catalog: Catalog | None = None) -> Tables:
+        return Tables(catalog or self.lake.catalog(), self.connector)
+
+    def ledger(self, plan: Plan) -> Ledger:
+        return ledger_of(self.lake.load(), "main", plan)
+
+    def offsets(self) -> list[int]:
+        return sorted(self.lake.load().scan().to_arrow()["kafka_offset"].to_pylist())
+
+    def snapshots(self) -> int:
+        return len(self.lake.load().metadata.snapshots)
+
+
+def write_rows(table: Table, nets: Sequence[tuple[OffsetRange, Intervals]]) -> tuple[SpecFiles, ...]:
+    rows = [
+        {"kafka_topic": TOPIC, "kafka_partition": r.partition, "kafka_offset": offset}
+        for r, net in nets
+        for start, end in net
+        for offset in range(start, end)
+    ]
+    writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), table.properties, "test")
+    writer.write(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())))
+    partition_type = partition_type_of(table.spec(), table.schema())
+    return (SpecFiles(0, partition_type, tuple(from_pyiceberg(f, partition_type, 0) for f in writer.close())),)
+
+
+@pytest.fixture
+def own_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the mode that floe does not ship: a line for its word, and a line for itself."""
+    monkeypatch.setitem(KINDS, (ReadReason.REPLAY, OwnName.EVEN), "even")  # type: ignore[misc,call-overload]
+    monkeypatch.setitem(MODES, OwnName.EVEN, EvenOffsets())
+
+
+@pytest.fixture(params=CASES)
+def stage(request: pytest.FixtureRequest, lake: Lake, own_mode: None) -> Stage:
+    """Give a table that contains the offsets 0 to 5; of 4 it has no row."""
+    lake.create(schema=TOLD)
+    made = Stage(lake, CASES[request.param])
+    plan = make_plan((0, 0, 6), plan_id="plan-1")
+    (r,) = plan.slices[0].ranges
+    share = make_share(lake.load(), [(r, Intervals(((0, 6),)))], ())
+    share = replace(share, files=write_rows(lake.load(), [(r, Intervals(((0, 4), (5, 6))))]))
+    made.commit(TableWork.of(plan, make_announcement(plan, share), share))
+    assert made.offsets() == [0, 1, 2, 3, 5]
+    return made
+
+
+# -- the suite --------------------------------------------------------------------------------------------------------
+
+
+def test_mode_accepts_the_table_that_it_writes_to(stage: Stage) -> None:
+    work, connector = stage.work(), stage.connector
+    state = TableStates(stage.tables(), connector, CLUSTER).one(TABLE, {TOPIC}, must_exist=True)
+    mode_of(work).check(state, work.plan, work.slice, connector)
+    assert not check_table(stage.tables(), work, 1)
+
+
+def test_mode_commits_its_rows_once_however_often_it_is_asked(stage: Stage) -> None:
+    work = stage.work()
+    first = stage.commit(work)
+    snapshots = stage.snapshots()
+    again = stage.commit(work)
+    assert (first.already, again.already, again.snapshot_id) == (False, True, first.snapshot_id)
+    assert (stage.offsets(), stage.snapshots()) == (stage.case.after, snapshots)
+
+
+def test_mode_knows_a_cleared_run_that_wrote_other_files(stage: Stage) -> None:
+    first, repeated = stage.work(), stage.work()
+    stage.commit(first)
+    assert repeated.files.files != first.files.files
+    assert stage.commit(repeated).already
+    assert stage.offsets() == stage.case.after
+
+
+def test_mode_refuses_what_another_run_made_stale(stage: Stage) -> None:
+    work = stage.work()
+    if stage.case.rival is None:
+        assert mode_of(work).state(stage.ledger(work.plan), work) is CommitState.PENDING
+        return
+    stage.case.rival(stage)
+    before = stage.offsets(), stage.snapshots()
+    with pytest.raises(SliceStale, match=r"another run .* Nothing of .* is committed.*(plans|trigger)"):
+        stage.commit(work)
+    assert (stage.offsets(), stage.snapshots()) == before
+
+
+def test_mode_commits_once_when_the_answer_is_lost(stage: Stage) -> None:
+    catalog = stage.lake.catalog()
+    wire = Wire(catalog, after=fails_first(ConnectionError("reset")))
+    committed = stage.commit(stage.work(), catalog)
+    assert (committed.already, wire.sent) == (True, 1)
+    assert stage.offsets() == stage.case.after
+
+
+def test_mode_commits_after_a_concurrent_commit(stage: Stage) -> None:
+    work = stage.work()
+    other = stage.written("append", 20, 22, plan_id="concurrent")
+    catalog = stage.lake.catalog()
+    wire = Wire(catalog, before=once(lambda: stage.commit(other)))
+    assert not stage.commit(work, catalog).already
+    assert wire.sent == 2
+    assert stage.offsets() == [*stage.case.after, 20, 21]
+
+
+def test_mode_ledger_after_contains_the_slice(stage: Stage) -> None:
+    work = stage.work()
+    mode, before = mode_of(work), stage.ledger(work.plan)
+    after = mode.ledger_after(before, work)
+    assert mode.state(before, work) is CommitState.PENDING
+    assert mode.state(after, work) is CommitState.COMMITTED
+    stage.commit(work)
+    stored = stage.ledger(work.plan)
+    assert replace(stored, anchor=None) == replace(after, anchor=None)
+    (r,) = work.slice.ranges
+    assert stored.held(r, ROUTE) == Intervals(((r.start, r.end),))
+    assert stored.revived(r) == work.recovered.get(LOG, Intervals())
+
+
+def test_mode_summary_says_what_is_new_and_counts(stage: Stage) -> None:
+    work = stage.work()
+    before = stage.ledger(work.plan)
+    stage.commit(work)
+    snapshot = stage.lake.load().current_snapshot()
+    assert snapshot is not None and snapshot.summary is not None
+    said = snapshot.summary.additional_properties
+    (r,) = work.slice.ranges
+    (net,) = (net for _, net in work.files.nets)
+    gained = (net - mode_of(work).contained(before, r, ROUTE)) | work.recovered.get(LOG, Intervals())
+    assert said["floe.kind"] == stage.case.kind
+    assert said["floe.net"] == json_of(OffsetRange(*LOG, *span) for span in gained)
+    assert int(said["added-records"]) - int(said.get("deleted-records", 0)) == len(stage.case.after) - 5
+    assert set(mode_of(work).summary(work)) <= set(said)
+
+
+def json_of(ranges: Iterable[OffsetRange]) -> str:
+    return json.dumps(ranges_to_json(ranges), separators=(",", ":"))
+
+
+def test_dead_letters_beside_a_mode_are_known_by_their_slice(stage: Stage) -> None:
+    work = stage.work()
+    mode = DeadLetterTable(MODES[work.slice.mode])
+    ledger = Ledger(CLUSTER)
+    nets = tuple((r, ledger.net(r, ROUTE)) for r in work.slice.ranges)
+    letters = replace(work, files=replace(work.files, nets=nets))
+    after = mode.ledger_after(ledger, letters)
+    assert (mode.state(ledger, letters), mode.state(after, letters)) == (CommitState.PENDING, CommitState.COMMITTED)
+    late = replace(letters, plan=replace(letters.plan, plan_id="plan-0"))
+    assert mode.state(after, late) is CommitState.STALE
+    assert "floe.replaced" not in mode.summary(letters)
+
+
+# -- the registry -----------------------------------------------------------------------------------------------------
+
+
+def test_registry_has_every_mode_that_a_slice_can_name() -> None:
+    assert MODES.keys() == set(WriteModeName) == {mode for _, mode in KINDS}
+    assert {reason_and_mode(case.kind)[1] for name, case in CASES.items() if name != "even"} == set(WriteModeName)
+
+
+def test_own_mode_goes_through_the_commit_of_a_slice(
+    lake: Lake, own_mode: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.create(schema=TOLD)
+    work = Stage(lake, CASES["even"]).work()
+    plan = Plan.from_json(work.plan.to_json())
+    assert plan == work.plan
+    monkeypatch.setattr(slice_commit, "Tables", SimpleNamespace(of=lambda _: lake.tables()))
+    for already in (False, True):
+        outcome: SliceOutcome = SliceCommitter(plan, lake.connector()).commit(plan.slices[0], work.announcement)
+        assert ([one.already for one in outcome.committed], outcome.is_done, outcome.errors) == ([already], True, ())
+    assert Counter(lake.load().scan().to_arrow()["kafka_offset"].to_pylist()) == Counter([4, 6, 8])
