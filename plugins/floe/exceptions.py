@@ -48,17 +48,22 @@ class Terminal(FloeError):
     """The same call fails again until somebody changes something."""
 
 
-_CODED = re.compile(r" ?\bSee (FLOE-\d{3})\.")
+_CODED = re.compile(r"\s?\bSee (FLOE-\d{3})\.")
 
 
 def with_code(text: str, code: str) -> str:
     """End a text with ``See FLOE-214.``; a code of an error that the text quotes is nearer to the cause and is kept."""
-    quoted = _CODED.search(text)
-    if quoted:
-        code, text = quoted[1], _CODED.sub("", text)
+    text, quoted = without_code(text)
+    code = quoted or code
     if not code:
         return text
     if "\n" in text:
         return f"{text}\nSee {code}."
     ended = text if text.endswith((".", "!", "?", "…")) else f"{text}."
     return f"{ended} See {code}."
+
+
+def without_code(text: str) -> tuple[str, str | None]:
+    """Take ``See FLOE-214.`` out of a text; returns the text and the code, None if it has none."""
+    found = _CODED.search(text)
+    return (_CODED.sub("", text), found[1]) if found else (text, None)

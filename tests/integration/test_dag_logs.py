@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -66,8 +67,10 @@ def lines(run: DagRun, task_id: str) -> list[dict[str, Any]]:
 
 
 def end(events: list[dict[str, Any]]) -> list[str]:
-    """Return the last lines, but for Airflow's own."""
-    return [e["event"] for e in events if "::endgroup::" not in e["event"]][-3:]
+    """Return the last lines, but for Airflow's own; the very last names the error's code."""
+    *lines, code = [e["event"] for e in events if "::endgroup::" not in e["event"]]
+    assert re.fullmatch(r"See FLOE-\d{3} in docs/troubleshooting\.md\.", code)
+    return lines[-3:]
 
 
 def test_broker_down_log_has_the_reason_once_and_ends_in_three_lines(runs: dict[str, DagRun]) -> None:

@@ -158,7 +158,7 @@ def test_a_rollback_whose_traces_have_expired_is_refused_and_accepted(
     else:
         pizzas.table(BAD).maintenance.expire_snapshots().by_ids(gone).commit()
     run_owing(pizzas)
-    with pytest.raises(TableRefused, match=r'cannot be told any more.*"accept".*replay what is missing'):
+    with pytest.raises(TableRefused, match=r'cannot find out which offsets it lost.*"accept".*replay what is missing'):
         pizzas.plan(rolled_back={BAD: "replay"})
     pizzas.run(rolled_back={BAD: "accept"})
     run_to_the_end(pizzas)

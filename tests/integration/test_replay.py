@@ -379,11 +379,14 @@ def test_a_window_in_the_future_or_before_time_is_refused(timed: Pipeline, times
     [
         ({"ranges": {"0": [20, 10]}}, "partition 0 is reversed"),
         ({"ranges": {"0": [-1, 10]}}, "offsets are not negative"),
-        ({"ranges": {"0": [50, 101]}}, "ends past the position 100: those records come by the connector's own DAG"),
+        (
+            {"ranges": {"0": [50, 101]}},
+            "ends past the position 100: those records will be read by the connector's own DAG",
+        ),
         ({"ranges": {"0": [10**15, 10**16]}}, "ends past the position 100"),
         ({"ranges": {"3": [0, 1]}}, "partition 3 of topic .* does not exist: it has the partitions 0 to 2"),
-        ({"topic": "somebody-elses"}, "topic 'somebody-elses' is none of the connector's"),
-        ({"tables": ["db.other"]}, "table 'db.other' is none of the connector's"),
+        ({"topic": "somebody-elses"}, "topic 'somebody-elses' is not configured in this connector"),
+        ({"tables": ["db.other"]}, "table 'db.other' is not configured in this connector"),
         ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times"),
         ({"from_time": "2026-01-01"}, "has no time zone"),
         ({"ranges": {"0": [0, 1]}, "from_time": "2026-01-01T00:00:00Z"}, "give either"),

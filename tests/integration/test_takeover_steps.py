@@ -449,7 +449,7 @@ def test_a_control_topic_that_was_truncated_is_refused_unless_the_coordinator_wa
     end = max(stage.control_ends().values())
     tp = ck.TopicPartition(stage.connector.control_topic, 0, end)
     stage.admin.delete_records([tp])[tp].result(30)
-    stage.refused(rf"begins at {end}, but table 'db\.pizzas' has it up to")
+    stage.refused(rf"starts at offset {end}, but table 'db\.pizzas' is committed only up to")
     stage.sink.set_positions({0: end}, f"{stage.sink.group}-coord", stage.connector.control_topic)
     stage.take_over()
     assert stage.rows(PIZZAS) == list(range(100))
@@ -470,7 +470,7 @@ def test_a_control_topic_that_was_created_anew_or_is_another_is_refused(
         take_over(missing.connector, missing.settings)
     assert stage.state() == before
     stage.sink.commit(PASTA, (), {0: 10_000})
-    stage.refused(r"up to 10000, but that ends at .*created anew")
+    stage.refused(r"up to 10000, but that ends at .*created again")
 
 
 def test_an_empty_control_topic_leaves_out_what_the_old_one_announced(stage: Stage, topic: Callable[..., str]) -> None:

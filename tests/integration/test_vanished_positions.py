@@ -168,7 +168,9 @@ def test_a_table_that_refuses_then_is_told_and_can_be_cleared(
     set_ledger(pizzas, BAD, "broken")
     start = 0 if has_backlog else 20
     for _ in range(2):
-        with pytest.raises(TablesOwe, match=rf"{BAD}.*-0\[{start}, 30\).*No position tells so.*clear the commit task"):
+        with pytest.raises(
+            TablesOwe, match=rf"{BAD}.*-0\[{start}, 30\).*This is recorded nowhere.*clear the commit task"
+        ):
             pizzas.commit(plan)
     assert pizzas.column("id", GOOD) == list(range(30))
     with pizzas.table(BAD).transaction() as change:
@@ -188,7 +190,7 @@ def test_a_backlog_that_was_not_written_for_is_told(pipeline: MakePipeline, admi
     live = next(s for s in plan.slices if s.kind == "live")
     pizzas.write(replace(plan, slices=(live,)))
     delete_topic(pizzas, admin)
-    with pytest.raises(TablesOwe, match=rf"{BAD}.*-0\[0, 30\).*No position tells so"):
+    with pytest.raises(TablesOwe, match=rf"{BAD}.*-0\[0, 30\).*This is recorded nowhere"):
         pizzas.committer(plan).commit([plan.slice_id(live)])
     assert pizzas.column("id", GOOD) == list(range(30))
 

@@ -1,6 +1,7 @@
 """Every error that people see has a code, and docs/troubleshooting.md an entry for each code, and no other."""
 
 import ast
+import logging
 import pickle
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from floe.config.exceptions import ConfigError
 from floe.exceptions import with_code
 from floe.kafka.exceptions import KafkaUnreachable
-from floe.operators.brief import WIDTH, Brief
+from floe.operators.failures import say_failure
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
@@ -88,7 +89,13 @@ def test_list_of_problems_ends_with_code_on_own_line() -> None:
     assert str(ConfigError("a", "b").for_people()).splitlines() == ["2 errors", "  - a", "  - b", "See FLOE-103."]
 
 
-def test_brief_ends_with_code_within_width() -> None:
-    lines = Brief.of(f"topic 'x' is missing: {'y' * 90}. Create {'z' * 90}. See FLOE-203.")
-    assert lines.next_step.endswith(" See FLOE-203.") and max(map(len, lines)) <= WIDTH
-    assert "FLOE" not in lines.what + lines.value
+def test_log_of_failed_task_ends_with_code(caplog: pytest.LogCaptureFixture) -> None:
+    error = KafkaUnreachable("Kafka did not answer: refused. Check the broker.").for_people()
+    with caplog.at_level(logging.ERROR):
+        say_failure({"exception": error})  # type: ignore[typeddict-item]
+    assert caplog.messages == [
+        "Kafka did not answer",
+        "refused",
+        "Check the broker.",
+        "See FLOE-201 in docs/troubleshooting.md.",
+    ]

@@ -45,9 +45,9 @@ SHIPPED: Mapping[str, str] = {
 
 FIRST_PARTITION_FIELD_ID = 1000
 _NAMED_COLUMNS = 20
-_ID_COLUMNS = "mend iceberg.table.{table}.id-columns or iceberg.tables.default-id-columns"
-_PARTITION_BY = "mend iceberg.table.{table}.partition-by or iceberg.tables.default-partition-by"
-_SORT_BY = "mend floe.table.{table}.sort-by"
+_ID_COLUMNS = "correct iceberg.table.{table}.id-columns or iceberg.tables.default-id-columns"
+_PARTITION_BY = "correct iceberg.table.{table}.partition-by or iceberg.tables.default-partition-by"
+_SORT_BY = "correct floe.table.{table}.sort-by"
 
 
 @dataclass(frozen=True)

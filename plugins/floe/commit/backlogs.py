@@ -19,16 +19,16 @@ def refuse_backlogs(recorded: Iterable[Position], unrecorded: Iterable[Position]
     told = []
     if backlog := _backlog(recorded):
         told.append(
-            f"{_behind(backlog, refusals)}. All other tables went on. Mend the table: the next runs read what it owes, for "
-            f"it alone, before it takes anything newer. Or skip these rows: trigger the DAG with "
+            f"{_behind(backlog, refusals)}. All other tables were committed. Fix the table: the next runs then read the "
+            "missing offsets before any newer ones. To skip them instead, trigger the DAG with "
             f"drop_backlog={json.dumps(sorted(backlog))}."
         )
     if backlog := _backlog(unrecorded):
         told.append(
-            f"{_behind(backlog, refusals)}. No position tells so, as the group has none of these partitions any more: the "
-            "topic was deleted, or the group's offsets were. All other tables went on. Before the next run, make the table "
-            "take commits again and clear the commit task of this run: that commits what was announced for it. If the "
-            "topic is still there, a run with `recover` reads it again as well."
+            f"{_behind(backlog, refusals)}. This is recorded nowhere, because the group has no offsets of these partitions "
+            "any more: the topic or the group's offsets were deleted. All other tables were committed. Fix the table before "
+            "the next run and clear the commit task of this run: it commits what was announced. If the topic still exists, "
+            "a run with `recover` reads the offsets again as well."
         )
     if told:
         raise TablesOwe(" ".join(told))

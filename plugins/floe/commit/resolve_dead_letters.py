@@ -75,7 +75,7 @@ def mark_resolved(
             log.info("table %s: %s dead letters are resolved", name, marks.count)
             return
         except CommitFailedException as error:
-            reason.append(f"somebody else committed first ({error})")
+            reason.append(f"another process committed first ({error})")
         except CatalogUnreachable as error:
             reason.append(str(error))
     raise AssertionError  # attempts raises at its end

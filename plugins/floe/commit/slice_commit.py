@@ -113,9 +113,9 @@ class SliceCommitter:
             here = self._routes.branch(share.table)
             if share.branch != here or dict(share.routes) != self._routes.of(share.table, topics):
                 msg = (
-                    f"the announcement of table {share.table!r} is for branch {share.branch!r}, routes {share.routes}; the "
-                    f"connector writes to {here!r} by {self._routes.of(share.table, topics)}: nothing of it is committed. "
-                    "Check who may write to the control topic."
+                    f"the announcement for table {share.table!r} targets branch {share.branch!r} with routes {share.routes}, "
+                    f"but the connector writes to branch {here!r} with routes {self._routes.of(share.table, topics)}. It "
+                    "was ignored. Check who may write to the control topic."
                 )
                 raise AnnouncementVoid(msg)
         routing = self._connector.routing

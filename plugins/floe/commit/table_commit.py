@@ -60,7 +60,7 @@ def commit_table(tables: Tables, work: TableWork, patience: float) -> TableCommi
             reach(CrashPoint.COMMIT_TABLE_LANDED)
             return TableCommit(work.files, snapshot_id, already=False)
         except CommitFailedException as error:
-            reason.append(f"somebody else committed first ({error})")
+            reason.append(f"another process committed first ({error})")
         except CatalogUnreachable as error:
             reason.append(str(error))
     raise AssertionError  # attempts raises at its end
@@ -98,13 +98,13 @@ def _load(tables: Tables, share: TableShare) -> Table:
     if table is None:
         msg = (
             f"table {share.table!r} was dropped after it was written for: its files cannot be committed. The next run "
-            "creates it again if it may, and reads the range anew; earlier rows come back by the replay DAG."
+            "creates it again if it may, and reads the range again; earlier rows come back by the replay DAG."
         )
         raise TableRefused(msg, code="FLOE-409")
     if table.metadata.table_uuid != share.reference.table_uuid:
         msg = (
             f"table {share.table!r} was replaced after it was written for (its UUID is {table.metadata.table_uuid}, the "
-            f"files are for {share.reference.table_uuid}). The next run reads the range anew; earlier rows come back by "
+            f"files are for {share.reference.table_uuid}). The next run reads the range again; earlier rows come back by "
             "the replay DAG."
         )
         raise TableRefused(msg, code="FLOE-409")

@@ -50,7 +50,7 @@ class Cluster(Topics):
         missing = sorted(set(names) - set(facts))
         if missing:
             msg = (
-                f"topic {missing[0]!r} does not exist on {self._brokers}: create it, or mend `topics` in the connector"
+                f"topic {missing[0]!r} does not exist on {self._brokers}: create it, or correct `topics` in the connector"
                 + (f" (also missing: {missing[1:]})" if missing[1:] else "")
             )
             raise TopicMissing(msg)

@@ -59,9 +59,10 @@ def move_positions(
     for position in move.positions:
         if len(position.metadata.encode()) > LONGEST_METADATA:
             msg = (
-                f"there is no room for the debts of {position.tp} ({len(position.debts)} tables owe it, in "
-                f"{len(position.metadata.encode())} bytes; brokers take {LONGEST_METADATA}): the positions stay. Fix the "
-                "tables named above, or drop the backlog of some by the param drop_backlog, then run again."
+                f"{len(position.debts)} tables are behind on {position.tp}. Their offsets need "
+                f"{len(position.metadata.encode())} bytes of commit metadata, but the broker allows {LONGEST_METADATA}, so "
+                "no offset was committed. Fix the tables listed above, or drop the backlog of some with the parameter "
+                "`drop_backlog`, then run again."
             )
             raise PositionFull(msg)
     if move.records or move.positions:

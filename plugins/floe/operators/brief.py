@@ -20,7 +20,6 @@ _ADVICE = re.compile(
     r"|read|remove|rename|repair|replay|report|reset|restore|run|see|set|start|stop|trigger|unpause|use|wait|write)\b",
     re.IGNORECASE,
 )
-_CODED = re.compile(r"\s*See FLOE-\d{3}\.")
 _NO_VALUE = "The error above tells no more"
 _NO_ADVICE = "Clear this task to run it again; the error above has the whole text."
 
@@ -34,29 +33,21 @@ class Brief(NamedTuple):
 
     @classmethod
     def of(cls, message: str) -> Brief:
-        """Take a message apart: ``what: the value. What state it left. What to do next. See FLOE-214.``
-
-        The code ends the last line.
-        """
-        text = readable(message)
-        coded = _CODED.search(text)
-        code = f" {coded[0].strip()}" if coded else ""
-        first, *rest = _SENTENCE.split(_CODED.sub("", text).strip(" :"))
+        """Take a message apart: ``what: the value. What state it left. What to do next.``"""
+        first, *rest = _SENTENCE.split(readable(message).strip(" :"))
         what, _, detail = first.partition(": ")
         advice = next((text for text in rest if _ADVICE.match(text)), None)
         if advice is None and _ADVICE.match(detail):
             advice, detail = detail, ""
         quoted = _QUOTED.search(what)
         value = detail or (quoted[0] if quoted else "") or next((text for text in rest if text != advice), _NO_VALUE)
-        return cls(
-            _cut(what.rstrip(".")), _cut(value.rstrip(".")), f"{_cut(advice or _NO_ADVICE, WIDTH - len(code))}{code}"
-        )
+        return cls(_cut(what.rstrip(".")), _cut(value.rstrip(".")), _cut(advice or _NO_ADVICE))
 
 
-def _cut(text: str, width: int = WIDTH) -> str:
+def _cut(text: str) -> str:
     """Shorten a text to the width, at a blank where there is one."""
-    if len(text) <= width:
+    if len(text) <= WIDTH:
         return text
-    head = text[: width - 1]
-    blank = head.rfind(" ", width // 2)
+    head = text[: WIDTH - 1]
+    blank = head.rfind(" ", WIDTH // 2)
     return f"{head[:blank] if blank > 0 else head}…"

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
 from floe.config.secrets.mask import clip, hide, learn, learn_environment, short_in_environment, short_secret, too_short
-from floe.exceptions import FloeError, with_code
+from floe.exceptions import FloeError, with_code, without_code
 from floe.operators.brief import Brief
 from floe.operators.exceptions import TaskFailed
 from floe.operators.log_mask import mask_logs
@@ -78,18 +78,20 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def say_failure(context: Context) -> None:
-    """End a failed task's log with three short lines: what, value, next step. For Airflow to call.
+    """End a failed task's log with short lines: what, value, next step, and the error's code. For Airflow to call.
 
     Airflow shows the end of the log. Its group of lines is closed first: it is shown folded.
     """
     error = context.get("exception")
     if error is None:
         return
-    told = hide(str(error))
+    told, code = without_code(hide(str(error)))
     message = told if isinstance(error, FloeError) else f"{type(error).__name__}: {told}"
     log.info("::endgroup::")
     for line in Brief.of(message):
         log.error("%s", line)
+    if code is not None:
+        log.error("See %s in docs/troubleshooting.md.", code)
 
 
 def leave_failure(context: Context, error: Exception) -> None:

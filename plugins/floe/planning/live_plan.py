@@ -296,7 +296,7 @@ def _opened(position: Position, found: Position | None) -> Position:
     if now is None or is_behind or (found.offset == position.offset and not _is_this_plans(now, then)):
         msg = (
             f"the position of {found.tp} was changed since the plan was made, to {found.offset} ({found.metadata[:80]!r}): "
-            "somebody else moved it. No position is moved; the next run plans from the present ones."
+            "another process moved it. No offset was committed; the next run plans from the present ones."
         )
         raise Superseded(msg)
     return found

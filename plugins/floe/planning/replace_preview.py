@@ -28,14 +28,15 @@ def refuse_compacted(source: Cluster, topic: str) -> None:
         policy = source.cleanup_policy(topic)
     except KafkaMisconfigured as error:
         msg = (
-            f"overlap=replace has to know that topic {topic!r} is not compacted, or rows would go that no record is left of: "
-            f"grant DescribeConfigs on it, or use overlap=skip or append ({error})"
+            f"overlap=replace has to know that topic {topic!r} is not compacted, or it would remove rows whose records are "
+            f"deleted: grant DescribeConfigs on it, or use overlap=skip or append ({error})"
         )
         raise PlanRefused(msg, code="FLOE-305") from error
     if "compact" in policy:
         msg = (
-            f"topic {topic!r} is compacted (cleanup.policy={policy}): of a key it may have only the newest record, and the "
-            "rows of older ones would be gone for good. Use overlap=skip or append, or replace from a topic that keeps all"
+            f"topic {topic!r} is compacted (cleanup.policy={policy}), so older records of a key may already be deleted. "
+            "Replacing the range would remove their rows permanently. Use overlap=skip or append, or replace from a topic "
+            "that keeps all records"
         )
         raise PlanRefused(msg, code="FLOE-305")
 

@@ -86,7 +86,7 @@ def _unreadable(
         return f"partition {partition} of topic {topic!r} does not exist: it has the partitions 0 to {max(logs)}"
     log, position = logs[partition], positions.get(partition)
     if position is None:
-        return f"{log.tp} has no position: no run has read it yet, its records come by the connector's own DAG"
+        return f"{log.tp} has no position: no run has read it yet, the connector's own DAG will"
     facts = position.facts
     if facts.cluster_id != cluster_id:
         return (
@@ -110,8 +110,8 @@ def _misplaced(log: PartitionLog, position: Position, start: int, end: int) -> s
     where = f"[{start}, {end}) of {log.tp}"
     if end > position.offset:
         return (
-            f"{where} ends past the position {position.offset}: those records come by the connector's own DAG; end it at "
-            f"{position.offset} at most"
+            f"{where} ends past the position {position.offset}: those records will be read by the connector's own DAG; end "
+            f"it at {position.offset} at most"
         )
     if start < log.log_start:
         return (
@@ -139,8 +139,8 @@ def _nothing(request: ReplayRequest, positions: Mapping[int, Position]) -> str:
         start, end = (None if ms is None else _at(ms) for ms in request.window)
         return (
             f"nothing that was read of topic {request.topic!r} lies in the times from {start or 'the log start'} to "
-            f"{end or 'the position'} (partitions read: {read}): mend the times; newer records come by the connector's own "
-            "DAG"
+            f"{end or 'the position'} (partitions read: {read}): correct the times; newer records will be read by the "
+            "connector's own DAG"
         )
     return f"topic {request.topic!r} has nothing to replay: the log has no offset that was read (partitions: {read})"
 

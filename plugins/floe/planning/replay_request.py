@@ -128,7 +128,7 @@ def _topic(value: Any, topics: Sequence[str]) -> str:
     if value is None and len(topics) == 1:
         return topics[0]
     if value not in topics:
-        asked = "the replay names no topic" if value is None else f"topic {value!r} is none of the connector's"
+        asked = "the replay names no topic" if value is None else f"topic {value!r} is not configured in this connector"
         msg = f"{asked}: set `topic` to one of {list(topics)}"
         raise PlanRefused(msg, code="FLOE-301")
     return str(value)
@@ -139,9 +139,8 @@ def _tables(value: Any, tables: Sequence[str], *, may_name_any: bool) -> tuple[s
         return tuple(dict.fromkeys(map(str, value or ())))
     strangers = [table for table in value or () if table not in tables]
     if strangers:
-        msg = (
-            f"table {strangers[0]!r} is none of the connector's: choose `tables` among {list(tables)}, or none for all"
-        )
+        asked = f"table {strangers[0]!r} is not configured in this connector"
+        msg = f"{asked}: choose `tables` among {list(tables)}, or none for all"
         raise PlanRefused(msg, code="FLOE-301")
     return tuple(table for table in tables if not value or table in value)
 

@@ -51,9 +51,9 @@ def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], rou
         if elsewhere:
             msg = (
                 f"table {table!r} holds the offsets {_listed(elsewhere)} of {r.tp} under another routing: the connector was "
-                "changed since, or a Kafka Connect sink wrote them, and which of the rows it has cannot be told. Restrict "
-                "`ranges` to the others, or set overlap to replace, which takes out the rows that it has of the range, or to "
-                "append, which adds all rows of the range again"
+                "changed since, or a Kafka Connect sink wrote them, and floe cannot find out which of the rows it has. "
+                "Nothing was read. Restrict `ranges` to the others, or set overlap to replace, which removes the rows that "
+                "it has of the range, or to append, which adds all rows of the range again"
             )
             raise PlanRefused(msg, code="FLOE-303")
     return {r: ledger.net(r, route) for r in ranges}

@@ -157,9 +157,10 @@ class _Settler:
             if not self._decisions.recover:
                 if not held and (tables := sorted(self._beginnings.unreadable())):
                     msg = (
-                        f"no partition of topic {log.tp.topic!r} has a position, and what the tables {tables} hold of it is "
-                        "not known, as they cannot be read (the log above says why). Mend that and clear the run; or "
-                        "trigger the DAG with `recover`, which reads from the log start what no other table holds."
+                        f"no partition of topic {log.tp.topic!r} has a position, and floe could not read the tables "
+                        f"{tables} to find out which offsets they contain (see the log above). Nothing was read. Fix the "
+                        "cause and clear the run, or trigger the DAG with `recover` to read from the log start everything "
+                        "that the other tables do not contain."
                     )
                     raise PlanRefused(msg, code="FLOE-215")
                 msg = (
@@ -176,7 +177,7 @@ class _Settler:
         if not self._decisions.recover:
             msg = (
                 f"the position {position.offset} of {log.tp} was not written by floe (metadata "
-                f"{position.metadata[:80]!r}): somebody else commits offsets for this group. Stop it; then trigger the DAG "
+                f"{position.metadata[:80]!r}): another process commits offsets for this group. Stop it; then trigger the DAG "
                 "with `recover`, which takes the positions from the tables, or, if a Kafka Connect sink of this name wrote "
                 "it, with `takeover`."
             )

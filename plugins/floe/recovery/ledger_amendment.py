@@ -65,7 +65,7 @@ def amend(
                 snapshot_id = append(table, branch, (), summary, ledger_name, written, keep_anchor=keeps)
             reach(CrashPoint.AMEND_TABLE_LANDED)
         except CommitFailedException as error:
-            reason.append(f"somebody else committed first ({error})")
+            reason.append(f"another process committed first ({error})")
         except CatalogUnreachable as error:
             reason.append(str(error))
         else:

@@ -55,17 +55,17 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
         lost = _from_older_metadata(table, branch, group_id, ledger)
     if lost is None:
         msg = (
-            f"table {'.'.join(table.name())!r} was rolled back, and which offsets it lost cannot be told any more: the "
+            f"table {'.'.join(table.name())!r} was rolled back, and floe cannot find out which offsets it lost: the "
             "snapshots left behind and the metadata files of their time have expired. Set the branch forward again, or "
             'trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing.'
         )
         raise TableRefused(msg, code="FLOE-408")
     if any(_of_the_sink(ledger, log_id) & gone for log_id, gone in lost.items()):
         msg = (
-            f"table {'.'.join(table.name())!r} was rolled back past rows that a Kafka Connect sink wrote before floe took "
-            "over: which offsets those held nobody can tell, and reading all of them again would double what stayed. Set the "
-            'branch forward again, or trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing with '
-            "overlap=append."
+            f"table {'.'.join(table.name())!r} was rolled back to before the takeover. floe cannot determine which offsets "
+            "the removed Kafka Connect rows covered, and reading the whole range again would duplicate the rows that remain. "
+            'Set the branch forward again, or trigger the DAG with rolled_back={"<table>": "accept"} and replay what is '
+            "missing with overlap=append."
         )
         raise TableRefused(msg, code="FLOE-408")
     return lost

@@ -58,7 +58,7 @@ def _check_name(table: str, file: DataFile, roots: list[str]) -> None:
         raise AnnouncementVoid(msg)
     if not is_inside(file.file_path, roots):
         msg = (
-            f"{file.file_path!r} is announced for table {table!r} but lies outside {roots}: somebody else wrote to the "
+            f"{file.file_path!r} is announced for table {table!r} but lies outside {roots}: another process wrote to the "
             "control topic. Check who may write there."
         )
         raise AnnouncementVoid(msg)

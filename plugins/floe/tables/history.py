@@ -190,7 +190,7 @@ def refuse_lost_ledger(table: str, metadata: TableMetadata, branch: str, group_i
         if snapshot_property(snapshot, GROUP) == group_id:
             msg = (
                 f"table {table!r} has snapshot {snapshot.snapshot_id} of {group_id!r} but its property "
-                f"'floe.ledger.{group_id}.{branch}' is gone: somebody removed it. Set it back from the table's "
+                f"'floe.ledger.{group_id}.{branch}' was removed. Set it back from the table's "
                 "metadata log; nothing is written meanwhile."
             )
             raise TableRefused(msg, code="FLOE-410")

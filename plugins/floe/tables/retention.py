@@ -78,7 +78,7 @@ class Retention:
 @cache
 def _warn(table: str, name: str, text: str, lowest: int | None) -> None:
     log.warning(
-        "table %s: no snapshot expires, as its property %r is %r and not a whole number from %s on: mend it",
+        "table %s: no snapshot expires, as its property %r is %r and not a whole number from %s on: correct it",
         table,
         name,
         text,

@@ -94,7 +94,7 @@ def refuse_without_transform(table: str, connector: Connector) -> None:
 
 
 UNKNOWN_ROWS = (
-    "it has rows without topic, partition or offset, written before the transform was there, or by somebody else: which "
+    "it has rows without topic, partition or offset, written before the transform was there, or by another process: which "
     "records they came from cannot be told, and replacing might double them. Fill in their columns, or replay into a new "
     "table"
 )

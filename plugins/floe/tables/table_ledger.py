@@ -36,7 +36,7 @@ def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> 
     metadata = table.metadata
     ref = metadata.refs.get(branch)
     if ref is not None and ref.snapshot_ref_type != SnapshotRefType.BRANCH:
-        msg = f"{branch!r} of table {name!r} is a tag, not a branch: mend iceberg.tables.default-commit-branch"
+        msg = f"{branch!r} of table {name!r} is a tag, not a branch: correct iceberg.tables.default-commit-branch"
         raise TableRefused(msg, code="FLOE-413")
     if metadata.format_version > NEWEST_FORMAT:
         msg = (

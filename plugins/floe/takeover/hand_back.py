@@ -97,7 +97,7 @@ def _check_positions(connector: Connector, positions: Sequence[Position], logs: 
         if position.debts:
             table, debt = min(position.debts.items())
             msg = (
-                f"table {table!r} owes {position.tp} from {debt.start} on: the sink would never read that again. Mend the "
+                f"table {table!r} owes {position.tp} from {debt.start} on: the sink would never read that again. Fix the "
                 f"table, or forgive it. {RUN_FIRST}"
             )
             raise HandBackRefused(msg)
@@ -158,7 +158,7 @@ class _HandBack:
                 if offset > self._control.ends.get(partition, 0):
                     msg = (
                         f"table {name!r} has the control topic's partition {partition} up to {offset}, but that ends at "
-                        f"{self._control.ends.get(partition, 0)}: the topic was created anew, and the sink would pass over "
+                        f"{self._control.ends.get(partition, 0)}: the topic was created again, and the sink would pass over "
                         "all that it announces there. Give iceberg.control.topic a new name, here and in the sink"
                     )
                     raise HandBackRefused(msg, code="FLOE-705")

@@ -127,8 +127,8 @@ def refuse_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: 
         if offset > ends.get(partition, 0):
             msg = (
                 f"table {table.name!r} has the control topic's partition {partition} up to {offset}, but that ends at "
-                f"{ends.get(partition, 0)}: the topic was created anew. Files that the old one announced cannot be found, "
-                "and the sink would pass over all that the new one announces. Give iceberg.control.topic a new name, and "
+                f"{ends.get(partition, 0)}: the topic was created again. Files that the old one announced cannot be found, "
+                "and the sink would skip all that it announces in the new one. Give iceberg.control.topic a new name, and "
                 "see docs/how-to/kafka-connect.md, “A lost control topic”."
             )
             raise TakeoverRefused(msg, code="FLOE-705")
@@ -136,9 +136,10 @@ def refuse_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: 
         offset = table.committed.offsets.get(partition, 0)
         if max(offset, coordinator.get(partition, 0)) < start:
             msg = (
-                f"the control topic's partition {partition} begins at {start}, but table {table.name!r} has it up to "
-                f"{offset} only, and the sink's coordinator had come no further: files announced between were removed by "
-                f"retention before anybody could commit them, if there were any. {START_IT}; or, if no rows are missing, "
+                f"partition {partition} of the control topic starts at offset {start}, but table {table.name!r} is "
+                f"committed only up to {offset}, and the sink's coordinator was not ahead of it. Files announced in between, "
+                "if any, were deleted by retention and were never committed. Nothing was changed. "
+                f"{START_IT}; or, if no rows are missing, "
                 "see docs/how-to/kafka-connect.md, “A lost control topic”."
             )
             raise TakeoverRefused(msg, code="FLOE-705")

@@ -144,7 +144,7 @@ def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written],
             reach(CrashPoint.TAKEOVER_TABLE_LANDED)
             return Taken(name, snapshot_id, len(files), sum(f.file.record_count for f in files))
         except CommitFailedException as error:
-            reason.append(f"somebody else committed first ({error})")
+            reason.append(f"another process committed first ({error})")
         except CatalogUnreachable as error:
             reason.append(str(error))
     raise AssertionError  # attempts raises at its end

@@ -23,7 +23,7 @@ def check_ratio(dead: int, records: int, max_ratio: float, letters: Sequence[Let
     first = f" (the first {NAMED_LETTERS} are named)" if named and dead > NAMED_LETTERS else ""
     msg = (
         f"{dead} of {records} records are bad: a share of {dead / max(records, 1):.4g}, floe.deadletter.max-ratio is "
-        f"{max_ratio:g}{first}{': ' + named if named else ''}. Nothing was announced and the position stays. Mend the table "
+        f"{max_ratio:g}{first}{': ' + named if named else ''}. Nothing was announced and the position stays. Fix the table "
         "or the producer; if the records are to be dead-lettered as they are, raise floe.deadletter.max-ratio for this run."
     )
     raise TooManyDeadLetters(msg)

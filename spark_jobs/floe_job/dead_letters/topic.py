@@ -64,7 +64,7 @@ class LetterTopic:
         except ck.KafkaException as error:
             msg = (
                 f"the settings of the Kafka connection are refused for dead-letter topic {topic!r}: "
-                f"{error.args[0].str()}; mend the connection or the connector's overrides"
+                f"{error.args[0].str()}; correct the connection or the connector's overrides"
             )
             raise SliceRefused(msg) from error
 

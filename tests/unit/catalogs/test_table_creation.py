@@ -90,7 +90,7 @@ def test_no_id_columns_leave_the_schema_as_it_is() -> None:
 def test_a_column_that_cannot_identify_a_row_is_refused_by_name(column: str, problem: str) -> None:
     with pytest.raises(TableUnsuitable, match=rf"'rpc\.p' cannot have the id column '{column}': .*{problem}") as error:
         with_identifiers(SCHEMA, ("id", column), "rpc.p")
-    assert "mend iceberg.table.rpc.p.id-columns or iceberg.tables.default-id-columns" in str(error.value)
+    assert "correct iceberg.table.rpc.p.id-columns or iceberg.tables.default-id-columns" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_no_terms_are_no_order() -> None:
 )
 def test_a_term_that_does_not_fit_is_refused_by_name(text: str, problem: str) -> None:
     with pytest.raises(
-        TableUnsuitable, match=rf"'rpc\.p' cannot be sorted {problem}.*mend floe\.table\.rpc\.p\.sort-by"
+        TableUnsuitable, match=rf"'rpc\.p' cannot be sorted {problem}.*correct floe\.table\.rpc\.p\.sort-by"
     ):
         sort_order(SCHEMA, parse_sort_by(text), "rpc.p")
 

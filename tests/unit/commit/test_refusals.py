@@ -51,7 +51,7 @@ def test_a_table_dropped_after_it_was_written_for_is_refused(lake: Lake, write: 
     lake.create()
     written = write((0, 0, 5))
     lake.catalog().drop_table(TABLE)
-    with pytest.raises(TableRefused, match=r"'rpc\.pizzas' was dropped.*reads the range anew"):
+    with pytest.raises(TableRefused, match=r"'rpc\.pizzas' was dropped.*reads the range again"):
         written.land()
 
 
@@ -69,7 +69,7 @@ def test_a_table_with_another_uuid_is_refused(lake: Lake, write: Write) -> None:
     written = write((0, 0, 5))
     lake.catalog().drop_table(TABLE)
     lake.create()
-    refuses(written, rf"was replaced.*files are for {table.metadata.table_uuid}.*reads the range anew")
+    refuses(written, rf"was replaced.*files are for {table.metadata.table_uuid}.*reads the range again")
     assert lake.rows() == []
 
 

@@ -116,7 +116,7 @@ def test_debts_that_have_no_room_keep_all_positions_where_they_are(move: Callabl
     full = next(p for n in range(1000) if len((p := position(9, n)).metadata.encode()) > LONGEST_METADATA)
     other = position(7, tp=TopicPartition(TOPIC, 1))
     broker = Broker()
-    with pytest.raises(PositionFull, match=rf"no room for the debts of {TOPIC}-0 \({len(full.debts)} tables") as caught:
+    with pytest.raises(PositionFull, match=rf"^{len(full.debts)} tables are behind on {TOPIC}-0\.") as caught:
         move(broker, lambda _: Move([RECORD], [other, full]))
     assert isinstance(caught.value, Terminal)
     assert "drop_backlog" in str(caught.value)

@@ -150,7 +150,7 @@ def test_a_table_that_cannot_be_read_is_said_and_not_taken_for_lost_positions(
     write((0, 0, 60)).land()
     with lake.of_others().transaction() as transaction:
         transaction.set_properties({LEDGER: "not ours"})
-    with pytest.raises(PlanRefused, match=rf"\['{TABLE}'\] hold of it is not known.*cannot be read.*`recover`"):
+    with pytest.raises(PlanRefused, match=rf"could not read the tables \['{TABLE}'\].*`recover`"):
         draft()
 
 

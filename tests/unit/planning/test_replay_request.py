@@ -79,8 +79,11 @@ def test_an_overlap_is_a_kind_of_slice() -> None:
             r"from_time '2026-01-31T12:00:00Z' is not before to_time",
         ),
         ({"ranges": {"0": [0, 1]}, "to_time": "2026-01-31T12:00:00Z"}, r"ranges and times.*give either"),
-        ({"topic": "toppings"}, r"topic 'toppings' is none of the connector's: set `topic` to one of \['pizzas'\]"),
-        ({"tables": ["db.a", "db.c"]}, r"table 'db\.c' is none of the connector's"),
+        (
+            {"topic": "toppings"},
+            r"topic 'toppings' is not configured in this connector: set `topic` to one of \['pizzas'\]",
+        ),
+        ({"tables": ["db.a", "db.c"]}, r"table 'db\.c' is not configured in this connector"),
         ({"overlap": "twice"}, r"overlap 'twice' is not known: use one of \['skip', 'append', 'replace'\]"),
         ({"dead_letters": True, "overlap": "append"}, r"dead_letters and overlap=append.*Leave overlap at skip"),
         ({"dead_letters": 1}, r"dead_letters is 1: write true or false"),

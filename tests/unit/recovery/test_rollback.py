@@ -163,7 +163,9 @@ def test_when_neither_tells_it_is_refused_with_what_is_left_to_do(lake: Lake, wr
     set_back(lake, first.snapshot_id)
     expire(lake, second.snapshot_id)
     remove_older_metadata(lake)
-    with pytest.raises(TableRefused, match=r"cannot be told any more.*Set the branch forward.*\"accept\".*replay"):
+    with pytest.raises(
+        TableRefused, match=r"cannot find out which offsets it lost.*Set the branch forward.*\"accept\".*replay"
+    ):
         lost(lake)
 
 

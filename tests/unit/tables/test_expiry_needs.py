@@ -102,7 +102,7 @@ def test_what_a_branch_led_to_before_somebody_elses_expiry_is_not_lost(aging: Ag
 def test_what_a_branch_may_have_led_to_is_asked_for_when_no_older_metadata_tells(aging: AgingLake) -> None:
     _cut_off_a_tagged_anchor(aging, 7)
     remove_older_metadata(aging)
-    with pytest.raises(TableRefused, match="cannot be told any more"):
+    with pytest.raises(TableRefused, match="cannot find out which offsets it lost"):
         rolled_back(aging.load(), "main", THEIRS, aging.held_by(THEIRS))
 
 
@@ -144,7 +144,7 @@ def test_a_ledger_that_was_taken_away_is_still_missed(aging: AgingLake) -> None:
     aging.commit(0, group=THEIRS, partition=7)
     aging.set_property(property_name(THEIRS, "main"), None)
     aging.commit(*range(8))
-    with pytest.raises(TableRefused, match="somebody removed it"):
+    with pytest.raises(TableRefused, match="was removed"):
         aging.commit(1, group=THEIRS, partition=7)
 
 

@@ -187,7 +187,9 @@ class _Reader:
             if problem := topic_problem(topic):
                 raise ValueError(problem)
             if self._topics and topic not in self._topics:
-                msg = f"{topic!r} is not among the connector's topics ({self._shown}): mend the name, or add it there"
+                msg = (
+                    f"{topic!r} is not among the connector's topics ({self._shown}): correct the name, or add it there"
+                )
                 raise ValueError(msg)
         if not topics:
             msg = "names no topic: name some, or remove the key"

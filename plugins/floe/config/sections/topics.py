@@ -52,7 +52,9 @@ def matching_topics(connector: "Connector", names: Iterable[str]) -> tuple[str, 
     asked = sorted({name for name in names if not name.startswith("__") and name not in own})
     found = [name for name, is_match in zip(asked, pattern.matches(asked), strict=True) if is_match]
     if not found:
-        msg = f"{REGEX} {connector.topics_regex!r} matches no topic of the cluster: create one, or mend the expression"
+        msg = (
+            f"{REGEX} {connector.topics_regex!r} matches no topic of the cluster: create one, or correct the expression"
+        )
         raise ConfigError(msg)
     return tuple(found)
 

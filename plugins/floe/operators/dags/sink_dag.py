@@ -41,7 +41,7 @@ def retry_policy() -> ExceptionRetryPolicy:
     """Retry what may pass; fail at once on what needs somebody's hand."""
     return ExceptionRetryPolicy(
         rules=[
-            RetryRule(exception=Terminal, action=RetryAction.FAIL, reason="needs somebody's hand"),
+            RetryRule(exception=Terminal, action=RetryAction.FAIL, reason="needs a change"),
             RetryRule(exception=Retryable, action=RetryAction.RETRY, reason="may pass"),
         ]
     )

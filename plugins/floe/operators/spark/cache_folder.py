@@ -22,6 +22,6 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     facts = folder.stat()
     if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
-        msg = f"{folder} belongs to, or can be written by, somebody else; set {VARIABLE}"
+        msg = f"{folder} belongs to, or can be written by, another user; set {VARIABLE}"
         raise PermissionError(msg)
     return folder
