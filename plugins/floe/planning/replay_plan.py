@@ -1,11 +1,10 @@
 """Making the plan of a replay: admin calls, table loads, pure decisions, and the event that opens it."""
 
-import secrets
-import time
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from uuid6 import uuid7
 
 from floe.catalogs.client import Tables
 from floe.config import Connector
@@ -202,10 +201,7 @@ def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings, key: 
 
 def replay_id() -> str:
     """Return a new id that is above those of earlier replays: a UUIDv7 (RFC 9562), as 32 hex digits."""
-    bits = time.time_ns() // 1_000_000 << 80 | secrets.randbits(80)
-    bits = bits & ~(0xF << 76) | 7 << 76
-    bits = bits & ~(0x3 << 62) | 2 << 62
-    return uuid.UUID(int=bits).hex
+    return uuid7().hex
 
 
 def _marks(source: Cluster, tps: Sequence[TopicPartition], window: Bounds | None) -> dict[TopicPartition, Bounds]:

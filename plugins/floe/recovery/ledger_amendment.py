@@ -4,17 +4,15 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import CatalogUnreachable
 from floe.config import Connector
 from floe.crash_points import CrashPoint, reach
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name
 from floe.tables.exceptions import TableRefused
-from floe.tables.retry import attempts
+from floe.tables.retry import retry
 from floe.tables.routes import Routes
 from floe.tables.snapshot_commit import append
 
@@ -47,28 +45,24 @@ def amend(
     harmless, and tells a commit that landed without an answer. Returns None when nothing was done. Raises what
     ``change`` raises, TableRefused for a table that is gone, TableNotCommitted at the end of the patience.
     """
-    for reason in attempts(f"table {name!r}", connector.commit_timeout_ms / 1000):
-        try:
-            table = tables.load(name)
-            if table is None:
-                msg = f"table {name!r} does not exist any more: nothing is left to decide about it"
-                raise TableRefused(msg, code="FLOE-409")
-            ledger = change(table)
-            if ledger is None:
-                return None
-            reach(CrashPoint.AMEND_TABLE)
-            branch = branch_of(table) if branch_of is not None else Routes(connector).branch(name)
-            ledger_name = property_name(connector.group_id, branch)
-            keeps = isinstance(ledger, Unanchored)
-            written = ledger.ledger if isinstance(ledger, Unanchored) else ledger
-            with tables.committing(name):
-                snapshot_id = append(table, branch, (), summary, ledger_name, written, keep_anchor=keeps)
-            reach(CrashPoint.AMEND_TABLE_LANDED)
-        except CommitFailedException as error:
-            reason.append(f"another process committed first ({error})")
-        except CatalogUnreachable as error:
-            reason.append(str(error))
-        else:
-            log.info("table %s: %s, snapshot %s", name, summary.get("floe.kind"), snapshot_id)
-            return snapshot_id
-    raise AssertionError  # attempts raises at its end
+
+    def attempt() -> int | None:
+        table = tables.load(name)
+        if table is None:
+            msg = f"table {name!r} does not exist any more: nothing is left to decide about it"
+            raise TableRefused(msg, code="FLOE-409")
+        ledger = change(table)
+        if ledger is None:
+            return None
+        reach(CrashPoint.AMEND_TABLE)
+        branch = branch_of(table) if branch_of is not None else Routes(connector).branch(name)
+        ledger_name = property_name(connector.group_id, branch)
+        keeps = isinstance(ledger, Unanchored)
+        written = ledger.ledger if isinstance(ledger, Unanchored) else ledger
+        with tables.committing(name):
+            snapshot_id = append(table, branch, (), summary, ledger_name, written, keep_anchor=keeps)
+        reach(CrashPoint.AMEND_TABLE_LANDED)
+        log.info("table %s: %s, snapshot %s", name, summary.get("floe.kind"), snapshot_id)
+        return snapshot_id
+
+    return retry(f"table {name!r}", connector.commit_timeout_ms / 1000, attempt)

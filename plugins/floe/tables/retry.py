@@ -3,14 +3,55 @@
 import logging
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
+from pyiceberg.exceptions import CommitFailedException
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_before_delay, wait_random_exponential
+
+from floe.catalogs.exceptions import CatalogUnreachable
 from floe.tables.exceptions import TableNotCommitted
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 FIRST_WAIT, LONGEST_WAIT = 0.1, 10.0
-"""Seconds between attempts; doubled each time, with jitter."""
+"""Seconds between attempts, at most; doubled each time, with jitter."""
+
+
+def retry(what: str, retry_for: float, attempt: Callable[[], T]) -> T:
+    """Return what ``attempt`` returns; after a conflict, and while the catalog cannot be reached, call it again.
+
+    ``what``: names what is committed, for log and error; ``retry_for``: seconds. Raises TableNotCommitted after them, and
+    whatever else ``attempt`` raises.
+    """
+
+    def say(state: RetryCallState) -> None:
+        log.warning("%s: %s; retrying in %.1f s", what, _reason(state), state.upcoming_sleep)
+
+    def give_up(state: RetryCallState) -> T:
+        msg = (
+            f"{what} was not committed within {retry_for:.0f} s: {_reason(state)}. Nothing is lost: the files stay, the "
+            "position has not moved. Run the commit task again."
+        )
+        raise TableNotCommitted(msg) from None
+
+    retrying = Retrying(
+        retry=retry_if_exception_type((CommitFailedException, CatalogUnreachable)),
+        wait=wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT),
+        stop=stop_before_delay(retry_for),
+        before_sleep=say,
+        retry_error_callback=give_up,
+    )
+    return retrying(attempt)
+
+
+def _reason(state: RetryCallState) -> str:
+    error = state.outcome.exception() if state.outcome is not None else None
+    if isinstance(error, CommitFailedException):
+        return f"another process committed first ({error})"
+    return str(error).rstrip(".")
 
 
 def attempts(what: str, patience: float) -> Iterator[list[str]]:

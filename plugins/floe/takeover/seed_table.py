@@ -7,14 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyiceberg
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
 import floe
 from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import CatalogUnreachable
 from floe.control.data_files import to_pyiceberg
 from floe.control.exceptions import DataFileConversionError
 from floe.crash_points import CrashPoint, reach
@@ -25,7 +23,7 @@ from floe.model.route_hash import SINK_ROUTE
 from floe.tables.exceptions import AnnouncementVoid, TableRefused
 from floe.tables.file_checks import check_data_files
 from floe.tables.history import GROUP, NET
-from floe.tables.retry import attempts
+from floe.tables.retry import retry
 from floe.tables.snapshot_commit import SpecFile, append, append_nothing
 from floe.tables.snapshot_summary import Offsets, committed_offsets, offsets_property, raised
 from floe.tables.table_ledger import ledger_of
@@ -112,42 +110,39 @@ def examine(table: Table, seed: Seed, written: Sequence[Written]) -> None:
         raise TakeoverRefused(msg, code="FLOE-706") from error
 
 
-def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written], patience: float) -> Taken:
+def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written], retry_for: float) -> Taken:
     """Commit files and ledger to one table in one snapshot, once, however often this is called.
 
-    Conflicts and unclear answers are tried again for ``patience`` seconds from the table's present state. Raises
+    Conflicts and unclear answers are tried again for ``retry_for`` seconds from the table's present state. Raises
     TableRefused, or TableNotCommitted at the end.
     """
-    for reason in attempts(f"table {name!r}", patience):
-        try:
-            table = _load(tables, name, written)
-            if table is None:
-                return Taken(name, None)
-            before, after = seed.grown(table)
-            files = seed.left(table, written)
-            if after == before and not files:
-                return Taken(name, None)
-            if not table.metadata.snapshots and seed.branch != MAIN_BRANCH:
-                with tables.changing(name):
-                    append_nothing(table)
-                table = tables.require(name)
-            reach(CrashPoint.TAKEOVER_TABLE)
-            with tables.committing(name):
-                snapshot_id = append(
-                    table,
-                    seed.branch,
-                    spec_files(table, files),
-                    seed.summary(table, files),
-                    property_name(seed.plan.group_id, seed.branch),
-                    after,
-                )
-            reach(CrashPoint.TAKEOVER_TABLE_LANDED)
-            return Taken(name, snapshot_id, len(files), sum(f.file.record_count for f in files))
-        except CommitFailedException as error:
-            reason.append(f"another process committed first ({error})")
-        except CatalogUnreachable as error:
-            reason.append(str(error))
-    raise AssertionError  # attempts raises at its end
+
+    def attempt() -> Taken:
+        table = _load(tables, name, written)
+        if table is None:
+            return Taken(name, None)
+        before, after = seed.grown(table)
+        files = seed.left(table, written)
+        if after == before and not files:
+            return Taken(name, None)
+        if not table.metadata.snapshots and seed.branch != MAIN_BRANCH:
+            with tables.changing(name):
+                append_nothing(table)
+            table = tables.require(name)
+        reach(CrashPoint.TAKEOVER_TABLE)
+        with tables.committing(name):
+            snapshot_id = append(
+                table,
+                seed.branch,
+                spec_files(table, files),
+                seed.summary(table, files),
+                property_name(seed.plan.group_id, seed.branch),
+                after,
+            )
+        reach(CrashPoint.TAKEOVER_TABLE_LANDED)
+        return Taken(name, snapshot_id, len(files), sum(f.file.record_count for f in files))
+
+    return retry(f"table {name!r}", retry_for, attempt)
 
 
 def spec_files(table: Table, files: Iterable[PendingFile]) -> list[SpecFile]:

@@ -66,6 +66,8 @@ class PlanReplayOperator(PlanOperator):
 
     def _tell(self, replay: Replay) -> None:
         """Log what the replay means for each table and partition."""
+        from tabulate import tabulate
+
         request = replay.request
         if request.dead_letters:
             self.log.info("dead letters into branch %s, in letters:", replay.branch or "-")
@@ -78,9 +80,8 @@ class PlanReplayOperator(PlanOperator):
             self.log.info("replay (%s) into branch %s, in offsets:", request.overlap.value, replay.branch)
             head = ("table", "range", "to read", "held already", "to write")
             rows = [(f.table, str(f.range), str(f.read), str(f.held), str(f.write)) for f in replay.forecasts]
-        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-        for row in [head, *rows]:
-            self.log.info("  %s", "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+        for line in tabulate(rows, head, tablefmt="plain", disable_numparse=True).splitlines():
+            self.log.info("  %s", line.rstrip())
         for removal in replay.removals:
             self.log.info("  %s rows are taken out of table %s", removal, removal.table)
 

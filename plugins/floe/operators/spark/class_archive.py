@@ -6,7 +6,6 @@ whole. What cannot be made is done without: a JVM that does not like an archive 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import logging
@@ -114,14 +113,19 @@ def _folders_on_class_path(environ: Mapping[str, str]) -> Iterator[Path]:
 
 @contextmanager
 def _alone(place: Path) -> Iterator[bool]:
-    """Say whether nobody else makes this archive now; a process that dies gives way."""
-    with place.with_suffix(".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield not place.exists()
+    """Say whether no other process makes this archive now; one that dies gives way."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(place.with_suffix(".lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        yield False
+        return
+    try:
+        yield not place.exists()
+    finally:
+        lock.release()
 
 
 def _was_given_up(place: Path) -> bool:
