@@ -28,7 +28,7 @@ def sql_catalog(folder: Path) -> dict[str, object]:
     }
 
 
-def connector_keys(name: str, topics: str, folder: Path, **more: Any) -> dict[str, Any]:
+def connector_keys(name: str, topics: str, folder: Path, /, **more: Any) -> dict[str, Any]:
     """Return the keys of a connector that runs: from topics into ``db.t`` of a SQLite catalog below ``folder``.
 
     A key given as None is left out.

@@ -11,7 +11,6 @@ from floe.commit.held_rows import refuse_unheld, unwritten_tables
 from floe.commit.resolve_dead_letters import mark_resolved
 from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector
-from floe.config.sections.routing import may_name
 from floe.control.announcement import Announcement
 from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
@@ -121,7 +120,7 @@ class SliceCommitter:
         routing = self._connector.routing
         names = [*announcement.tables, *announcement.refused] if routing.template is not None else []
         for name in names:
-            if name != self._plan.letters and not may_name(routing.template or "", topics, name):
+            if name != self._plan.letters and not self._connector.may_name(topics, name):
                 msg = (
                     f"table {name!r} is announced, which no record can name ({routing.template}): nothing of it is "
                     "committed. Check who may write to the control topic."

@@ -1,16 +1,18 @@
 """A connector: one JSON file of Kafka Connect keys, parsed."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_secret, reference
 from floe.config.sections.catalog import CatalogSpec
+from floe.config.sections.converters import ConverterSpec
 from floe.config.sections.error_policy import ErrorPolicy
-from floe.config.sections.routing import Routing
+from floe.config.sections.routing import Routing, may_name
 from floe.config.sections.schema_rules import SchemaRules
 from floe.config.sections.tables import Tables, TableSettings
-from floe.config.sections.transforms import KafkaMetadata
+from floe.config.sections.transforms import TransformSpec, renames_topics, routing_steps
 
 SPARK_CONN_ID, SPARK_CONN_IDS = "floe.spark.conn-id", "floe.spark.conn-ids"
 OFFSET_RESET = "consumer.override.auto.offset.reset"
@@ -39,7 +41,8 @@ class Connector:
     auto_create_props: Properties
     schema: SchemaRules
     write_props: Properties
-    transforms: tuple[KafkaMetadata, ...]
+    value_converter: ConverterSpec
+    transforms: tuple[TransformSpec, ...]
     errors: ErrorPolicy
     catalog: CatalogSpec
     control_topic: str
@@ -79,6 +82,25 @@ class Connector:
     def table(self, name: str) -> TableSettings:
         """Return what the connector says of one table."""
         return self.settings.of(name)
+
+    def route_rule(self, table: str, topic: str) -> object:
+        """Return what decides which rows of a topic one table gets, as JSON: a part of the table's route hash.
+
+        Transforms that leave no record out and change nothing that routes are no part of it.
+        """
+        settings = self.table(table)
+        steps = routing_steps(self.transforms)
+        if not steps:
+            return self.routing.rule(settings, topic)
+        # a record may come with another topic: all that the table asks for counts
+        topics = None if settings.topics is None else sorted(settings.topics)
+        rule = self.routing.rule(settings, topics[0] if topics else topic)
+        return {"transforms": steps, "topics": topics, "rows": rule}
+
+    def may_name(self, topics: Collection[str], table: str) -> bool:
+        """Say whether some record of these topics, empty if not known yet, can name a table."""
+        known = () if renames_topics(self.transforms) else topics
+        return may_name(self.routing.template or "", known, table)
 
     @property
     def offset_reset(self) -> Literal["earliest", "latest"]:

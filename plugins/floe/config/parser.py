@@ -12,7 +12,7 @@ from floe.config.names import connector_name_problem, plain_problem, topic_probl
 from floe.config.properties import Properties, flatten
 from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.sections.catalog import read_catalog
-from floe.config.sections.converters import check_converters
+from floe.config.sections.converters import read_converter
 from floe.config.sections.error_policy import LETTER_TABLE, read_errors
 from floe.config.sections.kafka_client import read_consumer_overrides, read_control_client
 from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
@@ -20,7 +20,7 @@ from floe.config.sections.schema_rules import read_schema_rules
 from floe.config.sections.table_properties import is_icebergs, misplaced, unusable_for_commits, unusable_for_files
 from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
-from floe.config.sections.transforms import read_transforms
+from floe.config.sections.transforms import read_transforms, renames_topics
 
 CLASSES = (
     "org.apache.iceberg.connect.IcebergSinkConnector",
@@ -74,18 +74,24 @@ def _check_cross_keys(settings: Settings) -> None:
 
 
 def _build(settings: Settings, *, narrowed: bool) -> Connector:
-    check_converters(settings)
+    value_converter = read_converter(settings, "value")
     _check_choice(settings, "connector.class", CLASSES, "floe answers the Iceberg sink only")
     _check_choice(settings, "floe.on-data-loss", ("fail", "accept"), "it names neither")
     name = _read_name(settings)
     topics, topics_regex = read_topics(settings)
     control_topic = _read_control_topic(settings, topics)
-    expected = () if narrowed else topics
+    transforms = read_transforms(settings)
+    is_open = narrowed or renames_topics(transforms)  # tables may ask for topics that are not the connector's
+    expected = () if is_open else topics
     tables = read_tables(settings, expected)
     errors = read_errors(settings, topics, tables.named, control_topic)
     routing = read_routing(settings, tables, expected, has_letters=bool(errors.table or errors.topic))
     if routing.template is not None:
-        settings.problems.extend(template_problems(routing.template, topics, settings.text(LETTER_TABLE)))
+        settings.problems.extend(
+            template_problems(
+                routing.template, () if renames_topics(transforms) else topics, settings.text(LETTER_TABLE)
+            )
+        )
     interval = settings.integer("iceberg.control.commit.interval-ms")
     if interval < 1000:
         settings.warnings.append(f"iceberg.control.commit.interval-ms is {interval}: Airflow schedules by the second")
@@ -100,7 +106,8 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         auto_create_props=_read_table_props(settings, "iceberg.tables.auto-create-props.", free_text=True),
         schema=read_schema_rules(settings),
         write_props=_read_table_props(settings, "iceberg.table.write-props.", "iceberg.tables.write-props."),
-        transforms=read_transforms(settings),
+        value_converter=value_converter,
+        transforms=transforms,
         errors=errors,
         catalog=read_catalog(settings),
         control_topic=control_topic,

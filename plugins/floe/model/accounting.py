@@ -30,6 +30,7 @@ class RangeBooks(_Counts):
     ``routed``: to at least one table. ``dead``: refused before routing. ``tombstones``: null values.
     ``filtered``: to no table, as configured, or another slice's. ``dropped``: without a usable route, and let go as
     configured. ``invisible``: gaps seen between offsets (transaction markers, aborted records, compaction).
+    ``filtered_by_transforms``: left out by a transform.
     """
 
     routed: int = 0
@@ -38,10 +39,11 @@ class RangeBooks(_Counts):
     filtered: int = 0
     invisible: int = 0
     dropped: int = 0
+    filtered_by_transforms: int = 0
 
     @property
     def total(self) -> int:
-        return self.routed + self.dead + self.tombstones + self.filtered + self.invisible + self.dropped
+        return sum(getattr(self, f.name) for f in fields(self))
 
 
 @dataclass(frozen=True, slots=True)

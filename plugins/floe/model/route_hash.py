@@ -21,8 +21,7 @@ def _digest(value: object) -> str:
 def route_hash(topic: str, branch: str | None, rows: object = ALL_ROWS) -> str:
     """Hash the way of one topic's rows into one table: topic, rule of routing, branch.
 
-    ``rows``: the rule as JSON, ``ALL_ROWS`` where there is none. Transforms change rows, not whether they come: they are
-    no part of it.
+    ``rows``: the rule as JSON, ``ALL_ROWS`` where there is none, see ``Connector.route_rule``.
     """
     return branch_route(_digest({"topic": topic, "rows": rows, "branch": MAIN_BRANCH}), branch)
 

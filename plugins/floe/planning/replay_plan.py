@@ -9,7 +9,6 @@ from uuid6 import uuid7
 from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.config.overrides.run_overrides import replace_keys
-from floe.config.sections.routing import may_name
 from floe.control.headers import header_list
 from floe.control.signature import signed
 from floe.control.topic_reader import control_ends
@@ -170,7 +169,7 @@ def _refuse_dotted(connector: Connector, branch: str) -> None:
 def _refuse_unnameable(connector: Connector, request: ReplayRequest) -> None:
     """Raise PlanRefused for tables of a replay that no record of the topic can name."""
     template = connector.routing.template
-    strangers = [t for t in request.tables if template is not None and not may_name(template, [request.topic], t)]
+    strangers = [t for t in request.tables if template is not None and not connector.may_name([request.topic], t)]
     if strangers:
         msg = (
             f"table {strangers[0][:100]!r} is none that records of {request.topic!r} name ({template}): choose other "

@@ -31,7 +31,7 @@ class Routes:
         """Return what that hash would be on another branch."""
         if table == self._connector.errors.table:
             return route_hash(topic, branch, LETTERS)
-        return route_hash(topic, branch, self._connector.routing.rule(self._connector.table(table), topic))
+        return route_hash(topic, branch, self._connector.route_rule(table, topic))
 
     def of(self, table: str, topics: Iterable[str]) -> dict[str, str]:
         """Return one table's route hash per topic."""

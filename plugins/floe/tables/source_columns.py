@@ -12,15 +12,12 @@ from pyiceberg.table import Table
 from pyiceberg.types import IcebergType, IntegerType, LongType, StringType
 
 from floe.config import Connector
-from floe.config.sections.transforms import OFFSET, PARTITION, TOPIC, KafkaMetadata
+from floe.config.sections.transforms import source_columns
+from floe.config.transforms.options import SourceColumnNames
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import TableRefused
 
-_TYPES: dict[str, tuple[type[IcebergType], ...]] = {
-    TOPIC: (StringType,),
-    PARTITION: (IntegerType, LongType),
-    OFFSET: (IntegerType, LongType),
-}
+_INTEGERS: tuple[type[IcebergType], ...] = (IntegerType, LongType)
 
 
 @dataclass(frozen=True)
@@ -37,11 +34,10 @@ class OriginColumns:
         name = ".".join(table.name())
         refuse_without_transform(name, connector)
         problems = []
-        for transform in connector.transforms:
-            paths = {part: _path(transform, part) for part in _TYPES}
-            wrong = [problem for part, path in paths.items() if (problem := _problem(table.schema(), part, path))]
+        for names in source_columns(connector.transforms):
+            wrong = _problems(table.schema(), names)
             if not wrong:
-                return cls(paths[TOPIC], paths[PARTITION], paths[OFFSET])
+                return cls(names.topic, names.partition, names.offset)
             problems += wrong
         msg = (
             f"the rows of table {name!r} do not tell which records they came from, so none can be replaced: {problems[0]}. "
@@ -85,12 +81,16 @@ class OriginColumns:
 
 def refuse_without_transform(table: str, connector: Connector) -> None:
     """Raise TableRefused when the connector writes no such columns."""
-    if not connector.transforms:
-        msg = (
-            f"the rows of table {table!r} do not tell which records they came from, so none can be replaced: the "
-            f"connector has no KafkaMetadataTransform. {_WAY_OUT}"
-        )
-        raise TableRefused(msg, code="FLOE-305")
+    if source_columns(connector.transforms):
+        return
+    reason = "the connector has no KafkaMetadataTransform"
+    if any(spec.options.source_columns for spec in connector.transforms):
+        reason = "its KafkaMetadataTransform has a transform behind it, or one that renames topics beside it"
+    msg = (
+        f"the rows of table {table!r} do not tell which records they came from, so none can be replaced: {reason}. "
+        f"{_WAY_OUT}"
+    )
+    raise TableRefused(msg, code="FLOE-305")
 
 
 UNKNOWN_ROWS = (
@@ -105,18 +105,19 @@ _WAY_OUT = (
 )
 
 
-def _path(transform: KafkaMetadata, part: str) -> tuple[str, ...]:
-    return (transform.field_name, part) if transform.nested else (transform.column(part),)
+def _problems(schema: Schema, names: SourceColumnNames) -> list[str]:
+    wanted = ((names.topic, (StringType,)), (names.partition, _INTEGERS), (names.offset, _INTEGERS))
+    return [problem for path, types in wanted if (problem := _problem(schema, path, types))]
 
 
-def _problem(schema: Schema, part: str, path: tuple[str, ...]) -> str | None:
+def _problem(schema: Schema, path: tuple[str, ...], types: tuple[type[IcebergType], ...]) -> str | None:
     name = ".".join(path)
     try:
         kind = schema.find_field(name).field_type
     except ValueError:
         return f"it has no column {name!r}"
-    if not isinstance(kind, _TYPES[part]):
-        wanted = "string" if part == TOPIC else "int or long"
+    if not isinstance(kind, types):
+        wanted = "int or long" if types == _INTEGERS else "string"
         return f"its column {name!r} is of type {kind}, and only {wanted} can be looked up"
     return None
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pyiceberg.io import FileIO
 from pyiceberg.table.metadata import TableMetadata
 
-from floe.config.sections.transforms import KafkaMetadata
+from floe.config.sections.converters import PLAIN_JSON, ConverterSpec
+from floe.config.sections.transforms import TransformSpec
 from floe.control.announcement import SpecFiles
 from floe.model.accounting import TableBooks
 from floe.model.intervals import Intervals
@@ -22,6 +23,7 @@ class Target:
 
     ``properties``: the table's own with the connector's write-props over them. ``held``: per range, the offsets that
     the table holds already; ranges of which it holds none are left out. ``owed``: ranges of which it takes nothing now.
+    ``value_converter``: how the values of records are read.
     ``letters``: per range, offsets of records that are on record as bad, and may become its rows.
     """
 
@@ -32,8 +34,9 @@ class Target:
     held: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
     owed: frozenset[OffsetRange] = frozenset()
     rules: ColumnRules = field(default_factory=ColumnRules)
-    transforms: tuple[KafkaMetadata, ...] = ()
+    transforms: tuple[TransformSpec, ...] = ()
     letters: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
+    value_converter: ConverterSpec = PLAIN_JSON
 
 
 @dataclass(frozen=True)

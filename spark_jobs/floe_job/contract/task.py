@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from floe.config.sections.converters import PLAIN_JSON, ConverterSpec
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
+from floe.config.sections.transforms import TransformSpec
 from floe.kafka.reader_limits import ReaderLimits
 from floe.model.dead_letters import LetterOffsets
 from floe_job.contract.target import Target
@@ -21,7 +23,8 @@ class RouteRules:
     where they are not all: records of others are no business of it. ``judges``: whether records that reach no table
     are the slice's to refuse. ``reserved``: a name that no record may use. ``closed``: the tables that exist or are
     being created are all known; None while the task is to find out, else why another one is none. ``redriven``: the
-    letters that a re-drive reads; other records are no business of it.
+    letters that a re-drive reads; other records are no business of it. ``value_converter``: how a route's field is read.
+    ``transforms``: what records go through before they are routed.
     """
 
     routing: Routing
@@ -31,6 +34,8 @@ class RouteRules:
     reserved: str | None = None
     closed: str | None = None
     redriven: LetterOffsets | None = None
+    value_converter: ConverterSpec = PLAIN_JSON
+    transforms: tuple[TransformSpec, ...] = ()
 
 
 @dataclass(frozen=True)

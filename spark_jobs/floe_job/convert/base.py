@@ -1,12 +1,26 @@
-"""What decoding a batch gives."""
+"""Converters: from the bytes of records to rows, to a route's field, or to whole values.
+
+One implementation a kind of bytes, by ``floe_job.convert.registry``. What holds for each of them:
+
+* A record that cannot be read rejects itself only; the order of the others stays.
+* The result is the same however the records are cut into batches.
+* What a converter gives is exact: a value that its column cannot hold without loss rejects its record.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import pyarrow as pa
+from pyiceberg.schema import Schema
+from pyiceberg.table.name_mapping import NameMapping
 
 from floe_job.contract.rejected import Rejected
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.rules import ColumnRules
+from floe_job.source.record_batch import ParsedValues
 
 
 @dataclass(frozen=True)
@@ -26,3 +40,47 @@ class Decoded:
     def fast(self) -> bool:
         """Say whether every record took the columnar path."""
         return self.fast_rows == self.records
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Whole values, one for each record; None for a tombstone, and for what was rejected."""
+
+    values: ParsedValues
+    rejected: tuple[Rejected, ...]
+
+
+class TableConverter(Protocol):
+    """Turns the values of records into rows of one table."""
+
+    @property
+    def needs(self) -> SchemaNeeds:
+        """What records bring and the table lacks, over all calls. While there is some, there are no rows."""
+
+    def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
+        """Decode values, none of them None: bytes, or what this converter parsed and transforms have changed.
+
+        Raises SchemaConflict, for two types of one new column, if the rules say so.
+        """
+
+
+class FieldConverter(Protocol):
+    """Reads one field of the values of records."""
+
+    def read(self, values: Sequence[bytes] | ParsedValues) -> tuple[Sequence[Rejected], pa.Array]:
+        """Return the field's texts (large_string, null where there is none) of the records that are not rejected."""
+
+
+class Converters(Protocol):
+    """What one kind of bytes can be turned into. One per task and use, made from a ``ConverterSpec``."""
+
+    def for_table(
+        self, schema: Schema | None, rules: ColumnRules, *, create: bool, name_mapping: NameMapping | None = None
+    ) -> TableConverter:
+        """Make the converter of one table; ``schema`` is None for one that is yet to be created."""
+
+    def for_field(self, path: tuple[str, ...]) -> FieldConverter:
+        """Make the reader of one field, by its path."""
+
+    def whole(self, values: Sequence[bytes | None]) -> Parsed:
+        """Parse whole values, for transforms that need them."""

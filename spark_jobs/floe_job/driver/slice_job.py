@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from floe.catalogs.client import Tables
 from floe.config import Connector
-from floe.config.sections.routing import may_name
 from floe.control.announcement import Announcement
 from floe.control.recent_tables import recent_tables
 from floe.crash_points import CrashPoint, reach
@@ -86,8 +85,8 @@ class SliceWriter:
         owing = {table for position in self._plan.positions for table in position.debts}
         plan = self._plan
         recent = recent_tables(self._settings, plan.control_topic, plan.control_ends, plan.group_id)
-        template, topics = self._connector.routing.template or "", {r.topic for r in self._slice.ranges}
-        named = {table for table in recent if may_name(template, topics, table)}
+        topics = {r.topic for r in self._slice.ranges}
+        named = {table for table in recent if self._connector.may_name(topics, table)}
         return frozenset(named | owing) - {plan.letters or ""}
 
     def _run(self, run_tasks: RunTasks, groups: Sequence[tuple[Piece, ...]]) -> list[TaskResult]:

@@ -57,14 +57,31 @@ class SliceTable:
         watched = {r: found for r in piece.ranges if (found := self._watched(r, letters))}
         if self.table is None:
             return Target(
-                self.name, held=held, owed=owed, rules=rules, transforms=connector.transforms, letters=watched
+                self.name,
+                held=held,
+                owed=owed,
+                rules=rules,
+                transforms=connector.transforms,
+                letters=watched,
+                value_converter=connector.value_converter,
             )
         # workers need schema, spec, location and properties; the snapshots would be shipped to each of them
         slim = self.table.metadata.model_copy(
             update={"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}, "current_snapshot_id": None}
         )
         properties = {**self.table.metadata.properties, **connector.write_props}
-        return Target(self.name, slim, self.table.io, properties, held, owed, rules, connector.transforms, watched)
+        return Target(
+            self.name,
+            slim,
+            self.table.io,
+            properties,
+            held,
+            owed,
+            rules,
+            connector.transforms,
+            watched,
+            connector.value_converter,
+        )
 
     def _watched(self, r: OffsetRange, letters: LetterOffsets | None) -> Intervals:
         """Return the records whose fate counts: with open letters, and those that were such before they are replaced."""

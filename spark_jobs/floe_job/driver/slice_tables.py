@@ -139,7 +139,12 @@ class SliceTables:
         """What a table is taken for that no task was given; None where floe may not create it."""
         if self._is_closed or not self._connector.auto_create:
             return None
-        return Target("", rules=column_rules(self._connector), transforms=self._connector.transforms)
+        return Target(
+            "",
+            rules=column_rules(self._connector),
+            transforms=self._connector.transforms,
+            value_converter=self._connector.value_converter,
+        )
 
     def routes(self) -> RouteRules:
         connector, piece = self._connector, self._slice
@@ -152,6 +157,8 @@ class SliceTables:
             reserved=connector.properties.get("floe.deadletter.table", "").strip().lower() or None,
             closed=self._strange() if self._is_closed else None,
             redriven=piece.letters if piece.reason is ReadReason.DEAD_LETTERS else None,
+            value_converter=connector.value_converter,
+            transforms=connector.transforms,
         )
 
     def _strange(self) -> str:

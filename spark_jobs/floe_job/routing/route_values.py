@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.schema import Schema
-from pyiceberg.types import IcebergType, NestedField, StringType, StructType
 
 from floe.config.expressions.java_regex import compile_expression
+from floe.config.sections.converters import ConverterSpec
 from floe.config.sections.routing import Routing
 from floe_job.contract.rejected import Rejected
-from floe_job.convert import JsonDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.convert.base import FieldConverter
+from floe_job.convert.registry import converters_of
 from floe_job.source.record_batch import UNREADABLE, Records
 
 STAGE = "route"
@@ -28,32 +26,26 @@ Matches = Callable[[Sequence[str]], "np.ndarray[Any, np.dtype[np.bool_]]"]
 class RouteValues:
     """Reads the route values of records: from a field, a header or the key."""
 
-    def __init__(self, routing: Routing) -> None:
+    def __init__(self, routing: Routing, value_converter: ConverterSpec) -> None:
         self._routing = routing
-        # the field is read as a table's text column is: numbers and booleans by their text, fast and exact path alike
-        self._decoder = JsonDecoder(_schema_of(routing.path), ColumnRules(), create=False) if routing.path else None
+        self._field = converters_of(value_converter).for_field(routing.path) if routing.path else None
 
     def of(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
         """Return the values as text, null where there is none, of those records that are not rejected."""
-        if self._decoder is not None:
-            return self._of_field(records, self._decoder)
+        if self._field is not None:
+            return self._of_field(records, self._field)
         if self._routing.by == "key":
-            return _texts("key", enumerate(records.messages.keys()), [])
+            return _texts("key", enumerate(records.keys()), [])
         return self._of_headers(records)
 
-    def _of_field(self, records: Records, decoder: JsonDecoder) -> tuple[Sequence[Rejected], pa.Array]:
-        path = self._routing.path
-        decoded = decoder.decode(records.values)
-        assert decoded.table is not None  # noqa: S101 - it has a schema, and lacks nothing
-        column: Any = decoded.table.column(path[0]).combine_chunks()
-        if len(path) > 1:
-            column = pc.struct_field(column, list(path[1:]))
-        return [_renamed(one, path) for one in decoded.rejected], column.cast(pa.large_string())
+    def _of_field(self, records: Records, field: FieldConverter) -> tuple[Sequence[Rejected], pa.Array]:
+        rejected, texts = field.read(records.content)
+        return [_renamed(one, self._routing.path) for one in rejected], texts
 
     def _of_headers(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
         name = self._routing.header
         readable, bad = [], []
-        for index, headers in enumerate(records.messages.headers()):
+        for index, headers in enumerate(records.all_headers()):
             if headers is None:
                 bad.append(Rejected(index, STAGE, UNREADABLE, UNROUTABLE))
             else:
@@ -78,15 +70,6 @@ def matcher(pattern: str) -> Matches:
         return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
 
     return matches
-
-
-@lru_cache
-def _schema_of(path: tuple[str, ...]) -> Schema:
-    """Return the schema of nothing but the route's field, as text."""
-    kind: IcebergType = StringType()
-    for depth in range(len(path) - 1, 0, -1):
-        kind = StructType(NestedField(depth + 1, path[depth], kind, required=False))
-    return Schema(NestedField(1, path[0], kind, required=False))
 
 
 def _renamed(rejected: Rejected, path: Sequence[str]) -> Rejected:

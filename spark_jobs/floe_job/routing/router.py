@@ -37,11 +37,22 @@ class Router:
         self.unknown: dict[str, None] = {}
         self._found: dict[tuple[str, str | None], Destination] = {}
         self._patterns = {t: matcher(s.route_regex) for t, s in rules.tables if s.route_regex is not None}
-        self._values = RouteValues(rules.routing)
+        self._values = RouteValues(rules.routing, rules.value_converter)
 
     def route(self, records: Records) -> Routed:
         """Find the tables of each record; none of the values is None."""
         return self._route(records) if self._rules.redriven is None else self._redrive(records, self._rules.redriven)
+
+    def concerned(self, records: Records) -> Records:
+        """Return the records that are any business of this slice: of a re-drive, those with letters."""
+        letters = self._rules.redriven
+        if letters is None:
+            return records
+        log_id = LogId.of(records.piece.range)
+        offsets = letters.at(None, log_id)
+        for table in letters.tables:
+            offsets = offsets | letters.at(table, log_id)
+        return records.select(_indices(records, offsets))
 
     def _redrive(self, records: Records, letters: LetterOffsets) -> Routed:
         """Hand records to the tables that refused them, and route anew those that were refused before."""
@@ -72,7 +83,7 @@ class Router:
             routed = self.spread(records, values, rejected)
         else:
             routed = Routed()
-            (destination,) = self._destinations(records.piece.range.topic, [None])
+            (destination,) = self._destinations(records.topic, [None])
             self._deliver(routed, len(records), [destination], None, np.zeros(len(records), np.intp))
         routed.tables = {
             table: records if places is None else records.select(places.tolist())
@@ -82,7 +93,7 @@ class Router:
 
     def spread(self, records: Records, values: pa.Array, rejected: Sequence[Rejected] = ()) -> Routed:
         """Find the places of records by their route values: of all records but those that were rejected."""
-        routed, topic = Routed(), records.piece.range.topic
+        routed, topic = Routed(), records.topic
         routed.malformed = [one for one in rejected if one.stage != STAGE]
         unreadable = [one for one in rejected if one.stage == STAGE]
         encoded: pa.DictionaryArray = values.dictionary_encode(null_encoding="encode")

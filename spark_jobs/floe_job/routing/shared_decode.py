@@ -16,7 +16,7 @@ from pyiceberg.types import StringType, StructType
 
 from floe_job.contract.target import Target
 from floe_job.contract.task import RouteRules
-from floe_job.convert import JsonDecoder
+from floe_job.convert.registry import converters_of
 from floe_job.exceptions import SchemaConflict
 from floe_job.source.record_batch import Records
 
@@ -39,7 +39,7 @@ class Lookalikes:
     """Decodes records of tables that are alike. ``path``: where the route's value stands."""
 
     def __init__(self, schema: Schema, target: Target, path: Sequence[str]) -> None:
-        self._decoder = JsonDecoder(schema, target.rules, create=False)
+        self._decoder = converters_of(target.value_converter).for_table(schema, target.rules, create=False)
         self._path = path
 
     @classmethod
@@ -55,6 +55,7 @@ class Lookalikes:
         are_alike = all(
             target.metadata is not None
             and not target.transforms
+            and target.value_converter == first.value_converter
             and not target.rules.case_insensitive
             and target.rules == first.rules
             and target.metadata.name_mapping() is None
@@ -66,7 +67,7 @@ class Lookalikes:
     def decode(self, records: Records) -> DecodedTogether | None:
         """Decode records; None when a record brings columns that tables lack: which of them, its table has to say."""
         try:
-            decoded = self._decoder.decode(records.values)
+            decoded = self._decoder.decode(records.content)
         except SchemaConflict:  # of one new column in two tables, which may well differ
             return None
         if self._decoder.needs or decoded.table is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from floe_job.source.messages import Headers, Messages
 from floe_job.source.piece import Piece
@@ -12,17 +13,83 @@ from floe_job.source.values import Values
 UNREADABLE = "its headers cannot be read: they are broken, or a name in them is not UTF-8"
 
 
+class ParsedValues(list[Any]):
+    """Values as a converter parsed them, or as transforms left them: objects, not bytes. None is a tombstone."""
+
+    def select(self, indices: Sequence[int]) -> ParsedValues:
+        """Return some of the values, by index."""
+        return ParsedValues([self[i] for i in indices])
+
+
+@dataclass(frozen=True)
+class RecordChanges:
+    """What records are for routing and for tables once the transforms were applied: the same place is the same record.
+
+    ``keys``, ``headers`` and ``timestamps`` (epoch ms) are None where no transform changed any.
+    """
+
+    topic: str
+    values: ParsedValues
+    keys: Sequence[bytes | None] | None = None
+    headers: Sequence[Headers | None] | None = None
+    timestamps: Sequence[int | None] | None = None
+
+    def select(self, indices: Sequence[int]) -> RecordChanges:
+        """Return those of some records, by index."""
+        return RecordChanges(
+            self.topic,
+            self.values.select(indices),
+            None if self.keys is None else [self.keys[i] for i in indices],
+            None if self.headers is None else [self.headers[i] for i in indices],
+            None if self.timestamps is None else [self.timestamps[i] for i in indices],
+        )
+
+
 @dataclass(frozen=True)
 class Records:
-    """Some records of one piece, in the order of their offsets: offset, value and the rest of each."""
+    """Some records of one piece, in the order of their offsets: offset, value and the rest of each, as Kafka has them.
+
+    ``changes``: what transforms made of them. Routing and tables ask for ``topic``, ``content``, ``keys`` … and get what is
+    changed; dead letters keep ``values`` and ``messages``.
+    """
 
     piece: Piece
     offsets: Sequence[int]
     values: Values
     messages: Messages
+    changes: RecordChanges | None = None
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    @property
+    def topic(self) -> str:
+        """The topic that the records are routed by."""
+        return self.piece.range.topic if self.changes is None else self.changes.topic
+
+    @property
+    def content(self) -> Values | ParsedValues:
+        """The values that become rows."""
+        return self.values if self.changes is None else self.changes.values
+
+    def keys(self) -> Sequence[bytes | None]:
+        """Return the key of each."""
+        changed = None if self.changes is None else self.changes.keys
+        return self.messages.keys() if changed is None else changed
+
+    def all_headers(self) -> Sequence[Headers | None]:
+        """Return the headers of each; None where they cannot be read."""
+        changed = None if self.changes is None else self.changes.headers
+        return self.messages.headers() if changed is None else changed
+
+    def timestamps(self) -> Sequence[int | None]:
+        """Return the time of each, in epoch ms; None where the broker has none."""
+        changed = None if self.changes is None else self.changes.timestamps
+        return self.messages.timestamps() if changed is None else changed
+
+    def changed(self, changes: RecordChanges) -> Records:
+        """Return the same records as transforms left them."""
+        return replace(self, changes=changes)
 
     def select(self, indices: Sequence[int]) -> Records:
         """Return some of the records, by index."""
@@ -31,6 +98,7 @@ class Records:
             [self.offsets[i] for i in indices],
             self.values.select(indices),
             self.messages.select(indices),
+            None if self.changes is None else self.changes.select(indices),
         )
 
     def without_tombstones(self) -> Records:
@@ -40,6 +108,8 @@ class Records:
 
     def headers(self, index: int) -> Headers | None:
         """Return a record's headers; None if they cannot be read."""
+        if self.changes is not None and self.changes.headers is not None:
+            return self.changes.headers[index]
         return self.messages[index].headers()
 
     def without(self, indices: Collection[int]) -> Records:

@@ -16,6 +16,7 @@ from floe.parquet.budget import WriteBudget
 from floe_job.contract.letter import Letter, letters_of
 from floe_job.contract.result import Failure, PieceResult, TaskResult
 from floe_job.contract.task import Task
+from floe_job.convert.registry import converters_of
 from floe_job.dead_letters.collector import Letterbox
 from floe_job.dead_letters.limits import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
 from floe_job.exceptions import SchemaConflict
@@ -30,6 +31,8 @@ from floe_job.shuffle.partition_sender import RowSpool
 from floe_job.source.piece import Piece
 from floe_job.source.range_reader import RangeReader
 from floe_job.source.record_batch import Records
+from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.chain import Chain
 from floe_job.write.table_rows import TargetWriter
 
 log = logging.getLogger(__name__)
@@ -76,6 +79,7 @@ def _learn_secrets(task: Task) -> None:
     learn_environment(os.environ)
     learn(task.conf)
     learn(task.letters.conf)
+    learn(task.routes.value_converter.options)
     for target in task.targets:
         if target.io is not None:
             learn(target.io.properties)
@@ -91,6 +95,8 @@ class _TaskRun:
         self._router = Router(task.routes, self._targets)
         self._letterbox = Letterbox(task.letters, task.index, self._budget)
         self._outbox = Outbox(task.index, task.writers) if task.writers else None
+        self._chain = Chain.of(task.routes.transforms)
+        self._converters = converters_of(task.routes.value_converter)
         self._lookalikes = Lookalikes.of(task.targets, task.routes)
         self._deliveries = 0
         self._bad = BadRecordCollector()
@@ -140,6 +146,8 @@ class _TaskRun:
 
     def _take(self, records: Records) -> RangeBooks:
         """Hand the records that are no tombstones to their tables."""
+        if not self._chain.is_columnar:
+            return self._take_transformed(records)
         count = len(records)
         records = records.without_tombstones()
         tombstones = count - len(records)
@@ -152,6 +160,29 @@ class _TaskRun:
             return RangeBooks(tombstones=tombstones) + self._take_each(records)
         books = RangeBooks(tombstones=tombstones) + self._take_decoded(decoded)
         return books + self._take_each(decoded.rest) if len(decoded.rest) else books
+
+    def _take_transformed(self, records: Records) -> RangeBooks:
+        """Parse records, tombstones too, have them transformed, and hand what is left to the tables, some at a time."""
+        concerned = self._router.concerned(records)
+        books = RangeBooks(filtered=len(records) - len(concerned))
+        for batch in self._chain.batches(concerned, self._converters):
+            books += self._take_batch(batch)
+        return books
+
+    def _take_batch(self, batch: ParsedBatch) -> RangeBooks:
+        tombstones = batch.tombstones
+        self._judged += len(batch.source) - tombstones - batch.filtered
+        books = RangeBooks(tombstones=tombstones, filtered_by_transforms=batch.filtered)
+        if self._task.routes.judges:
+            malformed, refused = batch.rejected_by_stage()
+            self._bury(letters_of(batch.source, malformed, None))
+            self._bury(letters_of(batch.source, refused, None), "are refused by a transform")
+            books += RangeBooks(dead=len(batch.rejected))
+        else:
+            books += RangeBooks(filtered=len(batch.rejected))
+        for mine in batch.by_topic():
+            books += self._take_each(mine)
+        return books
 
     def _take_each(self, records: Records) -> RangeBooks:
         """Route records, and have each table decode its own."""
@@ -231,13 +262,16 @@ class _TaskRun:
                 self._bad.take(letters, "have no table", UNROUTABLE_ADVICE)
                 return len(malformed) + len(letters), 0
 
-    def _bury(self, letters: Sequence[Letter]) -> None:
-        """Put letters into the letterbox, or count them where bad records are not tolerated: the task fails at its end."""
+    def _bury(self, letters: Sequence[Letter], problem: str = "are no JSON objects") -> None:
+        """Put letters into the letterbox, or count them where bad records are not tolerated: the task fails at its end.
+
+        ``problem``: what is said of letters that were meant for no table yet.
+        """
         if not letters:
             return
         if not self._task.letters.policy.tolerate:
             table = letters[0].table
-            what = f"cannot become rows of table {table!r}" if table is not None else "are no JSON objects"
+            what = f"cannot become rows of table {table!r}" if table is not None else problem
             self._bad.take(letters, what, INTOLERANT_ADVICE)
             return
         self._letterbox.take(letters)

@@ -1,6 +1,7 @@
-"""Transforms: what the job adds to records before they become rows."""
+"""Transforms: what becomes of records before they are rows."""
 
+from floe_job.transform.chain import Chain
 from floe_job.transform.kafka_metadata.columns import MetadataColumns
 from floe_job.transform.record_metadata import RecordFacts
 
-__all__ = ["MetadataColumns", "RecordFacts"]
+__all__ = ["Chain", "MetadataColumns", "RecordFacts"]

@@ -48,12 +48,12 @@ def facts_of(records: Records, *, keys: bool, headers: bool) -> RecordFacts:
     """Return what Kafka knows of the records beside their values."""
     tp = records.piece.range.tp
     return RecordFacts(
-        tp.topic,
+        records.topic,
         tp.partition,
         records.offsets,
-        records.messages.timestamps(),
-        records.messages.keys() if keys else None,
-        records.messages.headers() if headers else None,
+        records.timestamps(),
+        records.keys() if keys else None,
+        records.all_headers() if headers else None,
     )
 
 

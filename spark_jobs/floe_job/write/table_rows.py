@@ -14,17 +14,17 @@ from floe_job.contract.letter import Letter, letters_of
 from floe_job.contract.letter_outcomes import FateWatch
 from floe_job.contract.rejected import Rejected
 from floe_job.contract.target import TableResult, Target
-from floe_job.convert import Decoded, JsonDecoder
+from floe_job.convert.base import Decoded
+from floe_job.convert.registry import converters_of
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.evolution import SchemaNeeds
 from floe_job.schema.limits import reserved_names
 from floe_job.source.record_batch import UNREADABLE, Records
-from floe_job.transform import MetadataColumns
+from floe_job.transform.batch import STAGE as TRANSFORM_STAGE
+from floe_job.transform.chain import Chain
 from floe_job.transform.record_metadata import facts_of
 from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.task_files import RowSink, TargetFiles
-
-TRANSFORM_STAGE = "transform"
 
 
 class TargetWriter:
@@ -36,7 +36,7 @@ class TargetWriter:
         """Write rows to files of this task, or else give them to ``sink``."""
         self._target = target
         schema = target.metadata.schema() if target.metadata is not None else None
-        self._columns = MetadataColumns(schema, target.transforms, fold=target.rules.case_insensitive)
+        self._columns = Chain.of(target.transforms).columns_of(schema, fold=target.rules.case_insensitive)
         specs = () if target.metadata is None else target.metadata.partition_specs
         rules = replace(
             target.rules,
@@ -44,7 +44,7 @@ class TargetWriter:
             taken=self._columns.full_names,
             reserved=frozenset() if schema is None else reserved_names(specs, schema),
         )
-        self._decoder = JsonDecoder(
+        self._decoder = converters_of(target.value_converter).for_table(
             self._columns.record_schema,
             rules,
             create=target.metadata is None,
@@ -56,8 +56,6 @@ class TargetWriter:
         self._files: RowSink = sink or TargetFiles(target, task_index, budget)
         self._assigned = self._held = self._owed = self._dead = self._fast = 0
         self._watch = FateWatch(target.letters)
-        self._with_keys = any(transform.key for transform in target.transforms)
-        self._with_headers = any(transform.headers for transform in target.transforms)
 
     @property
     def name(self) -> str:
@@ -90,7 +88,7 @@ class TargetWriter:
             records = fresh
         if not len(records):
             return []
-        decoded = self._decoder.decode(records.values)
+        decoded = self._decoder.decode(records.content)
         self._fast += decoded.fast_rows
         if self._decoder.needs and not for_good:
             self.abort()
@@ -142,9 +140,9 @@ class TargetWriter:
         if self._columns.injected or self._limits:
             records = records.without([r.index for r in decoded.rejected])
         if self._columns.injected:
-            if self._with_headers:
+            if self._columns.with_headers:
                 rows, records, letters = self._without_unreadable(rows, records)
-            facts = facts_of(records, keys=self._with_keys, headers=self._with_headers)
+            facts = facts_of(records, keys=self._columns.with_keys, headers=self._columns.with_headers)
             rows, refused = self._columns.fill(rows, facts)
             letters += letters_of(
                 records, (Rejected(i, TRANSFORM_STAGE, why, error) for i, error, why in refused), self.name

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from floe.config.connector import Connector
 from floe.config.expressions.java_regex import compile_expression
 from floe.config.sections.error_policy import LETTER_TOPIC
-from floe.config.sections.routing import VALUE, may_name
+from floe.config.sections.routing import VALUE
 from floe.config.sections.tables import STATIC
 from floe.config.sections.topics import REGEX, TOPICS
 
@@ -85,7 +85,7 @@ def _unread(file: Connector, topics: Sequence[str]) -> list[str]:
 def _writes(file: Connector, table: str) -> bool:
     if file.routing.template is None:
         return table in file.tables
-    return may_name(file.routing.template, file.topics, table)
+    return file.may_name(file.topics, table)
 
 
 def _within(template: str, file: str | None) -> bool:

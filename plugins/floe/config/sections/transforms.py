@@ -1,62 +1,95 @@
-"""The transforms of a connector: of the sink's, ``KafkaMetadataTransform`` so far."""
+"""The transforms of a connector, in their order, each with its condition."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from floe.config.keys.reader import Settings
-from floe.config.keys.values import InvalidValue, parse_boolean
-from floe.config.names import has_control_characters
+from floe.config.keys.values import InvalidValue, parse_boolean, parse_list
 from floe.config.properties import Properties
+from floe.config.transforms.kafka_metadata import KAFKA_METADATA
+from floe.config.transforms.options import SourceColumnNames, TransformClass, TransformOptions
 
-TOPIC: Final = "topic"
-PARTITION: Final = "partition"
-OFFSET: Final = "offset"
-TIMESTAMP: Final = "timestamp"
-KEY: Final = "key"
-HEADERS: Final = "headers"
+TRANSFORMS: Final[dict[str, TransformClass]] = {
+    "org.apache.iceberg.connect.transforms.KafkaMetadataTransform": KAFKA_METADATA,
+    "io.tabular.iceberg.connect.transforms.KafkaMetadataTransform": KAFKA_METADATA,
+}
+"""What reads the settings of each Java class. Another transform is one more line here, and one in ``floe_job``."""
+
+PREDICATES: Final[dict[str, tuple[str, ...]]] = {}
+"""The keys of each predicate's class. While there is none, the table of keys refuses ``predicates`` by name."""
 
 NAMES = "transforms"
+_PREDICATES = "predicates"
 _PACKAGES = ("org.apache.iceberg.connect.transforms.", "io.tabular.iceberg.connect.transforms.", "")
-_METADATA = "KafkaMetadataTransform"
 _LATER = ("CopyValue", "DmsTransform", "DebeziumTransform", "JsonToMapTransform", "MongoDebeziumTransform")
-_TYPE, _FIELD_NAME, _NESTED, _EXTERNAL = "type", "field_name", "nested", "external_field"
-_INCLUDE_KEY, _INCLUDE_HEADERS = "include_key", "include_headers"
-_METADATA_KEYS = (_TYPE, _FIELD_NAME, _NESTED, _EXTERNAL, _INCLUDE_KEY, _INCLUDE_HEADERS)
-_CONDITIONS = ("predicate", "negate")
-_LONGEST_NAME = 255
+_TYPE, _PREDICATE, _NEGATE = "type", "predicate", "negate"
+_CONDITIONS = (_PREDICATE, _NEGATE)
 _SHOWN_CHARACTERS = 100
 
 
 @dataclass(frozen=True)
-class KafkaMetadata:
-    """Columns with what Kafka knows of a record; ``external`` is the name and the value of a constant one."""
+class PredicateSpec:
+    """A condition on records. ``type``: the Java class; ``options``: its keys."""
 
-    field_name: str = "_kafka_metadata"
-    nested: bool = False
-    external: tuple[str, str] | None = None
-    key: bool = False
-    headers: bool = False
+    alias: str
+    type: str
+    options: Properties = Properties()  # noqa: RUF009 - immutable
+
+
+@dataclass(frozen=True)
+class TransformSpec:
+    """One transform of a chain: picklable. ``type``: the Java class; ``negate``: where the condition does not hold."""
+
+    alias: str
+    type: str
+    options: TransformOptions
+    predicate: PredicateSpec | None = None
+    negate: bool = False
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """What is injected, in order: ``topic`` … and the name of the external field."""
-        external = (self.external[0],) if self.external is not None else ()
-        key, headers = (KEY,) if self.key else (), (HEADERS,) if self.headers else ()
-        return (TOPIC, PARTITION, OFFSET, TIMESTAMP, *external, *key, *headers)
+    def is_columnar(self) -> bool:
+        """Whether it only adds columns, to every row."""
+        return self.options.is_columnar and self.predicate is None
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The top-level columns: one of all parts, or one each."""
-        return (self.field_name,) if self.nested else tuple(self.column(part) for part in self.parts)
-
-    def column(self, part: str) -> str:
-        """Name the top-level column of a part, for a transform that is not nested."""
-        return f"{self.field_name}_{part}"
+    def to_json(self) -> dict[str, Any]:
+        """Return what it does as JSON, for the route hash: what it is called does not count."""
+        step: dict[str, Any] = {"type": self.type, "options": self.options.to_json()}
+        if self.predicate is not None:
+            options = dict(self.predicate.options)
+            step["predicate"] = {"type": self.predicate.type, "options": options, "negate": self.negate}
+        return step
 
 
-def read_transforms(settings: Settings) -> tuple[KafkaMetadata, ...]:
+def split_chain(specs: Sequence[TransformSpec]) -> tuple[Sequence[TransformSpec], Sequence[TransformSpec]]:
+    """Part a chain into what needs whole records, up to the last such transform, and the columns that are added behind."""
+    end = next((i for i in range(len(specs), 0, -1) if not specs[i - 1].is_columnar), 0)
+    return specs[:end], specs[end:]
+
+
+def routing_steps(specs: Sequence[TransformSpec]) -> list[dict[str, Any]]:
+    """Return as JSON the part of a chain that decides where records go: up to the last that may change it, or nothing."""
+    end = next((i for i in range(len(specs), 0, -1) if specs[i - 1].options.changes_routing), 0)
+    return [spec.to_json() for spec in specs[:end]]
+
+
+def renames_topics(specs: Sequence[TransformSpec]) -> bool:
+    """Say whether a chain may give records another topic."""
+    return any(spec.options.renames_topic for spec in specs)
+
+
+def source_columns(specs: Sequence[TransformSpec]) -> tuple[SourceColumnNames, ...]:
+    """Return where rows may have topic, partition and offset of their records.
+
+    Only columns that are added behind all other transforms count, and only if the topic is still the record's own.
+    """
+    _, added = split_chain(specs)
+    found = [spec.options.source_columns for spec in added]
+    return () if renames_topics(specs) else tuple(columns for columns in found if columns is not None)
+
+
+def read_transforms(settings: Settings) -> tuple[TransformSpec, ...]:
     """Read the transforms in the order of ``transforms``; what is wrong with them is noted in ``settings``."""
     names = settings.names(NAMES)
     settings.problems.extend(
@@ -73,8 +106,9 @@ def read_transforms(settings: Settings) -> tuple[KafkaMetadata, ...]:
     )
     unique = tuple(name for name in dict.fromkeys(names) if 0 < len(name) <= _SHOWN_CHARACTERS)
     owned = _owned(settings, unique)
-    transforms = [_read_transform(settings, f"{NAMES}.{name}.", owned[name]) for name in unique]
-    read = tuple(transform for transform in transforms if transform is not None)
+    predicates = _read_predicates(settings) if PREDICATES else {}
+    specs = [_read_transform(settings, name, owned[name], predicates) for name in unique]
+    read = tuple(spec for spec in specs if spec is not None)
     _check_columns(settings, read)
     return read
 
@@ -116,82 +150,104 @@ class _Owners:
         return next((key[:end] for end in ends), None)
 
 
-def _read_transform(settings: Settings, prefix: str, keys: Properties) -> KafkaMetadata | None:
+def _read_transform(
+    settings: Settings, name: str, keys: Properties, predicates: dict[str, PredicateSpec]
+) -> TransformSpec | None:
+    prefix = f"{NAMES}.{name}."
     if _TYPE not in keys:
         settings.problems.append(
-            f'Missing required configuration "{prefix}{_TYPE}" which has no default value: set {_PACKAGES[0]}{_METADATA}'
+            f'Missing required configuration "{prefix}{_TYPE}" which has no default value: set {_known()}'
         )
         return None
-    if problem := _type_problem(keys[_TYPE].strip()):
+    found = _class_of(keys[_TYPE].strip())
+    if found is None:
+        problem = _type_problem(keys[_TYPE].strip())
         settings.problems.append(f"{prefix}{_TYPE} {keys[_TYPE][:_SHOWN_CHARACTERS]!r} {problem}")
         return None
+    settings.problems.extend(_key_problems(prefix, found, keys))
+    options = found.read(settings.problems, prefix, keys)
+    predicate = _predicate_of(settings, prefix, keys, predicates) if PREDICATES else None
+    negate = predicate is not None and _negate(settings, prefix, keys)
+    return None if options is None else TransformSpec(name, found.name, options, predicate, negate)
+
+
+def _class_of(name: str) -> TransformClass | None:
+    return TRANSFORMS.get(name) or next((one for one in TRANSFORMS.values() if one.simple_name == name), None)
+
+
+def _known() -> str:
+    return ", ".join(dict.fromkeys(one.name for one in TRANSFORMS.values()))
+
+
+def _type_problem(name: str) -> str:
+    if any(name.removeprefix(package) in _LATER for package in _PACKAGES):
+        return "is not supported yet. Remove it, or transform upstream"
+    return f"is no transform that floe knows: it has {_known()}. Remove it, or transform upstream"
+
+
+def _key_problems(prefix: str, found: TransformClass, keys: Properties) -> Iterator[str]:
+    known = (_TYPE, *found.keys)
     for key in keys:
         if key in _CONDITIONS:
-            settings.problems.append(
-                f"{prefix}{key} is not supported yet: predicates come with the other transforms. Remove it"
-            )
-        elif key not in _METADATA_KEYS:
+            if not PREDICATES:
+                yield f"{prefix}{key} is not supported yet: predicates come with the other transforms. Remove it"
+        elif key not in known:
             shown = repr((prefix + key)[: 2 * _SHOWN_CHARACTERS])
-            settings.problems.append(f"unknown key {shown}: {_METADATA} has {', '.join(_METADATA_KEYS)} and no other")
-    problems: list[str] = []
-    transform = KafkaMetadata(
-        field_name=keys.get(_FIELD_NAME, KafkaMetadata.field_name).strip(),
-        nested=_boolean(problems, prefix, keys, _NESTED),
-        external=_external(problems, prefix, keys.get(_EXTERNAL)),
-        key=_boolean(problems, prefix, keys, _INCLUDE_KEY),
-        headers=_boolean(problems, prefix, keys, _INCLUDE_HEADERS),
-    )
-    problems += _name_problems(prefix, transform)
-    settings.problems += problems
-    return None if problems else transform
+            yield f"unknown key {shown}: {found.simple_name} has {', '.join(known)} and no other"
 
 
-def _type_problem(name: str) -> str | None:
-    for package in _PACKAGES:
-        bare = name.removeprefix(package)
-        if bare == _METADATA:
-            return None
-        if bare in _LATER:
-            return "is not supported yet. Remove it, or transform upstream"
-    return f"is no transform that floe knows: it has {_PACKAGES[0]}{_METADATA}. Remove it, or transform upstream"
-
-
-def _boolean(problems: list[str], prefix: str, keys: Mapping[str, str], key: str) -> bool:
-    try:
-        return parse_boolean(prefix + key, keys.get(key, "false"))
-    except InvalidValue as error:
-        problems.append(str(error))
-        return False
-
-
-def _external(problems: list[str], prefix: str, text: str | None) -> tuple[str, str] | None:
-    """Split ``name,value`` as Java does: blanks count, empty parts at the end do not."""
-    if text is None:
-        return None
-    parts = text.rstrip(",").split(",")
-    if len(parts) != 2:
-        short = repr(text[:_SHOWN_CHARACTERS])
-        problems.append(f"Could not parse {short} for {prefix}{_EXTERNAL}: write a name, one comma and a value")
-        return None
-    return parts[0], parts[1]
-
-
-def _name_problems(prefix: str, transform: KafkaMetadata) -> Iterator[str]:
-    for part, count in Counter(transform.parts).items():
-        if count > 1:
-            yield f"{prefix}{_EXTERNAL} is named {part!r}, as a field of the transform itself: choose another name"
-    for name in dict.fromkeys((*transform.columns, *(transform.parts if transform.nested else ()))):
-        if not name or len(name) > _LONGEST_NAME or has_control_characters(name):
-            yield (
-                f"{prefix}* asks for a column {name[:_SHOWN_CHARACTERS]!r}: a name has 1 to {_LONGEST_NAME} characters, "
-                "none of them invisible"
-            )
-
-
-def _check_columns(settings: Settings, transforms: tuple[KafkaMetadata, ...]) -> None:
-    columns = Counter(column for transform in transforms for column in set(transform.columns))
+def _check_columns(settings: Settings, specs: tuple[TransformSpec, ...]) -> None:
+    columns = Counter(column for spec in specs for column in set(spec.options.columns))
     settings.problems.extend(
-        f"two transforms write column {column!r}: set another {_FIELD_NAME} for one of them"
+        f"two transforms write column {column!r}: set another field_name for one of them"
         for column, count in columns.items()
         if count > 1
     )
+
+
+# -- conditions -------------------------------------------------------------------------------------------------------
+
+
+def _read_predicates(settings: Settings) -> dict[str, PredicateSpec]:
+    """Read the conditions that transforms may name."""
+    read: dict[str, PredicateSpec] = {}
+    for alias in dict.fromkeys(parse_list(settings.properties.get(_PREDICATES, ""))):
+        prefix = f"{_PREDICATES}.{alias}."
+        keys = settings.properties.under(prefix)
+        name = keys.pop(_TYPE, "").strip()
+        full = next((one for one in PREDICATES if name in (one, one.rpartition(".")[2])), None)
+        if full is None:
+            known = ", ".join(PREDICATES)
+            settings.problems.append(
+                f"{prefix}{_TYPE} {name[:_SHOWN_CHARACTERS]!r} is no predicate that floe knows: it has {known}"
+            )
+            continue
+        settings.problems.extend(
+            f"unknown key {(prefix + key)[: 2 * _SHOWN_CHARACTERS]!r}: this predicate has "
+            f"{', '.join((_TYPE, *PREDICATES[full]))} and no other"
+            for key in keys
+            if key not in PREDICATES[full]
+        )
+        read[alias] = PredicateSpec(alias, full, Properties(keys))
+    return read
+
+
+def _predicate_of(
+    settings: Settings, prefix: str, keys: Properties, predicates: dict[str, PredicateSpec]
+) -> PredicateSpec | None:
+    alias = keys.get(_PREDICATE, "").strip()
+    if alias and alias not in predicates:
+        settings.problems.append(
+            f"{prefix}{_PREDICATE} {alias[:_SHOWN_CHARACTERS]!r} is none of {_PREDICATES}: name it there"
+        )
+    if not alias and _NEGATE in keys:
+        settings.problems.append(f"{prefix}{_NEGATE} has no {prefix}{_PREDICATE} beside it: name one, or remove it")
+    return predicates.get(alias)
+
+
+def _negate(settings: Settings, prefix: str, keys: Properties) -> bool:
+    try:
+        return parse_boolean(prefix + _NEGATE, keys.get(_NEGATE, "false"))
+    except InvalidValue as error:
+        settings.problems.append(str(error))
+        return False

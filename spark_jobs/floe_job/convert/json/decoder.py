@@ -23,6 +23,7 @@ from floe_job.convert.json.row_reader import RowReader
 from floe_job.exceptions import InvalidRecord
 from floe_job.schema.evolution import SchemaNeeds
 from floe_job.schema.rules import ColumnRules
+from floe_job.source.record_batch import ParsedValues
 from floe_job.types import Lookup
 
 CHUNK_BYTES = 1_500_000
@@ -51,6 +52,9 @@ MOST_CELLS_AGAIN = 500_000
 """Records times columns that are parsed again for each record that is put aside."""
 
 MOST_PIECES = 64
+
+PARSED_CHUNK = 1024
+"""Parsed records that are made into columns at once."""
 
 
 class JsonDecoder:
@@ -84,11 +88,14 @@ class JsonDecoder:
         self._by_rows = 0
         self._pause = 0
 
-    def decode(self, values: Sequence[bytes]) -> Decoded:
+    def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
         """Decode record values, none of them None. A rejected record leaves the others, and the needs, alone.
 
-        Raises SchemaConflict, for two types of one new column, if the rules say so.
+        What is parsed already is read record by record. Raises SchemaConflict, for two types of one new column, if the
+        rules say so.
         """
+        if isinstance(values, ParsedValues):
+            return self._decode_parsed(values)
         batch = _Batch(values, most=_rows_per_chunk(values))
         while batch.position < len(values):
             if batch.position == batch.suspect:
@@ -100,6 +107,12 @@ class JsonDecoder:
             else:
                 self._read_chunk(batch)
         return Decoded(self._table(batch.pieces), tuple(batch.rejected), batch.fast_rows, len(values))
+
+    def _decode_parsed(self, values: ParsedValues) -> Decoded:
+        batch = _Batch(values, most=PARSED_CHUNK)
+        while batch.position < len(values):
+            self._read_rows(batch, batch.end(PARSED_CHUNK))
+        return Decoded(self._table(batch.pieces), tuple(batch.rejected), 0, len(values))
 
     def _is_sparse(self, batch: _Batch) -> bool:
         """Say whether the next records have so few of the columns that these take longer than to read the records by rows.
@@ -201,10 +214,11 @@ class JsonDecoder:
         are needed: as many records are read by rows first.
         """
         rows: list[Row | None] = []
+        read = self._rows.read_parsed if isinstance(batch.values, ParsedValues) else self._rows.read
         values = batch.values[indices.start : indices.stop]
         for index, value in zip(indices, values, strict=True):
             try:
-                rows.append(self._rows.read(value))
+                rows.append(read(value))
             except InvalidRecord as error:
                 batch.rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
                 rows.append(None)
@@ -234,7 +248,7 @@ class JsonDecoder:
 class _Batch:
     """How far a batch is decoded. ``suspect`` is a record that the columnar path named as its obstacle."""
 
-    values: Sequence[bytes]
+    values: Sequence[bytes] | ParsedValues
     most: int
     position: int = 0
     suspect: int | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -65,24 +66,69 @@ def parse(value: bytes, *, literals: bool) -> dict[str, Any]:
 
     Of a key given twice the last one counts, as in Jackson. Raises Malformed.
     """
+    return _object(_parsed(value, literals=literals))
+
+
+def parse_any(value: bytes) -> Any:
+    """Parse one record value of any type but null, with the digits of its floats. Raises Malformed."""
+    parsed = _parsed(value, literals=True)
+    return parsed if parsed is not None else _object(parsed)
+
+
+def plain_object(value: Any) -> dict[str, Any]:
+    """Check that what transforms left is an object as JSON has it, or may be parsed from it. Raises Malformed."""
+    record = _object(value)
+    _check(record, MAX_DEPTH)
+    return record
+
+
+def _check(value: Any, levels: int) -> None:
+    kind = type(value)
+    if kind in _SCALARS:
+        if kind is float and not math.isfinite(value):
+            problem = f"not JSON: {value} is not a number"
+            raise Malformed(problem)
+        return
+    if not levels:
+        problem = f"nested deeper than {MAX_DEPTH}"
+        raise Malformed(problem)
+    if kind is dict:
+        if set(map(type, value)) - {str}:
+            problem = "not JSON: a transform left an object with a key that is no text"
+            raise Malformed(problem)
+        entries = value.values()
+    elif kind is list:
+        entries = value
+    else:
+        problem = f"not JSON: a transform left a value of Python's type {kind.__name__}"
+        raise Malformed(problem)
+    for entry in entries:
+        _check(entry, levels - 1)
+
+
+def _parsed(value: bytes, *, literals: bool) -> Any:
     value = bare(value)
     if too_deep(value):
         problem = f"nested deeper than {MAX_DEPTH}"
         raise Malformed(problem)
     try:
-        parsed = _parse(value.decode(), _LITERAL if literals else _PLAIN)
+        return _parse(value.decode(), _LITERAL if literals else _PLAIN)
     except UnicodeDecodeError as error:
         problem = f"not UTF-8: byte 0x{value[error.start]:02x} at {error.start}"
         raise Malformed(problem) from None
     except json.JSONDecodeError as error:
         problem = f"not JSON: {error.msg} at character {error.pos}" if value else "not JSON: empty"
         raise Malformed(problem) from None
+
+
+def _object(parsed: Any) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         problem = f"cannot convert type: {_KINDS.get(type(parsed), 'number')} at the top, an object is needed"
         raise Malformed(problem)
     return parsed
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None), Literal, HugeInteger})
 _KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.types import DecimalType
 
-from floe_job.convert.json.parse import parse
+from floe_job.convert.json.parse import parse, plain_object
 from floe_job.convert.json.reserved_fields import Injected
 from floe_job.exceptions import InvalidRecord, SchemaConflict
 from floe_job.schema.evolution import SchemaNeeds
@@ -47,7 +47,14 @@ class RowReader:
 
         Raises InvalidRecord, and SchemaConflict if the rules say so.
         """
-        record = self._injected.without(parse(value, literals=self._literals))
+        return self._row(parse(value, literals=self._literals))
+
+    def read_parsed(self, value: Any) -> dict[str, Any]:
+        """Return the values of a record that is parsed already, as ``read`` does. Raises the same errors."""
+        return self._row(plain_object(value))
+
+    def _row(self, record: dict[str, Any]) -> dict[str, Any]:
+        record = self._injected.without(record)
         if self._wishes is not None:
             self._wishes.clear()
         by_column = self._top.by_column(record)

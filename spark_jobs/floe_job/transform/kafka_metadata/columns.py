@@ -13,11 +13,12 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.types import IcebergType, ListType, StructType
 
-from floe.config.sections.transforms import KafkaMetadata
+from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.evolution import Path
 from floe_job.schema.inference import ListOf, Proposal, StructOf
 from floe_job.schema.limits import full_names
+from floe_job.transform.base import Refusal
 from floe_job.transform.kafka_metadata.fill import Column, Slot
 from floe_job.transform.kafka_metadata.sources import Filler, Source, sources
 from floe_job.transform.record_metadata import RecordFacts
@@ -38,9 +39,6 @@ def lacking(known: IcebergType, wanted: Proposal, path: Path = ()) -> Iterator[t
         yield from lacking(known.element_type, wanted.element, (*path, ELEMENT))
 
 
-Refusal = tuple[int, str, str]
-
-
 class MetadataColumns:
     """The injected columns of one table, whose schema is None while it does not exist.
 
@@ -56,6 +54,8 @@ class MetadataColumns:
             self._sources |= {spelled.get(name.lower(), name): one for name, one in sources(transform).items()}
         self._schema = schema
         self.injected = frozenset(self._sources)
+        self.with_keys = any(transform.key for transform in transforms)
+        self.with_headers = any(transform.headers for transform in transforms)
         self.record_schema = None if schema is None else _without(schema, self.injected)
         self._arrow_schema = None if schema is None else schema_to_pyarrow(schema)
         self._fillers = self._compile()

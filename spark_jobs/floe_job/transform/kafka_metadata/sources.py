@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 from pyiceberg.types import StructType
 
-from floe.config.sections.transforms import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, KafkaMetadata
+from floe.config.transforms.kafka_metadata import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, KafkaMetadata
 from floe_job.schema.inference import Proposal, StructOf
 from floe_job.transform.kafka_metadata.bytes import octets, text_of
 from floe_job.transform.kafka_metadata.fill import Column, Slot, constants, convert_each, longs, nulls

@@ -5,10 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from floe.config.keys.reader import Settings
-from floe.config.sections.transforms import KafkaMetadata, read_transforms
+from floe.config.sections.transforms import read_transforms
+from floe.config.transforms.kafka_metadata import KafkaMetadata
+from floe.config.transforms.options import TransformOptions
 
 TYPE = "org.apache.iceberg.connect.transforms.KafkaMetadataTransform"
-Read = Callable[..., tuple[KafkaMetadata, ...]]
+Read = Callable[..., tuple[TransformOptions, ...]]
 
 
 @pytest.fixture
@@ -26,11 +28,11 @@ def settings() -> Callable[..., Settings]:
 def read(settings: Callable[..., Settings]) -> Read:
     """Read transforms that are right."""
 
-    def make(over: dict[str, str] | None = None, **keys: str) -> tuple[KafkaMetadata, ...]:
+    def make(over: dict[str, str] | None = None, **keys: str) -> tuple[TransformOptions, ...]:
         given = settings(over, **keys)
-        transforms = read_transforms(given)
+        specs = read_transforms(given)
         assert given.problems == []
-        return transforms
+        return tuple(spec.options for spec in specs)
 
     return make
 

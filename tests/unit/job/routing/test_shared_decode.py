@@ -10,7 +10,6 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
 from floe.config.sections.routing import Routing
-from floe.config.sections.transforms import KafkaMetadata
 from floe.model.dead_letters import LetterOffsets
 from floe_job.contract.target import Target
 from floe_job.contract.task import RouteRules
@@ -18,6 +17,7 @@ from floe_job.routing.shared_decode import Lookalikes
 from floe_job.schema.rules import ColumnRules
 from tests.support.kafka.messages import PIECE, records
 from tests.support.tables.parquet_tables import TableFactory
+from tests.support.transforms import metadata
 
 TO = StructType(NestedField(4, "kind", StringType(), required=False), NestedField(5, "n", LongType(), required=False))
 SCHEMA = Schema(
@@ -61,7 +61,7 @@ def test_a_re_drive_is_routed_by_its_letters(targets: list[Target]) -> None:
     "over",
     [
         {"metadata": None},
-        {"transforms": (KafkaMetadata(),)},
+        {"transforms": (metadata(),)},
         {"rules": ColumnRules(evolve=True)},
     ],
     ids=str,

@@ -37,7 +37,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from floe.config.sections.transforms import KafkaMetadata
+from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.parquet.arrow_shapes import reshape, storage_type
 from floe.parquet.exceptions import UnsupportedColumn
 from floe_job.convert import JsonDecoder

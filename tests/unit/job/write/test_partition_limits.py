@@ -12,7 +12,6 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, TruncateTransform
 from pyiceberg.types import DecimalType, IcebergType, IntegerType, LongType, NestedField, StructType
 
-from floe.config.sections.transforms import KafkaMetadata
 from floe.control.data_files import to_pyiceberg
 from floe.model.accounting import TableBooks
 from floe_job.contract.target import Target
@@ -20,6 +19,7 @@ from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.table_rows import TargetWriter
 from tests.support.kafka.messages import PIECE, RANGE, records
 from tests.support.tables.parquet_tables import TableFactory, commit, spec
+from tests.support.transforms import metadata
 
 NARROW = Schema(NestedField(1, "d", DecimalType(9, 2), required=False))
 TRUNCATED = spec((1, TruncateTransform(1000), "d_trunc"))
@@ -58,7 +58,7 @@ def test_nothing_but_such_records_is_no_file(new_table: TableFactory) -> None:
 def test_letters_name_the_record_beside_metadata_columns(new_table: TableFactory) -> None:
     schema = Schema(*NARROW.fields, NestedField(2, "m_offset", LongType(), required=False))
     table = new_table(schema, TRUNCATED)
-    writer = TargetWriter(target_of(table, transforms=(KafkaMetadata("m"),)), 0)
+    writer = TargetWriter(target_of(table, transforms=(metadata("m"),)), 0)
     values = [b'{"d":"x"}', b'{"d":1}', b'{"d":-9999999.99}', b'{"d":2}']
     assert [letter.offset for letter in writer.take(records(PIECE, values))] == [0, 2]
     result = writer.close(complete=True)

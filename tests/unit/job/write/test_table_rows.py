@@ -8,7 +8,6 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
-from floe.config.sections.transforms import KafkaMetadata
 from floe.model.accounting import TableBooks
 from floe.model.intervals import Intervals
 from floe_job.contract.target import Target
@@ -16,6 +15,7 @@ from floe_job.schema.rules import ColumnRules
 from floe_job.write.table_rows import TargetWriter
 from tests.support.kafka.messages import OTHER_PIECE, PIECE, RANGE, Message, records
 from tests.support.tables.parquet_tables import TableFactory
+from tests.support.transforms import metadata
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))
 
@@ -109,7 +109,7 @@ def test_a_record_that_cannot_become_a_row_becomes_a_letter_with_its_place_and_t
 def test_metadata_columns_are_those_of_the_records_that_became_rows(new_table: TableFactory) -> None:
     columns = [NestedField(i, f"m_{name}", LongType(), required=False) for i, name in ((2, "offset"), (3, "timestamp"))]
     table = new_table(Schema(*SCHEMA.fields, *columns))
-    target = target_of(table, transforms=(KafkaMetadata("m"),), held={RANGE: Intervals(((0, 1),))})
+    target = target_of(table, transforms=(metadata("m"),), held={RANGE: Intervals(((0, 1),))})
     writer = TargetWriter(target, 0)
     writer.take(records(PIECE, [b'{"n":0}', b'{"n":"many"}', b'{"n":2}', b'{"n":3}']))
     result = writer.close(complete=True)
@@ -120,7 +120,7 @@ def test_metadata_columns_are_those_of_the_records_that_became_rows(new_table: T
 
 
 def test_a_table_that_lacks_metadata_columns_wants_them_behind_the_records_own(new_table: TableFactory) -> None:
-    writer = TargetWriter(Target("ns.t", transforms=(KafkaMetadata("m"),)), 0)
+    writer = TargetWriter(Target("ns.t", transforms=(metadata("m"),)), 0)
     writer.take(records(PIECE, values(range(1))))
     needs = writer.close(complete=False).needs
     assert needs is not None
@@ -129,7 +129,7 @@ def test_a_table_that_lacks_metadata_columns_wants_them_behind_the_records_own(n
 
 def test_one_record_with_a_thousand_fields_does_not_keep_the_metadata_columns_out() -> None:
     """The caps count what a transform fills in, too: else the table would lack it for ever."""
-    writer = TargetWriter(Target("ns.t", transforms=(KafkaMetadata("m"),)), 0)
+    writer = TargetWriter(Target("ns.t", transforms=(metadata("m"),)), 0)
     many = b"{" + b",".join(b'"f%d":1' % number for number in range(1000)) + b"}"
     (letter,) = writer.take(records(PIECE, [many]))
     assert (letter.stage, writer.take(records(PIECE, [b'{"n":1}']))) == ("schema", [])
@@ -139,7 +139,7 @@ def test_one_record_with_a_thousand_fields_does_not_keep_the_metadata_columns_ou
 
 
 def test_no_column_of_a_record_gets_the_full_name_of_a_metadata_column() -> None:
-    writer = TargetWriter(Target("ns.t", transforms=(KafkaMetadata("m", nested=True),)), 0)
+    writer = TargetWriter(Target("ns.t", transforms=(metadata("m", nested=True),)), 0)
     (letter,) = writer.take(records(PIECE, [b'{"m.topic":1}']))
     assert letter.stage == "schema"
 
@@ -147,7 +147,7 @@ def test_no_column_of_a_record_gets_the_full_name_of_a_metadata_column() -> None
 def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new_table: TableFactory) -> None:
     table = new_table(Schema(NestedField(1, "n", LongType(), required=False), NestedField(2, "M_OFFSET", LongType())))
     rules = ColumnRules(evolve=True, case_insensitive=True)
-    writer = TargetWriter(target_of(table, transforms=(KafkaMetadata("m"),), rules=rules), 0)
+    writer = TargetWriter(target_of(table, transforms=(metadata("m"),), rules=rules), 0)
     writer.take(records(PIECE, values(range(1))))
     needs = writer.close(complete=False).needs
     assert needs is not None
@@ -155,7 +155,7 @@ def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new
 
 
 def test_a_record_whose_headers_cannot_be_read_is_no_row_where_they_are_a_column(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(SCHEMA), transforms=(KafkaMetadata("m", headers=True),)), 0)
+    writer = TargetWriter(target_of(new_table(SCHEMA), transforms=(metadata("m", headers=True),)), 0)
     (letter,) = writer.take(records(PIECE, values(range(3)), [Message(0), Message(1, headers=None), Message(2)]))
     assert (letter.offset, letter.stage, letter.headers) == (1, "transform", ())
     assert writer.close(complete=True).books == TableBooks(assigned=3, rows=2, dead=1)

@@ -1,0 +1,21 @@
+"""Which converter reads which kind of bytes."""
+
+from collections.abc import Callable
+from typing import Final
+
+from floe.config.sections.converters import JSON, ConverterSpec
+from floe_job.convert.base import Converters
+from floe_job.convert.json.converters import JsonConverters
+
+CONVERTERS: Final[dict[str, Callable[[ConverterSpec], Converters]]] = {
+    JSON: JsonConverters,
+}
+"""By ``ConverterSpec.kind``. Another converter is one more line here, and one in ``floe.config.sections.converters``."""
+
+
+def converters_of(spec: ConverterSpec) -> Converters:
+    """Make the converters that read what ``spec`` describes. Raises ValueError for a kind that nothing reads."""
+    if spec.kind not in CONVERTERS:
+        problem = f"no converter reads {spec.kind!r}; known: {', '.join(sorted(CONVERTERS))}"
+        raise ValueError(problem)
+    return CONVERTERS[spec.kind](spec)

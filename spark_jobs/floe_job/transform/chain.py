@@ -1,0 +1,140 @@
+"""A connector's transforms, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+from pyiceberg.schema import Schema
+
+from floe.config.sections.transforms import TransformSpec, routing_steps, source_columns, split_chain
+from floe.config.transforms.options import SourceColumnNames, TransformOptions
+from floe_job.convert.base import Converters
+from floe_job.schema.evolution import Path
+from floe_job.schema.inference import Proposal
+from floe_job.source.record_batch import Records
+from floe_job.transform.base import ColumnTransform, Predicate, RecordTransform, Refusal
+from floe_job.transform.batch import ParsedBatch
+from floe_job.transform.record_metadata import RecordFacts
+from floe_job.transform.registry import family_of, predicate_of
+
+
+@dataclass(frozen=True)
+class _Step:
+    transform: RecordTransform
+    predicate: Predicate | None
+    negate: bool
+
+    @classmethod
+    def of(cls, spec: TransformSpec) -> _Step:
+        predicate = None if spec.predicate is None else predicate_of(spec.predicate)
+        return cls(family_of(spec.options).records(spec.options), predicate, spec.negate)
+
+    def apply(self, batch: ParsedBatch) -> ParsedBatch:
+        if self.predicate is None:
+            return self.transform.apply(batch)
+        chosen, others = batch.parted([holds is not self.negate for holds in self.predicate.test(batch)])
+        return self.transform.apply(chosen).joined(others) if len(chosen) else batch
+
+
+PARSED_BYTES = 4 * 1024 * 1024
+"""Bytes of values that are parsed at once: as Python's objects they take ten times that."""
+
+
+class Chain:
+    """The transforms in their order: those that see records, and the columns that are added to rows behind them."""
+
+    def __init__(self, specs: Sequence[TransformSpec]) -> None:
+        """Raises ValueError for one that no code is known for."""
+        self._specs = specs
+        whole, self._added = split_chain(specs)
+        self._steps = [_Step.of(spec) for spec in whole]
+
+    @classmethod
+    def of(cls, specs: Sequence[TransformSpec]) -> Chain:
+        """Make the chain of a connector's transforms."""
+        return cls(specs)
+
+    @property
+    def is_columnar(self) -> bool:
+        """Whether it only adds columns: then no record is parsed before it is routed."""
+        return not self._steps
+
+    @property
+    def changes_routing(self) -> bool:
+        """Whether it is part of the route hash."""
+        return bool(routing_steps(self._specs))
+
+    @property
+    def source_columns(self) -> tuple[SourceColumnNames, ...]:
+        """Where rows may have topic, partition and offset of their records."""
+        return source_columns(self._specs)
+
+    def apply(self, batch: ParsedBatch) -> ParsedBatch:
+        """Apply the transforms that see records."""
+        for step in self._steps:
+            if not len(batch):
+                break
+            batch = step.apply(batch)
+        return batch
+
+    def batches(self, records: Records, converters: Converters) -> Iterator[ParsedBatch]:
+        """Parse records, tombstones too, and apply the transforms that see them, to some at a time."""
+        size = max(1, PARSED_BYTES * len(records) // max(1, records.values.octets))
+        for start in range(0, len(records), size):
+            some = records.select(range(start, min(start + size, len(records))))
+            yield self.apply(ParsedBatch.of(some, converters.whole(some.values)))
+
+    def columns_of(self, schema: Schema | None, *, fold: bool) -> ColumnTransform:
+        """Make what adds the columns to one table; with ``fold`` it may spell them otherwise. Raises UnsupportedColumn."""
+        by_kind: dict[type[TransformOptions], list[TransformOptions]] = {}
+        for spec in self._added:
+            by_kind.setdefault(type(spec.options), []).append(spec.options)
+        makers = []
+        for options in by_kind.values():
+            columns = family_of(options[0]).columns
+            if columns is None:
+                problem = f"{type(options[0]).__name__} is said to be columnar, and its family makes no columns"
+                raise ValueError(problem)
+            makers.append(partial(columns, transforms=options, fold=fold))
+        return makers[0](schema) if len(makers) == 1 else Columns(schema, makers)
+
+
+class Columns:
+    """Columns of several kinds, or of none."""
+
+    def __init__(self, schema: Schema | None, makers: Sequence[Callable[[Schema | None], ColumnTransform]]) -> None:
+        """``makers``: in the order in which columns are added; the last one sees the table's whole schema."""
+        self._parts: list[ColumnTransform] = []
+        self.record_schema = schema
+        for make in reversed(makers):
+            part = make(self.record_schema)
+            self._parts.insert(0, part)
+            self.record_schema = part.record_schema
+        self.injected = frozenset[str]().union(*(part.injected for part in self._parts))
+        self.with_keys = any(part.with_keys for part in self._parts)
+        self.with_headers = any(part.with_headers for part in self._parts)
+
+    @property
+    def full_names(self) -> frozenset[str]:
+        """The dotted names of all that is filled in."""
+        return frozenset[str]().union(*(part.full_names for part in self._parts))
+
+    def needs(self) -> dict[Path, Proposal]:
+        """Propose what the table lacks."""
+        return {path: proposal for part in self._parts for path, proposal in part.needs().items()}
+
+    def fill(self, rows: pa.Table, facts: RecordFacts) -> tuple[pa.Table, list[Refusal]]:
+        """Add the columns of each kind in turn; a row that one refuses is not shown to the next."""
+        refusals: list[Refusal] = []
+        places = list(range(len(facts)))
+        for part in self._parts:
+            rows, refused = part.fill(rows, facts)
+            refusals += [(places[row], error, reason) for row, error, reason in refused]
+            if refused:
+                gone = {row for row, _, _ in refused}
+                kept = [row for row in range(len(facts)) if row not in gone]
+                facts, places = facts.take(kept), [places[row] for row in kept]
+        return rows, sorted(refusals)

@@ -1,0 +1,205 @@
+"""What every converter keeps to, and what it takes to add one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, StringType
+
+from floe.config.keys.reader import Settings
+from floe.config.sections import converters as config
+from floe.config.sections.converters import PLAIN_JSON, ConverterSpec, read_converter
+from floe_job.convert import registry
+from floe_job.convert.base import Converters, Decoded, TableConverter
+from floe_job.convert.registry import converters_of
+from floe_job.schema.rules import ColumnRules
+from floe_job.source.record_batch import ParsedValues
+from tests.support import line_converter
+from tests.support.kafka.messages import values_of
+
+SCHEMA = Schema(
+    NestedField(1, "id", LongType(), required=True),
+    NestedField(2, "sauce", StringType(), required=False),
+)
+EVOLVE = ColumnRules(evolve=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One implementation. ``encode``: the bytes of a record of texts as producers write it; ``bad``: what cannot be read."""
+
+    spec: ConverterSpec
+    encode: Callable[[dict[str, str]], bytes]
+    bad: tuple[bytes, ...]
+
+
+REGISTERED = {
+    "json": Case(PLAIN_JSON, lambda record: json.dumps(record).encode(), (b"", b"{", b"[1]", b"\xff", b"null"))
+}
+THROW_AWAY = Case(ConverterSpec(line_converter.KIND), line_converter.encode, (b"no pair", b"\xff", b"x"))
+
+
+@pytest.fixture(params=[*REGISTERED, line_converter.KIND])
+def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
+    """Each registered implementation, and one that is registered here, by one line."""
+    monkeypatch.setitem(registry.CONVERTERS, line_converter.KIND, line_converter.LineConverters)
+    return REGISTERED.get(request.param, THROW_AWAY)
+
+
+@pytest.fixture
+def converters(case: Case) -> Converters:
+    return converters_of(case.spec)
+
+
+def pizzas(case: Case, start: int, end: int, **more: str) -> list[bytes]:
+    return [case.encode({"id": str(i), "sauce": f"s{i}", **more}) for i in range(start, end)]
+
+
+def table_of(converters: Converters, rules: ColumnRules = ColumnRules()) -> TableConverter:  # noqa: B008 - immutable
+    return converters.for_table(SCHEMA, rules, create=False)
+
+
+def rows(decoded: Decoded) -> list[dict[str, Any]]:
+    assert decoded.table is not None
+    found: list[dict[str, Any]] = decoded.table.to_pylist()
+    return found
+
+
+def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def test_converter_every_registered_kind_has_a_case() -> None:
+    assert set(registry.CONVERTERS) == set(REGISTERED)
+
+
+def test_converter_specs_of_all_classes_name_an_implementation() -> None:
+    settings = Settings({"value.converter.schemas.enable": "false"})
+    for converter in config.CONVERTERS.values():
+        for role in converter.roles:
+            spec = converter.read(settings, role)
+            assert spec is not None
+            assert spec.kind in registry.CONVERTERS
+
+
+def test_converter_unknown_kind_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="no converter reads 'morse'; known: json"):
+        converters_of(ConverterSpec("morse"))
+
+
+def test_converter_spec_survives_pickle_and_json(case: Case) -> None:
+    assert pickle.loads(pickle.dumps(case.spec)) == case.spec  # noqa: S301
+    assert ConverterSpec.from_json(json.loads(json.dumps(case.spec.to_json()))) == case.spec
+
+
+def test_converter_keeps_the_order_of_records(case: Case, converters: Converters) -> None:
+    decoded = table_of(converters).decode(values_of(pizzas(case, 0, 3000)))
+    assert rows(decoded) == [{"id": i, "sauce": f"s{i}"} for i in range(3000)]
+    assert decoded.records == 3000
+
+
+def test_converter_no_records_give_no_rows(converters: Converters) -> None:
+    assert rows(table_of(converters).decode([])) == []
+    rejected, texts = converters.for_field(("sauce",)).read([])
+    assert (list(rejected), texts.to_pylist()) == ([], [])
+    assert converters.whole([]).values == []
+
+
+def test_converter_bad_record_rejects_itself_only(case: Case, converters: Converters) -> None:
+    for bad in case.bad:
+        values = [*pizzas(case, 0, 40), bad, *pizzas(case, 40, 80)]
+        decoded = table_of(converters).decode(values)
+        assert [(one.index, one.stage) for one in decoded.rejected] == [(40, "decode")], bad
+        assert all(one.reason for one in decoded.rejected)
+        assert [row["id"] for row in rows(decoded)] == list(range(80))
+
+
+def test_converter_value_that_does_not_fit_is_rejected(case: Case, converters: Converters) -> None:
+    values = [*pizzas(case, 0, 3), case.encode({"id": "many", "sauce": "x"}), *pizzas(case, 3, 6)]
+    decoded = table_of(converters).decode(values)
+    assert [(one.index, one.stage) for one in decoded.rejected] == [(3, "convert")]
+    assert [row["id"] for row in rows(decoded)] == list(range(6))
+
+
+def test_converter_missing_field_is_null_or_rejected(case: Case, converters: Converters) -> None:
+    decoded = table_of(converters).decode([case.encode({"id": "1"}), case.encode({"sauce": "x"})])
+    assert rows(decoded) == [{"id": 1, "sauce": None}]
+    assert [one.index for one in decoded.rejected] == [1]
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 1000])
+def test_converter_result_is_the_same_for_any_chunks(case: Case, converters: Converters, size: int) -> None:
+    values = pizzas(case, 0, 300)
+    values[37], values[250] = case.bad[0], case.encode({"id": "many"})
+    whole, table = table_of(converters).decode(values), table_of(converters)
+    parts = [table.decode(part) for part in chunks(values, size)]
+    assert [row for part in parts for row in rows(part)] == rows(whole)
+    found = [i * size + one.index for i, part in enumerate(parts) for one in part.rejected]
+    assert found == [one.index for one in whole.rejected] == [37, 250]
+
+
+def test_converter_changes_of_the_schema_accumulate(case: Case, converters: Converters) -> None:
+    table = table_of(converters, EVOLVE)
+    table.decode(pizzas(case, 0, 5, cheese="a"))
+    assert table.decode(pizzas(case, 5, 10, size="b")).table is None
+    assert set(table.needs.columns) == {("cheese",), ("size",)}
+    assert table.decode(pizzas(case, 10, 12)).table is None, "a file is closed with final columns only"
+
+
+def test_converter_rejected_record_changes_no_schema(case: Case, converters: Converters) -> None:
+    table = table_of(converters, EVOLVE)
+    decoded = table.decode([*pizzas(case, 0, 2), case.encode({"id": "many", "new": "x"})])
+    assert not table.needs
+    assert [one.index for one in decoded.rejected] == [2]
+
+
+def test_converter_new_table_proposes_all_columns(case: Case, converters: Converters) -> None:
+    table = converters.for_table(None, ColumnRules(), create=True)
+    assert table.decode(pizzas(case, 0, 3)).table is None
+    assert set(table.needs.columns) == {("id",), ("sauce",)}
+
+
+def test_converter_parsed_values_give_the_same_rows(case: Case, converters: Converters) -> None:
+    values = [*pizzas(case, 0, 50), case.encode({"id": "many"}), *pizzas(case, 50, 60)]
+    parsed = converters.whole(values)
+    assert parsed.rejected == ()
+    by_bytes, by_parsed = table_of(converters).decode(values), table_of(converters).decode(parsed.values)
+    assert rows(by_parsed) == rows(by_bytes)
+    assert by_parsed.rejected == by_bytes.rejected
+
+
+def test_converter_whole_values_keep_their_places(case: Case, converters: Converters) -> None:
+    (good,) = pizzas(case, 7, 8)
+    parsed = converters.whole([None, good, case.bad[0], None])
+    assert [value is None for value in parsed.values] == [True, False, True, True]
+    assert [(one.index, one.stage) for one in parsed.rejected] == [(2, "decode")]
+
+
+@pytest.mark.parametrize("left", [7, "text", None, {"id": b"bytes"}, {3: 4}, {"id": float("nan")}], ids=repr)
+def test_converter_refuses_what_is_no_object_any_more(case: Case, converters: Converters, left: Any) -> None:
+    good = converters.whole(pizzas(case, 0, 2)).values
+    decoded = table_of(converters).decode(ParsedValues([good[0], left, good[1]]))
+    assert [one.index for one in decoded.rejected] == [1]
+    assert [row["id"] for row in rows(decoded)] == [0, 1]
+
+
+def test_converter_field_is_text_or_null(case: Case, converters: Converters) -> None:
+    values = [*pizzas(case, 0, 2), case.encode({"id": "3"}), case.bad[0], *pizzas(case, 4, 5)]
+    rejected, texts = converters.for_field(("sauce",)).read(values)
+    assert texts.to_pylist() == ["s0", "s1", None, "s4"]
+    assert [one.index for one in rejected] == [3]
+    _, same = converters.for_field(("sauce",)).read(converters.whole(pizzas(case, 0, 2)).values)
+    assert same.to_pylist() == ["s0", "s1"]
+
+
+def test_converter_class_is_registered_by_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(config.CONVERTERS, line_converter.CLASS, line_converter.LINES)
+    settings = Settings({"value.converter": "LineConverter"})
+    assert read_converter(settings, "value") == ConverterSpec(line_converter.KIND)
+    assert settings.problems == []

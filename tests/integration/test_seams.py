@@ -1,0 +1,137 @@
+"""Converters and transforms that are registered by one line each, from a topic to a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from floe.config.sections import converters as converter_config
+from floe.tables.routes import Routes
+from floe_job.convert import registry
+from floe_job.exceptions import SliceRefused
+from tests.support import line_converter, own_transforms
+from tests.support.runs.pipeline import MakePipeline, Pipeline
+
+LETTERS = "db.letters"
+STEER = {"transforms": "steer", "transforms.steer.type": "example.Steer"}
+META = "org.apache.iceberg.connect.transforms.KafkaMetadataTransform"
+GIVEN: list[Any] = [
+    {"id": 1},
+    {"id": 2, "do": "drop"},
+    {"id": 3, "do": "refuse"},
+    {"id": 4, "do": "empty"},
+    None,
+    b"no json",
+    {"id": "many"},
+    {"id": 8},
+]
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    own_transforms.register(monkeypatch)
+    monkeypatch.setitem(converter_config.CONVERTERS, line_converter.CLASS, line_converter.LINES)
+    monkeypatch.setitem(registry.CONVERTERS, line_converter.KIND, line_converter.LineConverters)
+
+
+def steered(pipeline: MakePipeline, keys: Mapping[str, Any] = STEER) -> Pipeline:
+    """Make a connector whose table exists."""
+    one = pipeline(**{"floe.deadletter.table": LETTERS, **keys})
+    one.produce([{"id": 0}])
+    one.run()
+    return one
+
+
+def letters(one: Pipeline) -> list[tuple[int, str | None, str, bytes]]:
+    rows = one.table(LETTERS).scan().to_arrow().to_pylist()
+    return sorted((row["offset"], row["table"], row["stage"], row["value"]) for row in rows)
+
+
+def test_own_converter_writes_rows_and_dead_letters(pipeline: MakePipeline) -> None:
+    one = pipeline(**{"value.converter": "LineConverter", "floe.deadletter.table": LETTERS})
+    one.produce([b"id=1 sauce=hot", b"no pair", b"id=2", None, b"id=3 sauce=mild"])
+    one.run()
+    assert one.column("id") == ["1", "2", "3"]
+    assert letters(one) == [(1, "db.t", "decode", b"no pair")]
+    assert one.run().slices == ()
+
+
+def test_own_converter_reads_the_field_that_routes(pipeline: MakePipeline) -> None:
+    tables = {"iceberg.tables": None, "iceberg.tables.dynamic-enabled": True, "iceberg.tables.route-field": "to"}
+    one = pipeline(**{"value.converter": "LineConverter", **tables})
+    one.produce([b"id=1 to=db.a", b"id=2 to=db.b", b"id=3 to=db.a"])
+    one.run()
+    assert (one.column("id", "db.a"), one.column("id", "db.b")) == (["1", "3"], ["2"])
+
+
+def test_own_transform_that_is_killed_adds_nothing_twice(pipeline: MakePipeline) -> None:
+    one = steered(pipeline)
+    one.produce(GIVEN)
+    plan = one.plan()
+    one.write(plan)
+    one.write(plan)
+    one.commit(plan)
+    one.commit(plan)
+    one.produce([{"id": 9}])
+    one.run()
+    assert one.column("id") == [0, 1, 8, 9]
+
+
+def test_own_transform_refusals_fail_an_intolerant_run(pipeline: MakePipeline) -> None:
+    one = pipeline(**STEER)
+    one.produce([{"id": 1}, {"id": 3, "do": "refuse"}])
+    with pytest.raises(SliceRefused, match=r"1 of the 2 records.*are refused by a transform.*offset 1: as told"):
+        one.write(one.plan())
+
+
+def test_own_transform_is_part_of_the_route_hash(pipeline: MakePipeline) -> None:
+    plain = pipeline()
+    route = Routes(plain.connector).route(plain.topic, "db.t")
+    one, other = plain.changed(**STEER), plain.changed(**STEER, **{"transforms.steer.mark": "other"})
+    meta = plain.changed(**{"transforms": "m", "transforms.m.type": META})
+    assert Routes(meta.connector).route(plain.topic, "db.t") == route, "it changes no routing"
+    assert len({Routes(p.connector).route(plain.topic, "db.t") for p in (plain, one, other)}) == 3
+
+
+def test_own_transform_changed_between_runs_repeats_nothing(pipeline: MakePipeline) -> None:
+    one = steered(pipeline)
+    other = one.changed(**{"transforms.steer.mark": "other"})
+    other.produce([{"id": 1}])
+    other.run()
+    plain = other.changed(**{"transforms": None, "transforms.steer.type": None, "transforms.steer.mark": None})
+    plain.produce([{"id": 2, "do": "drop"}])
+    plain.run()
+    rows = {row["id"]: row["mark"] for row in one.table().scan().to_arrow().to_pylist()}
+    assert rows == {0: "seen", 1: "other", 2: None}
+    assert one.column("id") == [0, 1, 2]
+
+
+def test_own_transform_in_front_of_metadata_columns(pipeline: MakePipeline) -> None:
+    chain = {**STEER, "transforms": "steer,m", "transforms.m.type": META, "transforms.m.field_name": "k"}
+    one = steered(pipeline, chain)
+    one.produce([{"id": 1, "do": "rename", "to": "elsewhere"}, {"id": 2, "do": "drop"}, {"id": 3}])
+    one.run()
+    rows = sorted(one.table().scan().to_arrow().to_pylist(), key=lambda row: int(row["id"]))
+    assert [(row["id"], row["k_topic"], row["k_offset"]) for row in rows] == [
+        (0, one.topic, 0), (1, "elsewhere", 1), (3, one.topic, 3)
+    ]  # fmt: skip
+
+
+def test_own_transform_behind_metadata_fields_sees_them(pipeline: MakePipeline) -> None:
+    chain = {**STEER, "transforms": "m,steer", "transforms.m.type": META, "transforms.m.field_name": "k"}
+    one = steered(pipeline, chain)
+    one.produce([{"id": 1}, None])
+    one.run()
+    assert one.column("k_offset") == [0, 1]
+    assert one.column("mark") == ["seen", "seen"]
+
+
+def test_own_columns_are_added_beside_the_metadata(pipeline: MakePipeline) -> None:
+    chain = {"transforms": "l,m", "transforms.l.type": "example.Label", "transforms.m.type": META}
+    one = steered(pipeline, chain)
+    one.produce([{"id": 1, "label": "covered"}, b"no json", {"id": 2}])
+    one.run()
+    assert one.column("label") == ["x", "x", "x"]
+    assert one.column("_kafka_metadata_offset") == [0, 1, 3]

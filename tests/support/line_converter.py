@@ -1,0 +1,110 @@
+"""A converter as somebody might add one: records are lines of ``name=value`` pairs, values are text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyiceberg.schema import Schema
+from pyiceberg.table.name_mapping import NameMapping
+
+from floe.config.keys.reader import Settings
+from floe.config.sections.converters import ConverterClass, ConverterSpec, Role
+from floe_job.contract.rejected import Rejected
+from floe_job.convert.base import Decoded, Parsed
+from floe_job.convert.json.decoder import JsonDecoder
+from floe_job.convert.json.field import JsonField
+from floe_job.exceptions import InvalidRecord, Malformed
+from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.rules import ColumnRules
+from floe_job.source.record_batch import ParsedValues
+
+KIND = "lines"
+CLASS = "example.LineConverter"
+
+
+def read_lines(settings: Settings, role: Role) -> ConverterSpec | None:
+    """Read the options: there are none."""
+    return ConverterSpec(KIND)
+
+
+LINES = ConverterClass(frozenset({"value"}), read_lines)
+
+
+def encode(record: dict[str, str]) -> bytes:
+    return " ".join(f"{name}={value}" for name, value in record.items()).encode()
+
+
+def parse(value: bytes) -> dict[str, str]:
+    """Parse a line. Raises Malformed."""
+    try:
+        return dict(pair.split("=", 1) for pair in value.decode().split())
+    except ValueError:
+        problem = f"not a line of name=value pairs: {value[:30]!r}"
+        raise Malformed(problem) from None
+
+
+class LineConverters:
+    """Parses lines, and leaves the rest to what reads objects."""
+
+    def __init__(self, spec: ConverterSpec) -> None:
+        self.spec = spec
+
+    def for_table(
+        self, schema: Schema | None, rules: ColumnRules, *, create: bool, name_mapping: NameMapping | None = None
+    ) -> LineTable:
+        return LineTable(JsonDecoder(schema, rules, create=create, name_mapping=name_mapping))
+
+    def for_field(self, path: tuple[str, ...]) -> LineField:
+        return LineField(path)
+
+    def whole(self, values: Sequence[bytes | None]) -> Parsed:
+        parsed, rejected = ParsedValues(), []
+        for index, value in enumerate(values):
+            try:
+                parsed.append(None if value is None else parse(value))
+            except InvalidRecord as error:
+                parsed.append(None)
+                rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
+        return Parsed(parsed, tuple(rejected))
+
+
+class LineTable:
+    """Rows of one table."""
+
+    def __init__(self, objects: JsonDecoder) -> None:
+        self._objects = objects
+
+    @property
+    def needs(self) -> SchemaNeeds:
+        return self._objects.needs
+
+    def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
+        good, kept, rejected = _parsed(values)
+        decoded = self._objects.decode(good)
+        return Decoded(decoded.table, _joined(rejected, decoded.rejected, kept), 0, len(values))
+
+
+class LineField:
+    """One field."""
+
+    def __init__(self, path: tuple[str, ...]) -> None:
+        self._objects = JsonField(path)
+
+    def read(self, values: Sequence[bytes] | ParsedValues) -> tuple[Sequence[Rejected], pa.Array]:
+        good, kept, rejected = _parsed(values)
+        more, texts = self._objects.read(good)
+        return _joined(rejected, more, kept), texts
+
+
+def _parsed(values: Sequence[bytes] | ParsedValues) -> tuple[ParsedValues, list[int], tuple[Rejected, ...]]:
+    if isinstance(values, ParsedValues):
+        return values, list(range(len(values))), ()
+    parsed = LineConverters(ConverterSpec(KIND)).whole(values)
+    kept = [i for i in range(len(values)) if i not in {one.index for one in parsed.rejected}]
+    return parsed.values.select(kept), kept, parsed.rejected
+
+
+def _joined(first: Sequence[Rejected], later: Sequence[Rejected], kept: Sequence[int]) -> tuple[Rejected, ...]:
+    moved = (Rejected(kept[one.index], one.stage, one.reason, one.error) for one in later)
+    return tuple(sorted((*first, *moved), key=lambda one: one.index))

@@ -1,0 +1,156 @@
+"""A task whose records go through transforms before they are routed: every record is counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from pyiceberg.io import load_file_io
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, StringType
+
+from floe.config.sections.error_policy import ErrorPolicy
+from floe.config.sections.routing import Routing
+from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.dead_letters import LetterOffsets
+from floe.model.intervals import Intervals
+from floe.model.ledger import LogId
+from floe.model.ranges import OffsetRange
+from floe_job.contract.result import TaskResult
+from floe_job.contract.target import Target
+from floe_job.contract.task import DeadLetterRules, RouteRules, Task
+from floe_job.source.piece import Piece
+from floe_job.task import read_task
+from floe_job.transform import chain
+from tests.support import own_transforms
+from tests.support.kafka.messages import GivenMessages, Message, values_of
+from tests.support.own_transforms import steer
+from tests.support.tables.parquet_tables import TableFactory
+
+SCHEMA = Schema(
+    NestedField(1, "id", LongType(), required=False),
+    NestedField(2, "mark", StringType(), required=False),
+)
+GIVEN = [
+    b'{"id":1}',
+    b'{"id":2,"do":"drop"}',
+    b'{"id":3,"do":"refuse"}',
+    b'{"id":4,"do":"empty"}',
+    None,
+    b"no json",
+    b'{"id":"many"}',
+    b'{"id":8,"do":"rename","to":"other"}',
+]
+RANGE = OffsetRange("pizzas", "T1", 0, 0, len(GIVEN))
+
+
+@dataclass(frozen=True)
+class GivenBatch:
+    """What a reader hands out."""
+
+    given: Sequence[bytes | None]
+
+    @property
+    def offsets(self) -> Any:
+        return np.arange(len(self.given))
+
+    @property
+    def values(self) -> Any:
+        return values_of(self.given)
+
+    @property
+    def messages(self) -> Any:
+        return GivenMessages([Message(offset) for offset in range(len(self.given))])
+
+
+class GivenReader:
+    """Reads GIVEN."""
+
+    def __init__(self, *_: Any) -> None: ...
+
+    def read(self, _: OffsetRange) -> Iterator[GivenBatch]:
+        yield GivenBatch(GIVEN)
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def task(monkeypatch: pytest.MonkeyPatch, new_table: TableFactory) -> Task:
+    own_transforms.register(monkeypatch)
+    monkeypatch.setattr(read_task, "RangeReader", GivenReader)
+    table = new_table(SCHEMA)
+    io = load_file_io(dict(table.properties), table.location())
+    target = Target("ns.t", table.metadata, io, table.properties)
+    routes = RouteRules(Routing(), (), transforms=(steer(),))
+    routes = replace(routes, tables=(("ns.t", _settings()),))
+    return Task(0, (Piece(RANGE, 0, len(GIVEN)),), (target,), routes, _letters(tolerate=True), {})
+
+
+def _settings() -> Any:
+    from floe.config.sections.tables import TableSettings
+
+    return TableSettings()
+
+
+def _letters(*, tolerate: bool) -> DeadLetterRules:
+    policy = ErrorPolicy(
+        tolerate=tolerate,
+        log=False,
+        log_messages=False,
+        table=None,
+        topic=None,
+        topic_replication=1,
+        context_headers=False,
+        max_ratio=1.0,
+    )
+    return DeadLetterRules(policy, "c", "id")
+
+
+def run(task: Task) -> TaskResult:
+    result = read_task.run_task(task)
+    assert result.failure is None
+    return result
+
+
+def test_transformed_records_are_counted_once(task: Task) -> None:
+    result = run(task)
+    (piece,) = result.pieces
+    assert piece.books == RangeBooks(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
+    assert piece.books.total == len(RANGE)
+    assert result.tables["ns.t"].books == TableBooks(assigned=3, rows=2, dead=1)
+    assert result.letters.dead == 3
+    assert dict(result.letters.reasons) == {"TransformRefused": 1, "Malformed": 1, "Unconvertible": 1}
+
+
+def test_transformed_records_are_the_same_in_small_parts(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run(task)
+    monkeypatch.setattr(chain, "PARSED_BYTES", 10)
+    parts = run(task)
+    assert parts.pieces[0].books == whole.pieces[0].books
+    assert parts.tables["ns.t"].books == whole.tables["ns.t"].books
+
+
+def test_transformed_records_of_other_slices_are_filtered(task: Task) -> None:
+    catching_up = replace(task, routes=replace(task.routes, judges=False, only=frozenset({"ns.t"})))
+    (piece,) = run(catching_up).pieces
+    assert piece.books == RangeBooks(routed=3, filtered=2, tombstones=2, filtered_by_transforms=1)
+
+
+def test_transformed_records_redriven_are_those_with_letters(task: Task) -> None:
+    log_id = LogId.of(RANGE)
+    letters = LetterOffsets.of([(None, log_id, Intervals(((2, 3),))), ("ns.t", log_id, Intervals(((0, 1),)))])
+    redriven = replace(task, routes=replace(task.routes, redriven=letters))
+    (piece,) = run(redriven).pieces
+    assert piece.books == RangeBooks(routed=1, dead=1, filtered=6)
+
+
+def test_transform_refusals_fail_an_intolerant_task(task: Task) -> None:
+    result = run(replace(task, letters=_letters(tolerate=False)))
+    kinds = {kind.what: count for kind, count in result.bad.kinds.items()}
+    assert kinds == {
+        "are refused by a transform": 1, "are no JSON objects": 1, "cannot become rows of table 'ns.t'": 1
+    }  # fmt: skip
+    assert result.bad.read == 5
