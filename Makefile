@@ -16,12 +16,15 @@ ANY_PYTHON = $(if $(wildcard $(VENV)/python),$(VENV)/python,$(PYTHON))
 # that no worker is left alone with one at the end.
 SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
 
+# The tests of a room (ROOM=catalogs, ROOM=job/convert), its contract suite with them.
+room-tests = $(wildcard tests/unit/$(ROOM) tests/contracts/test_$(notdir $(ROOM))*.py)
+
 # Some machines export it; without bytecode every Spark job starts seconds later.
 unexport PYTHONDONTWRITEBYTECODE
 export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: screenshot help setup setup-dev up down status demo test test-unit faults soak bench lint format types imports check clean distclean python new-enough connector-named
+.PHONY: screenshot help setup setup-dev up down status demo test test-unit test-room test-full faults soak bench lint format types imports check clean distclean python new-enough connector-named room-named
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,14 +50,20 @@ down: ## stop the stack
 status: ## show what runs and where
 	@$(ANY_PYTHON) -m stack status
 
-test: setup-dev ## run all tests
-	@$(VENV)/python -m pytest $(SIDE_BY_SIDE)
+test: setup-dev ## run the tests that CI runs (marked quick or ci)
+	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) --durations=25
 
-test-unit: setup-dev ## run the tests that need no broker
-	@$(VENV)/python -m pytest tests/unit $(SIDE_BY_SIDE)
+test-unit: setup-dev ## run the tests that need no broker (marked quick)
+	@$(VENV)/python -m pytest tests/unit tests/contracts $(SIDE_BY_SIDE)
+
+test-room: setup-dev room-named ## run the quick tests of one room: make test-room ROOM=catalogs, ROOM=job/convert
+	@$(VENV)/python -m pytest $(room-tests) -m quick --hypothesis-profile=quick -q
+
+test-full: setup-dev ## run every test there is, the whole matrix of faults too (before a release)
+	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) -m "" --hypothesis-profile=full --durations=25
 
 faults: setup-dev ## run the whole matrix of faults, each judged by the oracle (about 15 minutes)
-	@$(VENV)/python -m pytest tests/faults -m faults -n 2 --dist worksteal
+	@$(VENV)/python -m pytest tests/faults -m "" -n 2 --dist worksteal
 
 soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, then the oracle's report
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(or $(MINUTES),10) $(SEED)
@@ -84,6 +93,9 @@ check: connector-named new-enough ## validate connectors, by Python alone: make 
 
 new-enough: python
 	@$(ANY_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $(ANY_PYTHON) is `$(ANY_PYTHON) -V 2>&1`: floe needs 3.11 or newer; name one, as in make PYTHON=python3.11 check"; exit 1; }
+
+room-named:
+	$(if $(and $(ROOM),$(room-tests)),@true,$(error say which room of tests/unit: make test-room ROOM=catalogs))
 
 connector-named:
 	$(if $(CONNECTOR),@true,$(error say which connector: make check CONNECTOR=dags/connectors/pizzas-on-ice.json))

@@ -1,4 +1,4 @@
-"""One broker and one zygote for the session; a connector, its topics and its tables for each test."""
+"""One zygote for the session; a connector, its topics and its tables for each test."""
 
 from __future__ import annotations
 
@@ -11,25 +11,13 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from stack.broker import Broker
-from stack.settings import free_port
 from tests.faults.sink import MakeSink, Sink
 from tests.faults.zygote import Zygote
-from tests.support.kafka.compaction import QUICK_CLEANER
-
-FOLDER = Path(__file__).parent
 
 ROWS = (*range(1, 37), 38, 40, 42)
 """The rows of the matrix that are tested here."""
 
 ROW = re.compile(r"test_row_(\d\d)_")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if FOLDER in item.path.parents:
-            item.add_marker(pytest.mark.faults)
-            if item.get_closest_marker("quick") is None:
-                item.add_marker(pytest.mark.slow)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
@@ -44,15 +32,6 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
         green = sum(found == {"passed"} for found in outcomes.values())
         missing = sorted(set(ROWS) - outcomes.keys())
         terminalreporter.write_line(f"{green}/{len(ROWS)} rows green" + (f", not run: {missing}" if missing else ""))
-
-
-@pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """The broker that no test harms."""
-    one = Broker(tmp_path_factory.mktemp("kafka"), free_port(), properties=QUICK_CLEANER)
-    one.start()
-    yield one
-    one.stop()
 
 
 @pytest.fixture(scope="session")

@@ -149,6 +149,14 @@ class Sink:
             assert outcome.is_done, outcome
         return run
 
+    def announced(self, records: int = 300) -> Run:
+        """Produce records and return a run whose files are announced."""
+        self.producer.produce(records)
+        run = self.new_run()
+        assert run.step("plan").is_done
+        assert run.step("write").is_done
+        return run
+
     def refused(self, **order: Any) -> Outcome:
         """Plan a run that must be refused."""
         outcome = self.new_run(**order).step("plan")

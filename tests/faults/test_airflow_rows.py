@@ -18,8 +18,6 @@ from tests.faults.zygote import Zygote
 from tests.support.airflow import DagRun
 from tests.support.kafka.proxy import Api
 
-pytestmark = pytest.mark.airflow
-
 
 @pytest.fixture(scope="module")
 def site(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,74 +13,53 @@ from tests.support.tables import catalog_proxy as fault
 from tests.support.tables.catalog_proxy import CatalogProxy, Fault
 
 
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
-    one = RestCatalog(tmp_path_factory.mktemp("rest"))
-    try:
-        one.start()
-        yield one
-    finally:
-        one.stop()
-
-
 @pytest.fixture
-def proxy(catalog: RestCatalog) -> Iterator[CatalogProxy]:
-    one = CatalogProxy(catalog.uri)
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def rest_sink(make_sink: MakeSink, catalog: RestCatalog, proxy: CatalogProxy) -> Sink:
-    """A sink that reaches its catalog by the proxy."""
+def rest_sink(make_sink: MakeSink, rest_catalog: RestCatalog, catalog_proxy: CatalogProxy) -> Sink:
+    """A sink that reaches its catalog by the catalog_proxy."""
     keys = {
         "iceberg.catalog.type": "rest",
-        "iceberg.catalog.uri": proxy.uri,
-        "iceberg.catalog.warehouse": catalog.warehouse,
+        "iceberg.catalog.uri": catalog_proxy.uri,
+        "iceberg.catalog.warehouse": rest_catalog.warehouse,
     }
-    return make_sink(tables=[f"db.t{uuid.uuid4().hex[:8]}"], catalog_uri=catalog.uri, **keys)
+    return make_sink(tables=[f"db.t{uuid.uuid4().hex[:8]}"], catalog_uri=rest_catalog.uri, **keys)
 
 
 def announced(sink: Sink) -> Run:
     """Return a run whose files are announced, on a table that has a snapshot already."""
     sink.producer.produce(200)
     sink.run()
-    sink.producer.produce(300)
-    run = sink.new_run()
-    assert run.step("plan").is_done
-    assert run.step("write").is_done
-    return run
+    return sink.announced()
 
 
-def assert_landed_once(sink: Sink, proxy: CatalogProxy, applied: int) -> None:
+def assert_landed_once(sink: Sink, catalog_proxy: CatalogProxy, applied: int) -> None:
     """The second commit is there once; ``applied``: times that the catalog itself said yes, the first one included."""
     report = sink.assert_exactly_once()
     assert sink.snapshots() == 2, report
-    assert proxy.statuses.count(200) == applied, proxy.statuses
+    assert catalog_proxy.statuses.count(200) == applied, catalog_proxy.statuses
 
 
 @pytest.mark.parametrize(
     "wrong", [fault.answer_lost(), *(fault.answer_rewritten(status) for status in (409, 500, 502, 504))], ids=str
 )
 def test_row_09_a_commit_that_landed_and_whose_answer_is_lost_is_found(
-    rest_sink: Sink, proxy: CatalogProxy, wrong: Fault
+    rest_sink: Sink, catalog_proxy: CatalogProxy, wrong: Fault
 ) -> None:
     run = announced(rest_sink)
-    proxy.put(wrong)
+    catalog_proxy.put(wrong)
     outcome = run.step("commit")
     assert outcome.facts["landed_before"] == {rest_sink.tables[0]: True}, outcome
-    assert_landed_once(rest_sink, proxy, applied=2)
+    assert_landed_once(rest_sink, catalog_proxy, applied=2)
 
 
 @pytest.mark.parametrize("status", [500, 502, 504])
 def test_row_10_a_commit_that_did_not_land_is_sent_again_with_the_same_commit_id(
-    rest_sink: Sink, proxy: CatalogProxy, status: int
+    rest_sink: Sink, catalog_proxy: CatalogProxy, status: int
 ) -> None:
     run = announced(rest_sink)
-    proxy.put(fault.refused(status), fault.refused(status))
+    catalog_proxy.put(fault.refused(status), fault.refused(status))
     outcome = run.step("commit")
     assert outcome.facts["landed_before"] == {rest_sink.tables[0]: False}, outcome
-    assert_landed_once(rest_sink, proxy, applied=2)
+    assert_landed_once(rest_sink, catalog_proxy, applied=2)
 
 
 @pytest.mark.parametrize(
@@ -95,38 +73,40 @@ def test_row_10_a_commit_that_did_not_land_is_sent_again_with_the_same_commit_id
     ids=str,
 )
 def test_row_11_unavailable_reset_or_late_is_looked_up_and_no_file_is_deleted(
-    rest_sink: Sink, proxy: CatalogProxy, wrong: Fault, landed: bool
+    rest_sink: Sink, catalog_proxy: CatalogProxy, wrong: Fault, landed: bool
 ) -> None:
     run = announced(rest_sink)
-    proxy.put(wrong)
+    catalog_proxy.put(wrong)
     outcome = run.step("commit")
     assert outcome.facts["landed_before"] == {rest_sink.tables[0]: landed}, outcome
-    assert_landed_once(rest_sink, proxy, applied=2)
+    assert_landed_once(rest_sink, catalog_proxy, applied=2)
 
 
 def test_row_11_a_committer_whose_patience_ends_fails_and_the_next_try_lands(
-    make_sink: MakeSink, catalog: RestCatalog, proxy: CatalogProxy
+    make_sink: MakeSink, rest_catalog: RestCatalog, catalog_proxy: CatalogProxy
 ) -> None:
     keys = {
         "iceberg.catalog.type": "rest",
-        "iceberg.catalog.uri": proxy.uri,
-        "iceberg.catalog.warehouse": catalog.warehouse,
+        "iceberg.catalog.uri": catalog_proxy.uri,
+        "iceberg.catalog.warehouse": rest_catalog.warehouse,
         "iceberg.control.commit.timeout-ms": 1_000,
     }
-    sink = make_sink(tables=[f"db.t{uuid.uuid4().hex[:8]}"], catalog_uri=catalog.uri, **keys)
+    sink = make_sink(tables=[f"db.t{uuid.uuid4().hex[:8]}"], catalog_uri=rest_catalog.uri, **keys)
     run = announced(sink)
-    proxy.put(*[fault.refused(503)] * 6)
+    catalog_proxy.put(*[fault.refused(503)] * 6)
     assert run.step("commit").error == "TableNotCommitted"
     assert sum(sink.positions().values()) == 200
     assert run.persist("commit", tries=10).is_done
-    assert_landed_once(sink, proxy, applied=2)
+    assert_landed_once(sink, catalog_proxy, applied=2)
 
 
-def test_row_12_a_commit_that_is_delivered_twice_makes_one_snapshot(rest_sink: Sink, proxy: CatalogProxy) -> None:
+def test_row_12_a_commit_that_is_delivered_twice_makes_one_snapshot(
+    rest_sink: Sink, catalog_proxy: CatalogProxy
+) -> None:
     run = announced(rest_sink)
-    proxy.put(fault.sent_twice())
+    catalog_proxy.put(fault.sent_twice())
     outcome = run.step("commit")
     assert outcome.is_done, outcome
-    assert proxy.statuses[-2:] == [200, 409]
+    assert catalog_proxy.statuses[-2:] == [200, 409]
     assert outcome.facts["landed_before"] == {rest_sink.tables[0]: True}, outcome
-    assert_landed_once(rest_sink, proxy, applied=2)
+    assert_landed_once(rest_sink, catalog_proxy, applied=2)

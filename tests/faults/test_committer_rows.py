@@ -7,31 +7,21 @@ from collections.abc import Callable
 import pytest
 
 from tests.faults import foreign
-from tests.faults.run import Run
 from tests.faults.sink import Sink
 
 
-def announced(sink: Sink, records: int = 500) -> Run:
-    """Return a run whose files are announced."""
-    sink.producer.produce(records)
-    run = sink.new_run()
-    assert run.step("plan").is_done
-    assert run.step("write").is_done
-    return run
-
-
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_06_a_committer_killed_before_it_asks_the_catalog_commits_when_it_runs_again(sink: Sink) -> None:
-    run = announced(sink)
+    run = sink.announced()
     assert run.step("commit", crash="commit.table").was_killed
     assert sink.snapshots() == 0
     assert run.step("commit").facts["landed_before"] == {"db.t": False}
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(sink: Sink) -> None:
-    run = announced(sink)
+    run = sink.announced()
     assert run.step("commit", crash="commit.table.landed").was_killed
     assert sum(sink.positions().values()) == 0
     assert run.step("commit").facts["landed_before"] == {"db.t": True}
@@ -39,9 +29,9 @@ def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(
     assert sink.snapshots() == 1
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_13_of_two_committers_at_once_one_wins_and_the_other_adds_nothing(sink: Sink) -> None:
-    run = announced(sink)
+    run = sink.announced()
     both = [run.held("commit", "commit.table") for _ in range(2)]
     for one in both:
         one.go_on()
@@ -54,7 +44,7 @@ def test_row_13_of_two_committers_at_once_one_wins_and_the_other_adds_nothing(si
 
 @pytest.mark.parametrize("point", ["commit.table", "commit.positions", "transaction.sent"])
 def test_row_14_a_committer_held_while_others_go_on_adds_nothing_when_it_wakes(sink: Sink, point: str) -> None:
-    run = announced(sink)
+    run = sink.announced()
     zombie = run.held("commit", point)
     assert run.persist("commit").is_done
     sink.producer.produce(300)
@@ -68,7 +58,7 @@ def test_row_14_a_committer_held_while_others_go_on_adds_nothing_when_it_wakes(s
     assert sink.snapshots() == 2
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "act", [foreign.append, foreign.add_column, foreign.rewrite, foreign.change_spec, foreign.set_property]
 )
@@ -77,7 +67,7 @@ def test_row_15_a_foreign_commit_in_between_stays_and_the_run_lands_on_top(
 ) -> None:
     sink.producer.produce(200)
     sink.run()
-    run = announced(sink)
+    run = sink.announced()
     committing = run.held("commit", "commit.table")
     act(sink)
     committing.go_on()
@@ -87,7 +77,7 @@ def test_row_15_a_foreign_commit_in_between_stays_and_the_run_lands_on_top(
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_16_of_two_runs_over_the_same_range_one_plan_wins(sink: Sink) -> None:
     sink.producer.produce(500)
     runs = [sink.new_run() for _ in range(2)]
@@ -118,9 +108,9 @@ def test_row_16_a_run_that_is_planned_while_another_is_under_way_supersedes_it_o
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_18_a_committed_run_that_is_repeated_with_new_records_waiting_does_nothing(sink: Sink) -> None:
-    run = announced(sink)
+    run = sink.announced()
     assert run.step("commit").is_done
     sink.producer.produce(300)
     for step in ("plan", "write", "commit"):

@@ -31,7 +31,7 @@ ORDINARY = [
 """Every point of an ordinary run, in every step that reaches it."""
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_every_crash_point_is_reached_from_exactly_one_place() -> None:
     files = [file for folder in ("plugins", "spark_jobs", "dags") for file in (REPOSITORY / folder).rglob("*.py")]
     uses = Counter(name for file in files for name in USE.findall(file.read_text()))

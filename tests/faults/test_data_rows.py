@@ -71,7 +71,7 @@ def letter_rows(sink: Sink) -> list[Letter]:
 # -- 30: poison -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_30_poison_of_every_kind_is_kept_whole_and_its_neighbours_land(lettered: Sink) -> None:
     mixed(lettered, POISON)
     lettered.run()
@@ -79,7 +79,7 @@ def test_row_30_poison_of_every_kind_is_kept_whole_and_its_neighbours_land(lette
     lettered.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_30_of_a_key_given_twice_the_last_counts(lettered: Sink) -> None:
     for partition in (0, 1):
         for _ in range(20):
@@ -110,7 +110,7 @@ def test_row_30_records_of_many_megabytes_land_or_are_kept_whole(make_sink: Make
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 @pytest.mark.parametrize("tables", [("db.a", "db.b")])
 def test_row_30_each_table_judges_for_itself(make_sink: MakeSink, tables: tuple[str, ...]) -> None:
     sink = known(make_sink(tables=tables, **{"floe.deadletter.table": LETTERS}))
@@ -295,7 +295,7 @@ def only_poison(sink: Sink, times: int = 3) -> int:
     return 2 * times * len(POISON)
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_31_an_interval_of_poison_goes_to_the_letters_alone_and_the_position_moves(lettered: Sink) -> None:
     before, snapshots = sum(lettered.positions().values()), lettered.snapshots()
     count = only_poison(lettered)
@@ -336,7 +336,7 @@ def test_row_31_letters_of_nothing_but_poison_survive_a_kill(lettered: Sink, poi
     assert letters(lettered).total() == count
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_31_beyond_the_tolerated_share_the_run_fails_before_anything_is_announced(make_sink: MakeSink) -> None:
     sink = known(make_sink(**{"floe.deadletter.table": LETTERS, "floe.deadletter.max-ratio": "0.3"}))
     mixed(sink, POISON, good=10)
@@ -391,7 +391,7 @@ def folders_of(sink: Sink) -> set[str]:
     return inside
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_33_malicious_routes_go_to_the_letters_and_make_nothing(make_sink: MakeSink) -> None:
     tables = ("db.t", "app.events.t")
     sink = make_sink(tables=tables, **DYNAMIC)
@@ -413,7 +413,7 @@ def test_row_33_malicious_routes_go_to_the_letters_and_make_nothing(make_sink: M
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_33_static_tables_filter_what_they_do_not_ask_for_and_letters_keep_what_has_no_route(
     make_sink: MakeSink,
 ) -> None:

@@ -20,7 +20,7 @@ from tests.faults.planted import LOG, TABLE, TOPIC, Planted, stamp
 from tests.faults.stamps import Stamp, read_stamp, write_stamp
 from tests.faults.watcher import Sample
 
-pytestmark = pytest.mark.quick
+pytestmark = pytest.mark.ci
 
 Plant = Callable[[Planted], Evidence]
 

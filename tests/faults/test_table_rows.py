@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.faults import foreign
-from tests.faults.run import Outcome, Run
+from tests.faults.run import Outcome
 from tests.faults.sink import MakeSink, Sink
 
 GOOD, BAD = "db.good", "db.bad"
@@ -15,15 +15,6 @@ GOOD, BAD = "db.good", "db.bad"
 def pair(make_sink: MakeSink) -> Sink:
     """A sink of two partitions into two tables; every record goes to both."""
     return make_sink(tables=[GOOD, BAD])
-
-
-def announced(sink: Sink, records: int = 300) -> Run:
-    """Return a run whose files are announced."""
-    sink.producer.produce(records)
-    run = sink.new_run()
-    assert run.step("plan").is_done
-    assert run.step("write").is_done
-    return run
 
 
 def owing(sink: Sink) -> Outcome:
@@ -40,10 +31,10 @@ def debts(sink: Sink) -> dict[int, dict[str, int]]:
     return {p: dict(position.debts) for (_, p), position in sink.marks().items() if position.debts}
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 @pytest.mark.parametrize("point", ["commit.table@2", "commit.table.landed@1", "commit.table.landed@2"])
 def test_row_08_a_committer_killed_between_two_tables_commits_each_once(pair: Sink, point: str) -> None:
-    run = announced(pair)
+    run = pair.announced()
     assert run.step("commit", crash=point).was_killed
     landed = {name: pair.snapshots(name) for name in pair.tables}
     assert sum(landed.values()) == (2 if point.endswith("landed@2") else 1)
@@ -53,9 +44,9 @@ def test_row_08_a_committer_killed_between_two_tables_commits_each_once(pair: Si
     assert {name: pair.snapshots(name) for name in pair.tables} == {GOOD: 1, BAD: 1}
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_32_a_table_dropped_between_write_and_commit_owes_and_the_others_go_on(pair: Sink) -> None:
-    run = announced(pair)
+    run = pair.announced()
     pair.watcher.disturbed.add(BAD)
     foreign.drop(pair, BAD)
     told = run.step("commit")
@@ -71,7 +62,7 @@ def test_row_32_a_table_dropped_between_write_and_commit_owes_and_the_others_go_
 
 
 def test_row_32_a_table_replaced_by_another_owes_until_it_has_caught_up(pair: Sink) -> None:
-    run = announced(pair)
+    run = pair.announced()
     pair.watcher.disturbed.add(BAD)
     foreign.replace(pair, BAD)
     told = run.step("commit")
@@ -117,7 +108,7 @@ def test_row_35_expired_snapshots_change_nothing(sink: Sink) -> None:
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_36_a_rollback_is_refused_and_replayed_into_the_gap(pair: Sink) -> None:
     for _ in range(3):
         pair.producer.produce(100)

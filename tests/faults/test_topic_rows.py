@@ -9,7 +9,7 @@ from tests.faults.sink import MakeSink, Sink
 from tests.support.kafka.admin import LAST_OFFSET
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_22_a_control_topic_deleted_before_the_commit_costs_a_second_read(sink: Sink) -> None:
     sink.producer.produce(300)
     sink.run()
@@ -107,7 +107,7 @@ def test_row_25_a_topic_re_created_with_fewer_partitions_is_refused(make_sink: M
     assert "fewer partitions" in sink.refused().message or "re-created" in sink.refused().message
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_26_a_position_below_the_log_start_is_refused_until_the_loss_is_accepted(sink: Sink) -> None:
     for partition in (0, 1):
         sink.producer.produce(200, partition=partition)
@@ -124,7 +124,7 @@ def test_row_26_a_position_below_the_log_start_is_refused_until_the_loss_is_acce
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_27_records_removed_between_plan_and_read_fail_the_write_and_the_next_plan(sink: Sink) -> None:
     sink.producer.produce(300, partition=0)
     sink.producer.produce(300, partition=1)
@@ -188,7 +188,7 @@ def test_row_28_a_range_of_tombstones_alone_moves_the_position(sink: Sink) -> No
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_29_aborted_records_never_show_and_an_open_transaction_only_delays(sink: Sink) -> None:
     sink.producer.abort(30, partition=0)
     sink.producer.produce(100, partition=0)

@@ -15,7 +15,7 @@ from tests.faults.sink import MakeSink, Sink
 from tests.faults.spark_workers import workers
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_01_a_writer_killed_before_any_file_is_closed_reads_the_same_ranges_again(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
@@ -28,7 +28,7 @@ def test_row_01_a_writer_killed_before_any_file_is_closed_reads_the_same_ranges_
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_02_files_of_a_writer_killed_before_it_announced_them_are_never_referred_to(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
@@ -40,7 +40,7 @@ def test_row_02_files_of_a_writer_killed_before_it_announced_them_are_never_refe
     assert sum(map(len, report.orphans.values())) > 0
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_03_a_writer_killed_before_its_transaction_ends_is_aborted_by_the_next(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
@@ -52,7 +52,7 @@ def test_row_03_a_writer_killed_before_its_transaction_ends_is_aborted_by_the_ne
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 @pytest.mark.parametrize("point", ["transaction.committed", "write.announced"])
 def test_row_04_a_writer_killed_after_it_announced_does_not_announce_again(sink: Sink, point: str) -> None:
     sink.producer.produce(500)
@@ -65,7 +65,7 @@ def test_row_04_a_writer_killed_after_it_announced_does_not_announce_again(sink:
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_05_of_twins_that_both_finish_one_is_announced(sink: Sink) -> None:
     sink.producer.produce(500)
     sink.run(twins=True)
@@ -74,7 +74,7 @@ def test_row_05_of_twins_that_both_finish_one_is_announced(sink: Sink) -> None:
     assert sum(map(len, report.orphans.values())) > 0
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_05_a_result_that_never_reaches_the_driver_is_missed_by_the_books(sink: Sink) -> None:
     sink.producer.produce(100)
     sink.run()
@@ -103,7 +103,7 @@ def test_row_05_a_python_worker_killed_in_spark_is_replaced_and_one_attempt_anno
     sink.assert_exactly_once()
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_17_a_zombie_writer_announces_after_its_range_was_committed_and_is_ignored(sink: Sink) -> None:
     sink.producer.produce(500)
     old = sink.new_run()
@@ -121,7 +121,7 @@ def test_row_17_a_zombie_writer_announces_after_its_range_was_committed_and_is_i
     assert sink.snapshots() == 2
 
 
-@pytest.mark.quick
+@pytest.mark.ci
 def test_row_21_a_transaction_aborted_late_fences_its_writer_and_the_range_is_announced_once(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()

@@ -1,8 +1,7 @@
-"""One real broker for the session, a topic of its own for each test."""
+"""A topic of its own on the broker for each test."""
 
 from __future__ import annotations
 
-import gc
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,37 +12,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from stack.broker import Broker
-from stack.settings import free_port
-from tests.support.airflow import Deployment
-from tests.support.kafka.compaction import QUICK_CLEANER
-from tests.support.kafka.proxy import KafkaProxy, listeners
+from tests.support.kafka.proxy import KafkaProxy
 from tests.support.runs.pipeline import MakePipeline, Pipeline
-
-FOLDER = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if FOLDER in item.path.parents:
-            item.add_marker(pytest.mark.integration)
-
-
-@pytest.fixture(scope="session")
-def proxy_ports() -> tuple[int, int]:
-    """Where the broker listens for a proxy in front of it, and where it says that clients find it."""
-    return free_port(), free_port()
-
-
-@pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory, proxy_ports: tuple[int, int]) -> Iterator[Broker]:
-    """A broker on free ports, its data in a folder of this session; `broker.bootstrap` is its address."""
-    port, controller_port = free_port(), free_port()
-    properties = QUICK_CLEANER | listeners(port, controller_port, *proxy_ports)
-    one = Broker(tmp_path_factory.mktemp("kafka"), port, controller_port, properties)
-    one.start()
-    yield one
-    gc.collect()  # clients that nobody holds any more would say on the terminal that the broker is gone
-    one.stop()
 
 
 @pytest.fixture
@@ -87,12 +57,3 @@ def pipeline(broker: Broker, topic: Callable[..., str], tmp_path: Path) -> MakeP
         return Pipeline.make(broker.bootstrap, name, tmp_path, **more)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def deployment(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A real Airflow beside the broker, for the whole session."""
-    one = Deployment.make(broker, tmp_path_factory.mktemp("airflow"))
-    one.airflow.start()
-    yield one
-    one.stop()

@@ -13,8 +13,9 @@ import pytest
 from pyiceberg.types import LongType
 
 from floe.catalogs.client import Tables
-from tests.support.runs.mishaps import ids, roll_back
+from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import ids
 from tests.support.runs.replays import replay
 
 PROGRAM = Path(__file__).parent / "java" / "MetadataCheck.java"

@@ -15,8 +15,8 @@ from floe.kafka.transactions import ControlRecord
 from stack.broker import Broker
 from tests.support.kafka.forged import forge, sent
 from tests.support.kafka.raw_records import produce_raw
-from tests.support.runs.mishaps import ids
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import ids
 
 ROWS = 10
 BY_NAME = {"iceberg.tables": None, "iceberg.tables.route-field": "to", "floe.route.namespace": "db"}

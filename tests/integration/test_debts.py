@@ -7,8 +7,9 @@ import pytest
 from floe.exceptions import FloeError
 from floe.model.exceptions import PlanRefused
 from floe.tables.exceptions import TablesOwe
-from tests.support.runs.mishaps import BAD, GOOD, ids, replace_table, roll_back, run_owing, two_tables
+from tests.support.runs.mishaps import BAD, GOOD, owe, replace_table, roll_back, run_owing, two_tables
 from tests.support.runs.pipeline import MakePipeline
+from tests.support.runs.records import ids
 
 
 def test_every_table_gets_every_record(pipeline: MakePipeline) -> None:
@@ -74,12 +75,7 @@ def test_a_table_that_keeps_refusing_takes_nothing_newer_and_no_reader_sees_a_ho
 
 def test_a_debt_is_caught_up_in_parts_under_a_limit(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
-    pizzas.produce(ids(0, 100))
-    plan = pizzas.plan()
-    pizzas.write(plan)
-    replace_table(pizzas, BAD)
-    with pytest.raises(TablesOwe):
-        pizzas.commit(plan)
+    owe(pizzas, 0, 100)
     seen = []
     for _ in range(4):
         plan = pizzas.plan(30)
@@ -94,12 +90,7 @@ def test_a_debt_is_caught_up_in_parts_under_a_limit(pipeline: MakePipeline) -> N
 
 def test_a_debt_that_is_forgiven_stays_away_and_the_table_goes_on(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
-    pizzas.produce(ids(0, 100))
-    plan = pizzas.plan()
-    pizzas.write(plan)
-    replace_table(pizzas, BAD)
-    with pytest.raises(TablesOwe):
-        pizzas.commit(plan)
+    owe(pizzas, 0, 100)
     pizzas.produce(ids(100, 120))
     pizzas.run(forgive=[BAD])
     assert pizzas.column("id", GOOD) == list(range(120))
@@ -124,12 +115,7 @@ def test_when_every_table_refuses_nothing_moves(pipeline: MakePipeline) -> None:
 
 def test_a_debt_of_a_table_that_the_connector_names_no_longer_is_refused(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
-    pizzas.produce(ids(0, 50))
-    plan = pizzas.plan()
-    pizzas.write(plan)
-    replace_table(pizzas, BAD)
-    with pytest.raises(TablesOwe):
-        pizzas.commit(plan)
+    owe(pizzas, 0, 50)
     alone = pizzas.changed(**{"iceberg.tables": GOOD})
     with pytest.raises(PlanRefused, match=r"names it no longer.*drop_backlog"):
         alone.plan()

@@ -18,8 +18,6 @@ from stack.exceptions import PortTaken
 from stack.jars import CACHE
 from stack.settings import REPOSITORY, free_port
 
-pytestmark = pytest.mark.airflow
-
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:

@@ -58,7 +58,7 @@ def files(announced: Sequence[Announcement], table: str = "db.t") -> Counter[str
     )
 
 
-def ids() -> list[int]:
+def written_ids() -> list[int]:
     return [-1, *(1000 * partition + i for partition in range(4) for i in range(210))]
 
 
@@ -74,7 +74,7 @@ def test_each_partition_has_one_file_with_hash_and_one_a_task_without(
     assert len(found) == DAYS
     assert set(found.values()) == {expected}
     assert announced[0].tables["db.t"] == TableBooks(assigned=840, rows=840)
-    assert one.column("id") == ids()
+    assert one.column("id") == written_ids()
 
 
 def test_books_balance_with_dead_records_and_tombstones_among_them(pipeline: MakePipeline) -> None:
@@ -86,7 +86,7 @@ def test_books_balance_with_dead_records_and_tombstones_among_them(pipeline: Mak
     assert announced[0].tables["db.t"] == TableBooks(assigned=842, rows=840, dead=2)
     assert set(files(announced).values()) == {1}
     assert sum(files(announced, "db.letters").values()) == 1
-    assert one.column("id") == ids()
+    assert one.column("id") == written_ids()
 
 
 def test_new_columns_leave_no_file_without_them(pipeline: MakePipeline) -> None:
@@ -100,7 +100,7 @@ def test_new_columns_leave_no_file_without_them(pipeline: MakePipeline) -> None:
 
     one.run(run_tasks=run)
     assert [any(table.files for result in done for table in result.tables.values()) for done in rounds] == [False, True]
-    assert one.column("id") == [*ids(), 5000]
+    assert one.column("id") == [*written_ids(), 5000]
     assert one.table().scan(row_filter="more = 1").to_arrow().num_rows == 1
 
 
@@ -112,7 +112,7 @@ def test_a_table_that_the_run_creates_has_one_file_a_partition_at_once(pipeline:
     announced = one.write(plan)
     one.commit(plan)
     assert sorted(files(announced).values()) == [1] * DAYS
-    assert one.column("id") == ids()[1:]
+    assert one.column("id") == written_ids()[1:]
 
 
 def test_each_table_has_the_mode_of_its_own_properties(pipeline: MakePipeline) -> None:
@@ -124,7 +124,7 @@ def test_each_table_has_the_mode_of_its_own_properties(pipeline: MakePipeline) -
     one.commit(plan)
     assert set(files(announced, "db.spread").values()) == {1}
     assert set(files(announced).values()) == {4}
-    assert one.column("id", "db.spread") == one.column("id") == ids()
+    assert one.column("id", "db.spread") == one.column("id") == written_ids()
 
 
 def test_tables_that_only_some_tasks_meet_are_spread_in_the_round_that_knows_them(pipeline: MakePipeline) -> None:
@@ -142,8 +142,8 @@ def test_tables_that_only_some_tasks_meet_are_spread_in_the_round_that_knows_the
     one.commit(plan)
     for name in ("db.t", "db.late"):
         assert set(files(announced, name).values()) == {1}
-    assert one.column("id") == ids()[1:]
-    assert one.column("id", "db.late") == ids()[421:]
+    assert one.column("id") == written_ids()[1:]
+    assert one.column("id", "db.late") == written_ids()[421:]
 
 
 def test_a_table_without_partitions_is_written_where_it_is_read(pipeline: MakePipeline) -> None:
@@ -157,7 +157,7 @@ def test_a_table_without_partitions_is_written_where_it_is_read(pipeline: MakePi
 
     one.run(run_tasks=run)
     assert seen == [0] * 4
-    assert one.column("id") == ids()
+    assert one.column("id") == written_ids()
 
 
 # -- on Spark ---------------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_spark_shuffles_rows_to_one_file_a_partition(pipeline: MakePipeline, cla
     announced = one.write(plan, lambda tasks: run_on(classic, tasks))
     one.commit(plan)
     assert sorted(files(announced).values()) == [1] * DAYS
-    assert one.column("id") == ids()
+    assert one.column("id") == written_ids()
 
 
 @PYSPARK_LEAVES_SOCKETS
@@ -221,7 +221,7 @@ def test_a_worker_that_is_killed_while_it_writes_is_run_again(
     assert marker.exists()
     assert sorted(files(announced).values()) == [1] * DAYS
     assert announced[0].tables["db.t"] == TableBooks(assigned=840, rows=840)
-    assert one.column("id") == ids()
+    assert one.column("id") == written_ids()
 
 
 def test_spark_connect_shuffles_alike(pipeline: MakePipeline, connected: Any) -> None:
@@ -230,4 +230,4 @@ def test_spark_connect_shuffles_alike(pipeline: MakePipeline, connected: Any) ->
     announced = one.write(plan, lambda tasks: run_on(connected, tasks))
     one.commit(plan)
     assert sorted(files(announced).values()) == [1] * DAYS
-    assert one.column("id") == ids()
+    assert one.column("id") == written_ids()

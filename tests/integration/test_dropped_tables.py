@@ -18,14 +18,11 @@ from floe.planning.live_plan import draft_plan
 from floe.tables.exceptions import TablesOwe
 from tests.support.runs.mishaps import replace_table
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import ids
 from tests.support.runs.replays import drop, replay
 
 OTHER = {"iceberg.tables": "db.t, db.other"}
 GONE = r"table 'db\.t' \(.*\), which this connector filled, does not exist any more.*dropped_tables="
-
-
-def ids(start: int, end: int) -> list[dict[str, int]]:
-    return [{"id": i} for i in range(start, end)]
 
 
 def filled(pipeline: MakePipeline, count: int = 20, **more: Any) -> Pipeline:

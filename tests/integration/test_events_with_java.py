@@ -21,8 +21,6 @@ from floe.control.wire.events import Event, EventType, PartitionType
 from tests.support.event_facts import facts
 from tests.support.strategies import EVENTS, partition_types
 
-pytestmark = pytest.mark.integration
-
 PACKAGES = ("org.apache.iceberg:iceberg-kafka-connect-events:1.12.0", "org.slf4j:slf4j-nop:2.0.17")
 PROGRAM = Path(__file__).parent / "java" / "EventCheck.java"
 

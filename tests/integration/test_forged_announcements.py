@@ -17,8 +17,8 @@ from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.plan import Plan
 from floe.tables.exceptions import SliceNotWritten, SliceStale
 from tests.support.kafka.forged import forge, sent
-from tests.support.runs.mishaps import ids
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import ids
 from tests.support.runs.replays import replay
 
 ROWS = 10

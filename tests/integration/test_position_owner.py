@@ -12,8 +12,9 @@ from floe.model.exceptions import PositionOwned
 from floe.planning.replay_plan import draft_replay
 from floe.takeover.hand_back import hand_back
 from floe.takeover.take_over import take_over
-from tests.support.runs.mishaps import commit_as, ids, run_to_the_end
+from tests.support.runs.mishaps import commit_as, run_to_the_end
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import ids
 
 
 def owners(pizzas: Pipeline) -> set[str | None]:

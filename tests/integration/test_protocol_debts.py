@@ -28,7 +28,6 @@ from tests.support.runs.mishaps import (
     break_ledger,
     clear,
     held,
-    ids,
     owe,
     roll_back,
     run_each,
@@ -39,6 +38,7 @@ from tests.support.runs.mishaps import (
     with_another_topic,
 )
 from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
+from tests.support.runs.records import ids
 
 
 def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:

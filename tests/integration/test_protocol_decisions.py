@@ -17,7 +17,6 @@ from tests.support.runs.mishaps import (
     clear,
     commit_and_die,
     delete_group,
-    ids,
     lose_end_of_log,
     recreate,
     roll_back,
@@ -29,6 +28,7 @@ from tests.support.runs.mishaps import (
     with_another_topic,
 )
 from tests.support.runs.pipeline import MakePipeline
+from tests.support.runs.records import ids
 
 ON_AUDIT = {"iceberg.tables.default-commit-branch": "audit"}
 EACH_ROLLBACK = pytest.mark.parametrize("how", ["replay", "accept"])

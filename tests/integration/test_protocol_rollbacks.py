@@ -17,7 +17,6 @@ from tests.support.runs.mishaps import (
     both_whole,
     clear,
     expire_as_java,
-    ids,
     roll_back,
     run_each,
     run_owing,
@@ -27,6 +26,7 @@ from tests.support.runs.mishaps import (
     with_another_topic,
 )
 from tests.support.runs.pipeline import MakePipeline
+from tests.support.runs.records import ids
 
 # -- runs that were made for another state ----------------------------------------------------------------------------
 

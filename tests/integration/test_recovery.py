@@ -13,8 +13,9 @@ from floe.model.exceptions import PlanRefused
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.positions import PositionMetadata
 from floe.tables.exceptions import TableRefused, TablesOwe
-from tests.support.runs.mishaps import commit_as, delete_group, ids, recreate, roll_back, run_to_the_end, snapshot_ids
+from tests.support.runs.mishaps import commit_as, delete_group, recreate, roll_back, run_to_the_end, snapshot_ids
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import ids
 
 
 def delete_records(pizzas: Pipeline, admin: AdminClient, before: int, partition: int = 0) -> None:

@@ -23,8 +23,9 @@ from floe.model.route_hash import SINK_ROUTE
 from floe.planning.replay_plan import draft_replay
 from floe.tables.exceptions import TableRefused
 from tests.support.runs.pipeline import MakePipeline, Pipeline
-from tests.support.runs.replacements import META, NESTED, REPLACE, append_foreign, eaten, kinds, orders
-from tests.support.runs.replays import drafted, drop, ids, opened, replay, trace
+from tests.support.runs.records import orders, read_ids
+from tests.support.runs.replacements import META, NESTED, REPLACE, append_foreign, eaten, kinds
+from tests.support.runs.replays import drafted, drop, opened, replay, trace
 
 
 def summary(one: Pipeline, table: str = "db.t") -> dict[str, str]:
@@ -201,7 +202,7 @@ def test_a_branch_gets_it_and_main_stays(pipeline: MakePipeline) -> None:
     spoil(one)
     for _ in range(2):
         replay(one, branch="audit", ranges={"0": [0, 100]}, **REPLACE)
-        assert ids(one, branch="audit") == ids(one, branch="main") == list(range(200))
+        assert read_ids(one, branch="audit") == read_ids(one, branch="main") == list(range(200))
     audit = one.table().snapshot_by_name("audit")
     assert audit is not None
     rows = one.table().scan("sauce = 'spoilt'", snapshot_id=audit.snapshot_id).to_arrow()
@@ -312,10 +313,10 @@ def test_rows_of_another_connector_that_a_branch_has_from_main_are_refused(pipel
     other = pipeline(topic=one.topic, **META)
     other.run()
     replay(one, branch="audit", overlap="append", ranges={"0": [0, 10]})
-    before = ids(one, branch="audit")
+    before = read_ids(one, branch="audit")
     with pytest.raises(TableRefused, match=r"partition 0 of another connector \(connect-.*cannot be told"):
         replay(one, branch="audit", ranges={"0": [10, 20]}, **REPLACE)
-    assert ids(one, branch="audit") == before
+    assert read_ids(one, branch="audit") == before
 
 
 def test_a_compacted_topic_is_refused_as_it_may_have_no_record_for_a_row(

@@ -10,7 +10,8 @@ import pytest
 from floe.commit import table_commit as landing
 from floe.exceptions import FloeError
 from tests.support.runs.pipeline import MakePipeline
-from tests.support.runs.replacements import REPLACE, append_foreign, eaten, orders
+from tests.support.runs.records import orders
+from tests.support.runs.replacements import REPLACE, append_foreign, eaten
 from tests.support.runs.replays import opened, replay, trace
 
 

@@ -28,13 +28,10 @@ from floe.planning.replay_plan import draft_replay, open_replay, replay_id
 from floe.tables.exceptions import SliceNotWritten, TableRefused, TablesOwe
 from stack.progress import wait_until
 from tests.support.runs.pipeline import MakePipeline, Pipeline
-from tests.support.runs.replays import drafted, drop, ids, opened, replay, trace
+from tests.support.runs.records import orders, read_ids
+from tests.support.runs.replays import drafted, drop, opened, replay, trace
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-
-
-def orders(start: int, end: int) -> list[dict[str, object]]:
-    return [{"id": i, "sauce": "extra"} for i in range(start, end)]
 
 
 @pytest.fixture
@@ -117,9 +114,9 @@ def test_only_the_chosen_table_is_filled(pipeline: MakePipeline) -> None:
         drop(both, table)
     replay(both, tables=["db.b"])
     assert Tables.of(both.connector).load("db.a") is None
-    assert ids(both, "db.b") == list(range(50))
+    assert read_ids(both, "db.b") == list(range(50))
     replay(both)
-    assert ids(both, "db.a") == ids(both, "db.b") == list(range(50))
+    assert read_ids(both, "db.a") == read_ids(both, "db.b") == list(range(50))
 
 
 def test_a_replay_for_two_tables_gives_each_what_it_lacks(pipeline: MakePipeline) -> None:
@@ -132,7 +129,7 @@ def test_a_replay_for_two_tables_gives_each_what_it_lacks(pipeline: MakePipeline
     found = drafted(both).forecasts
     assert [(f.table, f.read, f.held, f.write) for f in found] == [("db.a", 50, 20, 30), ("db.b", 50, 0, 50)]
     replay(both)
-    assert ids(both, "db.a") == ids(both, "db.b") == list(range(50))
+    assert read_ids(both, "db.a") == read_ids(both, "db.b") == list(range(50))
 
 
 # -- append -----------------------------------------------------------------------------------------------------------
@@ -277,8 +274,8 @@ def test_a_live_run_that_was_planned_before_and_committed_after_a_replay_lands_o
 def test_a_new_branch_begins_as_main_is_and_a_skip_into_it_has_nothing_to_do(eaten: Pipeline) -> None:
     assert drafted(eaten, branch="audit").plan.slices == ()
     replay(eaten, branch="audit", ranges={"0": [0, 10]}, overlap="append")
-    assert ids(eaten, branch="audit") == sorted([*range(300), *range(10)])
-    assert ids(eaten, branch="main") == list(range(300))
+    assert read_ids(eaten, branch="audit") == sorted([*range(300), *range(10)])
+    assert read_ids(eaten, branch="main") == list(range(300))
     assert eaten.position() == {0: 100, 1: 100, 2: 100}
 
 
@@ -488,11 +485,11 @@ def test_what_a_table_owes_is_left_to_its_catch_up_and_the_other_table_is_replay
         drafted(both)
     replay(both, tables=["db.a"], ranges={"0": [90, 100]}, overlap="append")
     replay(both, tables=["db.b"], ranges={"0": [0, 50]})
-    assert ids(both, "db.b") == list(range(50))
+    assert read_ids(both, "db.b") == list(range(50))
     while both.run().slices:
         pass
-    assert ids(both, "db.b") == list(range(100))
-    assert ids(both, "db.a") == sorted([*range(100), *range(90, 100)])
+    assert read_ids(both, "db.b") == list(range(100))
+    assert read_ids(both, "db.a") == sorted([*range(100), *range(90, 100)])
     assert drafted(both).plan.slices == ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,36 +19,19 @@ from tests.support.tables.catalog_proxy import CatalogProxy
 Change = Callable[[str, dict[str, Any]], None]
 
 
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
-    one = RestCatalog(tmp_path_factory.mktemp("rest"))
-    try:
-        one.start()
-        yield one
-    finally:
-        one.stop()
-
-
 @pytest.fixture
-def proxy(catalog: RestCatalog) -> Iterator[CatalogProxy]:
-    one = CatalogProxy(catalog.uri)
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def pizzas(pipeline: MakePipeline, catalog: RestCatalog, proxy: CatalogProxy, tmp_path: Path) -> Pipeline:
+def pizzas(pipeline: MakePipeline, rest_catalog: RestCatalog, catalog_proxy: CatalogProxy, tmp_path: Path) -> Pipeline:
     name = f"db.t{tmp_path.name.replace('-', '_')}"
     keys = {
         "iceberg.catalog.type": "rest",
-        "iceberg.catalog.uri": proxy.uri,
-        "iceberg.catalog.warehouse": catalog.warehouse,
+        "iceberg.catalog.uri": catalog_proxy.uri,
+        "iceberg.catalog.warehouse": rest_catalog.warehouse,
         "iceberg.tables": f"{name}, {name}_other",
     }
     return pipeline(partitions=1, **keys)
 
 
-def answering(proxy: CatalogProxy, change: Change) -> None:
+def answering(catalog_proxy: CatalogProxy, change: Change) -> None:
     """Have the catalog's JSON answers changed by the attacker."""
 
     def rewrite(path: str, answer: bytes) -> bytes:
@@ -59,7 +42,7 @@ def answering(proxy: CatalogProxy, change: Change) -> None:
         change(path, document)
         return json.dumps(document).encode()
 
-    proxy.rewrite = rewrite
+    catalog_proxy.rewrite = rewrite
 
 
 @pytest.mark.parametrize(
@@ -71,7 +54,7 @@ def answering(proxy: CatalogProxy, change: Change) -> None:
     ids=["io", "auth"],
 )
 def test_code_in_the_answer_of_config_does_not_run(
-    pizzas: Pipeline, proxy: CatalogProxy, tmp_path: Path, overrides: dict[str, Any]
+    pizzas: Pipeline, catalog_proxy: CatalogProxy, tmp_path: Path, overrides: dict[str, Any]
 ) -> None:
     mark = tmp_path / "mark"
     evil = json.loads(json.dumps(overrides).replace("MARK", str(mark)))
@@ -80,14 +63,14 @@ def test_code_in_the_answer_of_config_does_not_run(
         if path.startswith("/v1/config"):
             document["overrides"] = {**document.get("overrides", {}), **evil}
 
-    answering(proxy, change)
+    answering(catalog_proxy, change)
     with pytest.raises(CatalogMisconfigured, match=r"/v1/config is refused: .* names the class 'subprocess.Popen'"):
         Tables.of(pizzas.connector)
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("where", ["config", "storage-credentials", "properties"])
-def test_a_table_whose_answer_names_code_is_behind(pizzas: Pipeline, proxy: CatalogProxy, where: str) -> None:
+def test_a_table_whose_answer_names_code_is_behind(pizzas: Pipeline, catalog_proxy: CatalogProxy, where: str) -> None:
     pizzas.produce({"id": i} for i in range(10))
     pizzas.run()
     first, second = pizzas.connector.tables
@@ -103,11 +86,11 @@ def test_a_table_whose_answer_names_code_is_behind(pizzas: Pipeline, proxy: Cata
         else:
             document["storage-credentials"] = [{"prefix": "", "config": evil}]
 
-    answering(proxy, change)
+    answering(catalog_proxy, change)
     pizzas.produce({"id": i} for i in range(10, 20))
     with pytest.raises(TablesOwe, match=f"table '{first}' is refused: py-io-impl names the class 'subprocess.Popen'"):
         pizzas.run()
     assert pizzas.column("id", second) == list(range(20))
-    proxy.rewrite = None
+    catalog_proxy.rewrite = None
     pizzas.run()
     assert pizzas.column("id", first) == list(range(20))

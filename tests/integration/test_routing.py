@@ -35,7 +35,7 @@ def books(announcements: list[Announcement]) -> RangeBooks:
     return sum((b for one in announcements for _, b in one.books), RangeBooks())
 
 
-def orders(kinds: list[Any], start: int = 0) -> list[dict[str, Any]]:
+def orders_of(kinds: list[Any], start: int = 0) -> list[dict[str, Any]]:
     return [{"id": start + i, "kind": kind} for i, kind in enumerate(kinds)]
 
 
@@ -61,7 +61,7 @@ def test_static_tables_get_what_their_expression_matches_as_a_whole(pipeline: Ma
 
 def test_records_name_their_tables_which_are_created_and_found_again(pipeline: MakePipeline) -> None:
     one = pipeline(2, **DYNAMIC, **{"floe.route.on-unroutable": "drop"})
-    one.produce(orders(["db.x", "DB.Y", "other.z", "x", "db.x"]))
+    one.produce(orders_of(["db.x", "DB.Y", "other.z", "x", "db.x"]))
     found = books(written(one))
     assert (found.routed, found.dropped) == (4, 1)
     one.produce([{"id": 10, "kind": "db.x", "more": 1}, {"id": 11, "kind": "db.new"}])
@@ -79,10 +79,10 @@ def test_a_record_that_names_no_table_fails_the_run_unless_something_else_is_wan
 
 def test_without_auto_create_a_table_that_does_not_exist_is_no_destination(pipeline: MakePipeline) -> None:
     one = pipeline(**DYNAMIC, **{"floe.route.on-unroutable": "drop"})
-    one.produce(orders(["db.x"]))
+    one.produce(orders_of(["db.x"]))
     one.run()
     strict = one.changed(**{"iceberg.tables.auto-create-enabled": False})
-    strict.produce(orders(["db.x", "db.y"], start=5))
+    strict.produce(orders_of(["db.x", "db.y"], start=5))
     found = books(written(strict))
     assert (found.routed, found.dropped) == (1, 1)
     assert one.column("id", "db.x") == [0, 5]
@@ -103,7 +103,7 @@ def test_a_table_that_exists_is_not_changed_by_what_was_guessed_of_it(pipeline: 
 
 def test_new_tables_of_one_run_are_capped(pipeline: MakePipeline) -> None:
     one = pipeline(**DYNAMIC, **{"floe.route.on-unroutable": "drop", "floe.route.max-new-tables": 3})
-    one.produce(orders([f"db.t{i}" for i in range(8)]))
+    one.produce(orders_of([f"db.t{i}" for i in range(8)]))
     found = books(written(one))
     assert (found.routed, found.dropped) == (3, 5)
 

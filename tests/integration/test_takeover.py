@@ -27,16 +27,6 @@ NEVER = {"iceberg_control_commit_timeout__ms": 600_000}
 """A commit that waits for a task without records, and so for ever: what the other announced stays uncommitted."""
 
 
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
-    one = RestCatalog(tmp_path_factory.mktemp("rest"))
-    try:
-        one.start()
-        yield one
-    finally:
-        one.stop()
-
-
 class Shared:
     """One connector that the sink and floe run in turn."""
 
@@ -82,12 +72,14 @@ class Shared:
 
 
 @pytest.fixture
-def shared(pipeline: MakePipeline, catalog: RestCatalog, topic: Callable[..., str], tmp_path: Path) -> Iterator[Shared]:
+def shared(
+    pipeline: MakePipeline, rest_catalog: RestCatalog, topic: Callable[..., str], tmp_path: Path
+) -> Iterator[Shared]:
     keys: dict[str, Any] = {
         **QUICK,
         "iceberg.catalog.type": "rest",
-        "iceberg.catalog.uri": catalog.uri,
-        "iceberg.catalog.warehouse": catalog.warehouse,
+        "iceberg.catalog.uri": rest_catalog.uri,
+        "iceberg.catalog.warehouse": rest_catalog.warehouse,
         "iceberg.control.topic": topic(name="control"),
         "iceberg.tables.default-partition-by": "sauce, bucket(id, 3)",
         "iceberg.tables": f"db.t{tmp_path.name.replace('-', '_')}",

@@ -21,7 +21,6 @@ from tests.support.runs.mishaps import (
     commit_and_die,
     commit_as,
     delete_group,
-    ids,
     ledger_name,
     owe,
     recreate,
@@ -32,6 +31,7 @@ from tests.support.runs.mishaps import (
     with_another_topic,
 )
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import ids
 from tests.support.runs.replays import opened
 
 CreateTopic = Callable[..., str]

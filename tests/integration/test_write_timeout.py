@@ -31,8 +31,9 @@ from stack.progress import wait_until
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
 from tests.support.keys import KEY_TEXT
-from tests.support.runs.mishaps import BAD, GOOD, ids, replace_table
+from tests.support.runs.mishaps import BAD, GOOD, replace_table
 from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
+from tests.support.runs.records import ids
 from tests.support.runs.replays import opened
 from tests.support.task_instance import TaskInstance
 from write_files import write_files

@@ -14,10 +14,10 @@ import pytest
 from pyiceberg.types import BinaryType, FixedType, UUIDType
 
 from tests.integration.readers import metadata_tables as metadata
-from tests.integration.readers.conftest import READ_BY_SPARK, Spark
 from tests.integration.readers.filters import Filter, filters, is_apart, is_nan, value_of
 from tests.integration.readers.metadata_tables import Row
 from tests.integration.readers.reader_tables import Column, ReaderTable
+from tests.integration.readers.spark_queries import READ_BY_SPARK, Spark
 
 AT_ONCE = 100
 EACH = pytest.mark.parametrize("name", READ_BY_SPARK)

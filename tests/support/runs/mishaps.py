@@ -30,15 +30,12 @@ from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import TablesOwe
 from stack.progress import wait_until
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import ids
 
 GOOD, BAD = "db.good", "db.bad"
 
 MOST_RUNS = 10
 """Runs until one is green; more means that the connector does not come to an end."""
-
-
-def ids(start: int, end: int) -> list[dict[str, int]]:
-    return [{"id": i} for i in range(start, end)]
 
 
 def two_tables(pipeline: MakePipeline, partitions: int = 1, **more: object) -> Pipeline:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.records import orders
 
 META: dict[str, Any] = {
     "transforms": "meta",
@@ -16,10 +17,6 @@ META: dict[str, Any] = {
 }
 NESTED: dict[str, Any] = {**META, "transforms.meta.nested": "true"}
 REPLACE: dict[str, Any] = {"overlap": "replace"}
-
-
-def orders(start: int, end: int, **more: object) -> list[dict[str, object]]:
-    return [{"id": i, "sauce": ["regular", "light", "none"][i % 3], **more} for i in range(start, end)]
 
 
 def eaten(pipeline: MakePipeline, **keys: Any) -> Pipeline:

@@ -59,13 +59,6 @@ def mend(one: Pipeline, table: str = "db.t") -> None:
         update.add_column("amount", StringType())
 
 
-def ids(one: Pipeline, table: str = "db.t", branch: str | None = None) -> list[int]:
-    found = Tables.of(one.connector).require(table)
-    snapshot = found.snapshot_by_name(branch) if branch else found.current_snapshot()
-    scan = found.scan(selected_fields=("id",), snapshot_id=snapshot.snapshot_id if snapshot else None)
-    return sorted(scan.to_arrow().column("id").to_pylist())
-
-
 def trace(one: Pipeline) -> tuple[Any, ...]:
     """Everything that a refused or dry replay must leave as it was."""
     cluster = Cluster.of_control(one.settings)

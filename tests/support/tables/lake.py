@@ -28,7 +28,7 @@ from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.intervals import Intervals
-from floe.model.ledger import Ledger
+from floe.model.ledger import Ledger, LogId
 from floe.model.plan import Plan, Slice
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import OffsetRange
@@ -96,6 +96,11 @@ class Lake:
         catalog = self.catalog()
         catalog.create_namespace_if_not_exists("rpc")
         return catalog.create_table(name, schema, partition_spec=spec, properties=dict(properties or {}))
+
+    def replace(self, name: str = TABLE) -> None:
+        """Drop a table and create another of its name."""
+        self.catalog().drop_table(name)
+        self.create(name=name)
 
     def load(self, name: str = TABLE) -> Table:
         return self.catalog().load_table(name)
@@ -360,3 +365,9 @@ def land_in_process(folder: str, plan: dict[str, Any], announcement: Announcemen
         return Written(lake, Plan.from_json(plan), announcement).land().already
     finally:
         lake.close()
+
+
+def held(lake: Lake, written: Written, branch: str = "main", route: str = ROUTE) -> Intervals:
+    """Return the offsets of partition 0 that the ledger of a branch has."""
+    holdings = ledger_of(lake.load(), branch, written.plan).holdings
+    return holdings[LogId(TOPIC, TOPIC_ID, 0)].held.get(route, Intervals())

@@ -5,18 +5,14 @@ from collections.abc import Callable
 import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
-from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.ledger_codec import property_name
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused
-from floe.tables.table_ledger import ledger_of
 from tests.support.tables.lake import (
     GROUP,
     LEDGER,
     OFFSETS,
     TOPIC,
-    TOPIC_ID,
     Lake,
     Wire,
     Written,
@@ -24,15 +20,15 @@ from tests.support.tables.lake import (
     expected,
     fails_first,
     head,
+    held,
     once,
 )
 
 Write = Callable[..., Written]
 
 
-def held(lake: Lake, written: Written, branch: str) -> tuple[tuple[int, int], ...]:
-    holdings = ledger_of(lake.load(), branch, written.plan).holdings
-    return holdings[LogId(TOPIC, TOPIC_ID, 0)].held.get(route_hash(TOPIC, branch), Intervals()).spans
+def held_by(lake: Lake, written: Written, branch: str) -> tuple[tuple[int, int], ...]:
+    return held(lake, written, branch, route_hash(TOPIC, branch)).spans
 
 
 def test_a_missing_branch_grows_from_mains_head_and_begins_with_mains_ledger(lake: Lake, write: Write) -> None:
@@ -44,8 +40,8 @@ def test_a_missing_branch_grows_from_mains_head_and_begins_with_mains_ledger(lak
     written.land()
     assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
     assert lake.rows() == [*expected((0, 5)), (99, 1)]
-    assert held(lake, written, "audit") == ((0, 9),)
-    assert held(lake, written, "main") == ((0, 5),)
+    assert held_by(lake, written, "audit") == ((0, 9),)
+    assert held_by(lake, written, "main") == ((0, 5),)
     head = lake.load().metadata.snapshot_by_name("audit")
     assert head is not None
     assert head.parent_snapshot_id == lake.load().metadata.current_snapshot_id
@@ -178,8 +174,8 @@ def test_a_branch_made_of_main_that_has_mains_anchor_inherits_its_ledger(lake: L
     assert written.share.books.rows == 4
     written.land()
     assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
-    assert held(lake, written, "audit") == ((0, 9),)
-    assert held(lake, written, "main") == ((0, 5),)
+    assert held_by(lake, written, "audit") == ((0, 9),)
+    assert held_by(lake, written, "main") == ((0, 5),)
 
 
 def test_a_branch_with_rows_of_ours_that_main_has_left_behind_is_refused_not_doubled(lake: Lake, write: Write) -> None:
@@ -210,7 +206,7 @@ def test_what_a_branch_inherits_grows_under_its_own_route(lake: Lake, write: Wri
     write((0, 5, 7), plan_id="plan-2", branch="audit").land()
     written = write((0, 9, 12), plan_id="plan-3", branch="audit")
     written.land()
-    assert held(lake, written, "audit") == ((0, 12),)
+    assert held_by(lake, written, "audit") == ((0, 12),)
 
 
 def test_a_branch_with_a_ledger_of_its_own_keeps_it_whatever_main_holds(lake: Lake, write: Write) -> None:

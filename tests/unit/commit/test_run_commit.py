@@ -74,11 +74,6 @@ def of_all(lake: Lake, *written: Written) -> tuple[Plan, dict[str, Announcement]
     return plan, announcements
 
 
-def replace_table(lake: Lake, name: str) -> None:
-    lake.catalog().drop_table(name)
-    lake.create(name=name)
-
-
 def position(offset: int, **debts: int) -> Position:
     owed = {f"rpc.{table}": Debt(start, ROUTE) for table, start in debts.items()}
     metadata = PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, debts=owed)
@@ -174,7 +169,7 @@ def test_a_table_that_refuses_is_on_record_as_owing_when_the_others_went_on(
     for name in BOTH:
         lake.create(name=name)
     written = write((0, 0, 5), tables=BOTH)
-    replace_table(lake, OTHER_TABLE)
+    lake.replace(OTHER_TABLE)
     committer, broker = commit(*of_one(written))
     match = (
         r"table 'rpc\.audit' owes 1 partition\(s\): completed-pizzas-0\[0, 5\), because .*was replaced.*drop_backlog="
@@ -192,7 +187,7 @@ def test_a_commit_that_is_run_again_stays_red_while_a_table_owes(lake: Lake, wri
     for name in BOTH:
         lake.create(name=name)
     written = write((0, 0, 5), tables=BOTH)
-    replace_table(lake, OTHER_TABLE)
+    lake.replace(OTHER_TABLE)
     committer, broker = commit(*of_one(written))
     for _ in range(2):
         with pytest.raises(TablesOwe, match=r'drop_backlog=\["rpc.audit"\]'):
@@ -207,7 +202,7 @@ def test_when_all_tables_refuse_nothing_is_owed_and_the_position_stays(
         lake.create(name=name)
     written = write((0, 0, 5), tables=BOTH)
     for name in BOTH:
-        replace_table(lake, name)
+        lake.replace(name)
     committer, broker = commit(*of_one(written))
     with pytest.raises(TableRefused):
         committer.commit([])
@@ -289,7 +284,7 @@ def test_a_table_that_still_refuses_goes_on_owing_and_the_others_go_on(
 ) -> None:
     live = write((0, 6, 9), tables=BOTH, debts=position(6, audit=3).debts)
     plan, announcements = of_all(lake, live, behind)
-    replace_table(lake, OTHER_TABLE)
+    lake.replace(OTHER_TABLE)
     if not announced:
         del announcements["plan-1/1"]
     committer, broker = commit(plan, announcements)

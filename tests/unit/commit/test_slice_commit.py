@@ -15,18 +15,12 @@ from tests.support.tables.lake import (
     ROUTE,
     TABLE,
     TOPIC,
-    Lake,
     Written,
     expected,
 )
 from tests.support.tables.landing import BOTH, Landing
 
 OWED = {TOPIC: ROUTE}
-
-
-def replace_table(lake: Lake, name: str) -> None:
-    lake.catalog().drop_table(name)
-    lake.create(name=name)
 
 
 def test_every_table_takes_its_rows_and_the_slice_has_ended(landing: Landing) -> None:
@@ -41,7 +35,7 @@ def test_every_table_takes_its_rows_and_the_slice_has_ended(landing: Landing) ->
 
 def test_a_table_that_refuses_owes_and_the_other_goes_on(landing: Landing) -> None:
     written = landing.write((0, 0, 5), (1, 7, 9))
-    replace_table(landing.lake, OTHER_TABLE)
+    landing.lake.replace(OTHER_TABLE)
     outcome = landing.land(written)
     assert landing.rows() == (expected((0, 5)) + expected((7, 9), partition=1), [])
     end = outcome.end
@@ -73,7 +67,7 @@ def test_when_every_table_refuses_the_slice_fails_and_nothing_is_owed(landing: L
     """The position stays: reading the range again is all that is left to do."""
     written = landing.write((0, 0, 5))
     for name in BOTH:
-        replace_table(landing.lake, name)
+        landing.lake.replace(name)
     outcome = landing.land(written)
     assert (outcome.end, outcome.committed) == (None, ())
     assert [type(error) for error in outcome.errors] == [TableRefused, TableRefused]
@@ -94,7 +88,7 @@ def test_when_all_refuse_but_one_that_owes_the_partitions_anyway_the_slice_fails
     written = landing.write((0, 5, 9), debts=debts)
     assert [share.nets for share in written.announcement.shares if share.table == OTHER_TABLE] == [()]
     announcement = replace(written.announcement, shares=written.announcement.shares[:1])
-    replace_table(landing.lake, TABLE)
+    landing.lake.replace(TABLE)
     outcome = landing.land(replace(written, announcement=announcement))
     assert outcome.end is None
     assert len(outcome.errors) == 1
@@ -149,7 +143,7 @@ def test_a_table_that_cannot_be_committed_in_time_fails_the_slice_and_owes_nothi
 
 def test_one_refuses_and_one_is_not_committed_in_time_fails_the_slice(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    replace_table(landing.lake, OTHER_TABLE)
+    landing.lake.replace(OTHER_TABLE)
     outcome = landing.land(written, patience_ms=1, wire=True)
     assert outcome.end is None
     assert [type(error) for error in outcome.errors] == [TableNotCommitted]
@@ -208,7 +202,7 @@ def test_a_table_catches_up_in_a_slice_of_its_own(landing: Landing) -> None:
 
 def test_a_table_that_refuses_to_catch_up_goes_on_owing_and_nothing_fails(landing: Landing) -> None:
     written = catch_up(landing, 3, 6)
-    replace_table(landing.lake, OTHER_TABLE)
+    landing.lake.replace(OTHER_TABLE)
     outcome = landing.land(written)
     assert (outcome.end, outcome.errors) == (None, ())
     assert "was replaced" in outcome.behind[OTHER_TABLE]
@@ -226,7 +220,7 @@ def test_a_catch_up_that_cannot_be_committed_in_time_fails(landing: Landing) -> 
 @pytest.mark.parametrize("kind", ["skip", "append"])
 def test_a_table_that_refuses_a_replay_owes_nothing_and_the_slice_fails(landing: Landing, kind: str) -> None:
     written = landing.write((0, 0, 5), kind=kind)
-    replace_table(landing.lake, OTHER_TABLE)
+    landing.lake.replace(OTHER_TABLE)
     outcome = landing.land(written)
     assert outcome.end is None
     assert [type(error) for error in outcome.errors] == [TableRefused]

@@ -18,7 +18,6 @@ from floe.tables.table_ledger import ledger_of
 from tests.support.tables.lake import (
     BY_SAUCE,
     LEDGER,
-    ROUTE,
     SCHEMA,
     TOPIC,
     TOPIC_ID,
@@ -28,6 +27,7 @@ from tests.support.tables.lake import (
     append_foreign,
     expected,
     fails_first,
+    held,
     land_in_process,
     once,
 )
@@ -41,11 +41,6 @@ UNCLEAR = [
     pytest.param(TimeoutError("no answer"), id="time-out"),
     pytest.param(ValueError("not JSON"), id="garbled"),
 ]
-
-
-def held(lake: Lake, written: Written, branch: str = "main") -> Intervals:
-    ledger = ledger_of(lake.load(), branch, written.plan)
-    return ledger.holdings[LogId(TOPIC, TOPIC_ID, 0)].held[ROUTE]
 
 
 def manifests_of_all_snapshots(lake: Lake) -> list[str]:

@@ -3,23 +3,11 @@
 import io
 import logging
 import uuid
-from collections.abc import Iterator
 
 import airflow.sdk.log  # noqa: F401 - it sets the root logger up, as in a task
-import pytest
 
 from floe.config.secrets.mask import learn
 from floe.operators.failures import floe_task
-
-
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    """The lines of a handler of the root logger, as Airflow's is one."""
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    logging.getLogger().addHandler(handler)
-    yield stream
-    logging.getLogger().removeHandler(handler)
 
 
 def test_lines_of_libraries_are_masked_in_a_task(logged: io.StringIO) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -44,16 +43,6 @@ def echo() -> Iterator[Echo]:
 def without_airflows_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     """What floe hides itself counts; and of hundreds of secrets Airflow makes one expression, again with each."""
     monkeypatch.setattr(failures, "_tell_airflow", lambda texts: None)
-
-
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    """What the task logs."""
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    logging.getLogger().addHandler(handler)
-    yield stream
-    logging.getLogger().removeHandler(handler)
 
 
 def told(keys: Mapping[str, Any], act: Callable[[Connector], object]) -> str:

@@ -15,12 +15,7 @@ from floe.catalogs.client import Tables
 from stack.exceptions import StackError
 from tests.support.airflow import DagRun, Deployment, first_run
 from tests.support.runs.pipeline import Pipeline
-
-pytestmark = pytest.mark.airflow
-
-
-def orders(start: int, end: int) -> list[dict[str, object]]:
-    return [{"id": i, "sauce": "extra"} for i in range(start, end)]
+from tests.support.runs.records import orders
 
 
 def replay_id(one: Pipeline) -> str:

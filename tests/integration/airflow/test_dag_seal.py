@@ -15,8 +15,6 @@ from tests.support.airflow import DagRun, Deployment, first_run
 from tests.support.json_paths import changed, paths
 from tests.support.keys import KEY
 
-pytestmark = pytest.mark.airflow
-
 PLACES = ("xcomEntries/return_value", "state-store/plan")
 
 
@@ -71,6 +69,7 @@ def test_plan_changed_by_the_rest_api_is_refused(
     assert len(pizzas.table().snapshots()) == 1
 
 
+@pytest.mark.full
 def test_plan_of_another_run_or_connector_is_refused(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -13,13 +13,8 @@ from pyiceberg.table import Table
 from floe.catalogs.client import Tables
 from tests.support.airflow import Deployment, first_run
 from tests.support.runs.pipeline import Pipeline
+from tests.support.runs.records import ids
 from tests.support.runs.replays import drop
-
-pytestmark = pytest.mark.airflow
-
-
-def ids(start: int, end: int) -> list[dict[str, int]]:
-    return [{"id": i} for i in range(start, end)]
 
 
 def roll_back(table: Table, to: int) -> None:
@@ -27,10 +22,11 @@ def roll_back(table: Table, to: int) -> None:
         manage.set_current_snapshot(snapshot_id=to)
 
 
-def held(pizzas: Pipeline) -> tuple[list[int], list[int]]:
+def ids_of_both(pizzas: Pipeline) -> tuple[list[int], list[int]]:
     return pizzas.column("id", "db.t"), pizzas.column("id", "db.other")
 
 
+@pytest.mark.full
 def test_a_red_run_names_the_param_that_leads_out(
     deployment: Deployment, topic: Callable[..., str], admin: AdminClient, tmp_path: Path
 ) -> None:
@@ -48,9 +44,9 @@ def test_a_red_run_names_the_param_that_leads_out(
     red = deployment.run(pizzas)
     assert (red.state, red.tasks) == ("failed", {"plan": "success", "write": "success", "commit": "failed"})
     assert "table 'db.other' owes" in red.log("commit")
-    assert held(pizzas) == (list(range(300)), list(range(100)))
+    assert ids_of_both(pizzas) == (list(range(300)), list(range(100)))
     assert deployment.run(pizzas, {"rolled_back": {"db.other": "replay"}}).state == "success"
-    assert held(pizzas) == (list(range(300)), list(range(300)))
+    assert ids_of_both(pizzas) == (list(range(300)), list(range(300)))
 
     # the group is gone
     group = pizzas.connector.group_id
@@ -61,11 +57,11 @@ def test_a_red_run_names_the_param_that_leads_out(
     assert "`recover`" in red.log("plan")
     shown = deployment.run(pizzas, {"recover": True, "dry_run": True})
     assert shown.state == "success"
-    assert held(pizzas)[0] == list(range(300))
+    assert ids_of_both(pizzas)[0] == list(range(300))
     recovered = deployment.run(pizzas, {"recover": True})
     assert recovered.state == "success"
     assert recovered.clear() == "success"
-    assert held(pizzas) == (list(range(320)), list(range(320)))
+    assert ids_of_both(pizzas) == (list(range(320)), list(range(320)))
 
     # a param that the DAG does not have, and one whose old and new name differ
     pizzas.produce(ids(320, 330))
@@ -75,9 +71,9 @@ def test_a_red_run_names_the_param_that_leads_out(
     red = deployment.run(pizzas, {"forgive": ["db.t"], "drop_backlog": ["db.other"]})
     assert "differ" in red.log("plan")
     assert "is not of type" in deployment.run(pizzas, {"hand_back": "no"}).log("plan")
-    assert held(pizzas)[0] == list(range(320))
+    assert ids_of_both(pizzas)[0] == list(range(320))
     assert deployment.run(pizzas, {"forgive": ["db.t"], "max_records": 5}).state == "success"
-    some = held(pizzas)[0]  # of ten that lie in one partition or in two
+    some = ids_of_both(pizzas)[0]  # of ten that lie in one partition or in two
     assert (len(some), some[:320]) == (325, list(range(320)))
     assert deployment.run(pizzas).state == "success"
 
@@ -117,4 +113,4 @@ def test_dropped_table_is_red_until_it_is_refilled(
 
     refilled = deployment.run(pizzas, {"dropped_tables": {"db.other": "refill"}})
     assert refilled.state == "success", refilled.log("commit")
-    assert held(pizzas) == (list(range(120)), list(range(120)))
+    assert ids_of_both(pizzas) == (list(range(120)), list(range(120)))

@@ -18,8 +18,6 @@ from stack.settings import free_port
 from stack.spark_connect import ConnectServer
 from tests.support.airflow import Deployment, first_run
 
-pytestmark = pytest.mark.airflow
-
 
 @pytest.fixture
 def server(deployment: Deployment, tmp_path: Path) -> Iterator[ConnectServer]:

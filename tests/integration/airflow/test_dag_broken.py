@@ -12,8 +12,6 @@ from stack.progress import wait_until
 from tests.support.airflow import DagRun, Deployment
 from tests.support.runs.pipeline import Pipeline
 
-pytestmark = pytest.mark.airflow
-
 EVERY_SECONDS = 4
 WITHIN = 90.0
 

@@ -18,8 +18,6 @@ from stack.progress import wait_until
 from tests.support.airflow import Deployment, first_run
 from tests.support.runs.pipeline import Pipeline
 
-pytestmark = pytest.mark.airflow
-
 
 def visible(pipeline: Pipeline, partitions: int) -> dict[tuple[int, int], bytes | None]:
     """Read the topic raw, read_committed: what must be in the table, by (partition, offset)."""

@@ -18,8 +18,6 @@ from stack.progress import wait_until
 from stack.settings import free_port
 from tests.support.airflow import DagRun, Deployment
 
-pytestmark = pytest.mark.airflow
-
 WIDTH = 80
 ENDED = ("up_for_retry", "failed")
 

@@ -20,8 +20,6 @@ from stack.progress import wait_until
 from tests.support.airflow import ENVIRONMENT, DagRun, Deployment
 from tests.support.canary import HARD, OWN, Canaries, Processes, Sighting, files, sqlite, topics
 
-pytestmark = pytest.mark.airflow
-
 ENDED = ("up_for_retry", "failed", "success")
 
 

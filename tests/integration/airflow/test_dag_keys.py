@@ -14,8 +14,6 @@ from confluent_kafka.cimpl import NewTopic
 from tests.support.airflow import DagRun, Deployment, first_run
 from tests.support.runs.pipeline import Pipeline
 
-pytestmark = pytest.mark.airflow
-
 PROVIDER = "write.py-location-provider.impl"
 
 
