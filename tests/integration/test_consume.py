@@ -8,11 +8,13 @@ import itertools
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import astuple
 from typing import Any
 
 import confluent_kafka as ck
@@ -23,13 +25,27 @@ from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchTooLarge
+from floe_job.source import clients
 from floe_job.source.batch import Batch
-from floe_job.source.consumer import Consumer, Event, SettingRefused
+from floe_job.source.clients import Client, open_client
+from floe_job.source.consumer import Consumer, Event, LayoutUnknown, SettingRefused
 from floe_job.source.range_progress import Mode, RangeProgress
 from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker
 
 MOST = 100
+
+
+FAST_ONLY = pytest.mark.parametrize("client", ["fast"], indirect=True)
+"""For what is said of librdkafka's memory."""
+
+
+@pytest.fixture(autouse=True, params=["fast", "portable"])
+def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The consumer that reads: every test is of both."""
+    if request.param == "portable":
+        monkeypatch.setattr(clients, "obstacle", lambda *_: "the test wants it")
+    return str(request.param)
 
 
 @pytest.fixture
@@ -46,13 +62,13 @@ def produce(conf: dict[str, Any], topic: str, records: list[dict[str, Any]], **m
 
 
 @contextmanager
-def reading(conf: dict[str, Any], topic: str) -> Iterator[Consumer]:
-    with closing(Consumer(conf, MOST)) as consumer:
+def reading(conf: dict[str, Any], topic: str) -> Iterator[Client]:
+    with closing(open_client(conf, MOST, ReaderLimits())) as consumer:
         consumer.assign(topic, 0, 0)
         yield consumer
 
 
-def to_end(consumer: Consumer) -> tuple[Batch, list[Event]]:
+def to_end(consumer: Client) -> tuple[Batch, list[Event]]:
     """Read to the end of the partition."""
     parts, events = [], []
     while not events:
@@ -117,6 +133,7 @@ def test_records_stay_readable_after_their_consumer_is_closed(conf: dict[str, An
     assert (message.key(), message.headers()) == (b"k", [("h", b"999")])
 
 
+@FAST_ONLY
 def test_what_is_let_go_is_freed(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     one = topic()
     produce(conf, one, [{"value": b"v"} for _ in range(5 * MOST)])
@@ -131,10 +148,11 @@ def test_what_is_let_go_is_freed(conf: dict[str, Any], topic: Callable[..., str]
     assert handle._users == 0
 
 
+@FAST_ONLY
 def test_a_consumer_that_nobody_closes_is_closed(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     one = topic()
     produce(conf, one, [{"value": b"v"}])
-    consumer = Consumer(conf, MOST)
+    consumer = open_client(conf, MOST, ReaderLimits())
     consumer.assign(one, 0, 0)
     handle, (batch, _) = consumer._handle, to_end(consumer)
     del consumer
@@ -143,6 +161,7 @@ def test_a_consumer_that_nobody_closes_is_closed(conf: dict[str, Any], topic: Ca
     assert handle._users == 0
 
 
+@FAST_ONLY
 def test_a_reader_holds_nothing_of_what_it_has_handed_out(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     one = topic()
     produce(conf, one, [{"value": b"v"} for _ in range(10)])
@@ -216,7 +235,7 @@ def produce_with_raw_name(conf: dict[str, Any], topic: str, name: bytes) -> None
 
 
 def test_an_offset_that_is_not_there_is_an_event(conf: dict[str, Any], topic: Callable[..., str]) -> None:
-    with closing(Consumer(conf, MOST)) as consumer:
+    with closing(open_client(conf, MOST, ReaderLimits())) as consumer:
         consumer.assign(topic(), 0, 10**6)
         _, (event,) = to_end(consumer)
     assert event.error.code() == ck.KafkaError._AUTO_OFFSET_RESET
@@ -226,7 +245,7 @@ def test_an_offset_that_is_not_there_is_an_event(conf: dict[str, Any], topic: Ca
 def test_a_consumer_without_a_group_is_refused(conf: dict[str, Any]) -> None:
     del conf["group.id"]
     with pytest.raises(SettingRefused, match=r"(?i)group"):
-        Consumer(conf, MOST)
+        open_client(conf, MOST, ReaderLimits())
 
 
 # -- large batches ----------------------------------------------------------------------------------------------------
@@ -245,16 +264,16 @@ def most_at_once(conf: dict[str, Any], topic: str, count: int, limits: ReaderLim
         "from floe_job.source.range_reader import RangeReader\n"
         "def kept(name):\n"
         "    return [int(x.split()[1]) * 1024 for x in open('/proc/self/status') if x.startswith(name)][0]\n"
-        "conf, topic, count, memory, largest = json.loads(sys.argv[1])\n"
+        "conf, topic, count, *limits = json.loads(sys.argv[1])\n"
         "before, read = kept('VmRSS'), 0\n"
-        "with rare_housekeeping(), closing(RangeReader(conf, ReaderLimits(memory, largest))) as reader:\n"
+        "with rare_housekeeping(), closing(RangeReader(conf, ReaderLimits(*limits))) as reader:\n"
         "    for batch in reader.read(OffsetRange(topic, 'x', 0, 0, count)):\n"
         "        read += len(batch)\n"
         "        del batch\n"
         "assert read == count, read\n"
         "print(kept('VmHWM') - before)\n"
     )
-    given = json.dumps([conf, topic, count, limits.memory, limits.largest_batch])
+    given = json.dumps([conf, topic, count, *astuple(limits)])
     done = subprocess.run(
         [sys.executable, "-c", program, given],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -266,17 +285,23 @@ def most_at_once(conf: dict[str, Any], topic: str, count: int, limits: ReaderLim
     return int(done.stdout)
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize(
+    ("client", "codec"),
+    [*(("fast", codec) for codec in ("gzip", "snappy", "lz4", "zstd")), ("portable", "gzip"), ("portable", "zstd")],
+    indirect=["client"],
+)
 def test_batches_that_burst_are_decompressed_one_by_one(
-    conf: dict[str, Any], topic: Callable[..., str], codec: str
+    conf: dict[str, Any], topic: Callable[..., str], client: str, codec: str
 ) -> None:
     name = topic()
     for _ in range(20):
         produce(conf, name, [{"value": b"x" * 9 * MB}], **{"compression.type": codec, "message.max.bytes": 100 * MB})
-    limits = ReaderLimits(memory=64 * MIB)
-    assert most_at_once(conf, name, 20, limits) < 64 * MIB
+    limits = ReaderLimits(memory=64 * MIB, is_portable=client == "portable")
+    copies = 2 if limits.is_portable else 1  # each record is an object of Python's too
+    assert most_at_once(conf, name, 20, limits) < copies * 64 * MIB
 
 
+@FAST_ONLY
 @pytest.mark.parametrize(
     ("codec", "part", "bursts"),
     [("zstd", "value", 20), ("zstd", "key", 20), ("zstd", "headers", 20), ("gzip", "headers", 6)],
@@ -293,6 +318,7 @@ def test_burst_after_small_batches_is_bounded(
     assert most_at_once(conf, name, 400 + bursts, ReaderLimits(memory=64 * MIB)) < 64 * MIB
 
 
+@FAST_ONLY
 @pytest.mark.parametrize("codec", ["zstd", "gzip"])
 def test_burst_after_many_tiny_batches_is_bounded(
     conf: dict[str, Any], topic: Callable[..., str], codec: str, modes: list[Mode]
@@ -316,9 +342,9 @@ def modes(monkeypatch: pytest.MonkeyPatch) -> list[Mode]:
     found: list[Mode] = []
     begin = RangeProgress.begin
 
-    def noted(self: RangeProgress, mode: Mode) -> None:
+    def noted(self: RangeProgress, mode: Mode, consumer: Client) -> None:
         found.append(mode)
-        begin(self, mode)
+        begin(self, mode, consumer)
 
     monkeypatch.setattr(RangeProgress, "begin", noted)
     return found
@@ -338,3 +364,42 @@ def test_batch_beyond_the_limit_is_refused_with_its_place(
         pytest.raises(BatchTooLarge, match=rf"at offset 1 of {name}-0 .*floe\.batch\.max-bytes"),
     ):
         list(reader.read(OffsetRange(name, "x", 0, 0, 2001)))
+
+
+# -- which of the two -------------------------------------------------------------------------------------------------
+
+
+@FAST_ONLY
+@pytest.mark.parametrize(
+    ("more", "limits", "version", "reason"),
+    [
+        ({}, ReaderLimits(), 0x021000FF, None),
+        ({}, ReaderLimits(is_portable=True), 0x021000FF, "floe.consumer is portable"),
+        ({}, ReaderLimits(), 0x021100FF, "is not the version"),
+        ({"oauth_cb": print}, ReaderLimits(), 0x021000FF, "callbacks: \\['oauth_cb'\\]"),
+        ({"sasl.oauthbearer.metadata.authentication.type": "aws_iam"}, ReaderLimits(), 0x021000FF, "in Python"),
+    ],
+)
+def test_portable_consumer_is_taken_where_it_must(
+    more: dict[str, Any], limits: ReaderLimits, version: int, reason: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients.librdkafka, "version", lambda: version)
+    found = clients.obstacle(more, limits)
+    assert found is None if reason is None else re.search(reason, str(found))
+
+
+@FAST_ONLY
+def test_layout_that_is_not_known_is_read_portably(
+    conf: dict[str, Any], topic: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = topic()
+    produce(conf, one, RECORDS)
+
+    def misread(*_: object) -> None:
+        msg = "a message says partition 7"
+        raise LayoutUnknown(msg)
+
+    monkeypatch.setattr(Consumer, "_check_layout", misread)
+    with closing(RangeReader(conf)) as reader:
+        found = [v for batch in reader.read(OffsetRange(one, "id", 0, 0, len(RECORDS))) for v in batch.values]
+    assert found == [record["value"] for record in RECORDS]

@@ -16,6 +16,7 @@ from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeStalled
+from floe_job.source import clients
 from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker
 from tests.support.kafka.compaction import COMPACTED, compacted_batches
@@ -27,6 +28,14 @@ STALL = 0.6
 """Seconds without progress, in these tests."""
 
 BY_HAND = r"leave this batch out: docs/how-to/skip-records\.md"
+
+
+@pytest.fixture(autouse=True, params=["fast", "portable"])
+def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The consumer that reads: every test is of both."""
+    if request.param == "portable":
+        monkeypatch.setattr(clients, "obstacle", lambda *_: "the test wants it")
+    return str(request.param)
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ class Connector:
     max_records_per_run: int | None
     worker_memory: int
     batch_max_bytes: int
+    is_read_portably: bool
     write_timeout_ms: int | None
     on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]

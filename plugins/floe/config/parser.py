@@ -77,6 +77,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
     value_converter = read_converter(settings, "value")
     _check_choice(settings, "connector.class", CLASSES, "floe answers the Iceberg sink only")
     _check_choice(settings, "floe.on-data-loss", ("fail", "accept"), "it names neither")
+    _check_choice(settings, "floe.consumer", ("auto", "portable"), "it names neither")
     name = _read_name(settings)
     topics, topics_regex = read_topics(settings)
     control_topic = _read_control_topic(settings, topics)
@@ -124,6 +125,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
         worker_memory=settings.integer("floe.worker.memory"),
         batch_max_bytes=settings.integer("floe.batch.max-bytes"),
+        is_read_portably=settings.text("floe.consumer") == "portable",
         write_timeout_ms=_read_limit(settings, "floe.write.timeout", SHORTEST_WRITE_TIMEOUT),
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
         warnings=() if settings.problems else without_secrets(settings.properties, settings.warnings),

@@ -34,12 +34,14 @@ _FETCH_SIZES = ("fetch.message.max.bytes", "max.partition.fetch.bytes")
 class ReaderLimits:
     """Bytes: ``memory`` that a worker is meant to take, ``largest_batch`` of Kafka's that it reads, decompressed.
 
-    ``stall_seconds``: without progress, after which a range counts as stalled.
+    ``stall_seconds``: without progress, after which a range counts as stalled. ``is_portable``: read by confluent-kafka's
+    public interface alone.
     """
 
     memory: int = 400 * MIB
     largest_batch: int = 512 * MIB
     stall_seconds: float = 60.0
+    is_portable: bool = False
 
     @property
     def queue_bytes(self) -> int:
@@ -65,6 +67,11 @@ class ReaderLimits:
     def heavy_bytes(self) -> int:
         """A batch, decompressed, that is handled before the next is fetched."""
         return self.memory // 16
+
+    @property
+    def unsure_bytes(self) -> int:
+        """What may be one batch of without a closer look, where several batches are not told apart."""
+        return min(self.heavy_bytes, self.largest_batch)
 
     @property
     def receive_bytes(self) -> int:

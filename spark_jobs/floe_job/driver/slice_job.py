@@ -93,7 +93,11 @@ class SliceWriter:
         """Run the tasks, and again those that lacked a column or a table, until none lacks anything."""
         results: dict[int, TaskResult] = {}
         todo = list(range(len(groups)))
-        limits = ReaderLimits(self._connector.worker_memory, self._connector.batch_max_bytes)
+        limits = ReaderLimits(
+            self._connector.worker_memory,
+            self._connector.batch_max_bytes,
+            is_portable=self._connector.is_read_portably,
+        )
         for _ in range(MOST_ROUNDS):
             targets, routes, guess = self._tables.targets(), self._tables.routes(), self._tables.guess()
             letters, conf = self._letters.rules(), self._settings.reader(limits)

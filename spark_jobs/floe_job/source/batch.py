@@ -29,13 +29,14 @@ class Batch:
         """Read the columns of messages, which are records all."""
         return cls((loan,), pointers, *columns(pointers, "offset", "payload", "len", "key_len"))
 
-    @classmethod
-    def joined(cls, parts: Sequence[Batch]) -> Batch:
-        """Put batches behind each other."""
-        if len(parts) == 1:
-            return parts[0]
+    @staticmethod
+    def joined(parts: Sequence[Batch]) -> Batch:
+        """Put batches of one consumer behind each other."""
+        return parts[0] if len(parts) == 1 else parts[0]._joined(parts)
+
+    def _joined(self, parts: Sequence[Batch]) -> Batch:
         lease = tuple(loan for part in parts for loan in part.lease)
-        return cls(
+        return Batch(
             lease,
             np.concatenate([part.pointers for part in parts]),
             np.concatenate([part.offsets for part in parts]),

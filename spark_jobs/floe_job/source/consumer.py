@@ -9,20 +9,26 @@ from typing import Any, NamedTuple
 import confluent_kafka as ck
 import numpy as np
 
+from floe.kafka.reader_limits import ReaderLimits
 from floe_job.source import librdkafka, reports
 from floe_job.source.batch import Batch
 from floe_job.source.confluent_internals import plugin_paths
+from floe_job.source.kafka_batch import KafkaBatch
 from floe_job.source.native_memory import Handle, Loan, columns
 
 _PLUGINS = "plugin.library.paths"
 _FIRST = ("debug", _PLUGINS)
 """Settings that others may depend on."""
 
-_AUTHENTICATION = "sasl.oauthbearer.metadata.authentication.type"
+AUTHENTICATION = "sasl.oauthbearer.metadata.authentication.type"
 
 
 class SettingRefused(ValueError):
     """A setting that librdkafka does not know or does not take."""
+
+
+class LayoutUnknown(RuntimeError):
+    """A message in memory is not as floe knows it."""
 
 
 class Event(NamedTuple):
@@ -53,6 +59,8 @@ class Consumer:
         self._queue = librdkafka.queue_get_consumer(handle.pointer)
         self._pointers = np.zeros(most, np.int64)
         self._open = handle
+        self._unchecked: tuple[int, int] | None = None
+        self._is_checked = False
 
     @property
     def _handle(self) -> Handle:
@@ -76,6 +84,7 @@ class Consumer:
     def assign(self, topic: str, partition: int, offset: int) -> None:
         """Read one partition from an offset on, and no other. Raises KafkaException."""
         self._reports.failure = None
+        self._unchecked = None if self._is_checked else (partition, offset)
         name = topic.encode()
         wanted = librdkafka.topic_partition_list_new(1)
         try:
@@ -110,10 +119,15 @@ class Consumer:
         if code:
             raise _exception(code)
 
+    def batches(self, limits: ReaderLimits, *, one: bool) -> KafkaBatch:
+        """Return what measures batches by where their records lie. ``one``: each call brings a single one."""
+        del one
+        return KafkaBatch(limits.heavy_bytes)
+
     def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
         """Return what is there, after at most some seconds: records, and events that came among them.
 
-        Raises KafkaException.
+        Raises KafkaException, LayoutUnknown.
         """
         return self._consume(seconds, len(self._pointers))
 
@@ -139,12 +153,26 @@ class Consumer:
         loan = Loan(handle, pointers)
         (errors,) = columns(pointers, "err")
         events = [_event(int(pointer)) for pointer in pointers[errors != 0]]
-        return Batch.of(loan, pointers[errors == 0]), events
+        records = pointers[errors == 0]
+        if self._unchecked is not None and len(records):
+            self._check_layout(int(records[0]), *self._unchecked)
+        return Batch.of(loan, records), events
+
+    def _check_layout(self, pointer: int, partition: int, offset: int) -> None:
+        """Compare the first record with what was asked for; only its numbers are looked at."""
+        first = librdkafka.Message.from_address(pointer)
+        if first.partition != partition or first.offset < offset:
+            msg = (
+                f"a message says partition {first.partition}, offset {first.offset}, where partition {partition} was asked "
+                f"for from offset {offset} on"
+            )
+            raise LayoutUnknown(msg)
+        self._unchecked, self._is_checked = None, True
 
 
 def _client(conf: Mapping[str, Any]) -> int:
-    if conf.get(_AUTHENTICATION) == "aws_iam":  # what confluent-kafka does for it, it does in Python
-        msg = f"{_AUTHENTICATION}=aws_iam: floe's readers cannot; use another method of SASL, or TLS"
+    if conf.get(AUTHENTICATION) == "aws_iam":  # what confluent-kafka does for it, it does in Python
+        msg = f"{AUTHENTICATION}=aws_iam: floe's readers cannot; use another method of SASL, or TLS"
         raise SettingRefused(msg)
     settings = librdkafka.conf_new()
     problem = create_string_buffer(512)

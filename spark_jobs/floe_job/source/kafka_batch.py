@@ -39,10 +39,14 @@ class Stretch(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Bytes of some records, keys and headers included, and the batches that they are of, as far as these were seen."""
+    """Bytes of some records, keys and headers included, and the batches that they are of, as far as these were seen.
+
+    ``is_unsure``: whether one of the batches may be too large, which cannot be told.
+    """
 
     octets: int
     batches: list[Stretch]
+    is_unsure: bool = False
 
     @property
     def largest(self) -> Stretch | None:

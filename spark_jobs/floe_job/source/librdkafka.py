@@ -55,6 +55,7 @@ def _function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> 
     return function
 
 
+version = _function(_short, "version", c_int)
 conf_new = _function(_short, "conf_new", c_void_p)
 conf_set = _function(_short, "conf_set", c_int, c_void_p, c_char_p, c_char_p, c_char_p, c_size_t)
 conf_destroy = _function(_short, "conf_destroy", None, c_void_p)
@@ -85,11 +86,7 @@ message_destroy = _function(_short, "message_destroy", None, c_void_p)
 _allocate = ctypes.PyDLL(None).malloc
 _allocate.restype, _allocate.argtypes = c_void_p, (c_size_t,)
 # a batch as it is known to lie in memory: how many, then their addresses; elsewhere it may be something else
-_messages_destroy = (
-    _function(_library, "messages_destroy", None, c_void_p)
-    if _function(_short, "version", c_int)() == KNOWN_VERSION
-    else None
-)
+_messages_destroy = _function(_library, "messages_destroy", None, c_void_p) if version() == KNOWN_VERSION else None
 message_errstr = _function(_short, "message_errstr", c_char_p, c_void_p)
 # these take addresses as plain numbers: pointers of ctypes would cost more than the calls
 message_timestamp = _function(_short, "message_timestamp", c_int64, c_void_p, c_void_p)

@@ -9,7 +9,8 @@ import numpy as np
 
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, JobError, RangeLost, RangeStalled, ReadFailed
-from floe_job.source.consumer import Consumer, Event
+from floe_job.source.clients import Client
+from floe_job.source.consumer import Event
 from floe_job.source.native_memory import Words
 
 
@@ -107,7 +108,7 @@ def too_large(r: OffsetRange, offset: int, what: str) -> str:
     )
 
 
-def check_progress(r: OffsetRange, position: int, silence: Silence, consumer: Consumer) -> None:
+def check_progress(r: OffsetRange, position: int, silence: Silence, consumer: Client) -> None:
     """Raise where nothing goes on any more: at once where a batch is the cause, else after a time."""
     is_stalled, failure = silence.is_stalled(consumer.next_offset(*r.tp)), consumer.failure
     offset = max(position, silence.next_offset or 0)

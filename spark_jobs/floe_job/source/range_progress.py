@@ -10,8 +10,8 @@ from floe.kafka.reader_limits import SMALL_BATCH, TINY_BATCH, ReaderLimits
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchTooLarge
 from floe_job.source.batch import Batch
-from floe_job.source.consumer import Consumer, Event
-from floe_job.source.kafka_batch import KafkaBatch
+from floe_job.source.clients import Client
+from floe_job.source.consumer import Event
 from floe_job.source.range_errors import Silence, check_progress, is_end, too_large
 
 BATCH_RECORDS = 50_000
@@ -69,16 +69,16 @@ class RangeProgress:
         """Whether there is something to be handed on now."""
         return bool(self._gathered) and (self.is_over or self._gathered.is_full)
 
-    def begin(self, mode: Mode) -> None:
+    def begin(self, mode: Mode, client: Client) -> None:
         """Begin to read from the position on."""
         self._mode = self.next_mode = mode
-        self._batches = KafkaBatch(self._limits.heavy_bytes)
+        self._batches = client.batches(self._limits, one=mode is Mode.ONE)
         self._small = self._tiny = 0
         self._wait, self.is_over = FIRST_POLL_SECONDS, False
         self._end = self._range.end
         self._silence.end()
 
-    def take(self, consumer: Consumer) -> None:
+    def take(self, consumer: Client) -> None:
         """Take what a consumer has, after waiting a little; decide how to go on."""
         if self._mode is Mode.ONE:
             some, events = consumer.consume_answer(POLL_SECONDS)
@@ -118,6 +118,10 @@ class RangeProgress:
         if not len(some):
             return
         measured = self._batches.measure(some)
+        if measured.is_unsure:
+            self.is_ended = False
+            self._go_on(Mode.ONE)
+            return
         largest = measured.largest
         if largest is not None and largest.octets > self._limits.largest_batch:
             what = f"has {largest.octets} bytes or more once decompressed"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from floe.kafka.reader_limits import ReaderLimits
@@ -10,9 +12,12 @@ from floe.model.ranges import OffsetRange
 from floe_job.exceptions import SliceRefused
 from floe_job.memory_tuning import give_back
 from floe_job.source.batch import Batch
-from floe_job.source.consumer import Consumer, SettingRefused
+from floe_job.source.clients import Client, open_client, warn_of_portable
+from floe_job.source.consumer import LayoutUnknown, SettingRefused
 from floe_job.source.range_errors import check_order
 from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
+
+log = logging.getLogger(__name__)
 
 
 class RangeReader:
@@ -31,8 +36,9 @@ class RangeReader:
             Mode.MANY: self._limits.many(given),
             Mode.ONE: self._limits.one_by_one(given),
         }
-        self._consumers: dict[Mode, Consumer] = {}
+        self._consumers: dict[Mode, Client] = {}
         self._mode = Mode.MANY
+        warn_of_portable(given, self._limits)
         self._consumer(self._mode)
 
     def close(self) -> None:
@@ -52,9 +58,13 @@ class RangeReader:
         while not reading.is_ended:
             consumer = self._consumer(self._mode)
             consumer.assign(r.topic, r.partition, reading.position)
-            reading.begin(self._mode)
+            reading.begin(self._mode, consumer)
             while not reading.is_over:
-                reading.take(consumer)
+                try:
+                    reading.take(consumer)
+                except LayoutUnknown as error:
+                    self._read_portably(error)
+                    break
                 if reading.is_interrupted:
                     consumer.unassign()  # nothing is fetched ahead while what is here is handled
                     give_back()  # what decompressing took, and what handling takes, would be kept beside the batch
@@ -69,10 +79,16 @@ class RangeReader:
                     reading.handled()
             self._mode = reading.next_mode
 
-    def _consumer(self, mode: Mode) -> Consumer:
+    def _read_portably(self, reason: Exception) -> None:
+        log.warning("records are read by the portable consumer from here on: %s", reason)
+        self.close()
+        self._consumers.clear()
+        self._limits = replace(self._limits, is_portable=True)
+
+    def _consumer(self, mode: Mode) -> Client:
         if mode not in self._consumers:
             try:
-                self._consumers[mode] = Consumer(self._confs[mode], POLL_RECORDS)
+                self._consumers[mode] = open_client(self._confs[mode], POLL_RECORDS, self._limits)
             except SettingRefused as error:
                 msg = f"the settings of the Kafka connection or of consumer.override.* are refused: {error}"
                 raise SliceRefused(msg) from error

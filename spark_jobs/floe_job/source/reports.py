@@ -14,6 +14,7 @@ from typing import Any
 from floe.kafka import client_log
 from floe_job.source import librdkafka
 
+LOG_QUEUE = "log.queue"
 _LEVEL, _ERRORS, _DEFAULT, _DEBUG = "log_level", 3, 6, 7
 _ANSWER_TOO_LARGE = "Invalid response size"
 _FAILURES = ("FAIL", "RESOLVE", "SSL", "SASL")
@@ -55,7 +56,7 @@ class Reports:
 
 def with_reports(conf: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a client that hands over its log, with all errors of connections, to who polls it."""
-    return {**conf, "log.queue": True, _LEVEL: max(_level(conf), _ERRORS)}
+    return {**conf, LOG_QUEUE: True, _LEVEL: max(level_of(conf), _ERRORS)}
 
 
 def register(settings: int) -> None:
@@ -66,7 +67,7 @@ def register(settings: int) -> None:
 
 def begin(client: int, conf: Mapping[str, Any]) -> Reports:
     """Return where a client's reports are kept, until ``forget`` is called. ``conf``: as given to ``with_reports``."""
-    _reports[client] = Reports(_level(conf))
+    _reports[client] = Reports(level_of(conf))
     librdkafka.set_log_queue(client, None)
     return _reports[client]
 
@@ -79,7 +80,8 @@ def forget(client: int) -> None:
 _reports: dict[int, Reports] = {}
 
 
-def _level(conf: Mapping[str, Any]) -> int:
+def level_of(conf: Mapping[str, Any]) -> int:
+    """Return the level up to which a client logs, as its settings have it."""
     given = conf.get(_LEVEL)
     return _DEFAULT if given is None else int(given)
 

@@ -336,6 +336,14 @@ FLOE: Final = (
         key_class=KeyClass.LIVE,
     ),
     supported(
+        "floe.consumer",
+        Kind.STRING,
+        "auto",
+        "How records are read: `auto`, over the memory of the client where its version is known, or `portable`, by the "
+        "client's public interface alone, which is slower and takes up to twice the memory.",
+        key_class=KeyClass.LIVE,
+    ),
+    supported(
         "floe.write.timeout",
         Kind.INT,
         "-1",

@@ -4,13 +4,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 from confluent_kafka import KafkaError
 
 from floe.kafka.reader_limits import ReaderLimits
 from floe.model.ranges import OffsetRange
 from floe_job.source.consumer import Event
-from floe_job.source.kafka_batch import KafkaBatch, Measured
+from floe_job.source.kafka_batch import Measured
 from floe_job.source.range_progress import Mode, RangeProgress
 
 
@@ -27,16 +26,12 @@ class Some:
         return Some(*self.offsets[kept])
 
 
-@pytest.fixture(autouse=True)
-def measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KafkaBatch, "measure", lambda *_: Measured(1, []))
-
-
 def after(answer: Some, *events: Event) -> RangeProgress:
     """Read the range 0 to 10 of orders-0, as far as one answer goes."""
     reading = RangeProgress(OffsetRange("orders", "id", 0, 0, 10), ReaderLimits())
-    reading.begin(Mode.MANY)
-    consumer: Any = SimpleNamespace(consume=lambda _: (answer, list(events)))
+    batches = SimpleNamespace(measure=lambda _: Measured(1, []))
+    consumer: Any = SimpleNamespace(consume=lambda _: (answer, list(events)), batches=lambda *_, **__: batches)
+    reading.begin(Mode.MANY, consumer)
     reading.take(consumer)
     return reading
 
