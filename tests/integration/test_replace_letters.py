@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from pyiceberg.types import LongType
 
+from floe.commit.slice_commit import SliceCommitter
+from floe.model.plan import Plan
 from floe.tables.exceptions import SliceStale, TableRefused
 from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replacements import META, REPLACE, append_foreign, kinds
-from tests.support.runs.replays import drop, mend, opened, replay
+from tests.support.runs.replays import drafted, drop, mend, opened, replay
 
 
 def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> None:
@@ -125,6 +127,58 @@ def test_a_rollback_past_one_that_made_letters_is_warned_of_and_another_settles_
     replay(one, **REPLACE)
     assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "dead", "resolved", "resolved"])
     assert replay(one, dead_letters=True).slices == ()
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL."""
+
+
+def killed_between_letters_and_rows(
+    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Pipeline, Plan, Pipeline]:
+    """Return a connector whose record 2 has a row, and a dead letter of a replacement that did not remove the row."""
+    one = pipeline(**META, **{"floe.deadletter.table": "letters.all"})
+    one.produce([{"id": i, "amount": amount} for i, amount in enumerate(["0", "1", "many", "3"])])
+    one.run()
+    spoil_again(one)
+    plan, effective = opened(one, **REPLACE)
+    effective.write(plan)
+
+    def kill(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(SliceCommitter, "_commit_tables", kill)
+        effective.commit(plan)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead"])
+    mend(one)
+    return one, plan, effective
+
+
+def test_redrive_of_a_killed_replace_adds_no_second_row(
+    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _, _ = killed_between_letters_and_rows(pipeline, monkeypatch)
+    replayed = drafted(one, dead_letters=True)
+    (left_out,) = replayed.letters
+    assert (replayed.plan.slices, left_out.letters) == ((), 1)
+    assert "Clear its run, or replace the range" in (left_out.left_out or "")
+    one.run()
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead"])
+    replay(one, **REPLACE)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
+    assert replay(one, dead_letters=True).slices == ()
+
+
+def test_killed_replace_that_is_cleared_leaves_the_letter_alone(
+    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, plan, effective = killed_between_letters_and_rows(pipeline, monkeypatch)
+    assert replay(one, dead_letters=True).slices == ()
+    effective.commit(plan)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 3], ["dead"])
+    replay(one, dead_letters=True)
+    assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
 
 
 def spoil_again(one: Pipeline) -> None:

@@ -17,6 +17,11 @@ FORMAT = 2
 _COMMIT_IDS = uuid.UUID("6f1d3c1e-7a55-5b1c-9f6e-0f10e0f10e0f")
 
 
+def commit_id_of(group_id: str, plan_id: str) -> uuid.UUID:
+    """Return the commit id of a plan: UUIDv5 of group and plan id."""
+    return uuid.uuid5(_COMMIT_IDS, f"{group_id}/{plan_id}")
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
     """What one Spark job reads for some tables: whole ranges, each partition at most once.
@@ -107,7 +112,7 @@ class Plan:
     @property
     def commit_id(self) -> uuid.UUID:
         """The commit id that all events of this plan carry: UUIDv5 of group and plan id."""
-        return uuid.uuid5(_COMMIT_IDS, f"{self.group_id}/{self.plan_id}")
+        return commit_id_of(self.group_id, self.plan_id)
 
     @property
     def letters(self) -> str | None:

@@ -16,9 +16,15 @@ from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.replay_request import ReplayRequest
 from floe.planning.slicing import cut
+from floe.tables.kept_rows import letters_with_rows
 from floe.tables.open_dead_letters import open_letters
 from floe.tables.routes import Routes
 from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import TableStates
+
+KEPT_ROWS = (
+    "their rows are there: the replay that was to remove them did not finish. Clear its run, or replace the range"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,11 @@ class Redrive:
             tables = letters.tables
         return Slice(index, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, ranges, tables, letters)
 
+    def without(self, kept: LetterOffsets) -> "Redrive":
+        """Return the same without dead letters whose records have rows: each would get a second one."""
+        left_out = {table: (KEPT_ROWS, LetterOffsets({table: kept.by_table[table]})) for table in kept.by_table}
+        return Redrive(self.chosen - kept, {**self.left_out, **left_out}) if kept else self
+
     def forecasts(self, ledgers: Mapping[str, Ledger | None]) -> tuple[LetterForecast, ...]:
         """Return what is done for each table and partition."""
         told = [_forecast(table, log_id, offsets, ledgers.get(table or "")) for table, log_id, offsets in self.chosen]
@@ -111,7 +122,9 @@ def find_letters(
     ledger_of(table, branch, plan)  # it refuses a table that was rolled back: its letters may be open again
     with tables.reading(name):
         found = open_letters(table, branch, plan.connector, ranges)
-    return _sorted_out(found, connector, request)
+    redrive = _sorted_out(found, connector, request)
+    states = TableStates(tables, target, plan.cluster_id)
+    return redrive.without(letters_with_rows(states, target, states.one(name), redrive.chosen, ranges))
 
 
 def _sorted_out(found: LetterOffsets, connector: Connector, request: ReplayRequest) -> Redrive:

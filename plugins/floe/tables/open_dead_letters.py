@@ -9,7 +9,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 
 from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
-from floe.model.dead_letters import LetterKind, LetterOffsets
+from floe.model.dead_letters import Entry, LetterKind, LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
 from floe.model.plan import Plan
@@ -63,6 +63,29 @@ def refuse_new_letters(
             "replaced them meanwhile. Nothing of it is committed; trigger the replay again, it reads the range as it is now."
         )
         raise SliceStale(msg)
+
+
+def letters_of_commits(
+    table: Table, branch: str, connector: str, ranges: Sequence[OffsetRange], commit_ids: Sequence[str]
+) -> dict[str, LetterOffsets]:
+    """Return by commit id the dead letters, open or not, that the commits of some plans added in some ranges."""
+    refs = table.metadata.refs
+    ref = refs.get(branch) or refs.get(MAIN_BRANCH)
+    if ref is None or not commit_ids:
+        return {}
+    listed = ", ".join(f"'{commit_id}'" for commit_id in commit_ids)
+    found: dict[str, list[Entry]] = {}
+    for topic, topic_id in dict.fromkeys((r.topic, r.topic_id) for r in ranges):
+        mine = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
+        condition = f"{_filter(mine)} and kind = '{LetterKind.DEAD}' and commit_id in ({listed})"
+        scan = table.scan(condition, selected_fields=(*_COLUMNS, "commit_id"), snapshot_id=ref.snapshot_id)
+        for batch in scan.to_arrow_batch_reader():
+            for row in batch.to_pylist():
+                if row["connector"] in (connector, None):
+                    offset = Intervals(((row["offset"], row["offset"] + 1),))
+                    place = LogId(topic, topic_id, row["partition"])
+                    found.setdefault(row["commit_id"], []).append((row["table"], place, offset))
+    return {commit_id: LetterOffsets.of(entries).within(ranges) for commit_id, entries in found.items()}
 
 
 def _filter(ranges: Sequence[OffsetRange]) -> str:

@@ -61,6 +61,11 @@ class OriginColumns:
             LessThan(term=offset, value=literal(max(r.end for r in ranges))),
         )
 
+    def values(self, rows: pa.RecordBatch) -> tuple[pa.Array, pa.Array, pa.Array]:
+        """Return topics, partitions and offsets of rows."""
+        topic, partition, offset = (_column(rows, path) for path in (self.topic, self.partition, self.offset))
+        return topic, partition, offset
+
     def unknown(self) -> BooleanExpression:
         """Return a filter of rows that do not tell where they came from."""
         topic, partition, offset = map(Reference, self.names)
@@ -68,7 +73,7 @@ class OriginColumns:
 
     def mask(self, rows: pa.RecordBatch, ranges: Sequence[OffsetRange]) -> pa.BooleanArray:
         """Say of each row whether it came from one of the ranges. Raises TableRefused for rows that do not tell."""
-        topic, partition, offset = (_column(rows, path) for path in (self.topic, self.partition, self.offset))
+        topic, partition, offset = self.values(rows)
         if any(column.null_count for column in (topic, partition, offset)):
             raise TableRefused(UNKNOWN_ROWS, code="FLOE-305")
         found: pa.BooleanArray = pc.is_null(topic)  # none is
