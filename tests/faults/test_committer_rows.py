@@ -12,7 +12,7 @@ from tests.faults.sink import Sink
 
 @pytest.mark.ci
 def test_row_06_a_committer_killed_before_it_asks_the_catalog_commits_when_it_runs_again(sink: Sink) -> None:
-    run = sink.announced()
+    run = sink.announced(500)
     assert run.step("commit", crash="commit.table").was_killed
     assert sink.snapshots() == 0
     assert run.step("commit").facts["landed_before"] == {"db.t": False}
@@ -21,7 +21,7 @@ def test_row_06_a_committer_killed_before_it_asks_the_catalog_commits_when_it_ru
 
 @pytest.mark.ci
 def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(sink: Sink) -> None:
-    run = sink.announced()
+    run = sink.announced(500)
     assert run.step("commit", crash="commit.table.landed").was_killed
     assert sum(sink.positions().values()) == 0
     assert run.step("commit").facts["landed_before"] == {"db.t": True}
@@ -31,7 +31,7 @@ def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(
 
 @pytest.mark.ci
 def test_row_13_of_two_committers_at_once_one_wins_and_the_other_adds_nothing(sink: Sink) -> None:
-    run = sink.announced()
+    run = sink.announced(500)
     both = [run.held("commit", "commit.table") for _ in range(2)]
     for one in both:
         one.go_on()
@@ -44,7 +44,7 @@ def test_row_13_of_two_committers_at_once_one_wins_and_the_other_adds_nothing(si
 
 @pytest.mark.parametrize("point", ["commit.table", "commit.positions", "transaction.sent"])
 def test_row_14_a_committer_held_while_others_go_on_adds_nothing_when_it_wakes(sink: Sink, point: str) -> None:
-    run = sink.announced()
+    run = sink.announced(500)
     zombie = run.held("commit", point)
     assert run.persist("commit").is_done
     sink.producer.produce(300)
@@ -67,7 +67,7 @@ def test_row_15_a_foreign_commit_in_between_stays_and_the_run_lands_on_top(
 ) -> None:
     sink.producer.produce(200)
     sink.run()
-    run = sink.announced()
+    run = sink.announced(500)
     committing = run.held("commit", "commit.table")
     act(sink)
     committing.go_on()
@@ -110,7 +110,7 @@ def test_row_16_a_run_that_is_planned_while_another_is_under_way_supersedes_it_o
 
 @pytest.mark.ci
 def test_row_18_a_committed_run_that_is_repeated_with_new_records_waiting_does_nothing(sink: Sink) -> None:
-    run = sink.announced()
+    run = sink.announced(500)
     assert run.step("commit").is_done
     sink.producer.produce(300)
     for step in ("plan", "write", "commit"):
