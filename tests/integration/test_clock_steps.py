@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import datetime as real
-import os
-import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from pyiceberg.types import LongType
 
 from floe.catalogs.client import Tables
+from tests.support.java_metadata import said_by_java
 from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
 from tests.support.runs.replays import replay
-
-PROGRAM = Path(__file__).parent / "java" / "MetadataCheck.java"
-PACKAGES = ("org.apache.iceberg:iceberg-kafka-connect-events:1.12.0", "org.slf4j:slf4j-nop:2.0.17")
 
 StepClock = Callable[[float], None]
 
@@ -42,24 +37,6 @@ def step_clock(monkeypatch: pytest.MonkeyPatch) -> StepClock:
         monkeypatch.setattr(metadata.datetime, "datetime", Shifted, raising=False)
 
     return step
-
-
-def said_by_java(pizzas: Pipeline) -> set[str]:
-    """Open every metadata file of the table by Java."""
-    from stack.jars import resolve
-    from stack.java import java
-
-    modules = subprocess.run([java(), "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.compiler@" not in modules:
-        pytest.skip("this Java cannot compile (no module jdk.compiler): install a JDK")
-    table = pizzas.table()
-    files = [entry.metadata_file for entry in table.metadata.metadata_log] + [table.metadata_location]
-    paths = [file.removeprefix("file://") for file in files]
-    classpath = os.pathsep.join(map(str, resolve(PACKAGES)))
-    command = [java(), "-cp", classpath, str(PROGRAM), *paths]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert len(said) == len(paths) > 1
-    return set(said)
 
 
 def times(pizzas: Pipeline) -> list[int]:
@@ -85,13 +62,13 @@ def test_java_opens_a_table_whose_clock_stepped_back(
     replay(pizzas, overlap="replace", ranges={"0": [0, 5]})
     with pizzas.table().update_schema() as update:
         update.add_column("more", LongType())
-    assert said_by_java(pizzas) == {"ok"}
+    assert said_by_java(pizzas.table()) == {"ok"}
     found = times(pizzas)
     assert found == sorted(set(found))
     step_clock(0)
     pizzas.produce(ids(21, 30))
     pizzas.run()
-    assert said_by_java(pizzas) == {"ok"}
+    assert said_by_java(pizzas.table()) == {"ok"}
     assert pizzas.column("id") == list(range(30))
 
 
@@ -108,7 +85,7 @@ def test_decisions_of_a_clock_that_stepped_back_are_dated(
     pizzas.run(rolled_back={"db.t": "replay"})
     assert "more than a day ahead" in caplog.text
     assert pizzas.column("id") == list(range(20))
-    assert said_by_java(pizzas) == {"ok"}
+    assert said_by_java(pizzas.table()) == {"ok"}
 
 
 def test_a_commit_over_a_later_change_is_of_a_later_time(pipeline: MakePipeline, step_clock: StepClock) -> None:
@@ -130,4 +107,4 @@ def test_a_commit_over_a_later_change_is_of_a_later_time(pipeline: MakePipeline,
         pizzas.commit(plan)
     found = times(pizzas)
     assert found == sorted(set(found))
-    assert said_by_java(pizzas) == {"ok"}
+    assert said_by_java(pizzas.table()) == {"ok"}

@@ -114,3 +114,28 @@ def test_snapshots_expire_with_commits_but_for_tagged_ones_and_no_row_is_lost(pi
     assert tagged not in [one.snapshot_id for one in table.metadata.snapshots]
     assert LINKS not in table.properties
     assert read_ids(pizzas, pizzas.connector.tables[0]) == list(range(6))
+
+
+def test_branch_of_an_empty_table_begins_with_its_own_commit(
+    pipeline: MakePipeline, catalog: RestCatalog, tmp_path: Path
+) -> None:
+    keys = {
+        "iceberg.catalog.type": "rest",
+        "iceberg.catalog.uri": catalog.uri,
+        "iceberg.catalog.warehouse": catalog.warehouse,
+        "iceberg.tables": f"db.b{tmp_path.name.replace('-', '_')}",
+        "iceberg.tables.default-commit-branch": "audit",
+    }
+    pizzas = pipeline(**keys)
+    for start in (0, 10):
+        pizzas.produce({"id": i} for i in range(start, start + 10))
+        pizzas.run()
+    metadata = table_of(pizzas).metadata
+    assert (set(metadata.refs), metadata.current_snapshot()) == ({"audit"}, None)
+    assert [s.parent_snapshot_id for s in metadata.snapshots] == [None, metadata.snapshots[0].snapshot_id]
+    table_of(pizzas).manage_snapshots().create_branch(metadata.refs["audit"].snapshot_id, "main").commit()
+    assert read_ids(pizzas, pizzas.connector.tables[0]) == list(range(20))
+    pizzas.produce({"id": i} for i in range(20, 30))
+    pizzas.run()
+    assert read_ids(pizzas, pizzas.connector.tables[0]) == list(range(20))
+    assert table_of(pizzas).scan().use_ref("audit").to_arrow().num_rows == 30

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
-from pyiceberg.table.refs import MAIN_BRANCH
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
@@ -118,11 +117,7 @@ def _load(tables: Tables, share: TableShare) -> Table:
 
 
 def _with_branch(tables: Tables, work: TableWork, table: Table) -> Table:
-    """Return the table with all that the commit begins with: a first snapshot, and a branch to remove rows from."""
-    if not table.metadata.snapshots and work.branch != MAIN_BRANCH:
-        with tables.changing(work.table):
-            append_nothing(table)
-        table = _load(tables, work.files)
+    """Return the table with the branch that rows are to be removed from."""
     if work.slice.mode.removes_rows and not work.is_of_dead_letters and work.branch not in table.metadata.refs:
         with tables.changing(work.table):
             append_nothing(table, work.branch)

@@ -26,6 +26,7 @@ from pyiceberg.table.update import (
 from pyiceberg.typedef import EMPTY_DICT
 
 from floe.catalogs.clock import dated
+from floe.catalogs.first_snapshot import with_first_snapshot
 from floe.catalogs.providers.registry import provider_of
 from floe.catalogs.pyiceberg_internals import (
     MergeAppendFiles,
@@ -79,7 +80,10 @@ class Unchanged(Transaction):
 
 
 class _Append(MergeAppendFiles):
-    """PyIceberg's merge append, with one manifest per partition spec and a new branch grown from main."""
+    """PyIceberg's merge append, with one manifest per partition spec.
+
+    A new branch grows from main's head; where main has none, it begins with this snapshot, and main stays empty.
+    """
 
     def __init__(self, table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile]) -> None:
         super().__init__(
@@ -235,6 +239,7 @@ def prepare_updates(producer: SnapshotProducer[Any]) -> PreparedUpdates:
     updates, requirements = prepared_updates(producer)
     metadata = metadata_of(producer)
     kept = [_keeping_retention(metadata.refs, update) for update in updates]
+    requirements = with_first_snapshot(metadata, updates, requirements)
     return dated(kept, ".".join(table_of(producer).name()), metadata), requirements
 
 
@@ -247,6 +252,6 @@ def _keeping_retention(refs: Mapping[str, SnapshotRef], update: TableUpdate) -> 
 
 
 def append_nothing(table: Table, branch: str = MAIN_BRANCH) -> None:
-    """Add an empty snapshot: to a table without any, so that a branch can grow from it, or as a new branch's first."""
+    """Add an empty snapshot, such as a new branch's first, for rows to be replaced on it."""
     updates, requirements = _Append(table, branch, {}, ()).prepare()
     provider_of(table).commit(table, (AssertTableUUID(uuid=table.metadata.table_uuid), *requirements), updates)

@@ -66,7 +66,7 @@ def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Commit
         if offsets is not None:
             return Committed(offsets, True)
         oldest = snapshot
-    return Committed({}, oldest is None or _is_first(oldest))
+    return Committed({}, oldest is None or _is_first(metadata, oldest))
 
 
 def known_offsets(metadata: TableMetadata, branch: str, name: str) -> Offsets:
@@ -97,9 +97,14 @@ def _offsets(snapshot: Snapshot, name: str) -> Offsets | None:
     raise ValueError(msg)
 
 
-def _is_first(oldest: Snapshot) -> bool:
-    """Say whether nothing came before a snapshot. PyIceberg's expiry takes its parent's id away: the number tells."""
-    return oldest.parent_snapshot_id is None and oldest.sequence_number == 1
+def _is_first(metadata: TableMetadata, oldest: Snapshot) -> bool:
+    """Say whether nothing came before a snapshot. PyIceberg's expiry takes its parent's id away: the numbers tell.
+
+    Where all numbers below its own are of snapshots that are there, on other branches, none of its history has expired.
+    """
+    number = oldest.sequence_number or 0
+    below = {s.sequence_number for s in metadata.snapshots if 0 < (s.sequence_number or 0) < number}
+    return oldest.parent_snapshot_id is None and len(below) == number - 1
 
 
 def raised(offsets: Offsets, ends: Offsets) -> str:

@@ -19,12 +19,10 @@ from floe.model.ledger import Ledger
 from floe.model.plan import Plan
 from floe.model.positions import Position, refuse_other_owners
 from floe.model.ranges import PartitionLog, TopicPartition
-from floe.model.route_hash import MAIN_BRANCH
 from floe.recovery.ledger_amendment import amend
 from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import GROUP
 from floe.tables.routes import Routes
-from floe.tables.snapshot_commit import append_nothing
 from floe.tables.snapshot_summary import committed_offsets, offsets_property, raised
 from floe.tables.table_ledger import ledger_of
 from floe.takeover.exceptions import HandBackRefused
@@ -131,10 +129,6 @@ class _HandBack:
         }
         for name, table in existing.items():
             self._check_table(name, table)
-        for name, table in existing.items():
-            if not table.metadata.snapshots and self._routes.branch(name) != MAIN_BRANCH:
-                with self._tables.changing(name):
-                    append_nothing(table)
         return {name: amend(self._tables, self._connector, name, self._told, self._summary()) for name in existing}
 
     def _branch(self, table: Table) -> str:

@@ -24,7 +24,7 @@ from floe.tables.exceptions import AnnouncementVoid, TableRefused
 from floe.tables.file_checks import check_data_files
 from floe.tables.history import GROUP, NET
 from floe.tables.retry import retry
-from floe.tables.snapshot_commit import SpecFile, append, append_nothing
+from floe.tables.snapshot_commit import SpecFile, append
 from floe.tables.snapshot_summary import Offsets, committed_offsets, offsets_property, raised
 from floe.tables.table_ledger import ledger_of
 from floe.takeover.exceptions import TakeoverRefused
@@ -125,10 +125,6 @@ def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written],
         files = seed.left(table, written)
         if after == before and not files:
             return Taken(name, None)
-        if not table.metadata.snapshots and seed.branch != MAIN_BRANCH:
-            with tables.changing(name):
-                append_nothing(table)
-            table = tables.require(name)
         reach(CrashPoint.TAKEOVER_TABLE)
         with tables.committing(name):
             snapshot_id = append(

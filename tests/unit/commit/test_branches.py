@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.exceptions import CommitFailedException
 
 from floe.model.ledger_codec import property_name
 from floe.model.route_hash import route_hash
@@ -71,35 +71,6 @@ def test_branches_whose_names_begin_alike_keep_their_ledgers(lake: Lake, write: 
     write((0, 0, 5), plan_id="plan-2", branch="audit").land()
     assert not write((0, 0, 5), plan_id="plan-3", branch="audit/2024").files
     assert lake.rows("audit/2024") == lake.rows("audit") == expected((0, 5))
-
-
-def test_a_branch_of_a_table_without_snapshots_gets_an_empty_snapshot_of_main_first(lake: Lake, write: Write) -> None:
-    lake.create()
-    written = write((0, 0, 5), branch="audit")
-    written.land()
-    metadata = lake.load().metadata
-    assert lake.rows() == []
-    assert lake.rows("audit") == expected((0, 5))
-    empty, filled = metadata.snapshots
-    assert (metadata.current_snapshot_id, filled.parent_snapshot_id) == (empty.snapshot_id, empty.snapshot_id)
-    assert empty.summary is not None
-    assert empty.summary["total-records"] == "0"
-    assert LEDGER not in metadata.properties
-    assert written.land().already
-
-
-@pytest.mark.parametrize(
-    "answer", [CommitFailedException("409"), CommitStateUnknownException("504"), ConnectionError("reset")]
-)
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_the_empty_snapshot_may_be_lost_on_the_way_too(lake: Lake, write: Write, answer: Exception, when: str) -> None:
-    lake.create()
-    written = write((0, 0, 5), branch="audit")
-    client = lake.catalog()
-    Wire(client, **{when: fails_first(answer)})  # type: ignore[arg-type]
-    written.land(client)
-    assert lake.rows("audit") == expected((0, 5))
-    assert len(lake.load().metadata.snapshots) == 2
 
 
 def test_two_committers_of_a_missing_branch_land_once(lake: Lake, write: Write) -> None:
