@@ -6,8 +6,7 @@ from floe.control.announcement import Announcement
 from floe.model.plan import Plan, Slice
 from floe.tables.exceptions import SliceStale
 from floe.tables.retry import attempts
-from floe.tables.routes import Routes
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import TableStates
 
 
 def unwritten_tables(plan: Plan, piece: Slice, announcement: Announcement) -> list[str]:
@@ -52,10 +51,8 @@ def refuse_unheld(
 
 def _held(tables: Tables, plan: Plan, piece: Slice, name: str) -> int:
     """Return how many offsets of a slice a table holds; none where it does not exist."""
-    table = tables.load(name)
-    if table is None:
-        return 0
-    routes = Routes(tables.connector)
-    ledger = ledger_of(table, routes.branch(name), plan)
-    held = (ledger.held(r, routes.route(r.topic, name)) for r in plan.taken(piece, name))
+    ranges = plan.taken(piece, name)
+    states = TableStates(tables, tables.connector, plan.cluster_id)
+    state = states.one(name, {r.topic for r in ranges})
+    held = (state.ledger.held(r, state.routes[r.topic]) for r in ranges)
     return sum(end - start for spans in held for start, end in spans)

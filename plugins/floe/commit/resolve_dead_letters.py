@@ -1,7 +1,7 @@
-"""Marking dead letters resolved: rows of kind ``resolved``, appended after every table of the slice has its own."""
+"""Dead letters at a commit: none that is new may be replaced, and those that became rows are marked ``resolved``."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException
@@ -16,12 +16,13 @@ from floe.model.dead_letters import LetterKind, LetterOffsets
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.parquet import TableWriter
+from floe.tables.exceptions import SliceStale
 from floe.tables.file_checks import file_access
 from floe.tables.open_dead_letters import open_letters
 from floe.tables.retry import attempts
 from floe.tables.snapshot_commit import SpecFile, append
 from floe.tables.snapshot_summary import marks_properties
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import TableStates
 
 log = logging.getLogger(__name__)
 
@@ -42,14 +43,15 @@ def mark_resolved(
     mark_id = f"{announcement.slice_id}/resolved"
     files: tuple[SpecFile, ...] = ()
     written_for: tuple[object, ...] | None = None
+    states = TableStates(tables, tables.connector, plan.cluster_id)
     for reason in attempts(f"table {name!r}", patience):
         try:
-            table = tables.load(name)
+            state = states.one(name, branch=branch)
+            table, ledger = state.table, state.ledger
             if table is None:
                 # its letters went with it: there is nothing left that anybody could read as open
                 log.warning("table %s of dead letters is gone: what slice %s dealt with is not marked", name, mark_id)
                 return
-            ledger = ledger_of(table, branch, plan)
             if mark_id in ledger.slices:
                 return
             with file_access(name):
@@ -79,6 +81,28 @@ def mark_resolved(
         except CatalogUnreachable as error:
             reason.append(str(error))
     raise AssertionError  # attempts raises at its end
+
+
+def refuse_new_letters(
+    tables: Tables, plan: Plan, announcement: Announcement, branch: str, waiting: Collection[str]
+) -> None:
+    """Raise SliceStale when records of a replacement got letters, of the tables ``waiting`` for it, since it was written.
+
+    It has rows of them, or did not judge them. Its own letters are no news: they may be there from an earlier attempt.
+    """
+    name, slice_ = plan.letters or "", plan.slice_of(announcement.slice_id)
+    state = TableStates(tables, tables.connector, plan.cluster_id).one(name, branch=branch)
+    if state.table is None or slice_.index < state.ledger.next_of_replay(plan.plan_id):
+        return
+    with tables.reading(name):
+        new = open_letters(state.table, branch, plan.connector, announcement.ranges) - announcement.known
+    found = LetterOffsets.of(entry for entry in new if entry[0] is None or entry[0] in waiting)
+    if found:
+        msg = (
+            f"{found.count} records of slice {announcement.slice_id} got dead letters since it was written: another replay "
+            "replaced them meanwhile. Nothing of it is committed; trigger the replay again, it reads the range as it is now."
+        )
+        raise SliceStale(msg)
 
 
 def _write(table: Table, plan: Plan, marks: LetterOffsets, write_props: Mapping[str, str]) -> tuple[SpecFile, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.held_rows import refuse_unheld, unwritten_tables
-from floe.commit.resolve_dead_letters import mark_resolved
+from floe.commit.resolve_dead_letters import mark_resolved, refuse_new_letters
 from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector
 from floe.control.announcement import Announcement
@@ -18,7 +18,6 @@ from floe.model.dead_letters import LetterOffsets
 from floe.model.plan import Plan, Slice, SliceEnd
 from floe.model.slice_kind import ReadReason
 from floe.tables.exceptions import REFUSALS, AnnouncementVoid, TableRefused
-from floe.tables.open_dead_letters import refuse_new_letters
 from floe.tables.retry import attempts
 from floe.tables.routes import Routes
 

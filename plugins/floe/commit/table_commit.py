@@ -22,7 +22,7 @@ from floe.tables.history import find_slice
 from floe.tables.retry import attempts
 from floe.tables.snapshot_commit import append_nothing, commit_snapshot
 from floe.tables.snapshot_summary import snapshot_properties
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import SINCE_WRITTEN, TableState, TableStates
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +83,8 @@ def check_table(tables: Tables, work: TableWork, patience: float) -> bool:
 
 def _compare(tables: Tables, work: TableWork, mode: WriteMode) -> tuple[Table, Ledger, bool]:
     """Return the table, its ledger, and whether the slice is in it; raise when it cannot be committed there any more."""
-    table = _load(tables, work.files)
-    ledger = ledger_of(table, work.branch, work.plan)
+    opened = _opened(tables, work)
+    table, ledger = opened.required(), opened.ledger
     mode.check_routes(work.table, ledger, work.slice, work.routed)
     state = mode.state(ledger, work)
     if state is CommitState.STALE:
@@ -92,28 +92,17 @@ def _compare(tables: Tables, work: TableWork, mode: WriteMode) -> tuple[Table, L
     return table, ledger, state is CommitState.COMMITTED
 
 
-def _load(tables: Tables, share: TableShare) -> Table:
-    table = tables.load(share.table)
-    if table is None:
+def _opened(tables: Tables, work: TableWork) -> TableState:
+    """Open the table that files were written for. Raises TableRefused when it is gone, or takes no commits."""
+    states = TableStates(tables, tables.connector, work.plan.cluster_id, SINCE_WRITTEN)
+    opened = states.one(work.table, uuid={work.table: work.files.reference.table_uuid}, branch=work.branch)
+    if problems := unusable_for_commits(opened.required().properties):
         msg = (
-            f"table {share.table!r} was dropped after it was written for: its files cannot be committed. The next run "
-            "creates it again if it may, and reads the range again; earlier rows come back by the replay DAG."
-        )
-        raise TableRefused(msg, code="FLOE-409")
-    if table.metadata.table_uuid != share.reference.table_uuid:
-        msg = (
-            f"table {share.table!r} was replaced after it was written for (its UUID is {table.metadata.table_uuid}, the "
-            f"files are for {share.reference.table_uuid}). The next run reads the range again; earlier rows come back by "
-            "the replay DAG."
-        )
-        raise TableRefused(msg, code="FLOE-409")
-    if problems := unusable_for_commits(table.properties):
-        msg = (
-            f"table {share.table!r} has properties that no commit can be made with: {'; '.join(problems)}. Set or unset "
-            "them (ALTER TABLE … SET TBLPROPERTIES): its rows wait until then."
+            f"table {work.table!r} has properties that no commit can be made with: {'; '.join(problems)}. Set or unset them "
+            "(ALTER TABLE … SET TBLPROPERTIES): its rows wait until then."
         )
         raise TableRefused(msg, code="FLOE-412")
-    return table
+    return opened
 
 
 def _with_branch(tables: Tables, work: TableWork, table: Table) -> Table:
@@ -121,7 +110,7 @@ def _with_branch(tables: Tables, work: TableWork, table: Table) -> Table:
     if work.slice.mode.removes_rows and not work.is_of_dead_letters and work.branch not in table.metadata.refs:
         with tables.changing(work.table):
             append_nothing(table, work.branch)
-        table = _load(tables, work.files)
+        table = _opened(tables, work).required()
     return table
 
 

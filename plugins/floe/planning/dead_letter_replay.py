@@ -17,9 +17,6 @@ from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.replay_request import ReplayRequest
 from floe.planning.slicing import cut
 from floe.tables.kept_rows import letters_with_rows
-from floe.tables.open_dead_letters import open_letters
-from floe.tables.routes import Routes
-from floe.tables.table_ledger import ledger_of
 from floe.tables.table_state import TableStates
 
 KEPT_ROWS = (
@@ -91,7 +88,7 @@ class Redrive:
         left_out = {table: (KEPT_ROWS, LetterOffsets({table: kept.by_table[table]})) for table in kept.by_table}
         return Redrive(self.chosen - kept, {**self.left_out, **left_out}) if kept else self
 
-    def forecasts(self, ledgers: Mapping[str, Ledger | None]) -> tuple[LetterForecast, ...]:
+    def forecasts(self, ledgers: Mapping[str, Ledger]) -> tuple[LetterForecast, ...]:
         """Return what is done for each table and partition."""
         told = [_forecast(table, log_id, offsets, ledgers.get(table or "")) for table, log_id, offsets in self.chosen]
         for why, letters in self.left_out.values():
@@ -114,17 +111,10 @@ def find_letters(
             "dead letters"
         )
         raise PlanRefused(msg, code="FLOE-306")
-    tables = Tables.of(target)
-    table = tables.load(name)
-    if table is None:
-        return Redrive(LetterOffsets(), {})
-    branch = Routes(target).branch(name)
-    ledger_of(table, branch, plan)  # it refuses a table that was rolled back: its letters may be open again
-    with tables.reading(name):
-        found = open_letters(table, branch, plan.connector, ranges)
-    redrive = _sorted_out(found, connector, request)
-    states = TableStates(tables, target, plan.cluster_id)
-    return redrive.without(letters_with_rows(states, target, states.one(name), redrive.chosen, ranges))
+    states = TableStates(Tables.of(target), target, plan.cluster_id)
+    letters = states.one(name)  # it refuses a table that was rolled back: its letters may be open again
+    redrive = _sorted_out(states.open_dead_letters(ranges, letters), connector, request)
+    return redrive.without(letters_with_rows(states, target, letters, redrive.chosen, ranges))
 
 
 def _sorted_out(found: LetterOffsets, connector: Connector, request: ReplayRequest) -> Redrive:
@@ -161,14 +151,11 @@ def _first_part(letters: LetterOffsets) -> str:
     return f', e.g. ranges={{"{log_id.partition}": [null, {sorted(ends)[min(left, len(ends)) - 1]}]}}'
 
 
-def letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger | None]:
+def letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger]:
     """Load the ledgers of the tables that letters are for. Raises TableRefused, TableMissing."""
-    tables, routes = Tables.of(target), Routes(target)
-    found: dict[str, Ledger | None] = {}
-    for name in names:
-        table = tables.load(name) if target.auto_create else tables.require(name)
-        found[name] = None if table is None else ledger_of(table, routes.branch(name), plan)
-    return found
+    states = TableStates(Tables.of(target), target, plan.cluster_id)
+    found = states.open(names, (), must_exist=not target.auto_create)
+    return {name: state.checked().ledger for name, state in found.items()}
 
 
 def _forecast(

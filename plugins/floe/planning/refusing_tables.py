@@ -8,7 +8,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.slice_kind import ReadReason
 from floe.tables.connector_ledgers import Known, Ledgers
 from floe.tables.exceptions import REFUSALS
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_ledger import branch_ledger
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def _refusal(name: str, plan: Plan, ledgers: Ledgers, connector: Connector) -> F
     try:
         known = ledgers.of(name)
         if isinstance(known, Known):
-            ledger_of(known.table, ledgers.routes.branch(name), plan)
+            branch_ledger(known.table, ledgers.routes.branch(name), plan.group_id, plan.cluster_id)
         elif not connector.auto_create:
             ledgers.tables.require(name)
     except REFUSALS as error:

@@ -13,10 +13,9 @@ from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
 from floe.planning.replay_request import ReplayRequest
 from floe.tables.file_checks import file_access
-from floe.tables.routes import Routes
 from floe.tables.row_removal import Remover, refuse_shared_offsets
 from floe.tables.source_columns import OriginColumns, refuse_without_transform
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_state import TableState, TableStates
 
 
 def refuse_compacted(source: Cluster, topic: str) -> None:
@@ -66,21 +65,18 @@ def forecast_removals(
             "the records still go there or not. Name those that have rows of the range"
         )
         raise PlanRefused(msg, code="FLOE-305")
-    tables = Tables.of(target)
-    return tuple(_forecast(tables, name, target, plan, ranges) for name in request.tables)
+    for name in request.tables:
+        refuse_without_transform(name, target)
+    states = TableStates(Tables.of(target), target, plan.cluster_id)
+    found = states.open(request.tables, (), must_exist=not target.auto_create)
+    return tuple(_forecast(state.checked(), target, plan, ranges) for state in found.values())
 
 
-def _forecast(
-    tables: Tables, name: str, target: Connector, plan: Plan, ranges: Sequence[OffsetRange]
-) -> RemovalForecast:
-    refuse_without_transform(name, target)
-    table = tables.load(name) if target.auto_create else tables.require(name)
-    if table is None:
-        return RemovalForecast(name, 0, is_exact=True)
-    branch = Routes(target).branch(name)
-    ledger_of(table, branch, plan)
-    remover = Remover(OriginColumns.of(table, target), ranges)
-    refuse_shared_offsets(table, branch, plan.group_id, ranges)
-    with file_access(name):
-        remover.refuse_unknown(table, branch)
-        return RemovalForecast(name, *remover.most(table, branch))
+def _forecast(state: TableState, target: Connector, plan: Plan, ranges: Sequence[OffsetRange]) -> RemovalForecast:
+    if state.table is None:
+        return RemovalForecast(state.name, 0, is_exact=True)
+    remover = Remover(OriginColumns.of(state.table, target), ranges)
+    refuse_shared_offsets(state.table, state.branch, plan.group_id, ranges)
+    with file_access(state.name):
+        remover.refuse_unknown(state.table, state.branch)
+        return RemovalForecast(state.name, *remover.most(state.table, state.branch))

@@ -20,7 +20,6 @@ from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
 from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
-from floe.model.ledger import Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
 from floe.model.positions import refuse_other_owners
@@ -33,7 +32,8 @@ from floe.planning.replay_ranges import Ground, refuse_debts, resolve
 from floe.planning.replay_request import Bounds, Overlap, ReplayRequest
 from floe.planning.slicing import Forecast, Nets, cut, forecast, net_of
 from floe.tables.routes import EVERY_TABLE, Routes
-from floe.tables.table_ledger import ledger_of, refuse_unseeded
+from floe.tables.table_ledger import refuse_unseeded
+from floe.tables.table_state import TableStates
 
 BRANCH_KEY = "iceberg.tables.default-commit-branch"
 
@@ -220,21 +220,12 @@ def _nets(connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iter
     if not request.tables:
         # which tables the records name is not known before they are read: each then keeps out what it holds
         return {EVERY_TABLE: {r: Intervals(((r.start, r.end),)) for r in ranges}}
-    tables = Tables.of(connector)
-    routes = Routes(connector)
-    ledgers = {name: _ledger(tables, name, connector, plan, request.overlap) for name in request.tables}
-    return {
-        name: net_of(name, ledger, tuple(ranges), routes.route(request.topic, name), request.overlap)
-        for name, ledger in ledgers.items()
-    }
-
-
-def _ledger(tables: Tables, name: str, connector: Connector, plan: Plan, overlap: Overlap) -> Ledger | None:
-    table = tables.load(name) if connector.auto_create else tables.require(name)
-    if table is None:
-        return None
-    branch = Routes(connector).branch(name)
-    ledger = ledger_of(table, branch, plan)
-    if overlap is Overlap.SKIP:
-        refuse_unseeded(table, branch, plan, ledger)
-    return ledger
+    states = TableStates(Tables.of(connector), connector, plan.cluster_id)
+    found = states.open(request.tables, [request.topic], must_exist=not connector.auto_create)
+    nets = {}
+    for name, state in found.items():
+        table = state.checked().table
+        if table is not None and request.overlap is Overlap.SKIP:
+            refuse_unseeded(table, state.branch, plan, state.ledger)
+        nets[name] = net_of(name, state.ledger, tuple(ranges), state.routes[request.topic], request.overlap)
+    return nets

@@ -1,21 +1,16 @@
 """The dead letters on record that are still open: more rows of the dead-letter table say dead than resolved."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
-from floe.catalogs.client import Tables
-from floe.control.announcement import Announcement
 from floe.model.dead_letters import Entry, LetterKind, LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
-from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
-from floe.tables.exceptions import SliceStale
-from floe.tables.table_ledger import ledger_of
 
 _COLUMNS = ("partition", "offset", "table", "kind", "connector")
 _PLACE = pa.schema(
@@ -40,29 +35,6 @@ def open_letters(table: Table, branch: str, connector: str, ranges: Sequence[Off
         places = pa.Table.from_batches(weighed, schema=_PLACE)
         found.append(LetterOffsets.of(_entries(places, topic, topic_id)))
     return LetterOffsets.of(entry for one in found for entry in one).within(ranges)
-
-
-def refuse_new_letters(
-    tables: Tables, plan: Plan, announcement: Announcement, branch: str, waiting: Collection[str]
-) -> None:
-    """Raise SliceStale when records of a replacement got letters, of the tables ``waiting`` for it, since it was written.
-
-    It has rows of them, or did not judge them. Its own letters are no news: they may be there from an earlier attempt.
-    """
-    table = tables.load(plan.letters or "")
-    ledger = None if table is None else ledger_of(table, branch, plan)
-    slice_ = plan.slice_of(announcement.slice_id)
-    if table is None or ledger is None or slice_.index < ledger.next_of_replay(plan.plan_id):
-        return
-    with tables.reading(plan.letters or ""):
-        new = open_letters(table, branch, plan.connector, announcement.ranges) - announcement.known
-    found = LetterOffsets.of(entry for entry in new if entry[0] is None or entry[0] in waiting)
-    if found:
-        msg = (
-            f"{found.count} records of slice {announcement.slice_id} got dead letters since it was written: another replay "
-            "replaced them meanwhile. Nothing of it is committed; trigger the replay again, it reads the range as it is now."
-        )
-        raise SliceStale(msg)
 
 
 def letters_of_commits(

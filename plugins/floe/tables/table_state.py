@@ -52,6 +52,11 @@ class Since(NamedTuple):
     remedy: str
 
 
+SINCE_WRITTEN = Since(
+    "after it was written for",
+    "Its files cannot be committed. The next run reads the range again, and creates the table if it may; earlier rows come "
+    "back by the replay DAG.",
+)
 SINCE_PLANNED = Since("after this run was planned", "Nothing is written for it; the next plan says what is missing")
 
 
@@ -75,14 +80,19 @@ class TableState:
         """Whether the table does not exist, and may be created."""
         return self.table is None and self.problem is None
 
-    def required(self) -> Table:
-        """Return the table. Raises the problem; TableRefused for a table that does not exist."""
+    def checked(self) -> "TableState":
+        """Return the state itself. Raises the problem, if there is one."""
         if self.problem is not None:
             raise self.problem
-        if self.table is None:
+        return self
+
+    def required(self) -> Table:
+        """Return the table. Raises the problem; TableRefused for a table that does not exist."""
+        table = self.checked().table
+        if table is None:
             msg = f"table {self.name!r} does not exist any more; nothing was done to it"
             raise TableRefused(msg, code="FLOE-409")
-        return self.table
+        return table
 
     def refused(self, problem: FloeError) -> "TableState":
         """Return the state of a table that takes nothing, and why."""
@@ -118,13 +128,16 @@ class TableStates:
             return dict(zip(asked, found, strict=True))
 
     def one(
-        self, name: str, topics: Collection[str] = (), *, must_exist: bool = False, uuid: Uuids = _ANY
+        self,
+        name: str,
+        topics: Collection[str] = (),
+        *,
+        must_exist: bool = False,
+        uuid: Uuids = _ANY,
+        branch: str | None = None,
     ) -> TableState:
-        """Open one table. Raises its problem, TableRefused or TableMissing among others."""
-        state = self._open(name, topics, must_exist, uuid)
-        if state.problem is not None:
-            raise state.problem
-        return state
+        """Open one table, on the connector's branch if none is given. Raises its problem, such as TableRefused."""
+        return self._open(name, topics, must_exist, uuid, branch).checked()
 
     def evolve(self, state: TableState, changes: SchemaChanges) -> TableState:
         """Create the table, or give it what it lacks in one update; one that does not take it has a ``problem``.
@@ -152,9 +165,12 @@ class TableStates:
         with self.client.reading(name):
             return open_letters(found.table, found.branch, self._connector.name, ranges)
 
-    def _open(self, name: str, topics: Collection[str], must_exist: bool, uuid: Uuids) -> TableState:
-        branch = self.routes.branch(name)
-        state = TableState(name, None, branch, self.routes.of(name, topics), Ledger(self._cluster_id))
+    def _open(
+        self, name: str, topics: Collection[str], must_exist: bool, uuid: Uuids, branch: str | None = None
+    ) -> TableState:
+        branch = branch or self.routes.branch(name)
+        routes = {topic: self.routes.on_branch(topic, name, branch) for topic in topics}
+        state = TableState(name, None, branch, routes, Ledger(self._cluster_id))
         try:
             table = self.client.require(name) if must_exist else self.client.load(name)
             if name in uuid:

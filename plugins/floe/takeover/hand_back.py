@@ -24,7 +24,8 @@ from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import GROUP
 from floe.tables.routes import Routes
 from floe.tables.snapshot_summary import committed_offsets, offsets_property, raised
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_ledger import branch_ledger
+from floe.tables.table_state import TableStates
 from floe.takeover.exceptions import HandBackRefused
 from floe.takeover.sink_state import Control, all_positions, coordinator_group, is_floes, refuse_running_sink
 
@@ -124,18 +125,18 @@ class _HandBack:
         )
 
     def tell_tables(self) -> dict[str, int | None]:
-        existing = {
-            name: table for name in Ledgers(self._connector).names if (table := self._tables.load(name)) is not None
-        }
-        for name, table in existing.items():
-            self._check_table(name, table)
+        states = TableStates(self._tables, self._connector, self._plan.cluster_id)
+        found = states.open(Ledgers(self._connector).names, (), must_exist=False)
+        existing = {name: state for name, state in found.items() if state.checked().table is not None}
+        for name, state in existing.items():
+            self._check_table(name, state.required(), state.ledger)
         return {name: amend(self._tables, self._connector, name, self._told, self._summary()) for name in existing}
 
     def _branch(self, table: Table) -> str:
         return self._routes.branch(".".join(table.name()))
 
-    def _check_table(self, name: str, table: Table) -> None:
-        for log_id, holding in ledger_of(table, self._branch(table), self._plan).holdings.items():
+    def _check_table(self, name: str, table: Table, ledger: Ledger) -> None:
+        for log_id, holding in ledger.holdings.items():
             position = self._positions.get(TopicPartition(log_id.topic, log_id.partition))
             if position is None or position.facts.topic_id != log_id.topic_id:
                 continue
@@ -164,7 +165,7 @@ class _HandBack:
         told = [raised(committed_offsets(table.metadata, self._branch(table), name).offsets, {}) for name in names]
         if told == [wanted[name] for name in names]:
             return None
-        return ledger_of(table, self._branch(table), self._plan)
+        return branch_ledger(table, self._branch(table), self._plan.group_id, self._plan.cluster_id)
 
     def _summary(self) -> dict[str, str]:
         return {

@@ -20,13 +20,14 @@ from floe.model.ledger import Ledger, LogId
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.model.route_hash import SINK_ROUTE
-from floe.tables.exceptions import AnnouncementVoid, TableRefused
+from floe.tables.exceptions import AnnouncementVoid
 from floe.tables.file_checks import check_data_files
 from floe.tables.history import GROUP, NET
 from floe.tables.retry import retry
 from floe.tables.snapshot_commit import SpecFile, append
 from floe.tables.snapshot_summary import Offsets, committed_offsets, offsets_property, raised
-from floe.tables.table_ledger import ledger_of
+from floe.tables.table_ledger import branch_ledger
+from floe.tables.table_state import Since, TableStates
 from floe.takeover.exceptions import TakeoverRefused
 from floe.takeover.footers import check_footers, without_metrics
 from floe.takeover.pending_files import LEAVE_OUT, START_IT, PendingFile, Written, files_of, uncommitted
@@ -34,6 +35,8 @@ from floe.takeover.pending_files import LEAVE_OUT, START_IT, PendingFile, Writte
 log = logging.getLogger(__name__)
 
 KIND = "takeover"
+
+SINCE_TAKEN = Since("while it was taken over", "Nothing was done to it. Take over again")
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,9 @@ class Seed:
     groups: Sequence[str]
     ends: Offsets
 
-    def grown(self, table: Table) -> tuple[Ledger, Ledger]:
-        """Return a table's ledger as it is and as it is to be. Raises TableRefused."""
-        ledger = ledger_of(table, self.branch, self.plan)
-        return ledger, ledger.seeded(self.positions, self.written, SINK_ROUTE)
+    def added_to(self, ledger: Ledger) -> Ledger:
+        """Return a table's ledger as it is to be. Raises TableRefused."""
+        return ledger.seeded(self.positions, self.written, SINK_ROUTE)
 
     def left(self, table: Table, written: Sequence[Written]) -> list[PendingFile]:
         """Return the files of events that the table does not have: by its control offsets, and by their names."""
@@ -99,7 +101,7 @@ class Seed:
 def examine(table: Table, seed: Seed, written: Sequence[Written]) -> None:
     """Raise TakeoverRefused or TableRefused unless the table can be seeded with the files of these events."""
     name = ".".join(table.name())
-    seed.grown(table)
+    seed.added_to(branch_ledger(table, seed.branch, seed.plan.group_id, seed.plan.cluster_id))
     files = seed.left(table, written)
     try:
         check_data_files(table, name, [f.file for f in files])
@@ -116,14 +118,17 @@ def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written],
     Conflicts and unclear answers are tried again for ``retry_for`` seconds from the table's present state. Raises
     TableRefused, or TableNotCommitted at the end.
     """
+    states = TableStates(tables, tables.connector, seed.plan.cluster_id, SINCE_TAKEN)
+    wanted = {one.payload.table_reference.table_uuid for one in written} - {None}
+    uuid = {name: wanted.pop() if len(wanted) == 1 else None} if wanted else {}
 
     def attempt() -> Taken:
-        table = _load(tables, name, written)
+        state = states.one(name, uuid=uuid, branch=seed.branch)
+        table, after = state.table, seed.added_to(state.ledger)
         if table is None:
             return Taken(name, None)
-        before, after = seed.grown(table)
         files = seed.left(table, written)
-        if after == before and not files:
+        if after == state.ledger and not files:
             return Taken(name, None)
         reach(CrashPoint.TAKEOVER_TABLE)
         with tables.committing(name):
@@ -155,15 +160,6 @@ def spec_files(table: Table, files: Iterable[PendingFile]) -> list[SpecFile]:
             raise AnnouncementVoid(msg)
         converted.append(SpecFile(spec.spec_id, to_pyiceberg(without_metrics(file), partition_type)))
     return converted
-
-
-def _load(tables: Tables, name: str, written: Sequence[Written]) -> Table | None:
-    table = tables.load(name)
-    wanted = {one.payload.table_reference.table_uuid for one in written} - {None}
-    if wanted and (table is None or wanted != {table.metadata.table_uuid}):
-        msg = f"table {name!r} was dropped or replaced while it was taken over: nothing was done to it. Take over again"
-        raise TableRefused(msg, code="FLOE-409")
-    return table
 
 
 def _held(table: Table, branch: str, paths: set[str]) -> set[str]:

@@ -69,7 +69,7 @@ def test_a_table_with_another_uuid_is_refused(lake: Lake, write: Write) -> None:
     written = write((0, 0, 5))
     lake.catalog().drop_table(TABLE)
     lake.create()
-    refuses(written, rf"was replaced.*files are for {table.metadata.table_uuid}.*reads the range again")
+    refuses(written, rf"was replaced.*for UUID {table.metadata.table_uuid}.*reads the range again")
     assert lake.rows() == []
 
 
