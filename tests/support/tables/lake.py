@@ -83,8 +83,8 @@ class Lake:
         self._clients.append(client)
         return client.load_table(name)
 
-    def tables(self, catalog: Catalog | None = None) -> Tables:
-        return Tables(catalog or self.catalog(), self.connector())
+    def tables(self, catalog: Catalog | None = None, **over: object) -> Tables:
+        return Tables(catalog or self.catalog(), self.connector(**over))
 
     def create(
         self,
@@ -228,7 +228,8 @@ class Written:
     def land(self, catalog: Catalog | None = None, patience: float = 20) -> TableCommit:
         """Land it by a client of its own."""
         work = TableWork.of(self.plan, self.announcement, self.share)
-        return commit_table(self.lake.tables(catalog), work, patience)
+        tables = self.lake.tables(catalog, name=self.plan.group_id.removeprefix("connect-"))
+        return commit_table(tables, work, patience)
 
 
 def write_slice(
