@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +54,16 @@ def write_files(spark: Any, order: Order, begin: Callable[[str], None] = _ignore
 def _write(spark: Any, order: Order, piece: Slice) -> str:
     """Write one slice, in the time that it has; return its id."""
     # not above: submitted, the driver imports them while Spark starts
-    from floe_job.driver.slice_job import SliceWriter
-    from floe_job.driver.time_limit import TimeLimit
+    from floe_job.driver.slice_job import SliceJob, write_slice
     from floe_job.runtime.spark_jobs import SparkJobs
+    from floe_job.runtime.time_limit import TimeLimit
 
     jobs = SparkJobs(spark)
-
-    def write(may_announce: Callable[[], None]) -> str:
-        writer = SliceWriter(order.plan, piece, order.connector, order.settings, order.key)
-        return writer.write(jobs.run, may_announce).slice_id
-
+    job = SliceJob(order.plan, piece, order.connector, order.settings, order.key)
     timeout_ms = order.connector.write_timeout_ms
-    return write(lambda: None) if timeout_ms is None else TimeLimit(timeout_ms, piece, jobs).run(write)
+    if timeout_ms is None:
+        return write_slice(job, jobs.run).slice_id
+    return TimeLimit(timeout_ms, piece, jobs).run(partial(write_slice, job, jobs.run)).slice_id
 
 
 def _raised(failures: Sequence[tuple[str, FloeError]]) -> FloeError:

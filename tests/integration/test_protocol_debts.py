@@ -10,7 +10,6 @@ from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.commit import slice_commit
 from floe.commit.table_commit import TableCommit, commit_table
-from floe.config import Connector
 from floe.control.table_work import TableWork
 from floe.kafka import group_offsets
 from floe.kafka.exceptions import PositionFull
@@ -19,8 +18,7 @@ from floe.model.plan import Plan
 from floe.model.slice_kind import ReadReason
 from floe.planning.live_plan import open_plan
 from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesOwe
-from floe_job.driver.slice_table import SliceTable
-from floe_job.schema.evolution import SchemaNeeds
+from floe.tables.table_state import SchemaChanges, TableState, TableStates
 from tests.support.runs.mishaps import (
     BAD,
     GOOD,
@@ -37,7 +35,7 @@ from tests.support.runs.mishaps import (
     two_tables,
     with_another_topic,
 )
-from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
 
 
@@ -57,7 +55,7 @@ def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
 def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pipeline: MakePipeline) -> None:
     pizzas, plan = catching_up(pipeline)
     (catch_up,) = (s for s in plan.slices if s.reason is ReadReason.CATCH_UP)
-    pizzas.writer(plan, catch_up).write(in_process)
+    pizzas.write_slice(plan, catch_up)
     with pytest.raises(SliceNotWritten):
         pizzas.committer(plan).commit([])
     assert pizzas.debts() == {}
@@ -147,19 +145,19 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
 def test_a_table_that_may_not_be_altered_owes_and_the_other_goes_on(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grown = SliceTable.grown
+    evolve = TableStates.evolve
 
-    def refused(table: SliceTable, tables: Tables, connector: Connector, needs: SchemaNeeds) -> SliceTable:
-        if table.name == BAD:
+    def refused(states: TableStates, state: TableState, changes: SchemaChanges) -> TableState:
+        if state.name == BAD:
             msg = f"not allowed to change table {BAD!r}"
-            raise CatalogMisconfigured(msg)
-        return grown(table, tables, connector, needs)
+            return state.refused(CatalogMisconfigured(msg))
+        return evolve(states, state, changes)
 
     pizzas = two_tables(pipeline)
     run_each(pizzas, 0)
     pizzas.produce([{"id": i, "new": 1} for i in range(10, 20)])
     with monkeypatch.context() as patch:
-        patch.setattr(SliceTable, "grown", refused)
+        patch.setattr(TableStates, "evolve", refused)
         assert "not allowed to change" in str(run_owing(pizzas))
         assert "db.bad" in str(run_owing(pizzas))
     assert pizzas.column("id", GOOD) == list(range(20))

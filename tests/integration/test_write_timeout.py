@@ -22,11 +22,11 @@ from floe.operators.write_timeout import followed_up
 from floe.tables.exceptions import SliceNotWritten, TablesOwe
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
-from floe_job.driver import time_limit as time_limit_module
-from floe_job.driver.time_limit import Jobs, TimeLimit
 from floe_job.runtime import spark_jobs
+from floe_job.runtime import time_limit as time_limit_module
 from floe_job.runtime.job_files import Order
 from floe_job.runtime.spark_runner import run_on
+from floe_job.runtime.time_limit import Jobs, TimeLimit
 from stack.progress import wait_until
 from stack.settings import free_port
 from stack.spark_connect import ConnectServer
@@ -73,7 +73,7 @@ def time_limit(_: int, piece: Slice, jobs: Jobs) -> TimeLimit:
 def slow(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     """A table, a hundred records to write, and a cluster that is too slow for them."""
     monkeypatch.setattr("floe_job.runtime.spark_jobs.SparkJobs", SlowCluster)
-    monkeypatch.setattr("floe_job.driver.time_limit.TimeLimit", time_limit)
+    monkeypatch.setattr("floe_job.runtime.time_limit.TimeLimit", time_limit)
     pizzas = pipeline(2, **{TIMEOUT: 60_000})
     for partition in range(2):
         pizzas.produce(ids(50 * partition, 50 * partition + 50), partition=partition)

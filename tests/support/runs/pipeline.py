@@ -27,7 +27,7 @@ from floe.model.ranges import TopicPartition
 from floe.planning.live_plan import draft_plan, open_plan
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
-from floe_job.driver.slice_job import RunTasks, SliceWriter
+from floe_job.driver.slice_job import RunTasks, SliceJob, write_slice
 from floe_job.task.read_task import Sent, run_task, send_tasks
 from floe_job.task.write_task import PartitionFiles
 from tests.support.connectors import connector_keys
@@ -91,11 +91,11 @@ class Pipeline:
 
     def write(self, plan: Plan, run_tasks: RunTasks = in_process) -> list[Announcement]:
         """Write and announce every slice."""
-        return [self.writer(plan, s).write(run_tasks) for s in plan.slices]
+        return [self.write_slice(plan, s, run_tasks) for s in plan.slices]
 
-    def writer(self, plan: Plan, piece: Slice) -> SliceWriter:
-        """Return the writer of one slice."""
-        return SliceWriter(plan, piece, self.connector, self.settings, self.key(plan))
+    def write_slice(self, plan: Plan, slice_: Slice, run_tasks: RunTasks = in_process) -> Announcement:
+        """Write and announce one slice."""
+        return write_slice(SliceJob(plan, slice_, self.connector, self.settings, self.key(plan)), run_tasks)
 
     def committer(self, plan: Plan) -> Committer:
         """Return the committer of a plan."""
@@ -173,7 +173,7 @@ class Pipeline:
         errors: list[FloeError] = []
         for piece in plan.slices:
             try:
-                self.writer(plan, piece).write(in_process)
+                self.write_slice(plan, piece)
             except FloeError as error:
                 errors.append(error)
         return errors

@@ -8,6 +8,7 @@ import pytest
 
 from floe.exceptions import FloeError
 from floe.model.exceptions import WriteTimeout
+from floe_job.driver.job import SliceJob
 from floe_job.exceptions import SliceFailed, SliceRefused
 from write_files import write_files
 
@@ -15,14 +16,10 @@ from write_files import write_files
 def run(monkeypatch: pytest.MonkeyPatch, *errors: FloeError) -> None:
     pieces = [SimpleNamespace(is_replay=False, error=error) for error in errors]
 
-    class Writer:
-        def __init__(self, _plan: Any, piece: Any, *_: Any) -> None:
-            self._error = piece.error
+    def write_slice(job: SliceJob, *_: Any) -> None:
+        raise job.slice.error  # type: ignore[attr-defined]
 
-        def write(self, *_: Any) -> None:
-            raise self._error
-
-    monkeypatch.setattr("floe_job.driver.slice_job.SliceWriter", Writer)
+    monkeypatch.setattr("floe_job.driver.slice_job.write_slice", write_slice)
     plan = SimpleNamespace(slice_id=lambda piece: f"s/{pieces.index(piece)}")
     connector = SimpleNamespace(write_timeout_ms=None)
     order = SimpleNamespace(todo=pieces, plan=plan, connector=connector, settings=None, key=None)

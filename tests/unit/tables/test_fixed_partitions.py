@@ -13,8 +13,8 @@ from pyiceberg.types import BinaryType, FixedType, IcebergType, NestedField, Str
 from floe.config import Connector
 from floe.tables.exceptions import TableRefused
 from floe.tables.table_ledger import ledger_of
-from floe_job.driver.slice_table import load_table
-from tests.support.tables.lake import SCHEMA, TABLE, Lake, make_plan
+from floe.tables.table_state import TableStates
+from tests.support.tables.lake import SCHEMA, TABLE, TOPIC, Lake, make_plan
 
 
 def create(lake: Lake, column: IcebergType, transform: Transform[Any, Any]) -> None:
@@ -33,12 +33,12 @@ def test_a_table_partitioned_by_a_fixed_column_is_refused(lake: Lake) -> None:
         ledger_of(lake.load(), "main", make_plan((0, 0, 5)))
 
 
-def test_a_slice_writes_nothing_for_such_a_table(lake: Lake) -> None:
+def test_state_of_such_a_table_is_its_problem(lake: Lake) -> None:
     create(lake, FixedType(4), IdentityTransform())
     plan = make_plan((0, 0, 5))
     connector: Connector = lake.connector()
-    loaded = load_table(lake.tables(), plan, plan.slices[0], connector, TABLE)
-    assert isinstance(loaded.refusal, TableRefused) and loaded.nets == ()
+    found = TableStates(lake.tables(), connector, plan.cluster_id).open([TABLE], [TOPIC], must_exist=False)
+    assert isinstance(found[TABLE].problem, TableRefused) and found[TABLE].table is None
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import TableMissing, TableUnsuitable
+from floe.kafka.settings import KafkaSettings
 from floe.model.accounting import TableBooks
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
@@ -16,8 +17,11 @@ from floe.model.ledger_codec import write_properties
 from floe.model.plan import Plan
 from floe.model.positions import Debt
 from floe.tables.exceptions import TableRefused
+from floe.tables.table_state import TableStates
+from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable
-from floe_job.driver.slice_tables import MOST_LOOKED_UP, SliceTables
+from floe_job.driver.slice_tables import SliceTables
+from floe_job.driver.table_lookup import MOST_LOOKED_UP, TableLookup
 from tests.support.tables.lake import (
     CLUSTER,
     LEDGER,
@@ -48,16 +52,24 @@ def load(lake: Lake) -> Callable[..., list[SliceTable]]:
     """Load the tables of a plan's only slice."""
 
     def make(plan: Plan, **keys: str) -> list[SliceTable]:
-        connector = lake.connector(**{"iceberg.tables": ",".join(BOTH), **keys})
-        tables = SliceTables(lake.tables(), plan, plan.slices[0], connector)
-        tables.load(())
-        return list(tables.by_name.values())
+        job = slice_job(lake, plan, **keys)
+        return list(TableLookup(job, states(lake, job)).open(()).by_name.values())
 
     return make
 
 
+def slice_job(lake: Lake, plan: Plan, **keys: str) -> SliceJob:
+    """Return the job of a plan's only slice, for both tables."""
+    connector = lake.connector(**{"iceberg.tables": ",".join(BOTH), **keys})
+    return SliceJob(plan, plan.slices[0], connector, KafkaSettings.of(connector, {"bootstrap.servers": "127.0.0.1:1"}))
+
+
+def states(lake: Lake, job: SliceJob) -> TableStates:
+    return TableStates(lake.tables(), job.connector, job.plan.cluster_id)
+
+
 def nets(table: SliceTable) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
-    return [(str(r), net.spans) for r, net in table.nets]
+    return [(str(r), new.spans) for r, new in table.new_offsets]
 
 
 def test_each_table_lacks_what_its_own_ledger_says(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
@@ -72,7 +84,7 @@ def test_a_worker_learns_what_is_held_and_nothing_of_the_snapshots(
 ) -> None:
     write_slice(lake, (0, 0, 5)).land()
     plan = make_plan((0, 3, 9), (1, 0, 4), tables=BOTH)
-    first, second = (t.target(plan.slices[0], lake.connector()) for t in load(plan))
+    first, second = (t.target(slice_job(lake, plan)) for t in load(plan))
     assert first.held == {plan.slices[0].ranges[0]: Intervals(((3, 5),))}
     assert (second.held, first.owed, second.owed) == ({}, frozenset(), frozenset())
     assert first.metadata is not None
@@ -85,9 +97,9 @@ def test_a_table_takes_nothing_live_of_a_partition_that_it_owes(
     plan = make_plan((0, 3, 9), tables=BOTH, debts=OWED)
     first, second = load(plan)
     assert nets(first) == []
-    assert first.target(plan.slices[0], lake.connector()).owed == frozenset(plan.slices[0].ranges)
-    assert second.target(plan.slices[0], lake.connector()).owed == frozenset()
-    assert first.refusal is None
+    assert first.target(slice_job(lake, plan)).owed == frozenset(plan.slices[0].ranges)
+    assert second.target(slice_job(lake, plan)).owed == frozenset()
+    assert first.problem is None
 
 
 def test_a_catch_up_slice_takes_what_the_table_owes(load: Callable[..., list[SliceTable]]) -> None:
@@ -114,8 +126,8 @@ def test_a_table_that_refuses_takes_nothing_and_the_slice_is_read_for_the_other(
     plan = make_plan((0, 3, 9), tables=BOTH)
     first, second = load(plan)
     assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
-    assert isinstance(second.refusal, TableRefused)
-    assert second.target(plan.slices[0], lake.connector()).owed == frozenset(plan.slices[0].ranges)
+    assert isinstance(second.problem, TableRefused)
+    assert second.target(slice_job(lake, plan)).owed == frozenset(plan.slices[0].ranges)
     assert "cannot take these rows" in caplog.text
     assert CLUSTER == "C1"
 
@@ -140,9 +152,9 @@ def test_unwritable_table_refuses_and_the_other_goes_on(
     lake.catalog().drop_table(OTHER_TABLE)
     lake.create(properties={key: UNWRITABLE[key]}, name=OTHER_TABLE)
     first, second = load(make_plan((0, 3, 9), tables=BOTH))
-    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))] and first.refusal is None
-    assert isinstance(second.refusal, TableUnsuitable) and not second.nets
-    assert str(second.refusal).startswith(f"table {OTHER_TABLE!r} cannot be written: ")
+    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))] and first.problem is None
+    assert isinstance(second.problem, TableUnsuitable) and not second.new_offsets
+    assert str(second.problem).startswith(f"table {OTHER_TABLE!r} cannot be written: ")
 
 
 def test_table_with_columns_of_one_name_in_files_refuses(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
@@ -151,7 +163,7 @@ def test_table_with_columns_of_one_name_in_files_refuses(lake: Lake, load: Calla
     lake.create(schema=Schema(*fields), name=OTHER_TABLE)
     _, second = load(make_plan((0, 3, 9), tables=BOTH))
     with pytest.raises(TableUnsuitable, match=r"cannot be written: .*rename one of them"):
-        raise second.refusal or AssertionError
+        raise second.problem or AssertionError
 
 
 @pytest.mark.parametrize("missing", BOTH)
@@ -160,12 +172,12 @@ def test_a_table_that_is_missing_refuses_unless_floe_may_create_it(
 ) -> None:
     lake.catalog().drop_table(missing)
     plan = make_plan((0, 3, 9), tables=BOTH)
-    refused = {t.name: t.refusal for t in load(plan)}
+    refused = {t.name: t.problem for t in load(plan)}
     assert [name for name, refusal in refused.items() if refusal is not None] == [missing]
     assert isinstance(refused[missing], TableMissing)
     created = load(plan, **{"iceberg.tables.auto-create-enabled": "true"})
-    assert [t.refusal for t in created] == [None, None]
-    assert all(t.nets for t in created)
+    assert [t.problem for t in created] == [None, None]
+    assert all(t.new_offsets for t in created)
 
 
 def test_when_no_table_is_left_to_read_for_the_refusal_is_raised(
@@ -200,10 +212,10 @@ def test_only_a_table_with_files_has_a_share_and_files_of_one_spec_are_put_toget
     first, second = load(plan)
     table = lake.load()
     written = [write_rows(table, [(0, offset)]) for offset in (3, 4)]
-    share = first.share(lake.connector(), written, {TOPIC: ROUTE}, TableBooks(assigned=2, rows=2))
+    share = first.announced(lake.connector(), written, TableBooks(assigned=2, rows=2))
     assert share is not None
-    assert (share.file_count, len(share.files), share.nets) == (2, 1, first.nets)
-    assert second.share(lake.connector(), [], {TOPIC: ROUTE}, TableBooks()) is None
+    assert (share.file_count, len(share.files), share.nets, share.routes) == (2, 1, first.new_offsets, {TOPIC: ROUTE})
+    assert second.announced(lake.connector(), [], TableBooks()) is None
 
 
 # -- tables that records name -----------------------------------------------------------------------------------------
@@ -212,20 +224,18 @@ def test_only_a_table_with_files_has_a_share_and_files_of_one_spec_are_put_toget
 def discovered(lake: Lake, names: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[SliceTables, list[str]]:
     """Look up names as records bring them; return the tables, and the names that the catalog was asked for one by one."""
     keys = {"iceberg.tables": "", "iceberg.tables.dynamic-enabled": "true", "iceberg.tables.route-field": "target"}
-    connector = lake.connector(**keys, **{"iceberg.tables.auto-create-enabled": "true"})
-    opened, asked = lake.tables(), list[str]()
-    load = opened.catalog.load_table
+    job = slice_job(lake, make_plan((0, 0, 9), tables=()), **keys, **{"iceberg.tables.auto-create-enabled": "true"})
+    opened, asked = states(lake, job), list[str]()
+    catalog = opened.client.catalog
+    load = catalog.load_table
 
     def loaded(name: str) -> object:
         asked.append(name)
         return load(name)
 
-    monkeypatch.setattr(opened.catalog, "load_table", loaded)
-    plan = make_plan((0, 0, 9), tables=())
-    tables = SliceTables(opened, plan, plan.slices[0], connector)
-    tables.load(())
-    tables.discover(names)
-    return tables, asked
+    monkeypatch.setattr(catalog, "load_table", loaded)
+    lookup = TableLookup(job, opened)
+    return lookup.discover(lookup.open(()), names), asked
 
 
 def test_twenty_thousand_names_are_not_looked_up_each(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

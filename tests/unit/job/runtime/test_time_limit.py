@@ -1,7 +1,6 @@
 """A slice has so long to be written: what takes longer is cancelled, and may not announce any more."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -10,8 +9,9 @@ from floe.exceptions import Terminal
 from floe.model.exceptions import WriteTimeout
 from floe.model.plan import Slice
 from floe.model.slice_kind import ReadReason, WriteModeName
-from floe_job.driver import time_limit
-from floe_job.driver.time_limit import TimeLimit
+from floe_job.driver.announce_gate import AnnounceGate
+from floe_job.runtime import time_limit
+from floe_job.runtime.time_limit import TimeLimit
 from tests.support.partitions import span
 
 SLICE = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(0, 1000),), ("a",))
@@ -42,8 +42,8 @@ def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_write_in_time_returns_what_it_returns_and_may_announce() -> None:
-    def write(may_announce: Callable[[], None]) -> str:
-        may_announce()
+    def write(gate: AnnounceGate) -> str:
+        gate.enter()
         return "p/0"
 
     assert TimeLimit(60_000, SLICE, Jobs()).run(write) == "p/0"
@@ -100,10 +100,10 @@ def test_write_that_hangs_is_left_behind_and_cannot_announce() -> None:
     """Neither Spark nor the write answers."""
     goes_on, refused = threading.Event(), threading.Event()
 
-    def write(may_announce: Callable[[], None]) -> None:
+    def write(gate: AnnounceGate) -> None:
         assert goes_on.wait(30)
         try:
-            may_announce()
+            gate.enter()
         except WriteTimeout:
             refused.set()
 
@@ -113,19 +113,20 @@ def test_write_that_hangs_is_left_behind_and_cannot_announce() -> None:
     assert refused.wait(30)
 
 
-def test_write_that_is_announcing_is_waited_for() -> None:
+def test_write_that_is_announcing_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     expired = threading.Event()
 
-    class Watched(TimeLimit):
-        def _expire(self) -> bool:
+    class Watched(AnnounceGate):
+        def close(self) -> bool:
             try:
-                return super()._expire()
+                return super().close()
             finally:
                 expired.set()
 
-    def write(may_announce: Callable[[], None]) -> str:
-        may_announce()
+    def write(gate: AnnounceGate) -> str:
+        gate.enter()
         assert expired.wait(30)
         return "p/0"
 
-    assert Watched(20, SLICE, Jobs()).run(write) == "p/0"
+    monkeypatch.setattr(time_limit, "AnnounceGate", Watched)
+    assert TimeLimit(20, SLICE, Jobs()).run(write) == "p/0"

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from floe.config.secrets.mask import hide
 from floe.model.exceptions import WriteTimeout
 from floe.model.plan import Slice
+from floe_job.driver.announce_gate import AnnounceGate
 
 log = logging.getLogger(__name__)
 
@@ -39,23 +40,22 @@ class TimeLimit:
     waited for: it has time-outs of its own.
     """
 
-    def __init__(self, timeout_ms: int, piece: Slice, jobs: Jobs) -> None:
+    def __init__(self, timeout_ms: int, slice_: Slice, jobs: Jobs) -> None:
         self._timeout_ms = timeout_ms
-        self._slice = piece
+        self._slice = slice_
         self._jobs = jobs
-        self._lock = threading.Lock()
-        self._is_announcing = self._is_over = False
+        self._gate = AnnounceGate()
         self._begun = 0.0
 
-    def run(self, write: Callable[[Callable[[], None]], Result]) -> Result:
-        """Return what ``write`` returns; it gets the function to call before it announces. Raises WriteTimeout."""
+    def run(self, write: Callable[[AnnounceGate], Result]) -> Result:
+        """Return what ``write`` returns; it gets the gate to enter before it announces. Raises WriteTimeout."""
         results: list[Result] = []
         errors: list[BaseException] = []
         ended = threading.Event()
 
         def work() -> None:
             try:
-                results.append(write(self._may_announce))
+                results.append(write(self._gate))
             except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
                 errors.append(error)
             finally:
@@ -63,12 +63,10 @@ class TimeLimit:
 
         self._begun = time.monotonic()
         threading.Thread(target=work, name="floe-write", daemon=True).start()
-        if not ended.wait(self._timeout_ms / 1000) and self._expire():
+        if not ended.wait(self._timeout_ms / 1000) and self._gate.close():
             error = self._timed_out()
             if not self._cancelled(ended):
-                log.warning(
-                    "The write of the slice did not end when it was told to. It is left behind and cannot announce."
-                )
+                log.warning("The write did not end when it was cancelled. It is left behind and cannot announce.")
             raise error
         ended.wait()
         if errors:
@@ -84,24 +82,11 @@ class TimeLimit:
                 return True
         return ended.is_set()
 
-    def _may_announce(self) -> None:
-        with self._lock:
-            if self._is_over:
-                msg = "the time for this slice is over: it is not announced"
-                raise WriteTimeout(msg)
-            self._is_announcing = True
-
-    def _expire(self) -> bool:
-        """End the time, unless the announcement has begun."""
-        with self._lock:
-            self._is_over = not self._is_announcing
-            return self._is_over
-
     def _timed_out(self) -> WriteTimeout:
         took = time.monotonic() - self._begun
-        told: list[str] = []
-        _within_grace(lambda: told.append(self._jobs.progress()), "ask Spark how far the tasks are")
-        progress = told[0] if told else "Spark does not answer"
+        answers: list[str] = []
+        _within_grace(lambda: answers.append(self._jobs.progress()), "ask Spark how far the tasks are")
+        progress = answers[0] if answers else "Spark does not answer"
         msg = (
             f"the write took longer than floe.write.timeout ({self._timeout_ms / 1000:g} s): {progress} after {took:.1f} s "
             f"in a {self._slice.kind} slice of {self._slice.records} offsets. Nothing of it was announced."

@@ -1,0 +1,123 @@
+"""The announcement of a slice that was checked: put together, and sent once."""
+
+import logging
+import time
+from collections import Counter
+from dataclasses import replace
+
+from floe.control.announcement import Announcement, TableShare, encode_announcement, next_offset
+from floe.control.signature import signed
+from floe.control.wire.events import TopicPartitionOffset
+from floe.crash_points import CrashPoint, reach
+from floe.kafka.transactions import TransactionalProducer
+from floe.model.dead_letters import LetterOffsets
+from floe.model.range_limits import limit_of
+from floe.model.ranges import OffsetRange
+from floe.model.slice_kind import ReadReason, WriteModeName
+from floe_job.driver.announce_gate import AnnounceGate
+from floe_job.driver.inputs import SliceInputs
+from floe_job.driver.job import SliceJob
+from floe_job.driver.resolved_dead_letters import ResolvedDeadLetters, resolve_dead_letters
+from floe_job.driver.slice_check import CheckedSlice
+
+log = logging.getLogger(__name__)
+
+
+def announce(inputs: SliceInputs, checked: CheckedSlice, gate: AnnounceGate, begun: float) -> Announcement:
+    """Put the announcement together, enter the gate and send it.
+
+    ``begun``: when the write began, by the monotonic clock. Raises SliceRefused, and what the gate raises, before anything
+    is sent.
+    """
+    job = inputs.job
+    announcement = announcement_of(inputs, checked)
+    if limit_of(job.plan.positions, job.slice.limit_name) is not None:
+        announcement = replace(announcement, write_ms=round(1000 * (time.monotonic() - begun)))
+    gate.enter()
+    _send(job, announcement)
+    return announcement
+
+
+def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
+    """Put the announcement of a slice together. Raises SliceRefused when it would have to name too much."""
+    job, dead_letters = inputs.job, inputs.dead_letters
+    files = [_announced(job, checked, name) for name in checked.tables]
+    files.append(dead_letters.announced(job, checked.letters))
+    counts = dict(checked.tables)
+    if job.plan.letters and checked.dead_letters is not None and checked.dead_letters.assigned:
+        counts[job.plan.letters] = checked.dead_letters
+    tables = checked.slice_tables.by_name
+    problems = {name: tables[name].problem for name in counts if name in tables}
+    resolved = _resolved(inputs, checked)
+    return Announcement(
+        slice_id=job.slice_id,
+        commit_id=job.plan.commit_id,
+        kind=job.slice.kind,
+        ranges=job.slice.ranges,
+        shares=tuple(found for found in files if found is not None),
+        tables=counts,
+        books=checked.ranges,
+        assignments=_assignments(job, checked),
+        refused={name: str(problem) for name, problem in problems.items() if problem is not None},
+        lost=_lost(job),
+        revived=resolved.revived,
+        resolved=resolved.resolved,
+        reasons=_reasons(job, checked),
+        known=dead_letters.open_letters if job.slice.mode is WriteModeName.REPLACE else LetterOffsets(),
+    )
+
+
+def _announced(job: SliceJob, checked: CheckedSlice, name: str) -> TableShare | None:
+    """Return what is announced of one table."""
+    of_table = [result.tables[name] for result in checked.results if name in result.tables]
+    written = [found.files for found in of_table if found.files and found.files.files]
+    return checked.slice_tables.by_name[name].announced(job.connector, written, checked.tables[name])
+
+
+def _reasons(job: SliceJob, checked: CheckedSlice) -> dict[str, int]:
+    """Return, of a redrive, how many records failed again, by error: they get no second letter that would tell."""
+    reasons: Counter[str] = Counter()
+    for result in checked.letters if job.is_redrive else ():
+        reasons.update(result.reasons)
+    return dict(sorted(reasons.items()))
+
+
+def _resolved(inputs: SliceInputs, checked: CheckedSlice) -> ResolvedDeadLetters:
+    """Return which open dead letters the slice resolves."""
+    open_letters, tables = inputs.dead_letters.open_letters, checked.slice_tables.by_name
+    if not open_letters and not any(table.replaces and table.recovered for table in tables.values()):
+        return ResolvedDeadLetters()
+    outcomes = {n: [result.tables[n].fates for result in checked.results if n in result.tables] for n in tables}
+    recovered = {name: table.recovered for name, table in tables.items()}
+    return resolve_dead_letters(open_letters, outcomes, recovered, is_whole=inputs.job.judges_records)
+
+
+def _lost(job: SliceJob) -> tuple[OffsetRange, ...]:
+    """Return the ranges accepted as lost, below the ranges of a live slice, that no snapshot tells of yet."""
+    if job.slice.reason is not ReadReason.LIVE:
+        return ()
+    lost = {p.tp: p.facts.lost for p in job.plan.positions if '"lost"' in p.metadata}
+    return tuple(
+        OffsetRange(r.topic, r.topic_id, r.partition, start, end)
+        for r in job.slice.ranges
+        for start, end in lost.get(r.tp, ())
+    )
+
+
+def _assignments(job: SliceJob, checked: CheckedSlice) -> tuple[TopicPartitionOffset, ...]:
+    """Return every partition of the connector, those read with next offset and last timestamp, as the sink does."""
+    read = {
+        r.tp: next_offset(r, next((p.timestamp for p in reversed(pieces) if p.timestamp is not None), None))
+        for r, pieces in checked.pieces.items()
+    }
+    return tuple(read.get(p.tp, TopicPartitionOffset(p.tp.topic, p.tp.partition)) for p in job.plan.positions)
+
+
+def _send(job: SliceJob, announcement: Announcement) -> None:
+    producer = TransactionalProducer(job.settings, job.transactional_id)
+    reach(CrashPoint.WRITE_ANNOUNCE)
+    records = signed(job.key, encode_announcement(job.plan, announcement))
+    producer.send(job.plan.control_topic, job.plan.group_id, records)
+    reach(CrashPoint.WRITE_ANNOUNCED)
+    for name, counts in announcement.tables.items():
+        log.info("slice %s announced: table %s, %s", announcement.slice_id, name, counts)

@@ -1,0 +1,57 @@
+"""What the driver is given to write one slice."""
+
+from dataclasses import dataclass, field, replace
+
+from floe.config import Connector
+from floe.kafka.settings import KafkaSettings
+from floe.model.dead_letters import LetterOffsets
+from floe.model.plan import Plan, Slice
+from floe.model.plan_seal import PlanKey
+from floe.model.slice_kind import ReadReason
+
+
+@dataclass(frozen=True)
+class SliceJob:
+    """One slice of a plan. ``key``: signs its announcement; tasks never get it. None for a plan without a seal."""
+
+    plan: Plan
+    slice: Slice
+    connector: Connector
+    settings: KafkaSettings = field(repr=False)
+    key: PlanKey | None = None
+
+    @property
+    def slice_id(self) -> str:
+        return self.plan.slice_id(self.slice)
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics that the slice reads."""
+        return frozenset(r.topic for r in self.slice.ranges)
+
+    @property
+    def is_redrive(self) -> bool:
+        """Whether the slice reads dead letters again."""
+        return self.slice.reason is ReadReason.DEAD_LETTERS
+
+    @property
+    def is_for_all_tables(self) -> bool:
+        """Whether the slice is for every table that a record may reach."""
+        return set(self.slice.tables) == set(self.connector.tables)
+
+    @property
+    def judges_records(self) -> bool:
+        """Whether records that reach no table are this slice's to refuse, and its dead letters of no table to resolve."""
+        return self.is_for_all_tables and self.slice.reason is not ReadReason.CATCH_UP
+
+    @property
+    def transactional_id(self) -> str:
+        """The producer that announces the slice; another one of the same id is fenced by it."""
+        replay = f"replay-{self.plan.plan_id}-" if self.slice.is_replay else ""
+        return f"{self.connector.transactional_prefix}floe-{self.connector.name}-{replay}{self.slice.index}"
+
+    def with_open_letters(self, open_letters: LetterOffsets) -> "SliceJob":
+        """Return the job of a redrive for those of its dead letters that are still open."""
+        if not self.is_redrive:
+            return self
+        return replace(self, slice=replace(self.slice, letters=self.slice.letters & open_letters))

@@ -1,0 +1,103 @@
+"""What the tasks of a slice did, checked against what they were given, before anything is announced."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from floe.model.accounting import RangeBooks, TableBooks, balance_range, balance_tables
+from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
+from floe_job.contract.result import LettersResult, PieceResult, TaskResult
+from floe_job.dead_letters import check_ratio
+from floe_job.driver.inputs import SliceInputs
+from floe_job.driver.job import SliceJob
+from floe_job.driver.rounds import Done
+from floe_job.driver.slice_tables import SliceTables
+from floe_job.exceptions import RangeLost
+
+Pieces = Mapping[OffsetRange, Sequence[PieceResult]]
+"""What was read of each range, in the order of its offsets."""
+
+
+@dataclass(frozen=True)
+class CheckedSlice:
+    """The slice as it was read and written, with record counts that add up.
+
+    ``tables``: the counts by table, without tables that no record reached where records name them; ``dead_letters``: those
+    of the table of dead letters.
+    """
+
+    slice_tables: SliceTables
+    results: tuple[TaskResult, ...]
+    pieces: Pieces
+    ranges: tuple[tuple[OffsetRange, RangeBooks], ...]
+    tables: Mapping[str, TableBooks]
+    dead_letters: TableBooks | None
+
+    @property
+    def letters(self) -> list[LettersResult]:
+        """What each task's dead letters came to."""
+        return [result.letters for result in self.results]
+
+
+def check(inputs: SliceInputs, done: Done, logs: Mapping[TopicPartition, PartitionLog]) -> CheckedSlice:
+    """Check what was read and written; ``logs``: as they are after reading.
+
+    Raises RangeLost, BooksDoNotBalance and TooManyDeadLetters.
+    """
+    job, results = inputs.job, done.results
+    pieces = _pieces(job, results)
+    _check_topics(job, pieces, logs)
+    checked = CheckedSlice(
+        slice_tables=done.tables,
+        results=results,
+        pieces=pieces,
+        ranges=tuple((r, sum((p.books for p in read), RangeBooks())) for r, read in pieces.items()),
+        tables=_table_counts(job, done),
+        dead_letters=inputs.dead_letters.counts(result.letters for result in results),
+    )
+    for r, counts in checked.ranges:
+        balance_range(r, counts)
+    deliveries = sum(read.deliveries for result in results for read in result.pieces)
+    balance_tables([counts for _, counts in checked.ranges], checked.tables, deliveries, checked.dead_letters)
+    if not job.is_redrive:  # what that reads was dead before
+        _check_ratio(job, checked)
+    return checked
+
+
+def _pieces(job: SliceJob, results: Sequence[TaskResult]) -> Pieces:
+    pieces: dict[OffsetRange, list[PieceResult]] = {r: [] for r in job.slice.ranges}
+    for read in (piece for result in results for piece in result.pieces):
+        pieces[read.piece.range].append(read)
+    return {r: sorted(found, key=lambda p: p.piece.start) for r, found in pieces.items()}
+
+
+def _table_counts(job: SliceJob, done: Done) -> dict[str, TableBooks]:
+    counts = {
+        name: sum((result.tables[name].books for result in done.results if name in result.tables), TableBooks())
+        for name in done.tables.by_name
+    }
+    return counts if job.slice.tables else {name: found for name, found in counts.items() if found.assigned}
+
+
+def _check_topics(job: SliceJob, pieces: Pieces, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+    """Raise RangeLost for ranges whose topic was re-created, or whose start was removed, while they were read."""
+    for r in job.slice.ranges:
+        now = logs.get(r.tp)
+        if now is None or now.topic_id != r.topic_id:
+            msg = f"topic {r.topic!r} was re-created while {r} was read; nothing was announced"
+            raise RangeLost(msg)
+        first = min((p.first_offset for p in pieces[r] if p.first_offset is not None), default=None)
+        if (first is None or first > r.start) and now.log_start > r.start:
+            msg = (
+                f"{r} begins with a gap and the log of {r.tp} begins at {now.log_start} by now: records may have "
+                "been removed before they were read. Nothing was announced; the next plan says what is lost."
+            )
+            raise RangeLost(msg)
+
+
+def _check_ratio(job: SliceJob, checked: CheckedSlice) -> None:
+    """Raise TooManyDeadLetters when more of what was judged is dead than the connector allows."""
+    ranges, tables = [counts for _, counts in checked.ranges], checked.tables.values()
+    dead = sum(counts.dead for counts in ranges) + sum(counts.dead for counts in tables)
+    judged = sum(counts.dead + counts.dropped for counts in ranges) + sum(counts.assigned for counts in tables)
+    named = [letter for result in checked.letters for letter in result.named]
+    check_ratio(dead, judged, job.connector.errors.max_ratio, named)

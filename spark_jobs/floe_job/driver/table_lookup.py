@@ -1,0 +1,149 @@
+"""The catalog as a slice asks it, for tables of the connector, of earlier runs, of records; it creates and changes them."""
+
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from floe.model.ledger import Ledger
+from floe.model.slice_kind import ReadReason
+from floe.tables.table_state import AT_ONCE, TableState, TableStates
+from floe_job.driver.job import SliceJob
+from floe_job.driver.slice_table import SliceTable, raise_if_none_is_left
+from floe_job.driver.slice_tables import SliceTables, unknown_table_reason
+from floe_job.schema.evolution import SchemaNeeds
+
+log = logging.getLogger(__name__)
+
+MOST_LOOKED_UP = 100
+"""Tables that are looked up one by one, whether they exist or not; of more, the catalog's lists tell first."""
+
+
+@dataclass(frozen=True)
+class TableLookup:
+    """Opens, creates and changes the tables of one slice."""
+
+    job: SliceJob
+    states: TableStates
+
+    def open(self, recent: Iterable[str]) -> SliceTables:
+        """Open the slice's tables; where records name them, those that ``recent`` runs wrote, and those of its dead letters.
+
+        One that refuses stays and takes nothing. Raises its problem when there is no other table to read the slice for,
+        and in a replay, which leaves no backlog.
+        """
+        slice_, connector = self.job.slice, self.job.connector
+        tables = SliceTables(are_all=not connector.routing.is_dynamic or bool(slice_.tables), recent=frozenset(recent))
+        if slice_.tables:
+            opened = self._opened(slice_.tables)
+        else:
+            of_letters = slice_.letters.tables
+            guessed, _ = self._listed(sorted(tables.recent))  # anybody may have named the recent ones
+            opened = self._opened(sorted({*guessed, *of_letters}))
+            opened = [table for table in opened if table.name in of_letters or self._is_worth_keeping(table)]
+        tables = self._with(tables, opened)
+        if slice_.tables:
+            raise_if_none_is_left(opened)
+        return tables
+
+    def discover(self, tables: SliceTables, names: Collection[str]) -> SliceTables:
+        """Look up tables that records named; after that, no others are known. Raises the problem of one in a replay."""
+        connector = self.job.connector
+        asked, missing = self._listed(sorted(set(names) - tables.by_name.keys()))
+        opened = self._opened(asked)
+        room = connector.routing.most_new_tables if connector.auto_create else 0
+        new = [table for table in opened if table.state.is_new]
+        count = len(new) + len(missing)
+        new += [SliceTable.missing(self.job, self._absent(name)) for name in missing[: max(room - len(new), 0)]]
+        known = [table for table in opened if not table.state.is_new]
+        found = self._with(tables, [*known, *new[: max(room, 0)]])
+        if count > room:
+            reason = unknown_table_reason(connector)
+            log.error("%s tables that records name are not created: %s", count - room, reason)
+        return SliceTables(found.by_name, are_all=True, recent=found.recent)
+
+    def evolve(self, tables: SliceTables, changes: Mapping[str, SchemaNeeds]) -> SliceTables:
+        """Create tables, or add what they lack, several at once; one that does not take it refuses, and is behind.
+
+        Raises the problem of one in a replay, and when no table is left.
+        """
+        named = [tables.by_name[name] for name in changes if name in tables.by_name]
+        # new tables may share a namespace that is new too: some catalogs fail when two create it at once
+        evolved = [self._evolved(table, changes[table.name]) for table in named if table.table is None]
+        others = [table for table in named if table.table is not None]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            evolved += pool.map(lambda table: self._evolved(table, changes[table.name]), others)
+        found = tables.including(evolved)
+        if self.job.slice.tables:
+            raise_if_none_is_left(list(found.by_name.values()))
+        _warn_of_problems(tables, found)
+        return found
+
+    def _evolved(self, table: SliceTable, changes: SchemaNeeds) -> SliceTable:
+        state = self.states.evolve(table.state, changes)
+        if state.problem is not None and self.job.slice.is_replay:
+            raise state.problem
+        return table.in_state(state)
+
+    def _opened(self, names: Sequence[str]) -> list[SliceTable]:
+        must_exist = bool(self.job.slice.tables) and not self.job.connector.auto_create
+        states = self.states.open(names, self.job.topics, must_exist=must_exist, uuid=self.job.plan.tables)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return list(pool.map(lambda state: SliceTable.of(self.job, state), states.values()))
+
+    def _absent(self, name: str) -> TableState:
+        """Return the state of a table that the catalog does not list."""
+        routes = self.states.routes
+        ledger = Ledger(self.job.plan.cluster_id)
+        return TableState(name, None, routes.branch(name), routes.of(name, self.job.topics), ledger)
+
+    def _listed(self, names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """Part names into those to look up and those that the catalog does not list: anybody may name 20,000.
+
+        Some that it does not list are looked up all the same, as a catalog may keep tables from its lists.
+        """
+        listed = self.states.client.listed(names) if len(names) > MOST_LOOKED_UP else None
+        if listed is None:
+            return names, ()
+        others = [name for name in names if name not in listed]
+        return [*sorted(listed), *others[:MOST_LOOKED_UP]], others[MOST_LOOKED_UP:]
+
+    def _is_worth_keeping(self, table: SliceTable) -> bool:
+        """Say whether a table that was guessed is there. In a replay, one that refuses counts once a record names it."""
+        return table.table is not None or (table.problem is not None and not self.job.slice.is_replay)
+
+    def _with(self, tables: SliceTables, opened: Iterable[SliceTable]) -> SliceTables:
+        """Return the tables and those that were opened. Raises the problem of one of these in a replay."""
+        opened = list(opened)
+        for table in opened:
+            if table.problem is not None and self.job.slice.is_replay:
+                raise table.problem
+            if table.state.is_new and (self.job.slice.tables or table.name in tables.recent):
+                _warn_of_earlier_rows(self.job, table.name)
+        found = tables.including(opened)
+        _warn_of_problems(tables, found)
+        return found
+
+
+def _warn_of_problems(before: SliceTables, now: SliceTables) -> None:
+    """Name the tables that have begun to refuse, where the slice goes on without them."""
+    known = {table.name for table in before.refusing}
+    for table in now.refusing:
+        if table.name not in known:
+            log.warning("table %s cannot take these rows: %s", table.name, table.problem)
+
+
+def _warn_of_earlier_rows(job: SliceJob, table: str) -> None:
+    """Say that a table about to be created cannot be the one that earlier runs wrote to."""
+    if job.slice.reason is not ReadReason.LIVE:
+        return
+    for live in job.plan.live_ranges(job.slice.ranges):
+        if live.since < live.range.start:
+            log.warning(
+                "table %s does not exist, but %s was read from %s on before: if the table was dropped, its rows are not "
+                "read again by this DAG; the replay DAG reads them",
+                table,
+                live.range.tp,
+                live.since,
+            )
+            return
