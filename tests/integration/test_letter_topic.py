@@ -78,7 +78,7 @@ def test_letters_arrive_whole_and_with_context_if_asked(
     conf: dict[str, object], topic: Callable[..., str], context: bool
 ) -> None:
     name = topic(name="letters")
-    letters = LetterTopic(conf, name, context_headers=context, connector="sink", task_index=4)
+    letters = LetterTopic.open(conf, name, context_headers=context, connector="sink", task_index=4)
     letters.send(LETTERS)
     letters.flush()
     found = consume(conf, name, len(LETTERS))
@@ -99,7 +99,7 @@ def test_many_letters_fit_where_each_of_them_does(conf: dict[str, object], topic
     """Also in a topic whose limit is far below the client's usual batch."""
     name = topic(name="letters", max_message_bytes="20000")
     noise = random.Random(7)
-    letters = LetterTopic(conf, name, context_headers=True, connector="sink")
+    letters = LetterTopic.open(conf, name, context_headers=True, connector="sink")
     letters.send(
         Letter("t", "T1", 0, n, None, None, noise.randbytes(900), (), None, "decode", "E", "x") for n in range(500)
     )
@@ -111,7 +111,7 @@ def test_a_letter_that_the_topic_does_not_take_is_named_with_advice(
     conf: dict[str, object], topic: Callable[..., str]
 ) -> None:
     name = topic(name="letters", max_message_bytes="2000")
-    letters = LetterTopic(conf, name, context_headers=False, connector="sink")
+    letters = LetterTopic.open(conf, name, context_headers=False, connector="sink")
     value = random.Random(7).randbytes(5000)
     with pytest.raises(
         LetterRefused, match=r"'t' partition 3 offset 11 .*MSG_SIZE_TOO_LARGE.*raise max\.message\.bytes"

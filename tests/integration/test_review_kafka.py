@@ -60,7 +60,7 @@ def test_more_positions_than_a_request_may_hold_move_in_one_transaction(
     group = f"connect-{uuid.uuid4().hex[:8]}"
     metadata = PositionMetadata("0123456789ab", 2**40, "A" * 22, "B" * 22).encode()
     positions = [Position(TopicPartition(many, p), 2**40, metadata) for p in range(2500)]
-    producer = TransactionalProducer(settings, f"test-{group}")
+    producer = TransactionalProducer.open(settings, f"test-{group}")
     producer.send(control, group, [ControlRecord(b"moved", [])], positions, group)
     assert len(cluster.positions(group, [p.tp for p in positions])) == 2500
 
@@ -68,17 +68,17 @@ def test_more_positions_than_a_request_may_hold_move_in_one_transaction(
 def test_a_record_of_several_megabytes_of_names_is_taken(topic: Callable[..., str], settings: KafkaSettings) -> None:
     control = topic()
     text = ",".join(f"a-rather-long-topic-name-of-some-department-{i}" for i in range(50_000)).encode()
-    TransactionalProducer(settings, f"test-{control}").send(control, "k", [ControlRecord(text, [("h", text)])])
+    TransactionalProducer.open(settings, f"test-{control}").send(control, "k", [ControlRecord(text, [("h", text)])])
     assert wait_for_markers(Cluster.of_control(settings), control) == {0: 2}
 
 
 def test_a_refused_transaction_is_aborted_at_once(topic: Callable[..., str], settings: KafkaSettings) -> None:
     control = topic()
-    producer = TransactionalProducer(settings, f"test-{control}")
+    producer = TransactionalProducer.open(settings, f"test-{control}")
     incompressible = random.Random(1).randbytes(3_000_000)
     with pytest.raises(Exception, match="Message size too large"):
         producer.send(control, "k", [ControlRecord(b"small", []), ControlRecord(incompressible, [])])
-    TransactionalProducer(settings, f"test-{control}-2").send(control, "k", [ControlRecord(b"next", [])])
+    TransactionalProducer.open(settings, f"test-{control}-2").send(control, "k", [ControlRecord(b"next", [])])
     (end,) = wait_for_markers(Cluster.of_control(settings), control).values()
     assert end >= 4
 
@@ -154,8 +154,8 @@ def test_a_producer_that_was_fenced_meanwhile_says_so(
 ) -> None:
     name = topic(1)
     transactional_id = f"fenced-{uuid.uuid4().hex}"
-    older = TransactionalProducer(settings, transactional_id)
-    younger = TransactionalProducer(settings, transactional_id)
+    older = TransactionalProducer.open(settings, transactional_id)
+    younger = TransactionalProducer.open(settings, transactional_id)
     records = [] if with_positions else [ControlRecord(b"older", [])]
     metadata = PositionMetadata("r", 0, "t", "c").encode()
     positions = [Position(TopicPartition(name, 0), 1, metadata)] if with_positions else []

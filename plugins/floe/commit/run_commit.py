@@ -182,7 +182,7 @@ class Committer:
         records = signed(self._key, events)
         reach(CrashPoint.COMMIT_POSITIONS)
         if producer is None:
-            own = TransactionalProducer(self._settings, replay_transactional_id(self._connector, self._plan))
+            own = TransactionalProducer.open(self._settings, replay_transactional_id(self._connector, self._plan))
             own.send(self._plan.control_topic, self._plan.group_id, records)
         else:
             self._move_positions(ends, records, producer)

@@ -32,7 +32,7 @@ def replay_transactional_id(connector: Connector, plan: Plan) -> str:
 
 def fence(connector: Connector, settings: KafkaSettings) -> TransactionalProducer:
     """Return the producer that writes positions. What an earlier one left open is aborted; it would hide positions."""
-    return TransactionalProducer(settings, commit_transactional_id(connector))
+    return TransactionalProducer.open(settings, commit_transactional_id(connector))
 
 
 def move_positions(

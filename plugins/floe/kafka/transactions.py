@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import confluent_kafka as ck
 
@@ -40,21 +40,32 @@ class TransactionalProducer:
     A second one of the same id aborts what the first left open; the first then fails with Fenced.
     """
 
-    def __init__(self, settings: KafkaSettings, transactional_id: str) -> None:
+    def __init__(
+        self, settings: KafkaSettings, transactional_id: str, producer: ck.Producer, client_log: ClientLog
+    ) -> None:
+        """Use a client that has fenced the others; :meth:`open` makes one."""
         self._settings = settings
         self._id = transactional_id
-        self._log = ClientLog()
+        self._producer = producer
+        self._log = client_log
+
+    @classmethod
+    def open(cls, settings: KafkaSettings, transactional_id: str) -> Self:
+        """Open a producer and fence earlier ones. Raises KafkaMisconfigured, KafkaUnreachable, TransactionFailed."""
+        client_log = ClientLog()
         try:
             # without a callback of its own the client raises a fatal error from inside of whatever call comes next
-            own = {"logger": self._log, "error_cb": lambda _: None}
-            self._producer = ck.Producer({**settings.producer(transactional_id), **own})
+            own = {"logger": client_log, "error_cb": lambda _: None}
+            client = ck.Producer({**settings.producer(transactional_id), **own})
         except ck.KafkaException as error:
             msg = f"{settings.origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
-        with self._told("fence earlier producers"):
-            self._connect()
+        producer = cls(settings, transactional_id, client, client_log)
+        with producer._told("fence earlier producers"):
+            producer._connect()
             # waits for the open transaction of a predecessor to be aborted
-            self._producer.init_transactions(TRANSACTION_TIMEOUT)
+            client.init_transactions(TRANSACTION_TIMEOUT)
+        return producer
 
     def _connect(self) -> None:
         """Have a connection that stays; if there is none to be had, what needs it says so."""

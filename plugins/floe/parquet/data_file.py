@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyiceberg.io import FileIO
+from pyiceberg.io import FileIO, OutputFile
 from pyiceberg.io.pyarrow import data_file_statistics_from_parquet_metadata
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
@@ -18,6 +18,13 @@ from floe.parquet.layout import FileLayout
 from floe.parquet.sort_order import RowOrder
 
 
+class _OpenFile(NamedTuple):
+    location: str
+    file: OutputFile
+    stream: Any
+    writer: pq.ParquetWriter
+
+
 class DataFileWriter:
     """Writes row groups to one new file; with ``order``, the rows of each are sorted.
 
@@ -25,7 +32,20 @@ class DataFileWriter:
     """
 
     def __init__(
-        self,
+        self, opened: _OpenFile, layout: FileLayout, partition: Record, free: set[str], order: RowOrder | None = None
+    ) -> None:
+        """Write to a file that :meth:`open` made; ``free``: paths of floats that have no dictionary there."""
+        self._opened = opened
+        self._layout = layout
+        self._partition = partition
+        self._order = order
+        self._uuids = [UuidMetrics(leaf, mode) for leaf, mode in layout.uuids]
+        self._free = free
+        self._writes = 0
+
+    @classmethod
+    def open(
+        cls,
         io: FileIO,
         location: str,
         layout: FileLayout,
@@ -34,27 +54,21 @@ class DataFileWriter:
         order: RowOrder | None = None,
         *,
         takes_all: bool = False,
-    ) -> None:
+    ) -> Self:
         """Create the file at ``location``, a unique name. ``first``: the rows that will come first.
 
-        With ``takes_all`` it takes any rows after them, for dictionaries of floats.
+        With ``takes_all`` it takes any rows after them, for dictionaries of floats. Raises OSError.
         """
-        self._layout = layout
-        self._order = order
-        self._writes = 0
-        self._location = location
-        self._partition = partition
-        self._uuids = [UuidMetrics(leaf, mode) for leaf, mode in layout.uuids]
-        self._free = {leaf.path for leaf in layout.floats} if takes_all else with_negative_zero(layout.floats, first)
-        never = {leaf.path for leaf, _ in layout.uuids} | self._free
-        self._file = io.new_output(location)
+        free = {leaf.path for leaf in layout.floats} if takes_all else with_negative_zero(layout.floats, first)
+        never = {leaf.path for leaf, _ in layout.uuids} | free
+        file = io.new_output(location)
         # The name is unique: asking the store whether it is taken would be a request for nothing.
-        self._stream: Any = self._file.create(overwrite=True)
+        stream: Any = file.create(overwrite=True)
         given = layout.writer_options.get("write_statistics", True)
         judged = layout.column_ids if given is True else given
         try:
-            self._writer = pq.ParquetWriter(
-                self._stream,
+            writer = pq.ParquetWriter(
+                stream,
                 schema=layout.file_schema,
                 store_decimal_as_integer=True,
                 use_dictionary=with_dictionary(
@@ -67,13 +81,14 @@ class DataFileWriter:
                 **{**layout.writer_options, "write_statistics": with_statistics(layout.file_schema, first, judged)},
             )
         except BaseException:
-            self._stream.close()
+            stream.close()
             raise
+        return cls(_OpenFile(location, file, stream, writer), layout, partition, free, order)
 
     @property
     def is_full(self) -> bool:
         """Tell whether the file has reached the table's target size."""
-        return int(self._stream.tell()) >= self._layout.file_size
+        return int(self._opened.stream.tell()) >= self._layout.file_size
 
     def takes(self, rows: pa.Table) -> bool:
         """Tell whether rows fit into this file: columns with a -0.0 must not have a dictionary."""
@@ -87,7 +102,7 @@ class DataFileWriter:
             rows = self._order.sort(rows)
         for metrics in self._uuids:
             metrics.add(rows)
-        self._writer.write_table(self._layout.in_file(rows), row_group_size=self._layout.row_group_rows)
+        self._opened.writer.write_table(self._layout.in_file(rows), row_group_size=self._layout.row_group_rows)
 
     def close(self, sort_order_id: int | None = None) -> DataFile:
         """Finish the file and describe it. The partition spec is not part of the description.
@@ -96,23 +111,23 @@ class DataFileWriter:
         """
         if self._order is not None:
             sort_order_id = self._order.order_id if self._writes == 1 else None
-        with self._stream:
-            self._writer.close()
+        with self._opened.stream:
+            self._opened.writer.close()
         statistics = data_file_statistics_from_parquet_metadata(
-            parquet_metadata=self._writer.writer.metadata,
+            parquet_metadata=self._opened.writer.writer.metadata,
             stats_columns=self._layout.statistics,
             parquet_column_mapping=self._layout.column_ids,
         )
         raise_bounds(statistics)
         entry = statistics.to_serialized_dict()
         for metrics in self._uuids:
-            metrics.complete(entry, self._writer.writer.metadata)
+            metrics.complete(entry, self._opened.writer.writer.metadata)
         return DataFile.from_args(
             content=DataFileContent.DATA,
-            file_path=self._location,
+            file_path=self._opened.location,
             file_format=FileFormat.PARQUET,
             partition=self._partition,
-            file_size_in_bytes=len(self._file),
+            file_size_in_bytes=len(self._opened.file),
             sort_order_id=sort_order_id,
             equality_ids=None,
             key_metadata=None,
@@ -122,6 +137,6 @@ class DataFileWriter:
     def abort(self) -> None:
         """Let go of the file where it stands; it is an orphan from here on."""
         with contextlib.suppress(Exception):
-            self._writer.close()
+            self._opened.writer.close()
         with contextlib.suppress(Exception):
-            self._stream.close()
+            self._opened.stream.close()

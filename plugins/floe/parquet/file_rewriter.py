@@ -48,7 +48,7 @@ class FileRewriter:
         is_last = first.nbytes < BATCH_BYTES
         name = f"00000-replaced-{uuid4()}.parquet"
         location = load_location_provider(self.metadata.location, dict(self.properties)).new_data_location(name)
-        file = DataFileWriter(self.io, location, self._layout, origin.partition, first, takes_all=not is_last)
+        file = DataFileWriter.open(self.io, location, self._layout, origin.partition, first, takes_all=not is_last)
         try:
             file.write(first)
             for rows in groups:

@@ -108,4 +108,4 @@ class TableWriter:
     def _new_file(self, values: Values, first: pa.Table) -> DataFileWriter:
         name = f"{self._stem}-{next(self._numbers):05d}.parquet"
         location = self._locations.new_data_location(name, self._partitioner.partition(values))
-        return DataFileWriter(self._io, location, self._layout, Record(*values), first, self._order)
+        return DataFileWriter.open(self._io, location, self._layout, Record(*values), first, self._order)

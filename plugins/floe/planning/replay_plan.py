@@ -192,7 +192,7 @@ def _refuse_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
 
 def open_replay(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:
     """Send StartCommit by a producer of the replay's own, with no position. Repeating it is harmless."""
-    producer = TransactionalProducer(settings, replay_transactional_id(connector, plan))
+    producer = TransactionalProducer.open(settings, replay_transactional_id(connector, plan))
     headers = header_list(plan.slice_id(plan.slices[0]), plan.slices[0].kind)
     start = ControlRecord(encode(Event.of(plan.group_id, StartCommit(plan.commit_id))), headers)
     producer.send(plan.control_topic, plan.group_id, signed(key, [start]))

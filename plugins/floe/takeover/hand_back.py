@@ -55,14 +55,15 @@ def hand_back(connector: Connector, settings: KafkaSettings) -> HandBackReport:
     """
     source, cluster = Cluster.of_source(settings), Cluster.of_control(settings)
     refuse_running_sink(connector, cluster)
-    producer = TransactionalProducer(settings, commit_transactional_id(connector))
+    producer = TransactionalProducer.open(settings, commit_transactional_id(connector))
     logs = source.logs(connector.topics)
     found = all_positions(cluster, connector.group_id, logs)
     positions = tuple(p for tp, p in sorted(found.items()) if tp.topic in connector.topics)
     refuse_other_owners(positions, connector.name)
     _check_positions(connector, positions, logs)
-    control = Control(cluster, connector.control_topic)
-    tables = _HandBack(connector, source.cluster_id(), positions, control).tell_tables()
+    control = Control.open(cluster, connector.control_topic)
+    cluster_id = source.cluster_id()
+    tables = _HandBack(connector, Tables.of(connector), cluster_id, positions, control).tell_tables()
     if connector.sink_group_id != connector.group_id:
         _send(producer, connector, connector.sink_group_id, ((p.tp, p.offset) for p in positions))
     ends = ((TopicPartition(connector.control_topic, partition), end) for partition, end in control.ends.items())
@@ -104,13 +105,18 @@ def _check_positions(connector: Connector, positions: Sequence[Position], logs: 
 
 class _HandBack:
     def __init__(
-        self, connector: Connector, cluster_id: str, positions: tuple[Position, ...], control: Control
+        self,
+        connector: Connector,
+        tables: Tables,
+        cluster_id: str,
+        positions: tuple[Position, ...],
+        control: Control,
     ) -> None:
         self._connector = connector
         self._routes = Routes(connector)
         self._positions = {p.tp: p for p in positions}
         self._control = control
-        self._tables = Tables.of(connector)
+        self._tables = tables
         self._groups = dict.fromkeys((connector.group_id, connector.sink_group_id))
         self._plan = Plan(
             plan_id=uuid.uuid4().hex,

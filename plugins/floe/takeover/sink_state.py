@@ -21,10 +21,15 @@ LOOK_AGAIN = 0.2
 """Seconds between looks at an open transaction."""
 
 
+@dataclass(frozen=True)
 class Control:
-    """The control topic of a connector, all of whose transactions have ended."""
+    """The control topic of a connector, all of whose transactions have ended; by partition where it starts and ends."""
 
-    def __init__(self, cluster: Cluster, topic: str) -> None:
+    starts: Offsets
+    ends: Offsets
+
+    @classmethod
+    def open(cls, cluster: Cluster, topic: str) -> "Control":
         """Wait for the transactions that are open now. Raises TakeoverRefused without a topic, TakeoverBlocked."""
         try:
             logs = cluster.logs([topic])
@@ -34,8 +39,8 @@ class Control:
                 "files in. If it was deleted, see docs/how-to/kafka-connect.md, “A lost control topic”."
             )
             raise TakeoverRefused(msg, code="FLOE-704") from error
-        self.starts: Offsets = {log.tp.partition: log.log_start for log in logs}
-        self.ends: Offsets = _decided_ends(cluster, [log.tp for log in logs])
+        starts = {log.tp.partition: log.log_start for log in logs}
+        return cls(starts, _decided_ends(cluster, [log.tp for log in logs]))
 
     @property
     def is_empty(self) -> bool:
@@ -113,7 +118,7 @@ def look(connector: Connector, settings: KafkaSettings) -> LeftBehind:
         theirs = all_positions(control, connector.sink_group_id, logs)
     positions = {tp: p for tp, p in truth(found, theirs).items() if tp.topic in connector.topics}
     refuse_impossible(positions, logs, source.log_ends([log.tp for log in logs]))
-    topic = Control(control, connector.control_topic)
+    topic = Control.open(control, connector.control_topic)
     finished = control.positions(coordinator_group(connector))
     return LeftBehind(
         cluster_id=source.cluster_id(),

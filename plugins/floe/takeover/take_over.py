@@ -46,7 +46,7 @@ def take_over(connector: Connector, settings: KafkaSettings) -> TakeoverReport:
     TakeoverBlocked, TableRefused, GroupInUse and what catalog and Kafka raise.
     """
     # ends what a killed takeover left open, which would hide positions and events until its time-out
-    TransactionalProducer(settings, commit_transactional_id(connector))
+    TransactionalProducer.open(settings, commit_transactional_id(connector))
     left = look(connector, settings)
     refuse_other_owners(left.positions.values(), connector.name)
     if left.is_floes:
@@ -54,31 +54,30 @@ def take_over(connector: Connector, settings: KafkaSettings) -> TakeoverReport:
         return TakeoverReport(already=True, positions=tuple(p for _, p in sorted(left.positions.items())))
     if not left.positions:
         left = replace(left, positions=_copies(connector, left))
-    return _Takeover(connector, settings, left).carry_out()
+    return _Takeover(connector, settings, left, Ledgers(connector)).carry_out()
 
 
 class _Takeover:
-    def __init__(self, connector: Connector, settings: KafkaSettings, left: LeftBehind) -> None:
+    def __init__(self, connector: Connector, settings: KafkaSettings, left: LeftBehind, ledgers: Ledgers) -> None:
         self._connector = connector
         self._settings = settings
         self._left = left
         self._routes = Routes(connector)
-        ledgers = Ledgers(connector)
-        self._names, self._tables = ledgers.names, ledgers.tables
+        self._ledgers = ledgers
         self._positions = with_metadata(left, connector)
         self._seed = self._make_seed()
 
     def carry_out(self) -> TakeoverReport:
         pending = self._pending()
-        names = tuple(dict.fromkeys([*self._names, *pending]))
+        names = tuple(dict.fromkeys([*self._ledgers.names, *pending]))
         for name in names:
-            table = self._tables.load(name)
+            table = self._ledgers.tables.load(name)
             if table is not None:
                 examine(table, self._seed_of(name), pending.get(name, []))
         patience = self._connector.commit_timeout_ms / 1000
         taken = []
         for name in names:
-            one = land_seed(self._tables, name, self._seed_of(name), pending.get(name, []), patience)
+            one = land_seed(self._ledgers.tables, name, self._seed_of(name), pending.get(name, []), patience)
             log.info("table %s: %s rows in %s files, snapshot %s", name, one.rows, one.files, one.snapshot_id)
             taken.append(one)
         mover = TakenPositions(self._connector, self._settings, self._left, self._positions, self._seed)
@@ -115,7 +114,7 @@ class _Takeover:
     def _pending(self) -> dict[str, list[Written]]:
         """Return the events to commit by table, after all that the control topic holds was checked."""
         destination = cache(self._destination)
-        own = [destination(name) for name in self._names]
+        own = [destination(name) for name in self._ledgers.names]
         existing = [table for table in own if table.uuid is not None]
         for table in existing:
             refuse_gap(table, self._left.control.starts, self._left.control.ends, self._left.coordinator)
@@ -133,7 +132,7 @@ class _Takeover:
         }
 
     def _destination(self, name: str) -> Destination:
-        table = self._tables.load(name)
+        table = self._ledgers.tables.load(name)
         is_own = self._connector.routing.is_dynamic or name in self._connector.tables
         if table is None:
             return Destination(name, None, Committed({}, True), is_own)

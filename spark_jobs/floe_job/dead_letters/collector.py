@@ -104,7 +104,7 @@ class Letterbox:
         if not self._unsent or policy.topic is None:
             return
         if self._topic is None:
-            self._topic = LetterTopic(
+            self._topic = LetterTopic.open(
                 self._rules.conf,
                 policy.topic,
                 policy.context_headers,

@@ -1,7 +1,7 @@
 """Dead letters to a Kafka topic, as Kafka Connect writes them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import confluent_kafka as ck
 
@@ -50,23 +50,30 @@ class LetterTopic:
     """
 
     def __init__(
-        self, conf: Mapping[str, Any], topic: str, context_headers: bool, connector: str, *, task_index: int = 0
+        self, producer: ck.Producer, topic: str, context_headers: bool, connector: str, *, task_index: int = 0
     ) -> None:
-        """Open a producer; ``conf`` is a client's and may hold secrets. Raises SliceRefused for unusable settings."""
+        self._producer = producer
         self._topic = topic
         self._context_headers = context_headers
         self._connector = connector
         self._task_index = task_index
         self._failed: tuple[str, ck.KafkaError] | None = None
         self._failures = 0
+
+    @classmethod
+    def open(
+        cls, conf: Mapping[str, Any], topic: str, context_headers: bool, connector: str, *, task_index: int = 0
+    ) -> Self:
+        """Open a producer; ``conf`` is a client's and may hold secrets. Raises SliceRefused for unusable settings."""
         try:
-            self._producer = ck.Producer({**_DEFAULTS, **conf, **_FIXED, "logger": ClientLog()})
+            producer = ck.Producer({**_DEFAULTS, **conf, **_FIXED, "logger": ClientLog()})
         except ck.KafkaException as error:
             msg = (
                 f"the settings of the Kafka connection are refused for dead-letter topic {topic!r}: "
                 f"{error.args[0].str()}; correct the connection or the connector's overrides"
             )
             raise SliceRefused(msg) from error
+        return cls(producer, topic, context_headers, connector, task_index=task_index)
 
     def send(self, letters: Iterable[Letter]) -> None:
         """Hand letters to the producer. Raises LetterRefused, LetterUndelivered, also of letters sent earlier."""

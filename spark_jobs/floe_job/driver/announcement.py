@@ -114,7 +114,7 @@ def _assignments(job: SliceJob, checked: CheckedSlice) -> tuple[TopicPartitionOf
 
 
 def _send(job: SliceJob, announcement: Announcement) -> None:
-    producer = TransactionalProducer(job.settings, job.transactional_id)
+    producer = TransactionalProducer.open(job.settings, job.transactional_id)
     reach(CrashPoint.WRITE_ANNOUNCE)
     records = signed(job.key, encode_announcement(job.plan, announcement))
     producer.send(job.plan.control_topic, job.plan.group_id, records)

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 import pyarrow as pa
 
@@ -18,11 +18,16 @@ SPARK_FOLDERS = "SPARK_LOCAL_DIRS"
 class ParcelStore:
     """Keeps parcels in a file without a name, which is gone with the process; in memory is only where each part lies."""
 
-    def __init__(self) -> None:
-        folder = os.environ.get(SPARK_FOLDERS, "").split(",")[0]
-        self._file = tempfile.TemporaryFile(dir=folder if folder and Path(folder).is_dir() else None)  # noqa: SIM115
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._end = 0
         self._parts: dict[tuple[str, str], list[tuple[int, int, int, int]]] = {}
+
+    @classmethod
+    def open(cls) -> Self:
+        """Open a file where Spark has room on disk. Raises OSError."""
+        folder = os.environ.get(SPARK_FOLDERS, "").split(",")[0]
+        return cls(tempfile.TemporaryFile(dir=folder if folder and Path(folder).is_dir() else None))
 
     def __enter__(self) -> Self:
         return self

@@ -45,7 +45,7 @@ class PartitionFiles:
         seals: dict[int, bool] = {}
         failure: Failure | None = None
         writer = 0
-        with rare_housekeeping(), ParcelStore() as store:
+        with rare_housekeeping(), ParcelStore.open() as store:
             for item in sent:
                 match item:
                     case TaskResult():

@@ -115,7 +115,7 @@ class Broker:
             monkeypatch.setattr(module, "Cluster", clusters)
             monkeypatch.setattr(module, "move_positions", self.move)
             monkeypatch.setattr(module, "control_ends", lambda *_: {0: 3})
-        monkeypatch.setattr(run_commit, "TransactionalProducer", lambda *_: self)
+        monkeypatch.setattr(run_commit, "TransactionalProducer", SimpleNamespace(open=lambda *_: self))
         monkeypatch.setattr(run_commit, "fence", lambda *_: self)
         monkeypatch.setattr(dropped_tables, "control_ends", lambda *_: {0: 3})
         monkeypatch.setattr(dropped_tables, "filled_tables", lambda *_: self.filled)

@@ -56,7 +56,7 @@ def move(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
     """Move positions at a broker."""
 
     def make(broker: Broker, decide: Callable[..., Move | None]) -> bool:
-        monkeypatch.setattr(module, "TransactionalProducer", broker.fence)
+        monkeypatch.setattr(module, "TransactionalProducer", SimpleNamespace(open=broker.fence))
         monkeypatch.setattr(module, "Cluster", SimpleNamespace(of_control=lambda _: broker))
         return move_positions(lake.connector(), None, [TP], decide)  # type: ignore[arg-type]
 

@@ -115,7 +115,7 @@ def test_abort_lets_go_of_every_file_and_deletes_none(new_table: TableFactory, t
     budget = WriteBudget(buffer_bytes=1)
     writing = writer(table, budget=budget)
     writing.write(rows(table, id=[1, 2], name=["x", "y"]))
-    streams = [held._file._stream for held in writing._partitions.values() if held._file is not None]
+    streams = [held._file._opened.stream for held in writing._partitions.values() if held._file is not None]
     assert len(streams) == 2
     writing.abort()
     assert all(stream.closed for stream in streams)

@@ -54,7 +54,7 @@ def test_a_reason_in_the_headers_is_bounded() -> None:
 
 
 def test_a_topic_that_cannot_be_reached_may_be_tried_again_and_shows_no_secret() -> None:
-    topic = LetterTopic(NOWHERE, "letters", context_headers=True, connector="pizzas-sink")
+    topic = LetterTopic.open(NOWHERE, "letters", context_headers=True, connector="pizzas-sink")
     with pytest.raises(
         LetterUndelivered, match=r"'pizzas' partition 2 offset 7.*topic 'letters'.*[Rr]un again"
     ) as caught:
@@ -65,24 +65,28 @@ def test_a_topic_that_cannot_be_reached_may_be_tried_again_and_shows_no_secret()
 
 
 def test_a_letter_larger_than_the_client_may_send_is_refused_with_advice() -> None:
-    topic = LetterTopic({**NOWHERE, "message.max.bytes": 1000}, "letters", context_headers=False, connector="c")
+    topic = LetterTopic.open({**NOWHERE, "message.max.bytes": 1000}, "letters", context_headers=False, connector="c")
     with pytest.raises(LetterRefused, match=r"'letters'.*MSG_SIZE_TOO_LARGE.*max\.message\.bytes") as caught:
         topic.send([letter(value=b"x" * 2000)])
     assert isinstance(caught.value, Terminal)
 
 
 def test_a_letter_larger_than_the_whole_queue_is_refused_and_does_not_wait_for_ever() -> None:
-    topic = LetterTopic({**NOWHERE, "queue.buffering.max.kbytes": 1}, "letters", context_headers=False, connector="c")
+    topic = LetterTopic.open(
+        {**NOWHERE, "queue.buffering.max.kbytes": 1}, "letters", context_headers=False, connector="c"
+    )
     with pytest.raises(LetterRefused, match=r"max\.message\.bytes"):
         topic.send([letter(value=b"x" * 5000)])
 
 
 def test_settings_that_no_client_takes_are_refused() -> None:
     with pytest.raises(SliceRefused, match=r"dead-letter topic 'letters'.*no\.such\.key"):
-        LetterTopic({"no.such.key": "1"}, "letters", context_headers=False, connector="c")
+        LetterTopic.open({"no.such.key": "1"}, "letters", context_headers=False, connector="c")
 
 
 def test_a_full_queue_is_waited_for_and_then_tells_why_nothing_leaves_it() -> None:
-    topic = LetterTopic({**NOWHERE, "queue.buffering.max.messages": 2}, "letters", context_headers=False, connector="c")
+    topic = LetterTopic.open(
+        {**NOWHERE, "queue.buffering.max.messages": 2}, "letters", context_headers=False, connector="c"
+    )
     with pytest.raises(LetterUndelivered, match="_MSG_TIMED_OUT"):
         topic.send([letter()] * 5)
