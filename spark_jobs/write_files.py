@@ -1,6 +1,6 @@
 """The Spark job: read the slices of a plan, write their data files, announce them.
 
-``main()`` is for spark-submit and takes the path of an order file; ``write_files(spark, order)`` is for a session
+``main()`` is for spark-submit and takes the path of a request file; ``write_files(spark, request)`` is for a session
 or a context in hand.
 """
 
@@ -17,7 +17,7 @@ from floe.exceptions import FloeError, Terminal
 from floe.model.exceptions import WriteTimeout
 from floe.model.plan import Slice
 from floe_job.logs import start_logging
-from floe_job.runtime.job_files import Order, Outcome, SliceMark
+from floe_job.runtime.job_files import JobRequest, JobResult, SliceMark
 from floe_job.runtime.prefork_daemon import fork_daemon
 from floe_job.runtime.spark_context import end_context, prefer_installed, start_context
 
@@ -28,20 +28,20 @@ def _ignore(slice_id: str) -> None:
     """Do nothing with the slice that is begun."""
 
 
-def write_files(spark: Any, order: Order, begin: Callable[[str], None] = _ignore) -> tuple[str, ...]:
-    """Write every slice of the order that is not announced yet and return the ids of those that are now.
+def write_files(spark: Any, request: JobRequest, begin: Callable[[str], None] = _ignore) -> tuple[str, ...]:
+    """Write every slice of the request that is not announced yet and return the ids of those that are now.
 
-    One that fails does not keep the others from being written, but for a replay, whose slices land in order. One error is
-    raised at the end, and is not logged before; the others are logged. A slice that took too long is final for the run:
-    WriteTimeout is raised before all others. ``begin`` is told of each slice before it is written.
+    A slice that fails does not keep the others from being written, but for a replay, whose slices are committed in order.
+    One error is raised at the end, and is not logged before; the others are logged. A slice that took too long is final for
+    the run: WriteTimeout is raised before all others. ``begin`` is called with each slice's id before it is written.
     """
     announced: list[str] = []
     failures: list[tuple[str, FloeError]] = []
-    for piece in order.todo:
-        slice_id = order.plan.slice_id(piece)
+    for piece in request.todo:
+        slice_id = request.plan.slice_id(piece)
         begin(slice_id)
         try:
-            announced.append(_write(spark, order, piece))
+            announced.append(_write(spark, request, piece))
         except FloeError as error:
             failures.append((slice_id, error))
             if piece.is_replay:
@@ -51,7 +51,7 @@ def write_files(spark: Any, order: Order, begin: Callable[[str], None] = _ignore
     return tuple(announced)
 
 
-def _write(spark: Any, order: Order, piece: Slice) -> str:
+def _write(spark: Any, request: JobRequest, piece: Slice) -> str:
     """Write one slice, in the time that it has; return its id."""
     # not above: submitted, the driver imports them while Spark starts
     from floe_job.driver.slice_job import SliceJob, write_slice
@@ -59,8 +59,8 @@ def _write(spark: Any, order: Order, piece: Slice) -> str:
     from floe_job.runtime.time_limit import TimeLimit
 
     jobs = SparkJobs(spark)
-    job = SliceJob(order.plan, piece, order.connector, order.settings, order.key)
-    timeout_ms = order.connector.write_timeout_ms
+    job = SliceJob(request.plan, piece, request.connector, request.settings, request.key)
+    timeout_ms = request.connector.write_timeout_ms
     if timeout_ms is None:
         return write_slice(job, jobs.run).slice_id
     return TimeLimit(timeout_ms, piece, jobs).run(partial(write_slice, job, jobs.run)).slice_id
@@ -79,28 +79,28 @@ def _raised(failures: Sequence[tuple[str, FloeError]]) -> FloeError:
 
 
 def main(argv: list[str]) -> int:
-    """Carry out an order file in a Spark context of its own and leave the outcome beside it."""
+    """Carry out a request file in a Spark context of its own and leave the result beside it."""
     prefer_installed()
     fork_daemon()  # before there is a log, a thread or a connection that it would share
     start_logging(sys.stdout)
     path = Path(argv[1])
-    order = Order.take(path)
+    request = JobRequest.take(path)
     learn_environment(os.environ)
-    order.learn_secrets()
-    context = start_context(order.connector.tasks_max)
+    request.learn_secrets()
+    context = start_context(request.connector.tasks_max)
     try:
-        outcome = Outcome(announced=write_files(context, order, SliceMark.of(path).set))
+        result = JobResult(announced=write_files(context, request, SliceMark.of(path).set))
     except WriteTimeout as error:
-        outcome = Outcome(error=hide(str(error)), timed_out=error.slices)
+        result = JobResult(error=hide(str(error)), timed_out=error.slices)
     except FloeError as error:
-        outcome = Outcome(error=hide(str(error)), retryable=not isinstance(error, Terminal), code=error.code)
+        result = JobResult(error=hide(str(error)), retryable=not isinstance(error, Terminal), code=error.code)
     except Exception as error:  # its first line goes where the Airflow task finds it
         log.exception("the job failed")
         text = next(iter(hide(str(error)).splitlines()), "")[:300]
-        outcome = Outcome(error=f"the Spark job failed: {type(error).__name__}: {text}", retryable=True)
-    outcome.save(Outcome.path_of(path))
-    end_context(context, path.parent, outcome.exit_code)
-    return outcome.exit_code
+        result = JobResult(error=f"the Spark job failed: {type(error).__name__}: {text}", retryable=True)
+    result.save(JobResult.path_of(path))
+    end_context(context, path.parent, result.exit_code)
+    return result.exit_code
 
 
 if __name__ == "__main__":

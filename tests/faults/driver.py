@@ -25,7 +25,7 @@ from floe.model.decisions import Decisions
 from floe.model.plan import Plan
 from floe.model.plan_seal import PlanKey
 from floe.planning.live_plan import draft_plan, open_plan
-from floe_job.runtime.job_files import Order
+from floe_job.runtime.job_files import JobRequest
 from tests.faults import clock
 from tests.faults.exits import BROKEN, DONE, RETRYABLE, TERMINAL
 from tests.support.keys import KEY
@@ -138,13 +138,13 @@ class Step:
         builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
         return builder.config("spark.python.daemon.module", "floe_job.runtime.worker_daemon").getOrCreate()
 
-    def _at_work(self) -> tuple[Plan, Committer, Order]:
+    def _at_work(self) -> tuple[Plan, Committer, JobRequest]:
         plan = self._frozen()
         if plan is None:
             message = f"{self.folder} has no plan: its plan step did not get that far"
             raise FileNotFoundError(message)
         connector = thaw(plan.config, parse_connector(self.order["connector"]))
-        order = Order(plan, connector, self.order["kafka"], _key(plan))
+        order = JobRequest(plan, connector, self.order["kafka"], _key(plan))
         return plan, Committer(plan, connector, order.settings, order.key), order
 
     def _frozen(self) -> Plan | None:

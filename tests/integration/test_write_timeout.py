@@ -24,7 +24,7 @@ from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
 from floe_job.runtime import spark_jobs
 from floe_job.runtime import time_limit as time_limit_module
-from floe_job.runtime.job_files import Order
+from floe_job.runtime.job_files import JobRequest
 from floe_job.runtime.spark_runner import run_on
 from floe_job.runtime.time_limit import Jobs, TimeLimit
 from stack.progress import wait_until
@@ -82,7 +82,7 @@ def slow(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
 
 def write(pizzas: Pipeline, plan: Plan) -> WriteTimeout | None:
     """Write as the task does; return the error of a write that took too long."""
-    order = Order(plan, pizzas.connector, {"bootstrap.servers": pizzas.bootstrap}, pizzas.key(plan))
+    order = JobRequest(plan, pizzas.connector, {"bootstrap.servers": pizzas.bootstrap}, pizzas.key(plan))
     try:
         write_files(None, order)
     except WriteTimeout as error:
@@ -258,9 +258,9 @@ def test_driver_that_hangs_is_killed(submitted: Pipeline, monkeypatch: pytest.Mo
     jobs.mkdir()
     (jobs / "write_files.py").write_text(
         "import signal, sys, pathlib\n"
-        "from floe_job.runtime.job_files import Order, SliceMark\n"
+        "from floe_job.runtime.job_files import JobRequest, SliceMark\n"
         "path = pathlib.Path(sys.argv[1])\n"
-        "order = Order.take(path)\n"
+        "order = JobRequest.take(path)\n"
         "SliceMark.of(path).set(order.plan.slice_id(order.todo[0]))\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
         "signal.pause()\n"

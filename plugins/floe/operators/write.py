@@ -80,19 +80,19 @@ class WriteFilesOperator(SparkSubmitOperator):
         job = code_archive.write_job()
         self._conn_id = connector.spark_conn_id
         spark = task_context.connection(self._conn_id, "floe.spark.conn-id")
-        order = job.Order(plan, connector, extra, key, done)
+        request = job.JobRequest(plan, connector, extra, key, done)
         try:
-            self._run(context, spark, order, job)
+            self._run(context, spark, request, job)
         except WriteTimeout as error:
-            raise followed_up(error, plan, connector, order.settings) from error
+            raise followed_up(error, plan, connector, request.settings) from error
         return _summary(committer.announcements(still_open))
 
-    def _run(self, context: Context, spark: Connection, order: Any, job: Any) -> None:
+    def _run(self, context: Context, spark: Connection, request: Any, job: Any) -> None:
         """Run the job as the connection says. Raises WriteTimeout when it took too long, by its own clock or by ours."""
         if spark.conn_type == "spark":
-            self._submit(context, spark, order, job)
+            self._submit(context, spark, request, job)
         elif spark.conn_type == "spark_connect":
-            self._connect(order)
+            self._connect(request)
         else:
             msg = (
                 f"the Airflow connection {self._conn_id!r} is of type {spark.conn_type!r}: floe needs one of type 'spark' "
@@ -102,46 +102,46 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     # -- spark-submit -------------------------------------------------------------------------------------------------
 
-    def _submit(self, context: Context, spark: Connection, order: Any, job: Any) -> None:
-        """Submit the job with its order in a private folder, and raise the error that the job names."""
+    def _submit(self, context: Context, spark: Connection, request: Any, job: Any) -> None:
+        """Submit the job with its request in a private folder, and raise the error that the job names."""
         if str(spark.extra_dejson.get("deploy-mode", "client")) == "cluster":
             msg = (
-                f"the Airflow connection {self._conn_id!r} asks for deploy-mode cluster: the order of a job holds secrets "
+                f"the Airflow connection {self._conn_id!r} asks for deploy-mode cluster: the request of a job holds secrets "
                 "and is not shipped; use deploy-mode client, or a spark_connect connection"
             )
             raise ConnectionUnsuitable(msg)
         with job_folder() as folder:
             path = folder / "order.json"
-            order.save(path)
+            request.save(path)
             self._prepare(path, conf_of(spark))
             if _is_local(spark):
                 with local_mode.settings(folder, self.conf or {}, self.env_vars or {}) as (self.conf, self.env_vars):
-                    self._carry_out(context, order, job, path)
+                    self._carry_out(context, request, job, path)
             else:
                 # unless told otherwise the workers' Python would be the driver's too
                 self.conf = {"spark.pyspark.driver.python": sys.executable, **(self.conf or {})}
                 self.py_files = str(code_archive.archive(folder))
-                self._carry_out(context, order, job, path)
+                self._carry_out(context, request, job, path)
 
-    def _carry_out(self, context: Context, order: Any, job: Any, path: Path) -> None:
+    def _carry_out(self, context: Context, request: Any, job: Any, path: Path) -> None:
         from airflow.sdk.exceptions import AirflowException
 
         mark = job.SliceMark.of(path)
         try:
-            with write_guard(order.connector.write_timeout_ms, mark.get):
+            with write_guard(request.connector.write_timeout_ms, mark.get):
                 super().execute(context)
         except GuardExpired:
             self.on_kill()
-            raise stuck(order, mark.get()) from None
+            raise stuck(request, mark.get()) from None
         except AirflowException as error:
-            outcome = job.Outcome.load(job.Outcome.path_of(path))
-            if outcome is None:
+            result = job.JobResult.load(job.JobResult.path_of(path))
+            if result is None:
                 msg = "The Spark driver exited before floe reported a result. See the Spark log above."
                 raise JobFailed(msg) from error
-            if outcome.timed_out:
-                raise WriteTimeout(str(outcome.error), outcome.timed_out) from None
-            if outcome.error is not None:
-                raise (JobFailed if outcome.retryable else JobRefused)(outcome.error, code=outcome.code) from None
+            if result.timed_out:
+                raise WriteTimeout(str(result.error), result.timed_out) from None
+            if result.error is not None:
+                raise (JobFailed if result.retryable else JobRefused)(result.error, code=result.code) from None
             reason = hide(str(error)).partition("\n")[0]
             self.log.warning("The job was done, and Spark failed at its end: %s", reason)
         finally:
@@ -153,9 +153,9 @@ class WriteFilesOperator(SparkSubmitOperator):
         if submit is not None and submit.stdout is not None and submit.poll() is not None:
             submit.stdout.close()
 
-    def _prepare(self, order: Path, conf: Mapping[str, str]) -> None:
+    def _prepare(self, request: Path, conf: Mapping[str, str]) -> None:
         self.application = str(code_archive.jobs_folder() / "write_files.py")
-        self.application_args = [str(order)]
+        self.application_args = [str(request)]
         python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         self.env_vars = {
             **dict.fromkeys(IN_ENVIRONMENT, ""),  # else Spark's workers inherit the deployment's key
@@ -174,18 +174,18 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     # -- Spark Connect ------------------------------------------------------------------------------------------------
 
-    def _connect(self, order: Any) -> None:
+    def _connect(self, request: Any) -> None:
         """Run the job's driver in this process, its tasks in a session of the Connect server."""
         from floe.operators.spark.connect_session import open_session
 
         begun: list[str] = []
         with job_folder() as folder:
             try:
-                with write_guard(order.connector.write_timeout_ms, lambda: begun[-1] if begun else None):
+                with write_guard(request.connector.write_timeout_ms, lambda: begun[-1] if begun else None):
                     self._session = open_session(self._conn_id, code_archive.archive(folder))
-                    code_archive.write_job().write_files(self._session.spark, order, begun.append)
+                    code_archive.write_job().write_files(self._session.spark, request, begun.append)
             except GuardExpired:
-                raise stuck(order, begun[-1] if begun else None) from None
+                raise stuck(request, begun[-1] if begun else None) from None
             finally:
                 if self._session is not None:
                     self._session.close()

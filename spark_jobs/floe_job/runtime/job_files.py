@@ -1,7 +1,7 @@
-"""The order: what the write task hands to the Spark job, as a file that only its owner can read.
+"""The job request: what the write task hands to the Spark job, as a file that only its owner can read.
 
-It holds the plan, the connector's keys with their secrets, and the Kafka connection's settings; none of them ever
-stands in an argument list. The job's outcome comes back in a file beside it.
+It holds the plan, the connector's keys with their secrets, and the Kafka connection's settings; none of them is
+ever in an argument list. The job's result comes back in a file beside it.
 """
 
 import json
@@ -19,7 +19,7 @@ from floe.model.plan_seal import PlanKey
 
 
 @dataclass(frozen=True)
-class Order:
+class JobRequest:
     """A plan and all that is needed to carry it out. ``done``: ids of slices that need no writing any more.
 
     ``key``: signs the plan's announcements; None for a plan without a seal.
@@ -63,7 +63,7 @@ class Order:
             learn({"plan.secret": self.key.secret.hex()})
 
     @classmethod
-    def take(cls, path: Path) -> "Order":
+    def take(cls, path: Path) -> "JobRequest":
         """Read what :meth:`save` wrote and remove the file, before anything is made of it: it holds secrets."""
         text = path.read_text()
         path.unlink()
@@ -74,7 +74,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResult:
     """How a job ended: the slices that it announced, and floe's error if it raised one.
 
     ``timed_out``: the slices whose write took too long, which is what the error is of then. ``code``: the error's.
@@ -92,9 +92,9 @@ class Outcome:
         return 0 if self.error is None else 1
 
     @staticmethod
-    def path_of(order: Path) -> Path:
-        """Name the outcome's file."""
-        return order.with_suffix(".outcome")
+    def path_of(request: Path) -> Path:
+        """Name the result's file."""
+        return request.with_suffix(".outcome")
 
     def save(self, path: Path) -> None:
         """Write to a file."""
@@ -108,7 +108,7 @@ class Outcome:
         path.write_text(json.dumps(fields))
 
     @classmethod
-    def load(cls, path: Path) -> "Outcome | None":
+    def load(cls, path: Path) -> "JobResult | None":
         """Read what :meth:`save` wrote; None when the job ended before it could."""
         if not path.exists():
             return None
@@ -119,13 +119,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SliceMark:
-    """A file beside the order that names the slice that the driver writes: whoever ends the driver learns it there."""
+    """A file beside the request that names the slice that the driver writes: whoever ends the driver learns it there."""
 
     path: Path
 
     @classmethod
-    def of(cls, order: Path) -> "SliceMark":
-        return cls(order.with_suffix(".slice"))
+    def of(cls, request: Path) -> "SliceMark":
+        return cls(request.with_suffix(".slice"))
 
     def set(self, slice_id: str) -> None:
         """Name the slice that is begun."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from floe_job.runtime.job_files import Order
+from floe_job.runtime.job_files import JobRequest
 
 
 @pytest.mark.parametrize("text", ["", "{}", "no JSON", '{"plan": 1}'])
@@ -12,5 +12,5 @@ def test_job_file_is_removed_even_if_it_is_unusable(tmp_path: Path, text: str) -
     path = tmp_path / "order.json"
     path.write_text(text)
     with pytest.raises((ValueError, KeyError)):
-        Order.take(path)
+        JobRequest.take(path)
     assert not path.exists()
