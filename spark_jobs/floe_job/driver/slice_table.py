@@ -16,9 +16,8 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import WriteModeName
+from floe.modes.registry import MODES
 from floe.tables.exceptions import REFUSALS
-from floe.tables.source_columns import OriginColumns
-from floe.tables.table_ledger import refuse_other_routes, refuse_unseeded
 from floe.tables.table_state import TableState
 from floe_job.contract.target import Target
 from floe_job.driver.job import SliceJob
@@ -48,25 +47,17 @@ class SliceTable:
         """Return what a table takes of a slice; one that refuses, or that no file can be written for, takes nothing."""
         if state.problem is not None:
             return cls(state)
-        if state.table is None:
-            return cls.missing(job, state)
-        replaces = job.slice.mode is WriteModeName.REPLACE
+        mode = MODES[job.slice.mode]
+        taken = job.plan.taken(job.slice, state.name)
         try:
-            if replaces:
-                OriginColumns.of(state.table, job.connector)
-            taken = job.plan.taken(job.slice, state.name)
+            mode.check(state, job.plan, job.slice, job.connector)
+            new = tuple((r, mode.wanted(state.name, state.ledger, job.slice, r, state.routes[r.topic])) for r in taken)
             recovered = {LogId.of(r): rows for r in taken if (rows := state.ledger.revived(r))}
-            found = cls(state, _new_offsets(job, state, state.table, taken), recovered, replaces)
+            found = cls(state, new, recovered, replaces=job.slice.mode is WriteModeName.REPLACE)
             check_writable(found.target(job))
         except REFUSALS as error:
             return cls(state.refused(error))
         return found
-
-    @classmethod
-    def missing(cls, job: SliceJob, state: TableState) -> "SliceTable":
-        """Return a table that does not exist and may be created."""
-        wanted = tuple((r, _wanted(job, state.name, r)) for r in job.plan.taken(job.slice, state.name))
-        return cls(state, wanted, replaces=job.slice.mode is WriteModeName.REPLACE)
 
     @property
     def name(self) -> str:
@@ -156,26 +147,6 @@ def new_target(name: str, connector: Connector) -> Target:
         on_conflict=schema.on_conflict,
     )
     return Target(name, rules=rules, transforms=connector.transforms, value_converter=connector.value_converter)
-
-
-def _new_offsets(job: SliceJob, state: TableState, table: Table, taken: Sequence[OffsetRange]) -> NewOffsets:
-    """Return, per range, the offsets to write: those that the table does not hold; all, where they are appended again.
-
-    A redrive writes what is held without a row, and leaves out dead letters that have one by now.
-    """
-    if job.is_redrive:
-        return tuple((r, _wanted(job, state.name, r) - state.ledger.revived(r)) for r in taken)
-    if job.slice.mode in (WriteModeName.APPEND_AGAIN, WriteModeName.REPLACE):
-        return tuple((r, _whole(r)) for r in taken)
-    if job.slice.is_replay:
-        refuse_unseeded(table, state.branch, job.plan, state.ledger)
-    refuse_other_routes(state.name, state.ledger, job.slice, [(r, state.routes[r.topic]) for r in taken])
-    return tuple((r, state.ledger.net(r, state.routes[r.topic])) for r in taken)
-
-
-def _wanted(job: SliceJob, name: str, r: OffsetRange) -> Intervals:
-    """Return what a table that holds nothing gets of a range."""
-    return job.slice.letters.reaching(name, r) if job.is_redrive else _whole(r)
 
 
 def _whole(r: OffsetRange) -> Intervals:

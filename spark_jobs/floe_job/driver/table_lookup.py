@@ -54,7 +54,7 @@ class TableLookup:
         room = connector.routing.most_new_tables if connector.auto_create else 0
         new = [table for table in opened if table.state.is_new]
         count = len(new) + len(missing)
-        new += [SliceTable.missing(self.job, self._absent(name)) for name in missing[: max(room - len(new), 0)]]
+        new += [SliceTable.of(self.job, self._absent(name)) for name in missing[: max(room - len(new), 0)]]
         known = [table for table in opened if not table.state.is_new]
         found = self._with(tables, [*known, *new[: max(room, 0)]])
         if count > room:
