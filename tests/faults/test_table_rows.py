@@ -22,7 +22,7 @@ def owing(sink: Sink) -> Outcome:
     commit = sink.new_run().carry_out()[-1]
     assert commit.is_refused, commit
     assert BAD in commit.message, commit
-    assert GOOD not in commit.message.split("owes")[0], commit
+    assert GOOD not in commit.message.split("is behind")[0], commit
     return commit
 
 

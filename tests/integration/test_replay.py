@@ -481,7 +481,7 @@ def test_what_a_table_owes_is_left_to_its_catch_up_and_the_other_table_is_replay
     drop(both, "db.b")
     with pytest.raises(TablesOwe):
         both.commit(plan)
-    with pytest.raises(PlanRefused, match=r"table 'db\.b' owes .*-0 from 50 on.*end the range at 50 at most"):
+    with pytest.raises(PlanRefused, match=r"table 'db\.b' is behind on .*-0 from 50 on.*end the range at 50 at most"):
         drafted(both)
     replay(both, tables=["db.a"], ranges={"0": [90, 100]}, overlap="append")
     replay(both, tables=["db.b"], ranges={"0": [0, 50]})

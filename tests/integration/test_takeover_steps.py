@@ -550,4 +550,4 @@ def test_a_debt_is_not_handed_back(stage: Stage) -> None:
     producer.send_offsets_to_transaction([tp], lender.consumer_group_metadata(), 30)
     producer.commit_transaction(30)
     lender.close()
-    not_handed_back(stage, r"table 'db\.pasta' owes .* from 100 on")
+    not_handed_back(stage, r"table 'db\.pasta' is behind on .* from 100 on")

@@ -45,7 +45,7 @@ def _backlog(positions: Iterable[Position]) -> dict[str, list[str]]:
 
 def _behind(backlog: Mapping[str, Sequence[str]], refusals: Mapping[str, str]) -> str:
     return "; ".join(
-        f"table {table!r} owes {len(ranges)} partition(s): {', '.join(ranges[:MAX_NAMED])}"
+        f"table {table!r} is behind on {len(ranges)} partition(s): {', '.join(ranges[:MAX_NAMED])}"
         + (f", because {refusals[table].rstrip('.')}" if table in refusals else "")
         for table, ranges in sorted(backlog.items())
     )

@@ -79,7 +79,7 @@ def _refuse_other_terms(
             raise Superseded(_superseded(plan, f"the routing of {r.tp} was changed since it was made"))
         new = sorted(set(piece.tables) & now.debts.keys() - then.debts.keys())
         if new:
-            raise Superseded(_superseded(plan, f"{new} owe {r.tp} by now, but it would bring them newer rows"))
+            raise Superseded(_superseded(plan, f"{new} are behind on {r.tp} by now, but it would give them newer rows"))
 
 
 def _place(piece: Slice, r: OffsetRange, position: Position) -> int:

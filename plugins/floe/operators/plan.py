@@ -119,7 +119,7 @@ class PlanOperator(BaseOperator):
                 self.log.info("  %s: nothing new above %s", position.tp, position.offset)
         for position in plan.positions:
             for table, debt in position.debts.items():
-                self.log.warning("table %s owes %s[%s, %s)", table, position.tp, debt.start, position.offset)
+                self.log.warning("table %s is behind on %s[%s, %s)", table, position.tp, debt.start, position.offset)
         for name, limit in sorted({item for position in plan.positions for item in position.limits.items()}):
             what = f"table {name!r}" if name else "what is new"
             self.log.warning("at most %s offsets are read for %s: an earlier write took too long", limit, what)

@@ -204,8 +204,9 @@ def _refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartit
     for tp, position in sorted(positions.items()):
         if tp.topic not in connector.topics and position.debts:
             msg = (
-                f"{sorted(position.debts)} owe {tp}, but the connector reads {tp.topic!r} no longer: put the topic back "
-                'until the debt is paid, or for one run that drops it (params config={"topics": …} and drop_backlog).'
+                f"{sorted(position.debts)} are behind on {tp}, but the connector reads {tp.topic!r} no longer: put the topic "
+                'back until they have caught up, or for one run that drops the backlog (params config={"topics": …} and '
+                "drop_backlog)."
             )
             raise PlanRefused(msg, code="FLOE-221")
 

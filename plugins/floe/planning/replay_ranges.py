@@ -64,7 +64,7 @@ def refuse_debts(
     """Raise PlanRefused when a table owes offsets of a range: its catch-up brings them, a replay would be in its way."""
     chosen = set(tables)
     refuse(
-        f"table {table!r} owes {r.tp} from {debt.start} on, and a catch-up of the connector's own DAG brings that: end the "
+        f"table {table!r} is behind on {r.tp} from {debt.start} on, and the connector's own DAG reads that: end the "
         f"range at {debt.start} at most, or leave the table out of `tables`"
         for r in ranges
         for table, debt in sorted(positions[r.tp].debts.items())

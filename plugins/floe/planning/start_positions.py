@@ -272,8 +272,8 @@ class _Settler:
             if route != debt.route:
                 why = "the connector names it no longer" if route is None else "its routing was changed meanwhile"
                 msg = (
-                    f"table {table!r} owes {log.tp} from {debt.start} on, but {why}: put the connector back as it was, or "
-                    f'trigger the DAG with drop_backlog=["{table}"]: these rows are skipped.'
+                    f"table {table!r} is behind on {log.tp} from {debt.start} on, but {why}: put the connector back as it "
+                    f'was, or trigger the DAG with drop_backlog=["{table}"]: these rows are skipped.'
                 )
                 raise PlanRefused(msg, code="FLOE-221")
             if debt.start < log.log_start:
@@ -295,7 +295,7 @@ class _Settler:
 
     def _reopened(self, log: PartitionLog, table: str, start: int) -> str:
         if table not in self._decisions.dropped_tables:
-            return f"{log.tp}: table {table!r} was rolled back and owes from {start} on"
+            return f"{log.tp}: table {table!r} was rolled back and is behind from {start} on"
         gone = f"; the offsets [0, {start}) ({start}) before it are not in the log any more" if start else ""
         return f"{log.tp}: table {table!r} was dropped, and is filled again from {start} on{gone}"
 

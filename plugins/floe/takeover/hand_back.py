@@ -97,8 +97,8 @@ def _check_positions(connector: Connector, positions: Sequence[Position], logs: 
         if position.debts:
             table, debt = min(position.debts.items())
             msg = (
-                f"table {table!r} owes {position.tp} from {debt.start} on: the sink would never read that again. Fix the "
-                f"table, or forgive it. {RUN_FIRST}"
+                f"table {table!r} is behind on {position.tp} from {debt.start} on: the sink would never read that again. Fix "
+                f"the table, or drop its backlog (drop_backlog). {RUN_FIRST}"
             )
             raise HandBackRefused(msg)
 

@@ -43,7 +43,7 @@ def test_a_red_run_names_the_param_that_leads_out(
     pizzas.produce(ids(200, 300))
     red = deployment.run(pizzas)
     assert (red.state, red.tasks) == ("failed", {"plan": "success", "write": "success", "commit": "failed"})
-    assert "table 'db.other' owes" in red.log("commit")
+    assert "table 'db.other' is behind" in red.log("commit")
     assert ids_of_both(pizzas) == (list(range(300)), list(range(100)))
     assert deployment.run(pizzas, {"rolled_back": {"db.other": "replay"}}).state == "success"
     assert ids_of_both(pizzas) == (list(range(300)), list(range(300)))

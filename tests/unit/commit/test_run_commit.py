@@ -172,7 +172,7 @@ def test_a_table_that_refuses_is_on_record_as_owing_when_the_others_went_on(
     lake.replace(OTHER_TABLE)
     committer, broker = commit(*of_one(written))
     match = (
-        r"table 'rpc\.audit' owes 1 partition\(s\): completed-pizzas-0\[0, 5\), because .*was replaced.*drop_backlog="
+        r"table 'rpc\.audit' is behind on 1 partition\(s\): completed-pizzas-0\[0, 5\), .*was replaced.*drop_backlog="
     )
     with pytest.raises(TablesOwe, match=match) as caught:
         committer.commit([])
@@ -288,7 +288,7 @@ def test_a_table_that_still_refuses_goes_on_owing_and_the_others_go_on(
     if not announced:
         del announcements["plan-1/1"]
     committer, broker = commit(plan, announcements)
-    with pytest.raises(TablesOwe, match=r"'rpc\.audit' owes.*completed-pizzas-0\[3, 9\)"):
+    with pytest.raises(TablesOwe, match=r"'rpc\.audit' is behind.*completed-pizzas-0\[3, 9\)"):
         committer.commit([])
     assert broker.moves[0].positions == [position(9, audit=3)]
     assert lake.rows() == expected((0, 9))

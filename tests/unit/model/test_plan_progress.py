@@ -84,7 +84,7 @@ def test_debts_that_the_plan_knows_do_not_hold_a_live_slice_up() -> None:
 
 
 def test_a_debt_that_the_plan_does_not_know_supersedes_a_live_slice_that_would_step_over_it() -> None:
-    superseded(LIVE, owing((5, 1), (0, None)), rf"\['{TABLE}'\] owe {TOPIC}-0 by now")
+    superseded(LIVE, owing((5, 1), (0, None)), rf"\['{TABLE}'\] are behind on {TOPIC}-0 by now")
 
 
 def test_a_debt_of_a_table_that_the_slice_is_not_for_does_not_hold_it_up() -> None:

@@ -214,7 +214,7 @@ def test_a_debt_at_a_topic_that_the_connector_reads_no_longer_is_refused(
 ) -> None:
     elsewhere = replace(position(50, owed=20), tp=TopicPartition("drinks", 3))
     broker.has(elsewhere)
-    with pytest.raises(PlanRefused, match=r"\['rpc.pizzas'\] owe drinks-3.*put the topic back"):
+    with pytest.raises(PlanRefused, match=r"\['rpc.pizzas'\] are behind on drinks-3.*put the topic back"):
         draft()
     broker.has(replace(elsewhere, metadata=position(50).metadata))
     assert ranges(draft()) == [("live", [f"{TOPIC}-0[0, 100)"])]

@@ -148,7 +148,9 @@ def test_windows_side_by_side_leave_no_gap_and_do_not_overlap() -> None:
 def test_what_a_table_owes_comes_by_its_catch_up_not_by_a_replay() -> None:
     where = {position().tp: position(debts={"db.a": Debt(50, "R")})}
     asked = ranges((0, 10, 60))
-    with pytest.raises(PlanRefused, match=r"table 'db\.a' owes pizzas-0 from 50 on.*end the range at 50 at most"):
+    with pytest.raises(
+        PlanRefused, match=r"table 'db\.a' is behind on pizzas-0 from 50 on.*end the range at 50 at most"
+    ):
         refuse_debts(asked, where, ["db.a", "db.b"])
     refuse_debts(asked, where, ["db.b"])
     refuse_debts(ranges((0, 10, 50)), where, ["db.a"])

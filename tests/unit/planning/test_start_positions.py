@@ -388,7 +388,7 @@ def test_a_partition_of_the_adopted_generation_that_vanishes_is_refused_again() 
 )
 def test_a_debt_that_cannot_be_caught_up_is_refused(routes: Mapping[tuple[str, str], str], why: str) -> None:
     refused(
-        rf"table 'a' owes pizzas-0 from 10 on, but {why}.*put the connector back.*drop_backlog=\[\"a\"\]",
+        rf"table 'a' is behind on pizzas-0 from 10 on, but {why}.*put the connector back.*drop_backlog=\[\"a\"\]",
         position(50, debts=owes(a=10)),
         routes=routes,
         decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, adopt=frozenset({"*"}), forgive=frozenset({"b"})),
@@ -421,7 +421,7 @@ def test_what_was_rolled_back_becomes_a_debt() -> None:
     assert settled == Settled(
         (position(50, debts=owes(a=20)),),
         replaced=(before,),
-        notes=("pizzas-0: table 'a' was rolled back and owes from 20 on",),
+        notes=("pizzas-0: table 'a' was rolled back and is behind from 20 on",),
     )
 
 
