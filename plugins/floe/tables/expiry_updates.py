@@ -5,17 +5,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
     AssertRefSnapshotId,
+    AssertTableUUID,
+    RemovePropertiesUpdate,
     RemoveSnapshotRefUpdate,
     RemoveSnapshotsUpdate,
+    SetPropertiesUpdate,
     TableRequirement,
     TableUpdate,
 )
 
+from floe.catalogs.providers.registry import provider_of
 from floe.model.ledger import Ledger
-from floe.tables.expiry import Expiry
+from floe.tables.expiry import Expired, Expiry
 from floe.tables.history import LINKS
 
 log = logging.getLogger(__name__)
@@ -36,8 +41,30 @@ def expiring(table: Table, branch: str, updates: Iterable[TableUpdate], ledger_n
     metadata, name = table.metadata, ".".join(table.name())
     added = next(update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
     expired = Expiry(name, metadata, branch, added, ledger_name, ledger).due()
-    if not expired:
-        return Changes()
+    return _changes(name, metadata, expired, branch) if expired else Changes()
+
+
+def send_expiry(table: Table, expired: Expired) -> TableMetadata:
+    """Take out what expires in a catalog commit of its own, and return the table's metadata after it.
+
+    Any ref that moved meanwhile is a conflict. Raises CommitFailedException, and whatever leaves the outcome unknown.
+    """
+    metadata = table.metadata
+    changes = _changes(".".join(table.name()), metadata, expired)
+    updates = list(changes.updates)
+    if changes.properties:
+        updates.append(SetPropertiesUpdate(updates=dict(changes.properties)))
+    if changes.removals:
+        updates.append(RemovePropertiesUpdate(removals=list(changes.removals)))
+    requirements = (AssertTableUUID(uuid=metadata.table_uuid), *changes.requirements)
+    provider = provider_of(table)
+    response = provider.commit(table, requirements, tuple(updates))
+    provider.tidy(table, response.metadata)
+    return response.metadata
+
+
+def _changes(name: str, metadata: TableMetadata, expired: Expired, moving: str | None = None) -> Changes:
+    """Return what takes out the expired; ``moving``: the branch that the commit requires to be where it is anyway."""
     log.info("table %s: %s snapshots expire", name, len(expired.snapshots))
     if expired.refs:
         log.warning("table %s: branches and tags are past their age and go: %s", name, ", ".join(expired.refs))
@@ -52,7 +79,7 @@ def expiring(table: Table, branch: str, updates: Iterable[TableUpdate], ledger_n
         requirements=tuple(
             AssertRefSnapshotId.model_validate({"ref": ref, "snapshot-id": at.snapshot_id})
             for ref, at in metadata.refs.items()
-            if ref != branch
+            if ref != moving
         ),
         properties={LINKS: expired.links} if expired.links else {},
         removals=[LINKS] if is_stale else [],
