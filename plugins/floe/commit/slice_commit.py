@@ -210,8 +210,8 @@ class SliceCommitter:
         log.info(
             "table %s: %s rows in %s files, snapshot %s%s",
             work.table,
-            work.files.books.rows,
-            work.files.file_count,
+            f"{work.files.books.rows:,}",
+            f"{work.files.file_count:,}",
             done.snapshot_id,
             " (committed before)" if done.already else "",
         )

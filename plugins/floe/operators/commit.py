@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from floe.config import Connector
-from floe.operators import task_context
+from floe.operators import run_log, task_context
 from floe.operators.failures import failure_of, floe_task
 from floe.operators.stored_plan import announced_slices, pulled
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from floe.kafka.settings import KafkaSettings
+    from floe.model.plan import Plan
 
 
 class CommitOperator(BaseOperator):
@@ -24,25 +27,31 @@ class CommitOperator(BaseOperator):
 
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
-        """Return what was committed, per table: snapshot id, rows, files."""
+        """Return what was committed and how far behind the connector is: sums, and the largest of many."""
         from floe.commit.run_commit import Committer
         from floe.kafka.settings import KafkaSettings
+        from floe.status.run_report import RunReport
+        from floe.tables.exceptions import CommitError
 
         plan, connector, key, _ = pulled(context, self._connector)
         announced = announced_slices(context, plan)
         settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
         failure = failure_of(context, task_context.WRITE_TASK)
-        report = Committer(plan, connector, settings, key).commit(announced, failure)
-        return {
-            "done_before": report.done,
-            "commit_id": str(plan.commit_id),
-            "tables": {
-                table.share.table: {
-                    "snapshot_id": str(table.snapshot_id) if table.snapshot_id is not None else None,
-                    "rows": table.share.books.rows,
-                    "files": table.share.file_count,
-                    "committed_before": table.already,
-                }
-                for table in report.landed
-            },
-        }
+        try:
+            report = Committer(plan, connector, settings, key).commit(announced, failure)
+        except CommitError:
+            self._say_lag(plan, connector, settings)
+            raise
+        reasons = run_log.reasons_of(connector, plan, report)
+        status = run_log.look_up(connector, settings) if plan.positions else None
+        told = RunReport(plan, report, reasons, status)
+        run_log.say(told.lines())
+        return told.to_json()
+
+    def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
+        """Log the lag of a run that failed, before its error."""
+        from floe.status.summary import info, lag_lines
+
+        status = run_log.look_up(connector, settings) if plan.positions else None
+        if status is not None:
+            run_log.say(map(info, lag_lines(status)))

@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from floe.config import Connector, KeyClass
 from floe.crash_points import CrashPoint, reach
-from floe.operators import task_context
+from floe.operators import run_log, task_context
 from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
 from floe.operators.run_params import params_of
@@ -51,7 +51,7 @@ class PlanOperator(BaseOperator):
         if params.get("dry_run"):
             deployment = deployment_key()
             plan = draft_plan(connector, settings, most, dry_run=True, decisions=decisions, deployment=deployment)
-            self._show(plan)
+            self._show(plan, connector, settings)
             self.log.info("dry run: nothing was written, no position was moved")
             raise rest_skipped()
         stored = self._frozen(context)
@@ -61,8 +61,9 @@ class PlanOperator(BaseOperator):
             plan = draft_plan(connector, settings, most, decisions=decisions, deployment=deployment_key())
             stored = self._freeze(context, plan, connector)
         plan, connector, key, fields = stored
-        self._show(plan)
-        work_left = open_plan(plan, connector, KafkaSettings.of(connector, task_context.kafka_extra(connector)), key)
+        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        self._show(plan, connector, settings)
+        work_left = open_plan(plan, connector, settings, key)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             self.log.info("nothing new: no Spark job is started")
@@ -112,22 +113,12 @@ class PlanOperator(BaseOperator):
         reach(CrashPoint.PLAN_FROZEN)
         return stored
 
-    def _show(self, plan: Plan) -> None:
-        self.log.info("plan %s of group %s, commit id %s", plan.plan_id, plan.group_id, plan.commit_id)
-        if not plan.slices:
-            for position in plan.positions:
-                self.log.info("  %s: nothing new above %s", position.tp, position.offset)
-        for position in plan.positions:
-            for table, debt in position.debts.items():
-                self.log.warning("table %s is behind on %s[%s, %s)", table, position.tp, debt.start, position.offset)
-        for name, limit in sorted({item for position in plan.positions for item in position.limits.items()}):
-            what = f"table {name!r}" if name else "what is new"
-            self.log.warning("at most %s offsets are read for %s: an earlier write took too long", limit, what)
-        for piece in plan.slices:
-            tables = ", ".join(piece.tables) or "the tables that records name"
-            self.log.info("slice %s (%s): %s offsets for %s", piece.index, piece.kind, piece.records, tables)
-            for r in piece.ranges:
-                self.log.info("  %s: %s offsets", r, len(r))
+    def _show(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
+        """Log what the run reads, and how far behind the connector is; a replay moves no offsets, so it has no lag."""
+        from floe.status.plan_report import plan_lines
+
+        status = run_log.look_up(connector, settings) if plan.positions else None
+        run_log.say(plan_lines(plan, status))
 
 
 def rest_skipped() -> DownstreamTasksSkipped:

@@ -27,6 +27,8 @@ MODULES = (
     "floe.operators.dags.replay_dag",
     "floe.planning.live_plan",
     "floe.commit.run_commit",
+    "floe.status.kafka_state",
+    "floe.status.run_report",
     "pyspark.sql.connect.session",
 )
 """What they import opens no connection, and the threads that it starts (of numpy and of jemalloc) are ready for forks."""

@@ -55,13 +55,14 @@ class PlanReplayOperator(PlanOperator):
                 raise rest_skipped()
             stored = self._freeze(context, replay.plan, connector)
         plan, connector, key, fields = stored
-        self._show(plan)
+        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        self._show(plan, connector, settings)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
             none = "no dead letter is open there" if params.get("dead_letters") else "all of it is held already"
             self.log.info("%s: there is nothing to write, no Spark job is started", none)
             raise rest_skipped()
-        open_replay(plan, connector, KafkaSettings.of(connector, task_context.kafka_extra(connector)), key)
+        open_replay(plan, connector, settings, key)
         return fields
 
     def _tell(self, replay: Replay) -> None:

@@ -1,0 +1,59 @@
+"""What a run is to read, in the lines of its plan task's log."""
+
+import heapq
+import logging
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from floe.model.plan import Plan, Slice
+from floe.model.ranges import TopicPartition
+from floe.model.slice_kind import ReadReason
+from floe.status.model import ConnectorStatus, PartitionStatus
+from floe.status.partitions import backlogs
+from floe.status.summary import MOST_SHOWN, Line, backlog_lines, counted, info, lag_text, line
+
+
+def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
+    """Say what a run reads, and how far behind the connector is. ``status``: None where it could not be looked up."""
+    partitions = (status.partitions or ()) if status is not None else ()
+    ends = {one.tp: one for one in partitions}
+    yield info(f"plan {plan.plan_id}, commit id {plan.commit_id}, group {plan.group_id}")
+    for text in backlog_lines(backlogs(plan.positions)):
+        yield Line(logging.WARNING, text)
+    yield from islice(_limit_lines(plan), MOST_SHOWN)
+    if not plan.slices:
+        for position in plan.positions[:MOST_SHOWN]:
+            yield info(f"  {position.tp}: nothing new above {position.offset}")
+        if len(plan.positions) > MOST_SHOWN:
+            yield info(f"  and {counted(len(plan.positions) - MOST_SHOWN, 'more partition')}")
+    for piece in plan.slices[:MOST_SHOWN]:
+        yield from _slice_lines(piece, ends)
+    others = plan.slices[MOST_SHOWN:]
+    if others:
+        yield info(
+            f"and {counted(len(others), 'more slice')} with {counted(sum(one.records for one in others), 'offset')}"
+        )
+    if partitions:
+        new = sum(piece.records for piece in plan.slices if piece.reason is ReadReason.LIVE)
+        reads = f"; this run reads {counted(new, 'offset')} of them" if new else ""
+        yield info(lag_text(partitions) + reads)
+
+
+def _limit_lines(plan: Plan) -> Iterator[Line]:
+    for name, limit in sorted({item for position in plan.positions for item in position.limits.items()}):
+        what = f"table {name!r}" if name else "what is new"
+        text = f"at most {counted(limit, 'offset')} are read for {what}: an earlier write took too long"
+        yield Line(logging.WARNING, line(text))
+
+
+def _slice_lines(piece: Slice, ends: Mapping[TopicPartition, PartitionStatus]) -> Iterator[Line]:
+    tables = ", ".join(piece.tables[:MOST_SHOWN]) or "the tables that records name"
+    yield info(f"slice {piece.index} ({piece.kind}): {counted(piece.records, 'offset')} for {tables}")
+    shown = heapq.nsmallest(MOST_SHOWN, piece.ranges, key=lambda r: (-len(r), r.tp))
+    for r in sorted(shown, key=lambda r: r.tp):
+        known = ends.get(r.tp) if piece.reason is ReadReason.LIVE else None
+        after = f", log end {known.end}, lag after this run {max(0, known.end - r.end):,}" if known is not None else ""
+        yield info(f"  {r}: {counted(len(r), 'offset')}{after}")
+    if len(piece.ranges) > len(shown):
+        left = piece.records - sum(map(len, shown))
+        yield info(f"  and {counted(len(piece.ranges) - len(shown), 'more partition')} with {counted(left, 'offset')}")

@@ -1,0 +1,113 @@
+"""Where a connector is: ``collect`` asks Kafka and its tables, ``latest`` reads what its last commits left in the tables."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from floe.config import Connector
+from floe.config.secrets.mask import learn
+from floe.exceptions import FloeError
+from floe.kafka.admin import Cluster
+from floe.kafka.settings import KafkaSettings
+from floe.model.dead_letters import LetterOffsets
+from floe.status.kafka_state import KafkaState
+from floe.status.model import ConnectorStatus, TableStatus
+from floe.status.tables import Found, TableReader, problem_of
+
+
+def collect(
+    connector: Connector,
+    settings: KafkaSettings,
+    *,
+    dead_letters: bool = False,
+    commits: int = 1,
+) -> ConnectorStatus:
+    """Return where a connector is now. Kafka and the catalog are asked side by side, and nothing is written.
+
+    ``dead_letters``: count the open ones, which reads their table. ``commits``: of each table at most, the newest ones.
+    Nothing is raised for what does not answer or cannot be read: the status says so in its place, and the rest is there.
+    ``KafkaState`` is the half of it that needs no catalog.
+    """
+    for secrets in (connector.properties, settings.source, settings.control):
+        learn(secrets)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(_kafka, connector, settings)
+        loaded = _tables(connector, commits)
+        kafka = asked.result()
+    status = _with_kafka(connector, kafka)
+    if isinstance(loaded, str):
+        return replace(status, problems=(*status.problems, loaded))
+    reader, found = loaded
+    if isinstance(kafka, str):
+        return replace(status, tables=reader.statuses(found, None, has_read=None))
+    has_read = any(position.offset > 0 for position in kafka.positions.values())
+    status = replace(status, tables=reader.statuses(found, _cluster_id(settings), has_read=has_read))
+    return _with_dead_letters(status, reader, found, kafka) if dead_letters else status
+
+
+def latest(connector: Connector, *, commits: int = 1) -> ConnectorStatus:
+    """Return what the connector's last commits say, from the summaries of its tables' newest snapshots.
+
+    The catalog is asked, Kafka is not: neither lag nor backlog is in it. Nothing is raised, as in :func:`collect`.
+    """
+    learn(connector.properties)
+    loaded = _tables(connector, commits)
+    status = ConnectorStatus(connector.name, connector.group_id, datetime.now(UTC))
+    if isinstance(loaded, str):
+        return replace(status, problems=(loaded,))
+    reader, found = loaded
+    return replace(status, tables=reader.statuses(found, None, has_read=None))
+
+
+def _kafka(connector: Connector, settings: KafkaSettings) -> KafkaState | str:
+    try:
+        return KafkaState.of(connector, settings)
+    except Exception as error:  # noqa: BLE001 - a status is what is known, whatever does not answer
+        return problem_of(error)
+
+
+def _cluster_id(settings: KafkaSettings) -> str | None:
+    try:
+        return Cluster.of_source(settings).cluster_id()
+    except FloeError:
+        return None  # it answered a moment ago; the next status has it
+
+
+def _with_kafka(connector: Connector, kafka: KafkaState | str) -> ConnectorStatus:
+    if isinstance(kafka, str):
+        return ConnectorStatus(connector.name, connector.group_id, datetime.now(UTC), problems=(kafka,))
+    return kafka.status(connector)
+
+
+def _tables(connector: Connector, commits: int) -> tuple[TableReader, dict[str, Found]] | str:
+    """Load the tables, or say why none could be."""
+    try:
+        reader = TableReader.of(connector, commits)
+        return reader, reader.load_all()
+    except Exception as error:  # noqa: BLE001 - as for Kafka
+        return problem_of(error)
+
+
+def _with_dead_letters(
+    status: ConnectorStatus, reader: TableReader, found: dict[str, Found], kafka: KafkaState
+) -> ConnectorStatus:
+    try:
+        letters = reader.open_dead_letters(found, kafka.logs)
+    except FloeError as error:
+        return replace(status, problems=(*status.problems, problem_of(error)))
+    table = reader.connector.errors.table
+    return replace(status, tables=_counted(status.tables or (), letters, table))
+
+
+def _counted(
+    tables: Sequence[TableStatus], letters: LetterOffsets, table_of_letters: str | None
+) -> tuple[TableStatus, ...]:
+    """Put to each table how many of its records are open dead letters; to the table of dead letters all of them."""
+    of_each = {
+        name: sum(offsets.offsets for offsets in letters.by_table.get(name, {}).values()) for name in letters.by_table
+    }
+    return tuple(
+        replace(one, open_dead_letters=letters.count if one.name == table_of_letters else of_each.get(one.name, 0))
+        for one in tables
+    )

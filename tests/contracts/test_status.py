@@ -1,0 +1,248 @@
+"""The read model: its JSON, its bounds, and what it says of partitions, whatever Kafka and positions hold."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from floe.commit.run_commit import CommitReport
+from floe.config import Connector, parse_connector
+from floe.config.secrets.mask import learn
+from floe.model.accounting import TableBooks
+from floe.model.intervals import Intervals
+from floe.model.plan import Plan, Slice
+from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
+from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
+from floe.status.partitions import backlogs, partition_statuses
+from floe.status.plan_report import plan_lines
+from floe.status.run_report import RunReport
+from floe.status.summary import MOST_SHOWN, WIDTH, backlog_lines, lag_json, lag_lines
+from floe.status.tables import problem_of
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+TOPIC, TOPIC_ID = "pizzas", "T1"
+METADATA = PositionMetadata("routing", 0, TOPIC_ID, "C1", owner="one")
+MOST_CHARACTERS = 10_000
+"""Of what a task returns: it is a row in Airflow's database."""
+
+CONNECTOR = parse_connector(
+    {
+        "name": "one",
+        "topics": TOPIC,
+        "iceberg.tables": "db.t",
+        "iceberg.catalog.type": "sql",
+        "iceberg.catalog.uri": "sqlite:////tmp/none.db",
+        "iceberg.catalog.warehouse": "file:///tmp/none",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+    }
+)
+
+
+def log(start: int, end: int, topic_id: str = TOPIC_ID) -> PartitionLog:
+    return PartitionLog(TopicPartition(TOPIC, 0), topic_id, start, end)
+
+
+def of(one: PartitionLog, committed: int | None, metadata: str, connector: Connector = CONNECTOR) -> PartitionStatus:
+    positions = {} if committed is None else {one.tp: Position(one.tp, committed, metadata)}
+    (found,) = partition_statuses(connector, [one], positions)
+    return found
+
+
+def many(count: int, topic: str = TOPIC) -> tuple[PartitionStatus, ...]:
+    """Return partitions of which each lags by its number."""
+    return tuple(PartitionStatus(topic, p, 10, 0, 10 + p, p) for p in range(count))
+
+
+def status_of(partitions: tuple[PartitionStatus, ...], backlog: tuple[Backlog, ...] = ()) -> ConnectorStatus:
+    return ConnectorStatus("one", "connect-one", NOW, partitions, backlog)
+
+
+def plan_of(*slices: Slice, positions: tuple[Position, ...] = ()) -> Plan:
+    return Plan("p" * 32, "one", "connect-one", "C1", {"floe.deadletter.table": "db.dead"}, "c", {}, positions, slices)
+
+
+def committed(*tables: str, rows: int = 3) -> CommitReport:
+    landed: Any = tuple(
+        SimpleNamespace(
+            share=SimpleNamespace(table=name, books=TableBooks(rows, rows), file_count=1),
+            snapshot_id=2**62,
+            already=False,
+        )
+        for name in tables
+    )
+    return CommitReport(False, landed)
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def test_status_survives_json() -> None:
+    commit = CommitStatus(2**62, NOW, "live", "p/0", 5, 1, {"rows": 5}, NOW)
+    status = ConnectorStatus(
+        "one",
+        "connect-one",
+        NOW,
+        partitions=(PartitionStatus(TOPIC, 0, None, 3, 9, 6, Intervals(((0, 3),)), "why"),),
+        backlog=(Backlog("db.t", TOPIC, 0, 2, 4),),
+        tables=(TableStatus("db.t", "main", True, 2**62, (commit,), 7, None), TableStatus("db.u", "main", False)),
+        problems=("topic 'x' does not exist",),
+    )
+    text = json.dumps(status.to_json())
+    assert ConnectorStatus.from_json(json.loads(text)) == status
+    assert str(2**62) in text and f": {2**62}" not in text, "JavaScript reads no such number"
+
+
+def test_status_of_another_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="has format 99, floe reads 1"):
+        ConnectorStatus.from_json({**status_of(()).to_json(), "floe": 99})
+
+
+# -- partitions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("committed", "start", "end", "lag", "lost", "problem"),
+    [
+        (None, 3, 9, 6, (), None),
+        (9, 0, 9, 0, (), None),
+        (5, 0, 9, 4, (), None),
+        (2, 5, 9, 4, ((2, 5),), "offsets 2 to 5 were deleted before they were read"),
+        (12, 0, 9, 0, (), "the committed offset 12 is above the log end 9"),
+    ],
+)
+def test_partition_lag_and_loss(
+    committed: int | None, start: int, end: int, lag: int, lost: tuple[tuple[int, int], ...], problem: str | None
+) -> None:
+    found = of(log(start, end), committed, METADATA.encode())
+    assert (found.committed, found.lag, found.lost.spans, found.problem) == (committed, lag, lost, problem)
+
+
+@pytest.mark.parametrize(
+    ("topic_id", "metadata", "problem", "lag"),
+    [
+        ("T2", METADATA.encode(), "was deleted and created again", 9),
+        (TOPIC_ID, "of a sink", "was written by another program: its metadata is 'of a sink'", 4),
+        (TOPIC_ID, PositionMetadata("r", 0, TOPIC_ID, "C1", owner="two").encode(), "belongs to connector 'two'", 4),
+    ],
+)
+def test_partition_problem_is_named(topic_id: str, metadata: str, problem: str, lag: int) -> None:
+    found = of(log(0, 9, topic_id), 5, metadata)
+    assert problem in str(found.problem) and found.lag == lag
+
+
+def test_partition_problem_is_short_and_hides_secrets() -> None:
+    learn({"sasl.password": "h1dden-from-all-eyes"})
+    problem = str(of(log(0, 9), 5, "h1dden-from-all-eyes" + "x" * 5_000).problem)
+    assert "h1dden" not in problem and len(problem) < 200
+    assert "h1dden" not in problem_of(OSError("to h1dden-from-all-eyes\n" + "x" * 5_000))
+
+
+# -- bounds ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topic", ["pizzas", "t" * 249])
+def test_two_thousand_partitions_are_told_in_short(topic: str) -> None:
+    status = status_of(many(2_000, topic))
+    lines = list(lag_lines(status))
+    assert lines[0] == "lag: 1,999,000 records in 1,999 of 2,000 partitions"
+    assert len(lines) == MOST_SHOWN + 2 and max(map(len, lines)) <= WIDTH
+    assert lines[-1] == f"  and 1,979 more partitions with {sum(range(1_980)):,} records"
+    found: Any = lag_json(status)
+    assert [one["lag"] for one in found["worst"]] == list(range(1_999, 1_979, -1))
+    assert sum(one["lag"] for one in found["worst"]) + sum(range(1_980)) == found["records"] == status.lag
+    assert (found["partitions"], found["behind"], found["more"]) == (2_000, 1_999, 1_979)
+    assert len(json.dumps(found)) < MOST_CHARACTERS + MOST_SHOWN * len(topic)
+
+
+def test_status_of_two_thousand_partitions_is_small() -> None:
+    assert len(json.dumps(status_of(many(2_000)).to_json())) < 250_000
+
+
+def test_thousands_of_tables_behind_are_told_in_short() -> None:
+    backlog = tuple(Backlog(f"db.t{t}", TOPIC, p, 0, t) for t in range(1, 1_001) for p in range(30))
+    lines = list(backlog_lines(backlog))
+    assert len(lines) == MOST_SHOWN + 1 and max(map(len, lines)) <= WIDTH
+    assert lines[0].startswith("table db.t1000 is behind by 30,000 records of 30 partitions: pizzas-0[0, 1000), ")
+    assert lines[-1] == "and 980 more tables are behind"
+
+
+def test_run_report_of_many_tables_is_small_and_adds_up() -> None:
+    names = [f"db.t{i}" for i in range(1_500)]
+    report = RunReport(
+        plan_of(),
+        committed("db.dead", *names),
+        {f"Error{i}": 1 for i in range(1_000)},
+        status_of(many(2_000), tuple(Backlog(name, TOPIC, 0, 0, 1) for name in names)),
+    )
+    told = report.to_json()
+    assert (told["rows"], told["files"], len(told["tables"]), told["more_tables"]) == (4_500, 1_500, 20, 1_480)
+    assert told["dead_letters"] == {
+        "records": 1_000,
+        "reasons": {f"Error{i}": 1 for i in range(MOST_SHOWN)},
+        "more": 980,
+    }
+    assert (told["backlog"]["records"], told["backlog"]["more"]) == (1_500, 1_480)
+    assert len(json.dumps(told)) < MOST_CHARACTERS
+    texts = [line.text for line in report.lines()]
+    assert texts[0] == "in all: 4,500 rows in 1,500 files of 1,500 tables"
+    assert texts[1].startswith("dead letters: 1,000 records: 1 Error0, ")
+    assert len(texts) == MOST_SHOWN + 4 and max(map(len, texts)) <= WIDTH
+
+
+def test_run_report_of_one_table_repeats_nothing() -> None:
+    told = RunReport(plan_of(), committed("db.t"), {}, status_of(many(1)))
+    assert [line.text for line in told.lines()] == ["lag: 0 records in 1 partition"]
+
+
+def test_run_report_adds_up_slices_of_one_table() -> None:
+    told = RunReport(plan_of(), committed("db.t", "db.t")).to_json()
+    assert (told["rows"], told["tables"]["db.t"]["rows"], told["lag"]) == (6, 6, None)
+
+
+# -- plans -------------------------------------------------------------------------------------------------------------
+
+
+def test_plan_log_says_what_is_read_and_the_lag() -> None:
+    ranges = tuple(OffsetRange(TOPIC, TOPIC_ID, p, 0, 1_000) for p in range(2))
+    status = status_of(tuple(PartitionStatus(TOPIC, p, 0, 0, 1_500, 1_500) for p in range(3)))
+    plan = plan_of(Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, ("db.t",)))
+    assert [line.text for line in plan_lines(plan, status)] == [
+        f"plan {'p' * 32}, commit id {plan.commit_id}, group connect-one",
+        "slice 0 (live): 2,000 offsets for db.t",
+        "  pizzas-0[0, 1000): 1,000 offsets, log end 1500, lag after this run 500",
+        "  pizzas-1[0, 1000): 1,000 offsets, log end 1500, lag after this run 500",
+        "lag: 4,500 records in 3 of 3 partitions; this run reads 2,000 offsets of them",
+    ]
+    assert len(list(plan_lines(plan, None))) == 4
+
+
+def test_plan_log_of_an_idle_run_says_so_once() -> None:
+    positions = tuple(Position(TopicPartition(TOPIC, p), 7, METADATA.encode()) for p in range(25))
+    texts = [line.text for line in plan_lines(plan_of(positions=positions), status_of(()))]
+    assert texts[1] == "  pizzas-0: nothing new above 7" and texts[-1] == "  and 5 more partitions"
+
+
+def test_plan_log_warns_of_tables_behind() -> None:
+    metadata = METADATA.owing({"db.bad": Debt(4, "r")}).encode()
+    positions = tuple(Position(TopicPartition(TOPIC, p), 10, metadata) for p in range(2))
+    assert backlogs(positions) == tuple(Backlog("db.bad", TOPIC, p, 4, 10) for p in range(2))
+    (warning,) = [line for line in plan_lines(plan_of(positions=positions), None) if line.level == logging.WARNING]
+    assert warning.text == "table db.bad is behind by 12 records of 2 partitions: pizzas-0[4, 10), pizzas-1[4, 10)"
+
+
+def test_plan_log_of_two_thousand_partitions_is_short() -> None:
+    ranges = tuple(OffsetRange(TOPIC, TOPIC_ID, p, 0, 10) for p in range(2_000))
+    slices = tuple(
+        Slice(i, ReadReason.CATCH_UP, WriteModeName.APPEND, ranges, (f"db.{'t' * 200}{i}",)) for i in range(50)
+    )
+    texts = [line.text for line in plan_lines(plan_of(*slices), status_of(many(2_000)))]
+    assert len(texts) < 500 and max(map(len, texts)) <= WIDTH
+    assert "and 30 more slices with 600,000 offsets" in texts
