@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -22,9 +26,12 @@ from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
 from floe.status.partitions import backlogs, partition_statuses
 from floe.status.plan_report import plan_lines
+from floe.status.reader import latest
 from floe.status.run_report import RunReport
 from floe.status.summary import MOST_SHOWN, WIDTH, backlog_lines, lag_json, lag_lines
 from floe.status.tables import problem_of
+from tests.support.tables.lake import GROUP, OTHER_TABLE, TABLE, append_foreign, roll_back
+from tests.support.tables.old_snapshots import AgingLake
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TOPIC, TOPIC_ID = "pizzas", "T1"
@@ -246,3 +253,57 @@ def test_plan_log_of_two_thousand_partitions_is_short() -> None:
     texts = [line.text for line in plan_lines(plan_of(*slices), status_of(many(2_000)))]
     assert len(texts) < 500 and max(map(len, texts)) <= WIDTH
     assert "and 30 more slices with 600,000 offsets" in texts
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def aging(tmp_path: Path) -> Iterator[AgingLake]:
+    """Give a lake with two tables of three commits."""
+    (tmp_path / "warehouse").mkdir()
+    with closing(AgingLake(tmp_path)) as made:
+        made.create()
+        made.create(name=OTHER_TABLE)
+        made.commit(0, 1, 2)
+        yield made
+
+
+def test_latest_reads_the_commits_of_its_own_group(aging: AgingLake) -> None:
+    aging.commit(0, group="connect-others", partition=1)
+    append_foreign(aging, 0)
+    (table,) = latest(aging.connector(), commits=2).tables or ()
+    assert [(one.kind, one.slice_id, one.rows, one.files) for one in table.commits] == [
+        ("live", f"{GROUP}-main-{run}/0", 1, 1) for run in (2, 1)
+    ]
+    assert table.valid_through == datetime(2024, 1, 2, 3, 4, 5, 123_000, UTC)
+    assert (table.snapshot_id, table.problem) == (aging.kept()[-1], None), "the head is another's"
+
+
+def test_latest_names_a_table_that_was_rolled_back(aging: AgingLake) -> None:
+    first = aging.kept()[0]
+    roll_back(aging, first)
+    (table,) = latest(aging.connector()).tables or ()
+    assert "was rolled back" in str(table.problem) and table.snapshot_id == first
+
+
+def test_latest_broken_table_hides_no_other(aging: AgingLake) -> None:
+    Path(urlsplit(aging.load(OTHER_TABLE).metadata_location).path).unlink()
+    both = aging.connector(**{"iceberg.tables": f"{TABLE},{OTHER_TABLE}"})
+    tables = {one.name: one for one in latest(both).tables or ()}
+    assert (tables[TABLE].problem, tables[TABLE].commits[0].rows) == (None, 1)
+    assert "could not load table" in str(tables[OTHER_TABLE].problem) and tables[OTHER_TABLE].exists
+
+
+def test_latest_finds_the_tables_that_records_name(aging: AgingLake) -> None:
+    keys = {**aging.connector().properties, "iceberg.tables.route-field": "to", "floe.route.namespace": "rpc"}
+    named = parse_connector({name: value for name, value in keys.items() if name != "iceberg.tables"})
+    assert [one.name for one in latest(named).tables or ()] == [TABLE], "the other one has no ledger of it"
+    Path(urlsplit(aging.load(OTHER_TABLE).metadata_location).path).unlink()
+    assert {one.name: one.problem is None for one in latest(named).tables or ()} == {TABLE: True, OTHER_TABLE: False}
+
+
+def test_latest_without_catalog_says_why(tmp_path: Path) -> None:
+    with closing(AgingLake(tmp_path / "nowhere" / "at" / "all")) as lake:
+        status = latest(lake.connector())
+    assert status.tables is None and len(status.problems) == 1
