@@ -119,7 +119,7 @@ class GrowthLake:
         return took
 
     def land(self, tables: Tables, plan: Plan, announcement: Announcement, share: TableShare) -> TableCommit:
-        return commit_table(tables, TableWork.of(plan, announcement, share), patience=10)
+        return commit_table(tables, TableWork.of(plan, announcement, share), retry_for=10)
 
     def age(self, name: str, snapshots: int) -> None:
         """Give a table this many snapshots, by writing those of its history anew under other ids."""

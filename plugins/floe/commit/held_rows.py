@@ -1,11 +1,10 @@
 """Rows that a writer left out because the table has them: its ledger must say so, or they would be in no table."""
 
 from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import CatalogUnreachable
 from floe.control.announcement import Announcement
 from floe.model.plan import Plan, Slice
 from floe.tables.exceptions import SliceStale
-from floe.tables.retry import attempts
+from floe.tables.retry import retry
 from floe.tables.table_state import TableStates
 
 
@@ -25,20 +24,15 @@ def unwritten_tables(plan: Plan, piece: Slice, announcement: Announcement) -> li
 
 
 def refuse_unheld(
-    tables: Tables, plan: Plan, piece: Slice, announcement: Announcement, name: str, patience: float
+    tables: Tables, plan: Plan, piece: Slice, announcement: Announcement, name: str, retry_for: float
 ) -> None:
     """Raise SliceStale when a table holds fewer offsets of a slice than rows were left out for it.
 
     Its ledger only grows while a run is at work, unless the table is rolled back or replaced. Raises what loading it
-    raises, and TableNotCommitted when the catalog does not answer for ``patience`` seconds.
+    raises, and TableNotCommitted when the catalog does not answer for ``retry_for`` seconds.
     """
-    left_out, held = announcement.tables[name].held, 0
-    for reason in attempts(f"table {name!r}", patience):
-        try:
-            held = _held(tables, plan, piece, name)
-            break
-        except CatalogUnreachable as error:
-            reason.append(str(error))
+    left_out = announcement.tables[name].held
+    held = retry(f"table {name!r}", retry_for, lambda: _held(tables, plan, piece, name))
     if held < left_out:
         msg = (
             f"{left_out} rows of slice {announcement.slice_id} were left out of table {name!r} as it has them, but its "

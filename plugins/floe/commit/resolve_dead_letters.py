@@ -4,12 +4,10 @@ import logging
 from collections.abc import Collection, Iterator, Mapping
 
 import pyarrow as pa
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import CatalogUnreachable
 from floe.control.announcement import Announcement
 from floe.crash_points import CrashPoint, reach
 from floe.model.dead_letters import LetterKind, LetterOffsets
@@ -19,7 +17,7 @@ from floe.parquet import TableWriter
 from floe.tables.exceptions import SliceStale
 from floe.tables.file_checks import file_access
 from floe.tables.open_dead_letters import open_letters
-from floe.tables.retry import attempts
+from floe.tables.retry import retry
 from floe.tables.snapshot_commit import SpecFile, append
 from floe.tables.snapshot_summary import marks_properties
 from floe.tables.table_state import TableStates
@@ -31,11 +29,11 @@ ROWS_AT_ONCE = 100_000
 
 
 def mark_resolved(
-    tables: Tables, plan: Plan, announcement: Announcement, name: str, branch: str, patience: float
+    tables: Tables, plan: Plan, announcement: Announcement, name: str, branch: str, retry_for: float
 ) -> None:
     """Mark the letters that a slice dealt with, those that are still open, once, however often this is called.
 
-    Conflicts and lost answers are tried again for ``patience`` seconds, each time from the table's present state. Raises
+    Conflicts and lost answers are tried again for ``retry_for`` seconds, each time from the table's present state. Raises
     TableRefused, CatalogError, or TableNotCommitted at the end.
     """
     if not announcement.resolved:
@@ -44,43 +42,41 @@ def mark_resolved(
     files: tuple[SpecFile, ...] = ()
     written_for: tuple[object, ...] | None = None
     states = TableStates(tables, tables.connector, plan.cluster_id)
-    for reason in attempts(f"table {name!r}", patience):
-        try:
-            state = states.one(name, branch=branch)
-            table, ledger = state.table, state.ledger
-            if table is None:
-                # its letters went with it: there is nothing left that anybody could read as open
-                log.warning("table %s of dead letters is gone: what slice %s dealt with is not marked", name, mark_id)
-                return
-            if mark_id in ledger.slices:
-                return
-            with file_access(name):
-                marks = open_letters(table, branch, plan.connector, announcement.ranges) & announcement.resolved
-            if not marks:
-                return
-            reach(CrashPoint.COMMIT_MARKS)
-            wanted_for = (table.metadata.table_uuid, table.spec().spec_id, marks)
-            if wanted_for != written_for:
-                with file_access(name):
-                    files = _write(table, plan, marks, tables.connector.write_props)
-                written_for = wanted_for
-            with tables.committing(name):
-                append(
-                    table,
-                    branch,
-                    files,
-                    marks_properties(plan, announcement, branch, marks),
-                    property_name(plan.group_id, branch),
-                    ledger.with_slice(mark_id),
-                )
-            reach(CrashPoint.COMMIT_MARKS_LANDED)
-            log.info("table %s: %s dead letters are resolved", name, marks.count)
+
+    def attempt() -> None:
+        nonlocal files, written_for
+        state = states.one(name, branch=branch)
+        table, ledger = state.table, state.ledger
+        if table is None:
+            # its letters went with it: there is nothing left that anybody could read as open
+            log.warning("table %s of dead letters is gone: what slice %s dealt with is not marked", name, mark_id)
             return
-        except CommitFailedException as error:
-            reason.append(f"another process committed first ({error})")
-        except CatalogUnreachable as error:
-            reason.append(str(error))
-    raise AssertionError  # attempts raises at its end
+        if mark_id in ledger.slices:
+            return
+        with file_access(name):
+            marks = open_letters(table, branch, plan.connector, announcement.ranges) & announcement.resolved
+        if not marks:
+            return
+        reach(CrashPoint.COMMIT_MARKS)
+        wanted_for = (table.metadata.table_uuid, table.spec().spec_id, marks)
+        if wanted_for != written_for:
+            with file_access(name):
+                files = _write(table, plan, marks, tables.connector.write_props)
+            written_for = wanted_for
+        with tables.committing(name):
+            append(
+                table,
+                branch,
+                files,
+                marks_properties(plan, announcement, branch, marks),
+                property_name(plan.group_id, branch),
+                ledger.with_slice(mark_id),
+            )
+        reach(CrashPoint.COMMIT_MARKS_LANDED)
+        log.info("table %s: %s dead letters are resolved", name, marks.count)
+        return
+
+    retry(f"table {name!r}", retry_for, attempt)
 
 
 def refuse_new_letters(

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import CatalogUnreachable
 from floe.commit.held_rows import refuse_unheld, unwritten_tables
 from floe.commit.resolve_dead_letters import mark_resolved, refuse_new_letters
 from floe.commit.table_commit import TableCommit, check_table, commit_table
@@ -18,7 +17,7 @@ from floe.model.dead_letters import LetterOffsets
 from floe.model.plan import Plan, Slice, SliceEnd
 from floe.model.slice_kind import ReadReason
 from floe.tables.exceptions import REFUSALS, AnnouncementVoid, TableRefused
-from floe.tables.retry import attempts
+from floe.tables.retry import retry
 from floe.tables.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -65,7 +64,7 @@ class SliceCommitter:
         self._connector = connector
         self._routes = Routes(connector)
         self._threads = connector.commit_threads
-        self._patience = connector.commit_timeout_ms / 1000
+        self._retry_for = connector.commit_timeout_ms / 1000
         self._opened: Tables | None = None
 
     def commit(self, slice_: Slice, announcement: Announcement) -> SliceOutcome:
@@ -132,7 +131,7 @@ class SliceCommitter:
         Nor may there be dead letters that the slice does not know: their records have rows in it.
         """
         tables = self._tables()
-        waiting = [work for work in works if not check_table(tables, work, self._patience)]
+        waiting = [work for work in works if not check_table(tables, work, self._retry_for)]
         if waiting and self._plan.letters is not None:
             branch = self._routes.branch(self._plan.letters)
             refuse_new_letters(tables, self._plan, announcement, branch, {work.table for work in waiting})
@@ -168,7 +167,7 @@ class SliceCommitter:
         )
         if name is not None and resolved:
             dealt_with = replace(announcement, resolved=resolved)
-            mark_resolved(self._tables(), self._plan, dealt_with, name, self._routes.branch(name), self._patience)
+            mark_resolved(self._tables(), self._plan, dealt_with, name, self._routes.branch(name), self._retry_for)
 
     # -- their parts --------------------------------------------------------------------------------------------------
 
@@ -187,7 +186,7 @@ class SliceCommitter:
         errors: dict[str, FloeError] = {}
         for table in unwritten_tables(self._plan, slice_, announcement):
             try:
-                refuse_unheld(self._tables(), self._plan, slice_, announcement, table, self._patience)
+                refuse_unheld(self._tables(), self._plan, slice_, announcement, table, self._retry_for)
             except FloeError as error:
                 log.error("table %s: %s", table, error)
                 errors[table] = error
@@ -206,7 +205,7 @@ class SliceCommitter:
             return error
 
     def _commit_table(self, work: TableWork) -> TableCommit:
-        done = commit_table(self._tables(), work, self._patience)
+        done = commit_table(self._tables(), work, self._retry_for)
         log.info(
             "table %s: %s rows in %s files, snapshot %s%s",
             work.table,
@@ -220,11 +219,6 @@ class SliceCommitter:
     def _tables(self) -> Tables:
         if self._opened is not None:
             return self._opened
-        for reason in attempts(f"catalog {self._connector.catalog.name!r}", self._patience):
-            try:
-                self._opened = Tables.of(self._connector)
-            except CatalogUnreachable as error:
-                reason.append(str(error))
-            else:
-                return self._opened
-        raise AssertionError  # attempts raises at its end
+        name = f"catalog {self._connector.catalog.name!r}"
+        self._opened = retry(name, self._retry_for, lambda: Tables.of(self._connector))
+        return self._opened

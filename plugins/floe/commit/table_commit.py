@@ -3,11 +3,9 @@
 import logging
 from dataclasses import dataclass
 
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import CatalogUnreachable
 from floe.config.sections.table_properties import unusable_for_commits
 from floe.control.announcement import TableShare
 from floe.control.table_work import TableWork
@@ -19,7 +17,7 @@ from floe.modes.registry import mode_of
 from floe.tables.exceptions import SliceStale, TableRefused
 from floe.tables.file_checks import check_files
 from floe.tables.history import find_slice
-from floe.tables.retry import attempts
+from floe.tables.retry import retry
 from floe.tables.snapshot_commit import append_nothing, commit_snapshot
 from floe.tables.snapshot_summary import snapshot_properties
 from floe.tables.table_state import SINCE_WRITTEN, TableState, TableStates
@@ -36,49 +34,45 @@ class TableCommit:
     already: bool
 
 
-def commit_table(tables: Tables, work: TableWork, patience: float) -> TableCommit:
+def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableCommit:
     """Commit one slice's files to one table, exactly once, however often and by however many this is called.
 
-    Conflicts, lost answers and an unreachable catalog are tried again for ``patience`` seconds, each time from the
+    Conflicts, lost answers and an unreachable catalog are tried again for ``retry_for`` seconds, each time from the
     table's present state. Raises TableRefused, SliceStale, AnnouncementVoid, or TableNotCommitted at the end.
     """
     mode = mode_of(work)
     snapshots: SnapshotMaker | None = None
-    for reason in attempts(f"table {work.table!r}", patience):
-        try:
-            table, ledger, is_committed = _compare(tables, work, mode)
-            if is_committed:
-                snapshot = find_slice(table.metadata, work.branch, work.slice_id)
-                return TableCommit(work.files, snapshot.snapshot_id if snapshot else None, already=True)
-            if snapshots is None:
-                check_files(table, work.files)
-                snapshots = mode.snapshots(work, tables.connector)
-            table = _with_branch(tables, work, table)
-            reach(CrashPoint.COMMIT_TABLE)
-            snapshot_id = _send(tables, table, work, mode, ledger, snapshots)
-            reach(CrashPoint.COMMIT_TABLE_LANDED)
-            return TableCommit(work.files, snapshot_id, already=False)
-        except CommitFailedException as error:
-            reason.append(f"another process committed first ({error})")
-        except CatalogUnreachable as error:
-            reason.append(str(error))
-    raise AssertionError  # attempts raises at its end
+
+    def attempt() -> TableCommit:
+        nonlocal snapshots
+        table, ledger, is_committed = _compare(tables, work, mode)
+        if is_committed:
+            snapshot = find_slice(table.metadata, work.branch, work.slice_id)
+            return TableCommit(work.files, snapshot.snapshot_id if snapshot else None, already=True)
+        if snapshots is None:
+            check_files(table, work.files)
+            snapshots = mode.snapshots(work, tables.connector)
+        table = _with_branch(tables, work, table)
+        reach(CrashPoint.COMMIT_TABLE)
+        snapshot_id = _send(tables, table, work, mode, ledger, snapshots)
+        reach(CrashPoint.COMMIT_TABLE_LANDED)
+        return TableCommit(work.files, snapshot_id, already=False)
+
+    return retry(f"table {work.table!r}", retry_for, attempt)
 
 
-def check_table(tables: Tables, work: TableWork, patience: float) -> bool:
+def check_table(tables: Tables, work: TableWork, retry_for: float) -> bool:
     """Say whether a slice is in a table; raise what :func:`commit_table` would raise, as far as that shows before."""
     mode = mode_of(work)
-    for reason in attempts(f"table {work.table!r}", patience):
-        try:
-            table, _, is_committed = _compare(tables, work, mode)
-            if not is_committed:
-                check_files(table, work.files)
-                mode.check_change(table, work, tables.connector)
-        except CatalogUnreachable as error:
-            reason.append(str(error))
-        else:
-            return is_committed
-    raise AssertionError  # attempts raises at its end
+
+    def attempt() -> bool:
+        table, _, is_committed = _compare(tables, work, mode)
+        if not is_committed:
+            check_files(table, work.files)
+            mode.check_change(table, work, tables.connector)
+        return is_committed
+
+    return retry(f"table {work.table!r}", retry_for, attempt)
 
 
 def _compare(tables: Tables, work: TableWork, mode: WriteMode) -> tuple[Table, Ledger, bool]:
