@@ -13,7 +13,7 @@ from floe.kafka.transactions import TransactionalProducer
 from floe.model.dead_letters import LetterOffsets
 from floe.model.range_limits import limit_of
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.model.slice_kind import ReadReason
 from floe_job.driver.announce_gate import AnnounceGate
 from floe_job.driver.inputs import SliceInputs
 from floe_job.driver.job import SliceJob
@@ -63,7 +63,7 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
         revived=resolved.revived,
         resolved=resolved.resolved,
         reasons=_reasons(job, checked),
-        known=dead_letters.open_letters if job.slice.mode is WriteModeName.REPLACE else LetterOffsets(),
+        known=dead_letters.open_letters if job.slice.mode.removes_rows else LetterOffsets(),
     )
 
 

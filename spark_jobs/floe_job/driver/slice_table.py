@@ -15,7 +15,6 @@ from floe.model.dead_letters import MOST_SPANS, LetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ledger import LogId
 from floe.model.ranges import OffsetRange
-from floe.model.slice_kind import WriteModeName
 from floe.modes.registry import MODES
 from floe.tables.exceptions import REFUSALS
 from floe.tables.table_state import TableState
@@ -53,7 +52,7 @@ class SliceTable:
             mode.check(state, job.plan, job.slice, job.connector)
             new = tuple((r, mode.wanted(state.name, state.ledger, job.slice, r, state.routes[r.topic])) for r in taken)
             recovered = {LogId.of(r): rows for r in taken if (rows := state.ledger.revived(r))}
-            found = cls(state, new, recovered, replaces=job.slice.mode is WriteModeName.REPLACE)
+            found = cls(state, new, recovered, replaces=job.slice.mode.removes_rows)
             check_writable(found.target(job))
         except REFUSALS as error:
             return cls(state.refused(error))
