@@ -82,7 +82,7 @@ def test_own_transform_that_is_killed_adds_nothing_twice(pipeline: MakePipeline)
 def test_own_transform_refusals_fail_an_intolerant_run(pipeline: MakePipeline) -> None:
     one = pipeline(**STEER)
     one.produce([{"id": 1}, {"id": 3, "do": "refuse"}])
-    with pytest.raises(SliceRefused, match=r"1 of the 2 records.*are refused by a transform.*offset 1: as told"):
+    with pytest.raises(SliceRefused, match=r"1 of the 2 records.*are refused by a transform.*offset 1: as asked"):
         one.write(one.plan())
 
 

@@ -1,4 +1,4 @@
-"""A converter as somebody might add one: records are lines of ``name=value`` pairs, values are text."""
+"""A converter as a contributor would add one: records are lines of ``name=value`` pairs, values are text."""
 
 from __future__ import annotations
 

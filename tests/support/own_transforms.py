@@ -1,4 +1,4 @@
-"""Transforms as somebody might add them: one for whole records, one for columns, and a condition."""
+"""Transforms as a contributor would add them: one for whole records, one for columns, and a condition."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Steer:
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
         batch = batch.filter([_does(value) != "drop" for value in batch.values])
-        batch = batch.reject({row: "as told" for row, value in enumerate(batch.values) if _does(value) == "refuse"})
+        batch = batch.reject({row: "as asked" for row, value in enumerate(batch.values) if _does(value) == "refuse"})
         topics = [
             value["to"] if _does(value) == "rename" else topic
             for topic, value in zip(batch.read_topics(), batch.values, strict=True)
