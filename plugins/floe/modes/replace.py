@@ -19,9 +19,9 @@ from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.modes.append_again import AppendAgain, is_known
 from floe.modes.base import SnapshotMaker, spec_files, stale_message
+from floe.parquet.partition_summaries import readable
 from floe.tables.file_checks import file_access
 from floe.tables.history import REPLACED
-from floe.tables.partition_summaries import readable
 from floe.tables.row_removal import Removal, Remover, refuse_shared_offsets
 from floe.tables.snapshot_commit import (
     PreparedUpdates,

@@ -14,9 +14,9 @@ from floe.model.ledger import Ledger, LogId
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason, WriteModeName
+from floe.planning.kept_rows import letters_with_rows
 from floe.planning.replay_request import ReplayRequest
 from floe.planning.slicing import cut
-from floe.tables.kept_rows import letters_with_rows
 from floe.tables.table_state import TableStates
 
 KEPT_ROWS = (

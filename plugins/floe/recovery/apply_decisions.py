@@ -19,7 +19,7 @@ from floe.model.ranges import TopicPartition
 from floe.recovery.ledger_amendment import Unanchored, amend
 from floe.recovery.rollback import left_replacement, rolled_back, with_gained
 from floe.tables.connector_ledgers import Ledgers
-from floe.tables.history import GROUP, SLICE, changed_history, find_slice, older_metadata
+from floe.tables.history import GROUP, SLICE, check_history, find_slice, older_metadata
 from floe.tables.routes import Routes
 from floe.tables.table_ledger import origin_of
 
@@ -107,12 +107,11 @@ class Decided:
         amended = ledger.without(gone).with_copies_below(cuts).of_cluster(self._plan.cluster_id)
         if amended == ledger:
             return None
-        is_whole = self._change(table, origin, ledger) is None
+        is_whole = self._leads_back(table, origin, ledger)
         return amended if is_whole else Unanchored(amended)
 
-    def _change(self, table: Table, origin: str, ledger: Ledger) -> str | None:
-        name = ".".join(table.name())
-        return changed_history(name, table.metadata, origin, self._plan.group_id, ledger, older_metadata(table))
+    def _leads_back(self, table: Table, origin: str, ledger: Ledger) -> bool:
+        return check_history(table.metadata, origin, self._plan.group_id, ledger, older_metadata(table)).leads_back
 
     def _cuts(self) -> dict[LogId, Position]:
         """Return, for logs that were found to end below their position, where they are read on from."""
@@ -164,7 +163,7 @@ class Decided:
             raise Superseded(msg)
 
     def _accepted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
-        if self._change(table, origin, ledger) is None:
+        if self._leads_back(table, origin, ledger):
             return None
         self._warn_of_letters(table, origin, ledger)
         return with_gained(table, origin, self._plan.group_id, ledger, ledger)

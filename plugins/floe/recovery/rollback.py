@@ -1,7 +1,7 @@
 """Rollbacks: which offsets a table lost when its owner set its branch back to an older snapshot."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 
 from pyiceberg.table import Table
@@ -22,10 +22,10 @@ from floe.tables.history import (
     REVIVED,
     ROUTE,
     SLICE,
+    SnapshotGraph,
     branch_history,
-    changed_history,
+    check_history,
     is_before,
-    line_of,
     older_metadata,
     snapshot_property,
 )
@@ -41,8 +41,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
     it stood when the branch's head was made, in an older metadata file. Raises TableRefused when neither tells.
     """
     metadata = table.metadata
-    name = ".".join(table.name())
-    if changed_history(name, metadata, branch, group_id, ledger, older_metadata(table)) is None:
+    if check_history(metadata, branch, group_id, ledger, older_metadata(table)).leads_back:
         return None
     if branch not in metadata.refs:
         msg = (
@@ -73,9 +72,9 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
 
 def left_replacement(table: Table, branch: str, group_id: str, ledger: Ledger) -> str | None:
     """Return the slice of a replacement that a rollback left behind, as far as its snapshot is retained."""
-    kept = {s.snapshot_id for s in branch_history(table.metadata, branch)}
-    anchor = ledger.anchor
-    for snapshot in line_of(table.metadata, anchor.snapshot_id) if anchor is not None else ():
+    graph, anchor = SnapshotGraph.of(table.metadata), ledger.anchor
+    kept = {s.snapshot_id for s in graph.branch(branch)}
+    for snapshot in graph.line(anchor.snapshot_id) if anchor is not None else ():
         if snapshot.snapshot_id in kept:
             return None
         if snapshot_property(snapshot, GROUP) == group_id and snapshot_property(snapshot, REPLACED) is not None:
@@ -89,8 +88,9 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
     That is there when a rollback was taken back, or a branch was set to where another one had gone. Raises TableRefused
     when a summary does not tell it, or one has expired that would.
     """
-    line = set(_line(table.metadata, ledger.anchor))
-    history = list(branch_history(table.metadata, branch)) if line else []
+    graph = SnapshotGraph.of(table.metadata)
+    line = set() if ledger.anchor is None else {s.snapshot_id for s in graph.line(ledger.anchor.snapshot_id)}
+    history = list(graph.branch(branch)) if line else []
     gained = list(takewhile(lambda s: s.snapshot_id not in line, history))
     _refuse_gap(table, ledger.anchor, history[: len(gained) + 1])
     for snapshot in reversed(gained):
@@ -144,11 +144,6 @@ def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Itera
     }
 
 
-def _line(metadata: TableMetadata, anchor: Anchor | None) -> Iterator[int]:
-    """Yield the anchor and its ancestors, as far as they are retained."""
-    return iter(()) if anchor is None else (s.snapshot_id for s in line_of(metadata, anchor.snapshot_id))
-
-
 def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
     return ledger.holdings[log_id].held.get(SINK_ROUTE, Intervals()) if log_id in ledger.holdings else Intervals()
 
@@ -156,14 +151,14 @@ def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
 def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
     """Add up the nets of the snapshots between the anchor and the history that is left; None when one is gone."""
     anchor = ledger.anchor
-    by_id = {s.snapshot_id: s for s in metadata.snapshots}
-    history = list(branch_history(metadata, branch))
+    graph = SnapshotGraph.of(metadata)
+    history = list(graph.branch(branch))
     kept = {s.snapshot_id for s in history}
     first: Snapshot | None = None
     added: list[OffsetRange] = []
     at = anchor.snapshot_id if anchor is not None else None
     while at is not None and at not in kept:
-        snapshot = by_id.get(at)
+        snapshot = graph.snapshots.get(at)
         if snapshot is None:
             return None
         if snapshot_property(snapshot, GROUP) == group_id:
@@ -215,7 +210,7 @@ def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledge
         if then is None and not _has_snapshots(older, branch, group_id):
             return _difference(ledger, Ledger(ledger.cluster_id))
         # a table that was rolled back before had a ledger that spoke of more than its branch held
-        if then is not None and changed_history("", older, branch, group_id, then) is None:
+        if then is not None and check_history(older, branch, group_id, then).leads_back:
             # what it held and was taken out of the ledger since, is there again, and no summary may tell
             return None if _difference(then, ledger) else _difference(ledger, then)
     return None

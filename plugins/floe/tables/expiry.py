@@ -11,20 +11,20 @@ that no snapshot needs any more are left to maintenance.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
 from floe.catalogs.clock import age_of
 from floe.model.exceptions import LedgerUnreadable
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import LONGEST_VALUE, ledger_names, read_properties
-from floe.tables.history import GROUP, LINKS, is_before, lineage, links_of, links_text, parent_of
+from floe.tables.history import GROUP, LINKS, SnapshotGraph, is_before, write_links
 from floe.tables.retention import Retention
 
 log = logging.getLogger(__name__)
@@ -67,46 +67,47 @@ class Expiry:
         except LedgerUnreadable as error:
             _warn(self.table, str(error))
             return Expired()
-        links = links_of(self.metadata)
-        if not links and LINKS in self.metadata.properties:
+        graph = SnapshotGraph.of(self.metadata)
+        if not graph.links and LINKS in self.metadata.properties:
             _warn(self.table, f"its property {LINKS!r} was changed by hand: remove it, or set it back")
             return Expired()
-        return self._due(retention, anchors, links)
+        return self._due(retention, anchors, graph.committed(self.branch, self.added))
 
-    def _due(self, retention: Retention, anchors: Mapping[str, int], links: Mapping[int, int]) -> Expired:
-        by_id = {s.snapshot_id: s for s in (*self.metadata.snapshots, self.added)}
-        refs = self._old_refs(retention, by_id)
-        heads = {name: ref.snapshot_id for name, ref in self.metadata.refs.items() if name not in refs}
-        heads[self.branch] = self.added.snapshot_id
-        lines = {
-            name: list(lineage(by_id, links, head))
-            for name, head in heads.items()
-            if _is_branch(self.metadata.refs.get(name))
-        }
-        kept = {
+    def _due(self, retention: Retention, anchors: Mapping[str, int], graph: SnapshotGraph) -> Expired:
+        refs = self._old_refs(retention, graph)
+        heads = {name: head for name, head in graph.heads.items() if name not in refs}
+        lines = {name: list(graph.line(head)) for name, head in heads.items() if self._is_branch(name)}
+        counts = {
             name: _retained(line, retention.on(self.metadata.refs.get(name)), self.added)
             for name, line in lines.items()
         }
-        needed = {one for name, line in lines.items() for one in _newest_of_each(line, line[kept[name] :])}
-        needed.update(one for one in anchors.values() if one in by_id)
-        needed.update(_left_behind(lines, anchors, by_id, links))
-        stays = needed | set(heads.values())
-        stays.update(s.snapshot_id for name, line in lines.items() for s in line[: kept[name]])
-        referenced = {s.snapshot_id for line in lines.values() for s in line}
+        retained = {s.snapshot_id for name, line in lines.items() for s in line[: counts[name]]}
+        newest_of_each = {one for name, line in lines.items() for one in _newest_of_each(line, line[counts[name] :])}
+        anchored = {one for one in anchors.values() if one in graph.snapshots}
+        rollback_paths = set(_rollback_paths(lines, anchors, graph))
+        found_by_walking = newest_of_each | anchored | rollback_paths
+        protected = found_by_walking | retained | set(heads.values())
+
+        reachable = {s.snapshot_id for line in lines.values() for s in line}
         old = [
             s
             for s in self.metadata.snapshots
-            if s.snapshot_id not in stays and (s.snapshot_id in referenced or _is_old(s, retention, self.added))
+            if s.snapshot_id not in protected and (s.snapshot_id in reachable or _is_old(s, retention, self.added))
         ]
         old.sort(key=lambda s: (s.sequence_number or 0, s.timestamp_ms))
         gone = dict.fromkeys(s.snapshot_id for s in old[:MOST_AT_ONCE])
-        left = by_id.keys() - gone.keys()
-        for ends in (left, needed):  # with many tags, only what must be found is led to
-            text = links_text(_links(by_id, links, gone, ends))
+        left = graph.snapshots.keys() - gone.keys()
+        for ends in (left, found_by_walking):  # with many tags, only what must be found is led to
+            text = write_links(graph.links_over(gone, ends))
             if len(text) <= LONGEST_VALUE:
                 return Expired(tuple(gone), tuple(refs), text)
         _warn(self.table, f"links over expired snapshots do not fit into property {LINKS!r}")
         return Expired()
+
+    def _is_branch(self, name: str) -> bool:
+        """Say whether a head is a branch's; the one that the commit begins is no ref of the table yet."""
+        ref = self.metadata.refs.get(name)
+        return ref is None or ref.snapshot_ref_type == SnapshotRefType.BRANCH
 
     def _anchors(self) -> dict[str, int]:
         """Return on which snapshot each ledger of the table stands. Raises LedgerUnreadable."""
@@ -115,21 +116,17 @@ class Expiry:
         found[self.ledger_name] = self.ledger
         return {name: one.anchor.snapshot_id for name, one in found.items() if one is not None and one.anchor}
 
-    def _old_refs(self, retention: Retention, by_id: Mapping[int, Snapshot]) -> list[str]:
+    def _old_refs(self, retention: Retention, graph: SnapshotGraph) -> list[str]:
         """Return tags and branches that are past their age; not those that floe writes to, or has a ledger of."""
         ledgers = (self.ledger_name, *ledger_names(self.metadata.properties))
         old = []
         for name, ref in self.metadata.refs.items():
-            head, most = by_id.get(ref.snapshot_id), retention.on(ref).max_ref_age
+            head, most = graph.snapshots.get(ref.snapshot_id), retention.on(ref).max_ref_age
             if name in (MAIN_BRANCH, self.branch) or any(ledger.endswith(f".{name}") for ledger in ledgers):
                 continue
             if head is not None and most is not None and age_of(head.timestamp_ms, self.added.timestamp_ms) > most:
                 old.append(name)
         return old
-
-
-def _is_branch(ref: SnapshotRef | None) -> bool:
-    return ref is None or ref.snapshot_ref_type == SnapshotRefType.BRANCH
 
 
 def _is_old(snapshot: Snapshot, retention: Retention, newest: Snapshot) -> bool:
@@ -160,11 +157,8 @@ def _told(snapshot: Snapshot) -> set[str]:
     return told | {f"{GROUP}={names[GROUP]}"} if GROUP in names else told
 
 
-def _left_behind(
-    lines: Mapping[str, Sequence[Snapshot]],
-    anchors: Mapping[str, int],
-    by_id: Mapping[int, Snapshot],
-    links: Mapping[int, int],
+def _rollback_paths(
+    lines: Mapping[str, Sequence[Snapshot]], anchors: Mapping[str, int], graph: SnapshotGraph
 ) -> Iterable[int]:
     """Yield the way from each ledger that its branch no longer leads to, down to where it meets that branch.
 
@@ -173,41 +167,17 @@ def _left_behind(
     """
     for ledger, anchor in anchors.items():
         for branch, line in lines.items():
-            if anchor not in by_id or not ledger.endswith(f".{branch}"):
+            if anchor not in graph.snapshots or not ledger.endswith(f".{branch}"):
                 continue
-            here = {s.snapshot_id: i for i, s in enumerate(line)}
-            if anchor in here:
+            places = {s.snapshot_id: i for i, s in enumerate(line)}
+            if anchor in places:
                 continue
-            fork = len(line)
-            for snapshot in lineage(by_id, links, anchor):
-                yield snapshot.snapshot_id
-                if snapshot.snapshot_id in here:
-                    fork = here[snapshot.snapshot_id]
-                    break
-            number = by_id[anchor].sequence_number
+            left_behind = [s.snapshot_id for s in graph.line_down_to(anchor, places)]
+            yield from left_behind
+            fork = places.get(left_behind[-1], len(line))
+            number = graph.snapshots[anchor].sequence_number
             yield from (s.snapshot_id for s in line[:fork] if is_before(s, number))
             yield from [s.snapshot_id for s in line[:fork] if not is_before(s, number)][-1:]
-
-
-def _links(
-    by_id: Mapping[int, Snapshot], links: Mapping[int, int], gone: Collection[int], ends: Collection[int]
-) -> dict[int, int]:
-    """Lead from each snapshot that is left before a gap to the next of its ancestors that is among ``ends``."""
-    found: dict[int, int] = {}
-    behind: dict[int, int | None] = {}
-    for child in by_id.keys() - gone:
-        at = parent_of(by_id, links, child)
-        if at is None or (at not in gone and at == by_id[child].parent_snapshot_id):
-            continue
-        way: dict[int, None] = {}
-        while at is not None and at not in ends and at not in behind and at not in way:
-            way[at] = None
-            at = parent_of(by_id, links, at)
-        end = at if at in ends else behind.get(at) if at is not None else None
-        behind.update(dict.fromkeys(way, end))
-        if end is not None:
-            found[child] = end
-    return found
 
 
 @cache

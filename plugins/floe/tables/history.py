@@ -1,8 +1,10 @@
-"""A branch's history, read against the ledger's anchor: is this still the table that the ledger speaks of?"""
+"""The history of a table's branches, and whether it still leads back to the snapshot that a ledger stands on."""
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
 
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
@@ -33,37 +35,81 @@ def snapshot_property(snapshot: Snapshot, name: str) -> str | None:
     return None if snapshot.summary is None else snapshot.summary.additional_properties.get(name)
 
 
-def branch_history(metadata: TableMetadata, branch: str) -> Iterator[Snapshot]:
-    """Yield the branch's snapshots from its head backwards, as far as they are retained.
+@dataclass(frozen=True)
+class SnapshotGraph:
+    """The retained snapshots of a table: which is an ancestor of which, over the gaps that floe's expiry left.
 
-    Over a gap that floe's expiry left, it goes on with the next one that was kept.
+    ``snapshots``: by id. ``links``: over a gap, from each snapshot that is left to its next ancestor. ``heads``: where
+    branches and tags are, by name.
     """
-    ref = metadata.refs.get(branch)
-    return iter(()) if ref is None else line_of(metadata, ref.snapshot_id)
 
+    snapshots: Mapping[int, Snapshot]
+    links: Mapping[int, int]
+    heads: Mapping[str, int]
 
-def line_of(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:
-    """Yield a snapshot and its ancestors, as far as they are retained."""
-    return lineage({s.snapshot_id: s for s in metadata.snapshots}, links_of(metadata), snapshot_id)
+    @classmethod
+    def of(cls, metadata: TableMetadata) -> "SnapshotGraph":
+        """Read the graph of a table; of links that were changed by hand none are taken, and walks end at the gaps."""
+        return cls(
+            snapshots={s.snapshot_id: s for s in metadata.snapshots},
+            links=read_links(metadata),
+            heads={name: ref.snapshot_id for name, ref in metadata.refs.items()},
+        )
 
+    def committed(self, branch: str, snapshot: Snapshot) -> "SnapshotGraph":
+        """Return the graph as it is once a snapshot is the head of a branch."""
+        return replace(
+            self,
+            snapshots={**self.snapshots, snapshot.snapshot_id: snapshot},
+            heads={**self.heads, branch: snapshot.snapshot_id},
+        )
 
-def lineage(by_id: Mapping[int, Snapshot], links: Mapping[int, int], snapshot_id: int) -> Iterator[Snapshot]:
-    """Yield a snapshot and its ancestors among those of ``by_id``; ``links`` lead over gaps."""
-    seen: set[int] = set()
-    at = snapshot_id if snapshot_id in by_id else None
-    while at is not None and at not in seen:
-        yield by_id[at]
-        seen.add(at)
-        at = parent_of(by_id, links, at)
+    def parent(self, snapshot_id: int) -> int | None:
+        """Return the next retained ancestor of a snapshot; None where its history ends."""
+        parent = self.snapshots[snapshot_id].parent_snapshot_id
+        if parent is not None and parent in self.snapshots:
+            return parent
+        linked = self.links.get(snapshot_id)
+        return linked if linked is not None and linked in self.snapshots else None
 
+    def line(self, snapshot_id: int) -> Iterator[Snapshot]:
+        """Yield a snapshot and its ancestors, as far as they are retained; nothing for one that is not there."""
+        seen: set[int] = set()
+        at = snapshot_id if snapshot_id in self.snapshots else None
+        while at is not None and at not in seen:
+            yield self.snapshots[at]
+            seen.add(at)
+            at = self.parent(at)
 
-def parent_of(by_id: Mapping[int, Snapshot], links: Mapping[int, int], snapshot_id: int) -> int | None:
-    """Return the next ancestor of a snapshot among those of ``by_id``; None where its history ends."""
-    parent = by_id[snapshot_id].parent_snapshot_id
-    if parent is not None and parent in by_id:
-        return parent
-    linked = links.get(snapshot_id)
-    return linked if linked is not None and linked in by_id else None
+    def branch(self, name: str) -> Iterator[Snapshot]:
+        """Yield a branch's snapshots from its head backwards; nothing for a branch that does not exist."""
+        head = self.heads.get(name)
+        return iter(()) if head is None else self.line(head)
+
+    def line_down_to(self, snapshot_id: int, ends: Container[int]) -> Iterator[Snapshot]:
+        """Yield a snapshot and its ancestors, the first of ``ends`` being the last of them."""
+        for snapshot in self.line(snapshot_id):
+            yield snapshot
+            if snapshot.snapshot_id in ends:
+                return
+
+    def links_over(self, gone: Collection[int], ends: Collection[int]) -> dict[int, int]:
+        """Return the links that are needed once ``gone`` are: from each child of a gap to its next ancestor of ``ends``."""
+        found: dict[int, int] = {}
+        behind: dict[int, int | None] = {}  # where walks came out that passed a snapshot before
+        for child in self.snapshots.keys() - gone:
+            at = self.parent(child)
+            if at is None or (at not in gone and at == self.snapshots[child].parent_snapshot_id):
+                continue
+            passed: dict[int, None] = {}
+            while at is not None and at not in ends and at not in behind and at not in passed:
+                passed[at] = None
+                at = self.parent(at)
+            end = at if at in ends else behind.get(at) if at is not None else None
+            behind.update(dict.fromkeys(passed, end))
+            if end is not None:
+                found[child] = end
+        return found
 
 
 def is_before(snapshot: Snapshot, sequence_number: int | None) -> bool:
@@ -71,8 +117,13 @@ def is_before(snapshot: Snapshot, sequence_number: int | None) -> bool:
     return (snapshot.sequence_number or 0) <= (sequence_number or 0)
 
 
-def links_of(metadata: TableMetadata) -> dict[int, int]:
-    """Read the links of a table; none of a property that was changed by hand: then walks end where a parent is gone."""
+def branch_history(metadata: TableMetadata, branch: str) -> Iterator[Snapshot]:
+    """Yield the snapshots of one branch of a table from its head backwards, as far as they are retained."""
+    return SnapshotGraph.of(metadata).branch(branch) if branch in metadata.refs else iter(())
+
+
+def read_links(metadata: TableMetadata) -> dict[int, int]:
+    """Read the links of a table; none of a property that was changed by hand, which is logged."""
     try:
         return {
             int(child): int(ancestor) for child, ancestor in json.loads(metadata.properties.get(LINKS, "{}")).items()
@@ -82,7 +133,7 @@ def links_of(metadata: TableMetadata) -> dict[int, int]:
         return {}
 
 
-def links_text(links: Mapping[int, int]) -> str:
+def write_links(links: Mapping[int, int]) -> str:
     """Write links as the property has them; nothing for none."""
     texts = {str(child): str(ancestor) for child, ancestor in sorted(links.items())}
     return json.dumps(texts, separators=(",", ":")) if links else ""
@@ -93,11 +144,63 @@ def find_slice(metadata: TableMetadata, branch: str, slice_id: str) -> Snapshot 
     return next((s for s in branch_history(metadata, branch) if snapshot_property(s, SLICE) == slice_id), None)
 
 
+class Finding(Enum):
+    """What became of the history that a ledger speaks of."""
+
+    INTACT = "intact"
+    EXPIRED = "expired"
+    """The anchor, or what led to it, has expired, and older metadata shows that the branch descends from it."""
+    ROLLED_BACK = "rolled back"
+    """The branch leads to an older snapshot of the same connector."""
+    CUT_OFF = "cut off"
+    """The branch leads to no snapshot of the connector: rolled back, replaced, or emptied."""
+
+
+@dataclass(frozen=True)
+class HistoryCheck:
+    """Whether a branch leads back to the snapshot that a ledger stands on, its ``anchor``.
+
+    ``found``: the snapshot that the branch leads to instead, None where it has none.
+    """
+
+    finding: Finding
+    anchor: Anchor | None = None
+    found: int | None = None
+
+    @property
+    def leads_back(self) -> bool:
+        """Whether the ledger speaks of what the branch holds."""
+        return self.finding in (Finding.INTACT, Finding.EXPIRED)
+
+    def problem(self, table: str, branch: str, group_id: str) -> str:
+        """Say how the branch does not lead back, and what to do."""
+        anchor = None if self.anchor is None else self.anchor.snapshot_id
+        way_out = (
+            f"Set the branch to {anchor} again; or trigger the DAG with "
+            f'rolled_back={{"{table}": "replay"}} to have the lost rows read again, or with "accept" to leave them out. '
+            "Nothing is written meanwhile."
+        )
+        if self.finding is Finding.ROLLED_BACK:
+            return (
+                f"table {table!r} was rolled back: the newest snapshot of {group_id!r} on branch {branch!r} is "
+                f"{self.found}, but its ledger speaks of {anchor}. {way_out}"
+            )
+        return (
+            f"table {table!r} was rolled back or replaced, or its branch {branch!r} emptied: snapshot {anchor}, which its "
+            f"ledger speaks of, is no ancestor of its head ({self.found}). {way_out}"
+        )
+
+
 def refuse_changed_history(table: Table, branch: str, group_id: str, ledger: Ledger) -> None:
     """Raise TableRefused when the branch no longer leads back to the ledger's anchor."""
-    change = changed_history(".".join(table.name()), table.metadata, branch, group_id, ledger, older_metadata(table))
-    if change is not None:
-        raise TableRefused(change, code="FLOE-408")
+    check = check_history(table.metadata, branch, group_id, ledger, older_metadata(table))
+    name = ".".join(table.name())
+    if not check.leads_back:
+        raise TableRefused(check.problem(name, branch, group_id), code="FLOE-408")
+    if check.finding is Finding.EXPIRED and check.anchor is not None:
+        anchor = check.anchor.snapshot_id
+        what = "snapshot" if table.metadata.snapshot_by_id(anchor) is None else "what led to snapshot"
+        log.warning("table %s: %s %s of the ledger has expired; going on", name, what, anchor)
 
 
 def older_metadata(table: Table) -> Iterator[TableMetadata]:
@@ -109,15 +212,10 @@ def older_metadata(table: Table) -> Iterator[TableMetadata]:
             return
 
 
-def changed_history(
-    table: str,
-    metadata: TableMetadata,
-    branch: str,
-    group_id: str,
-    ledger: Ledger,
-    older: Iterable[TableMetadata] = (),
-) -> str | None:
-    """Say how the branch no longer leads back to the ledger's anchor, and what to do; None when it does.
+def check_history(
+    metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger, older: Iterable[TableMetadata] = ()
+) -> HistoryCheck:
+    """Compare a branch with its ledger's anchor.
 
     Walked are only retained snapshots. When the anchor has expired (floe's own expiry keeps it), or what leads to it while a
     tag keeps it, ``older`` metadata must show that what is left descends from it: a branch that was rolled back before looks
@@ -125,41 +223,25 @@ def changed_history(
     """
     anchor = ledger.anchor
     if anchor is None:
-        return None
+        return HistoryCheck(Finding.INTACT)
     oldest: Snapshot | None = None
     for snapshot in branch_history(metadata, branch):
         if snapshot.snapshot_id == anchor.snapshot_id:
-            return None
+            return HistoryCheck(Finding.INTACT, anchor)
         if snapshot_property(snapshot, GROUP) == group_id:
-            return (
-                f"table {table!r} was rolled back: the newest snapshot of {group_id!r} on branch {branch!r} is "
-                f"{snapshot.snapshot_id}, but its ledger speaks of {anchor.snapshot_id}. {_ways_out(table, anchor)}"
-            )
+            return HistoryCheck(Finding.ROLLED_BACK, anchor, snapshot.snapshot_id)
         oldest = snapshot
     if oldest is not None and oldest.parent_snapshot_id == anchor.snapshot_id:
-        return None
+        return HistoryCheck(Finding.INTACT, anchor)
     if (
         oldest is None
         or oldest.parent_snapshot_id is None
         or not _may_have_expired(metadata, anchor, oldest)
         or not any(_descends(one, branch, oldest, anchor) for one in older)
     ):
-        return (
-            f"table {table!r} was rolled back or replaced, or its branch {branch!r} emptied: snapshot "
-            f"{anchor.snapshot_id}, which its ledger speaks of, is no ancestor of its head "
-            f"({metadata.refs[branch].snapshot_id if branch in metadata.refs else None}). {_ways_out(table, anchor)}"
-        )
-    what = "snapshot" if metadata.snapshot_by_id(anchor.snapshot_id) is None else "what led to snapshot"
-    log.warning("table %s: %s %s of the ledger has expired; going on", table, what, anchor.snapshot_id)
-    return None
-
-
-def _ways_out(table: str, anchor: Anchor) -> str:
-    return (
-        f"Set the branch to {anchor.snapshot_id} again; or trigger the DAG with "
-        f'rolled_back={{"{table}": "replay"}} to have the lost rows read again, or with "accept" to leave them out. '
-        "Nothing is written meanwhile."
-    )
+        head = metadata.refs[branch].snapshot_id if branch in metadata.refs else None
+        return HistoryCheck(Finding.CUT_OFF, anchor, head)
+    return HistoryCheck(Finding.EXPIRED, anchor)
 
 
 def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot) -> bool:
@@ -168,7 +250,7 @@ def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot)
     Where the anchor itself is still there, and floe's links were changed by hand, they may be why.
     """
     is_gone = metadata.snapshot_by_id(anchor.snapshot_id) is None
-    has_lost_links = LINKS in metadata.properties and not links_of(metadata)
+    has_lost_links = LINKS in metadata.properties and not read_links(metadata)
     return anchor.sequence_number <= (oldest.sequence_number or 0) and (is_gone or not has_lost_links)
 
 

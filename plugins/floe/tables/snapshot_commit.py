@@ -39,9 +39,9 @@ from floe.config.secrets.mask import clip
 from floe.exceptions import FloeError
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import stale_properties, write_properties
+from floe.parquet.partition_summaries import readable
 from floe.tables.exceptions import TableRefused
 from floe.tables.expiry_updates import expiring
-from floe.tables.partition_summaries import readable
 
 COMES_AGAIN = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, NotImplementedError)
 """What values raise that cannot be read or written, Arrow's errors among them; those of stores are OSErrors."""

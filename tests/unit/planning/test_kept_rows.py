@@ -16,7 +16,7 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger, LogId
 from floe.model.plan import commit_id_of
 from floe.model.ranges import OffsetRange
-from floe.tables.kept_rows import letters_with_rows
+from floe.planning.kept_rows import letters_with_rows
 from floe.tables.snapshot_commit import append
 from floe.tables.table_state import TableStates
 from floe_job.dead_letters import LETTERS_SCHEMA
