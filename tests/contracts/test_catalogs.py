@@ -24,7 +24,6 @@ from floe.model.ledger import Holding, Ledger, LogId
 from floe.model.ledger_codec import read_properties
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
-from stack.rest_catalog import RestCatalog
 from tests.support.catalogs import CatalogLake, InMemoryProvider, RestLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
 from tests.support.tables.lake import (
@@ -40,17 +39,10 @@ from tests.support.tables.lake import (
     write_slice,
 )
 
-KINDS = (*PROVIDERS, "in-memory")
+SERVERS = {"rest": [pytest.mark.ci]}
+"""Types whose suite needs a server beside it."""
 
-
-@pytest.fixture(scope="module")
-def rest_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
-    server = RestCatalog(tmp_path_factory.mktemp("rest"))
-    try:
-        server.start()
-        yield server
-    finally:
-        server.stop()
+KINDS = [pytest.param(kind, marks=SERVERS.get(kind, [])) for kind in (*PROVIDERS, "in-memory")]
 
 
 @pytest.fixture(params=KINDS)
@@ -59,7 +51,7 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(PROVIDERS, "in-memory", InMemoryProvider())
     (tmp_path / "warehouse").mkdir()
     if request.param == "rest":
-        made: CatalogLake = RestLake(tmp_path, server=request.getfixturevalue("rest_server"))
+        made: CatalogLake = RestLake(tmp_path, server=request.getfixturevalue("rest_catalog"))
     else:
         made = CatalogLake(tmp_path, kind=request.param)
     yield made

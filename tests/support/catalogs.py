@@ -73,7 +73,7 @@ class RestLake(CatalogLake):
 
     def close(self) -> None:
         client = self.catalog()
-        for namespace in client.list_namespaces():
+        for namespace in {("rpc",), ("other",)} & set(client.list_namespaces()):
             for table in client.list_tables(namespace):
                 client.drop_table(table)
         super().close()
