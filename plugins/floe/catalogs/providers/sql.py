@@ -42,5 +42,5 @@ class SqlProvider(PlainProvider):
         )
 
     def tidy(self, table: Table, after: TableMetadata) -> None:
-        """Remove old metadata files, as nobody else does."""
+        """Remove old metadata files: there is no server that does."""
         remove_old_metadata(table, after)
