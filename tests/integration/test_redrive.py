@@ -454,7 +454,7 @@ def test_letters_of_a_table_that_the_connector_lost_are_left_out_aloud(pipeline:
         ({"overlap": "append"}, r"dead_letters and overlap=append.*Leave overlap at skip"),
         ({"dead_letters": "yes"}, r"dead_letters is 'yes': write true or false"),
         ({"ranges": {"0": [0, 99]}}, "ends past the position"),
-        ({"tables": ["db.other"]}, "none of the connector's"),
+        ({"tables": ["db.other"]}, "is not configured in this connector"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_way(spoilt: Pipeline, params: dict[str, Any], words: str) -> None:

@@ -117,12 +117,12 @@ def test_snapshots_expire_with_commits_but_for_tagged_ones_and_no_row_is_lost(pi
 
 
 def test_branch_of_an_empty_table_begins_with_its_own_commit(
-    pipeline: MakePipeline, catalog: RestCatalog, tmp_path: Path
+    pipeline: MakePipeline, rest_catalog: RestCatalog, tmp_path: Path
 ) -> None:
     keys = {
         "iceberg.catalog.type": "rest",
-        "iceberg.catalog.uri": catalog.uri,
-        "iceberg.catalog.warehouse": catalog.warehouse,
+        "iceberg.catalog.uri": rest_catalog.uri,
+        "iceberg.catalog.warehouse": rest_catalog.warehouse,
         "iceberg.tables": f"db.b{tmp_path.name.replace('-', '_')}",
         "iceberg.tables.default-commit-branch": "audit",
     }
