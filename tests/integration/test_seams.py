@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 
 from floe.config.sections import converters as converter_config
+from floe.model.accounting import RangeBooks
+from floe.tables.exceptions import DeadLettersLeft
 from floe.tables.routes import Routes
 from floe_job.convert import registry
 from floe_job.exceptions import SliceRefused
+from floe_job.transform import registry as transform_registry
+from floe_job.transform.registry import Family
 from tests.support import line_converter, own_transforms
 from tests.support.runs.pipeline import MakePipeline, Pipeline
+from tests.support.runs.replays import replay
 
 LETTERS = "db.letters"
 STEER = {"transforms": "steer", "transforms.steer.type": "example.Steer"}
@@ -66,6 +71,25 @@ def test_own_converter_reads_the_field_that_routes(pipeline: MakePipeline) -> No
     assert (one.column("id", "db.a"), one.column("id", "db.b")) == (["1", "3"], ["2"])
 
 
+def test_own_transform_accounts_for_every_record(pipeline: MakePipeline) -> None:
+    one = steered(pipeline)
+    one.produce(GIVEN)
+    plan = one.plan()
+    (announcement,) = one.write(plan)
+    one.commit(plan)
+    assert one.column("id") == [0, 1, 8]
+    assert set(one.column("mark")) == {"seen"}
+    ((_, books),) = announcement.books
+    assert books == RangeBooks(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
+    assert letters(one) == [
+        (3, None, "transform", b'{"id": 3, "do": "refuse"}'),
+        (6, None, "decode", b"no json"),
+        (7, "db.t", "convert", b'{"id": "many"}'),
+    ]
+    assert one.position() == {0: 9}
+    assert one.run().slices == ()
+
+
 def test_own_transform_that_is_killed_adds_nothing_twice(pipeline: MakePipeline) -> None:
     one = steered(pipeline)
     one.produce(GIVEN)
@@ -84,6 +108,29 @@ def test_own_transform_refusals_fail_an_intolerant_run(pipeline: MakePipeline) -
     one.produce([{"id": 1}, {"id": 3, "do": "refuse"}])
     with pytest.raises(SliceRefused, match=r"1 of the 2 records.*are refused by a transform.*offset 1: as asked"):
         one.write(one.plan())
+
+
+def test_own_transform_renames_topics_under_one_progress(pipeline: MakePipeline) -> None:
+    tables = {"iceberg.tables": "db.a,db.b", "floe.table.db.a.topics": "a", "floe.table.db.b.topics": "b"}
+    one = pipeline(**{**STEER, **tables})
+    one.produce([{"id": i, "do": "rename", "to": "abc"[i % 3]} for i in range(9)])
+    plan = one.plan()
+    (announcement,) = one.write(plan)
+    one.commit(plan)
+    assert (one.column("id", "db.a"), one.column("id", "db.b")) == ([0, 3, 6], [1, 4, 7])
+    ((_, books),) = announcement.books
+    assert books == RangeBooks(routed=6, filtered=3)
+    assert {r.topic for r in announcement.ranges} == {one.topic}
+    assert one.position() == {0: 9}
+
+
+def test_own_transform_topic_names_the_table(pipeline: MakePipeline) -> None:
+    one = pipeline(**{**STEER, "iceberg.tables": None, "floe.route.template": "db.t_{topic}"})
+    one.produce([{"id": 1, "do": "rename", "to": "x"}, {"id": 2, "do": "rename", "to": "y"}])
+    one.run()
+    one.produce([{"id": 3, "do": "rename", "to": "x"}])
+    one.run()
+    assert (one.column("id", "db.t_x"), one.column("id", "db.t_y")) == ([1, 3], [2])
 
 
 def test_own_transform_is_part_of_the_route_hash(pipeline: MakePipeline) -> None:
@@ -135,3 +182,15 @@ def test_own_columns_are_added_beside_the_metadata(pipeline: MakePipeline) -> No
     one.run()
     assert one.column("label") == ["x", "x", "x"]
     assert one.column("_kafka_metadata_offset") == [0, 1, 3]
+
+
+def test_own_transform_dead_letters_are_redriven(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = steered(pipeline)
+    one.produce(GIVEN)
+    one.run()
+    monkeypatch.setitem(transform_registry.FAMILIES, own_transforms.Steering, Family(own_transforms.Forgive))
+    replay(one, dead_letters=True)
+    assert one.column("id") == [0, 1, 3, 8]
+    with pytest.raises(DeadLettersLeft, match="all 2 dead letters"):
+        replay(one, dead_letters=True)
+    assert one.column("id") == [0, 1, 3, 8]
