@@ -21,7 +21,7 @@ from floe_job.convert.json.decoder import CHUNK_BYTES
 from floe_job.convert.json.framing import Text, joined
 from floe_job.convert.json.template_reader import Alike
 from floe_job.memory_tuning import rare_housekeeping
-from floe_job.source.consumer import Consumer
+from floe_job.source.native.consumer import Consumer
 from floe_job.source.range_progress import POLL_RECORDS, POLL_SECONDS
 from floe_job.source.values import Lines
 

@@ -28,7 +28,7 @@ from floe_job.exceptions import BatchTooLarge
 from floe_job.source import clients
 from floe_job.source.batch import Batch
 from floe_job.source.clients import Client, open_client
-from floe_job.source.consumer import Consumer, Event, LayoutUnknown, SettingRefused
+from floe_job.source.native.consumer import Consumer, Event, LayoutUnknown, SettingRefused
 from floe_job.source.range_progress import Mode, RangeProgress
 from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker

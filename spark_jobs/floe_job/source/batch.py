@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from floe_job.source.messages import Messages
-from floe_job.source.native_memory import Lease, Loan, Words, columns
+from floe_job.source.native.memory import Lease, Loan, Words, columns
 from floe_job.source.values import Values
 
 

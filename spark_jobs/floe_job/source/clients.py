@@ -10,8 +10,8 @@ from typing import Any
 import confluent_kafka as ck
 
 from floe.kafka.reader_limits import ReaderLimits
-from floe_job.source import librdkafka
-from floe_job.source.consumer import AUTHENTICATION, Consumer
+from floe_job.source.native import librdkafka
+from floe_job.source.native.consumer import AUTHENTICATION, Consumer
 from floe_job.source.portable import PortableConsumer
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from floe_job.source import librdkafka
-from floe_job.source.native_memory import Lease, Words, columns
+from floe_job.source.native import librdkafka
+from floe_job.source.native.memory import Lease, Words, columns
 from floe_job.source.values import Values
 
 Headers = list[tuple[str, bytes | None]]

@@ -10,8 +10,8 @@ import numpy as np
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, JobError, RangeLost, RangeStalled, ReadFailed
 from floe_job.source.clients import Client
-from floe_job.source.consumer import Event
-from floe_job.source.native_memory import Words
+from floe_job.source.native.consumer import Event
+from floe_job.source.native.memory import Words
 
 
 class Silence:

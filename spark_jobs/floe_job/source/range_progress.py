@@ -11,7 +11,7 @@ from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchTooLarge
 from floe_job.source.batch import Batch
 from floe_job.source.clients import Client
-from floe_job.source.consumer import Event
+from floe_job.source.native.consumer import Event
 from floe_job.source.range_errors import Silence, check_progress, is_end, too_large
 
 BATCH_RECORDS = 50_000

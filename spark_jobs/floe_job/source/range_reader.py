@@ -13,7 +13,7 @@ from floe_job.exceptions import SliceRefused
 from floe_job.memory_tuning import give_back
 from floe_job.source.batch import Batch
 from floe_job.source.clients import Client, open_client, warn_of_portable
-from floe_job.source.consumer import LayoutUnknown, SettingRefused
+from floe_job.source.native.consumer import LayoutUnknown, SettingRefused
 from floe_job.source.range_errors import check_order
 from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from floe.kafka import client_log
-from floe_job.source import librdkafka
+from floe_job.source.native import librdkafka
 
 LOG_QUEUE = "log.queue"
 _LEVEL, _ERRORS, _DEFAULT, _DEBUG = "log_level", 3, 6, 7

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from floe_job.source.native_memory import Lease, Words
+from floe_job.source.native.memory import Lease, Words
 
 WIDEST_GAP = 128
 """Bytes between two values up to which they are copied together: a record's frame is ten bytes, its key comes on top."""

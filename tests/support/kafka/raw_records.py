@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import c_char_p, c_int, c_int32, c_size_t, c_ssize_t, c_void_p
 
-from floe_job.source import librdkafka
+from floe_job.source.native import librdkafka
 
 PRODUCER = 0
 END, TOPIC, PARTITION, VALUE, KEY, MSGFLAGS, HEADER = 0, 1, 3, 4, 5, 7, 9

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from floe_job.convert.json.fallbacks import Unlike
-from floe_job.source.native_memory import Words
+from floe_job.source.native.memory import Words
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 Octets = np.ndarray[Any, np.dtype[np.uint8]]

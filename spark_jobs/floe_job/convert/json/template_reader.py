@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from floe_job.convert.json.fallbacks import Unlike
 from floe_job.convert.json.framing import Text
 from floe_job.convert.json.template import Kind, Mask, Octets, Path, Skeleton, Span
-from floe_job.source.native_memory import Words
+from floe_job.source.native.memory import Words
 from floe_job.source.values import Lines
 
 TYPES = {pa.large_string(): Kind.TEXT} | dict.fromkeys((pa.int32(), pa.int64(), pa.float64(), pa.bool_()), Kind.BARE)

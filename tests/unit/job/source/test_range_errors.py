@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, ReadFailed
-from floe_job.source.consumer import Event
+from floe_job.source.native.consumer import Event
 from floe_job.source.range_errors import check_order, is_end
 
 RANGE = OffsetRange("orders", "id", 0, 10, 100)

@@ -11,7 +11,7 @@ import pytest
 
 from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
-from floe_job.source.consumer import Consumer
+from floe_job.source.native.consumer import Consumer
 from floe_job.source.reports import Reports, with_reports
 
 WHERE = "[thrd:127.0.0.1:1/1]: 127.0.0.1:1/1: "

@@ -17,9 +17,9 @@ from pyiceberg.types import LongType, NestedField
 
 from floe_job.convert import JsonDecoder
 from floe_job.schema.rules import ColumnRules
-from floe_job.source import librdkafka
-from floe_job.source.consumer import Consumer, SettingRefused
-from floe_job.source.native_memory import Handle, Loan, columns
+from floe_job.source.native import librdkafka
+from floe_job.source.native.consumer import Consumer, SettingRefused
+from floe_job.source.native.memory import Handle, Loan, columns
 from floe_job.source.values import FEWEST_TOGETHER, WIDEST_GAP, Values
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from floe_job.source.batch import Batch
 from floe_job.source.messages import headers_sizes
-from floe_job.source.native_memory import Words, columns
-from floe_job.source.record_frames import NO_HEADERS, NULL, RecordShape, is_continued
+from floe_job.source.native.memory import Words, columns
+from floe_job.source.native.record_frames import NO_HEADERS, NULL, RecordShape, is_continued
 
 CLOSE = 4_000
 """Bytes between two records up to which they count as one batch's, until that is looked at. Less than a page of memory: what

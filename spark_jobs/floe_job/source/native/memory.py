@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from floe_job.source import librdkafka
+from floe_job.source.native import librdkafka
 
 Words = np.ndarray[Any, np.dtype[np.int64]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe_job.source.record_frames import NULL, RecordShape, is_continued
+from floe_job.source.native.record_frames import NULL, RecordShape, is_continued
 
 Headers = list[tuple[bytes, bytes | None]]
 

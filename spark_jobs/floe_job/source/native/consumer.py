@@ -10,11 +10,12 @@ import confluent_kafka as ck
 import numpy as np
 
 from floe.kafka.reader_limits import ReaderLimits
-from floe_job.source import librdkafka, reports
+from floe_job.source import reports
 from floe_job.source.batch import Batch
-from floe_job.source.confluent_internals import plugin_paths
-from floe_job.source.kafka_batch import KafkaBatch
-from floe_job.source.native_memory import Handle, Loan, columns
+from floe_job.source.native import librdkafka
+from floe_job.source.native.confluent_internals import plugin_paths
+from floe_job.source.native.kafka_batch import KafkaBatch
+from floe_job.source.native.memory import Handle, Loan, columns
 
 _PLUGINS = "plugin.library.paths"
 _FIRST = ("debug", _PLUGINS)

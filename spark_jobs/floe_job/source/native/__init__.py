@@ -1,0 +1,1 @@
+"""Records in the memory of librdkafka, a known version of it."""

@@ -1,0 +1,175 @@
+"""Batches, values and messages of the portable consumer: columns over objects of confluent-kafka's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, overload
+
+import confluent_kafka as ck
+import numpy as np
+
+from floe_job.source.batch import Batch
+from floe_job.source.messages import Headers, Message, Messages
+from floe_job.source.native.memory import Words
+from floe_job.source.values import CLOSING, OPENING, Lines, Values
+
+NO_TIMESTAMP = ck.TIMESTAMP_NOT_AVAILABLE
+
+Record = tuple[ck.Message, Headers | None]
+"""A message, and its headers, which can be asked for once; None where they cannot be read."""
+
+
+class PortableBatch(Batch):
+    """Records of one partition, each an object of confluent-kafka's."""
+
+    records: Sequence[Record]
+
+    @classmethod
+    def of_messages(cls, messages: Sequence[ck.Message]) -> PortableBatch:
+        """Read the columns of messages, which are records all."""
+        count = len(messages)
+        offsets: Words = np.fromiter((m.offset() for m in messages), np.int64, count)
+        sizes: Words = np.fromiter((len(m.value() or b"") for m in messages), np.int64, count)
+        key_sizes: Words = np.fromiter((len(m.key() or b"") for m in messages), np.int64, count)
+        return cls._made([(m, _headers(m)) for m in messages], offsets, sizes, key_sizes)
+
+    @classmethod
+    def _made(cls, records: Sequence[Record], offsets: Words, sizes: Words, key_sizes: Words) -> PortableBatch:
+        nowhere = np.zeros_like(offsets)
+        one = cls((), nowhere, offsets, nowhere, sizes, key_sizes)
+        object.__setattr__(one, "records", records)
+        return one
+
+    def _joined(self, parts: Sequence[Batch]) -> Batch:
+        return self._made(
+            [r for part in parts if isinstance(part, PortableBatch) for r in part.records],
+            np.concatenate([part.offsets for part in parts]),
+            np.concatenate([part.sizes for part in parts]),
+            np.concatenate([part.key_sizes for part in parts]),
+        )
+
+    def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> Batch:
+        """Return the records that a mask or a slice has."""
+        if isinstance(mask, slice):
+            kept = self.records[mask]
+        elif mask.all():
+            return self
+        else:
+            kept = [self.records[i] for i in np.flatnonzero(mask).tolist()]
+        return self._made(kept, self.offsets[mask], self.sizes[mask], self.key_sizes[mask])
+
+    @property
+    def values(self) -> Values:
+        """The values, None for tombstones."""
+        return PortableValues([m.value() for m, _ in self.records])
+
+    @property
+    def messages(self) -> Messages:
+        """Each record with its key, time and headers."""
+        return PortableMessages(self.records)
+
+
+class PortableValues(Values):
+    """Values of records: bytes, None for tombstones."""
+
+    def __init__(self, values: Sequence[bytes | None]) -> None:
+        self._values = values
+
+    @property
+    def octets(self) -> int:
+        """Bytes of all of them."""
+        return sum(len(value) for value in self._values if value)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._values[index]
+        return PortableValues(found) if isinstance(index, slice) else found
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    def present(self) -> list[int]:
+        """Return the indices of those that are no tombstones."""
+        return [i for i, value in enumerate(self._values) if value is not None]
+
+    def select(self, indices: Sequence[int]) -> Values:
+        """Return some of the values, by index."""
+        return PortableValues([self._values[i] for i in indices])
+
+    def lines(self) -> Lines | None:
+        """Return all values in one text, a newline after each, if each begins and ends as a JSON object."""
+        if not self._values:
+            return Lines(b"", _EMPTY, _EMPTY)
+        if not all(self._values):
+            return None
+        values: Sequence[bytes] = self._values  # type: ignore[assignment]
+        sizes = np.fromiter(map(len, values), np.int64, len(values))
+        text = b"\n".join([*values, b""])
+        ends = np.cumsum(sizes + 1) - 1
+        starts = ends - sizes
+        octets = np.frombuffer(text, np.uint8)
+        if (octets[starts] != OPENING).any() or (octets[ends - 1] != CLOSING).any():
+            return None
+        return Lines(text, starts, ends)
+
+
+class PortableMessages(Messages):
+    """The records of a batch, or some of them."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Messages: ...
+    def __getitem__(self, index: Any) -> Message | Messages:
+        return self.select(index) if isinstance(index, slice) else Message(self, range(len(self))[index])
+
+    def select(self, indices: Sequence[int] | slice) -> Messages:
+        """Return some of them, by index."""
+        chosen = self._records[indices] if isinstance(indices, slice) else [self._records[i] for i in indices]
+        return PortableMessages(chosen)
+
+    def keys(self) -> list[bytes | None]:
+        """Return the key of each, as it stands in the log."""
+        return [_bytes(m.key()) for m, _ in self._records]
+
+    def timestamps(self) -> list[int | None]:
+        """Return the time of each, in epoch ms; None where the broker has none."""
+        return [None if kind == NO_TIMESTAMP else time for kind, time in (m.timestamp() for m, _ in self._records)]
+
+    def headers(self) -> list[Headers | None]:
+        """Return the headers of each in their order; None where they cannot be read."""
+        return [headers for _, headers in self._records]
+
+
+_EMPTY = np.zeros(0, np.int64)
+
+_headers_of = partial(ck.Message.headers)
+"""confluent-kafka 2.16 returns a broken list, and no error, for a name that is not UTF-8. Whoever touches that list dies of a
+segmentation fault. Called by ``partial``, CPython looks for an error that is pending, and raises SystemError; there is one
+at the first call for a message only."""
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _headers(message: ck.Message) -> Headers | None:
+    try:
+        found: Any = _headers_of(message)
+    except (SystemError, UnicodeDecodeError):
+        return None
+    return list(found or [])
+
+
+def headers_octets(record: Record) -> int:
+    """Return the bytes that a record's headers take, about."""
+    return sum(len(name) + len(value or b"") + 2 for name, value in record[1] or ()) + 1
