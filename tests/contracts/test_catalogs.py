@@ -19,8 +19,9 @@ from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
 from floe.catalogs.providers.base import CatalogProvider
 from floe.catalogs.providers.registry import PROVIDERS, provider_of
 from floe.config.sections.catalog_types import TYPES, CatalogType
+from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
 from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append

@@ -26,8 +26,9 @@ from floe.control.announcement import SpecFiles
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.table_work import TableWork
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import CommitState, Ledger, LogId
+from floe.model.ledger import CommitState, Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.model.slice_kind import KINDS, ReadReason, WriteModeName, reason_and_mode

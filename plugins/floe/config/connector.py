@@ -9,8 +9,9 @@ from floe.config.secrets.detection import is_secret, reference
 from floe.config.sections.catalog import CatalogSpec
 from floe.config.sections.converters import ConverterSpec
 from floe.config.sections.error_policy import ErrorPolicy
-from floe.config.sections.routing import Routing, may_name
+from floe.config.sections.routing import Routing
 from floe.config.sections.schema_rules import SchemaRules
+from floe.config.sections.table_template import may_name
 from floe.config.sections.tables import Tables, TableSettings
 from floe.config.sections.transforms import TransformSpec, renames_topics, routing_steps
 

@@ -20,8 +20,9 @@ from floe.control.wire.events import (
 from floe.kafka.transactions import ControlRecord
 from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId, ranges_of
+from floe.model.ledger import ranges_of
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from floe.control.announcement import Announcement, TableShare
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 

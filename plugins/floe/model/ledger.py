@@ -6,6 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from floe.model.exceptions import ReplayForgotten
+from floe.model.holding import Holding, LiveRange, LogId, grown, seeded
 from floe.model.intervals import Intervals
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange
@@ -16,18 +17,6 @@ MOST_REPLAYS = 100
 
 MOST_SLICES = 200
 """Slices that a table of dead letters remembers: a slice that is older is settled, or read again by a new plan."""
-
-
-class LogId(NamedTuple):
-    """One partition of one incarnation of a topic."""
-
-    topic: str
-    topic_id: str
-    partition: int
-
-    @classmethod
-    def of(cls, r: OffsetRange) -> "LogId":
-        return cls(r.topic, r.topic_id, r.partition)
 
 
 def ranges_of(logs: Mapping[LogId, Intervals]) -> Iterator[OffsetRange]:
@@ -42,21 +31,6 @@ class Anchor(NamedTuple):
     sequence_number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """What a table holds of one partition.
-
-    ``held``: offsets by route hash. ``live_end``: where the next live range is expected to go on. ``position``: a
-    copy of the position (offset, metadata) that the last plan started from, for recovery. ``revived``: of what is held,
-    records that were dead letters and are rows by now: a ledger holds the offsets of letters, too.
-    """
-
-    held: Mapping[str, Intervals] = field(default_factory=dict)
-    live_end: int | None = None
-    position: tuple[int, str] | None = None
-    revived: Intervals = field(default_factory=Intervals)
-
-
 class CommitState(Enum):
     """What a table's ledger says of the files of a slice."""
 
@@ -66,14 +40,6 @@ class CommitState(Enum):
     """All of the new offsets are contained: a repeat, drop it."""
     STALE = "stale"
     """The ledger changed since the writer read it: plan again."""
-
-
-class LiveRange(NamedTuple):
-    """One range of a live commit, with the facts that let the ledger's last interval grow over it."""
-
-    range: OffsetRange
-    since: int
-    position: tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +118,7 @@ class Ledger:
         holdings = dict(self.holdings)
         for live, route in ranges:
             log_id = LogId.of(live.range)
-            holdings[log_id] = _grown(holdings.get(log_id, Holding()), live, route)
+            holdings[log_id] = grown(holdings.get(log_id, Holding()), live, route)
         return replace(self, holdings=holdings)
 
     def with_replayed(self, ranges: Iterable[tuple[OffsetRange, str]]) -> "Ledger":
@@ -279,31 +245,6 @@ class Ledger:
         for log_id, position in positions.items():
             holding = replace(holdings.get(log_id, Holding()), position=position)
             if log_id in written:
-                holding = _seeded(holding, position[0], route)
+                holding = seeded(holding, position[0], route)
             holdings[log_id] = holding
         return replace(self, holdings=holdings)
-
-
-def _grown(holding: Holding, live: LiveRange, route: str) -> Holding:
-    """Let the interval that ends at the live end grow to the range's end; else begin one with the range.
-
-    Growing closes over the runs in between, in which the table got no row. It must not close over offsets that were
-    read under another routing: hence *since* and the route hash.
-    """
-    held = holding.held.get(route, Intervals())
-    r, live_end = live.range, holding.live_end
-    start = r.start
-    if live_end is not None and live.since <= live_end and any(end == live_end for _, end in held):
-        start = min(start, live_end)
-    grown = dict(holding.held) | {route: held | Intervals(((start, r.end),))}
-    return replace(holding, held=grown, live_end=max(r.end, live_end or 0), position=live.position)
-
-
-def _seeded(holding: Holding, end: int, route: str) -> Holding:
-    """Give to ``route`` what lies below ``end`` and above all that the holding speaks of (its live end, or last offset)."""
-    spoken = [stop for spans in holding.held.values() for _, stop in spans]
-    start = holding.live_end if holding.live_end is not None else max(spoken, default=0)
-    others = Intervals.of(span for other, spans in holding.held.items() if other != route for span in spans)
-    seed = holding.held.get(route, Intervals()) | (Intervals.of([(start, end)]) - others)
-    held = {name: spans for name, spans in ({**holding.held, route: seed}).items() if spans}
-    return replace(holding, held=held, live_end=max(end, start))

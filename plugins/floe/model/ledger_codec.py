@@ -9,8 +9,9 @@ from itertools import takewhile
 from typing import Any
 
 from floe.model.exceptions import LedgerUnreadable
+from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Anchor, Holding, Ledger, LogId
+from floe.model.ledger import Anchor, Ledger
 
 FORMAT = 1
 LONGEST_VALUE = 3_500

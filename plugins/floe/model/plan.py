@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LiveRange
 from floe.model.intervals import Intervals
-from floe.model.ledger import LiveRange
 from floe.model.positions import LIVE, Debt, Position
 from floe.model.range_limits import grown, halved
 from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json

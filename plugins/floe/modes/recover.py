@@ -2,8 +2,9 @@
 
 from floe.config import Connector
 from floe.control.table_work import TableWork
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import CommitState, Ledger, LogId
+from floe.model.ledger import CommitState, Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.modes.append import Append

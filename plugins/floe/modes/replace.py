@@ -13,8 +13,9 @@ from pyiceberg.typedef import EMPTY_DICT
 from floe.catalogs.pyiceberg_internals import OverwriteFiles
 from floe.config import Connector
 from floe.control.table_work import TableWork
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import CommitState, Ledger, LogId
+from floe.model.ledger import CommitState, Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.modes.append_again import AppendAgain, is_known

@@ -9,8 +9,9 @@ from floe.config import Connector
 from floe.config.sections.error_policy import LETTER_TABLE
 from floe.model.dead_letters import MOST_SPANS, LetterOffsets
 from floe.model.exceptions import PlanRefused
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason, WriteModeName

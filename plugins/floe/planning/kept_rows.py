@@ -14,8 +14,8 @@ from pyiceberg.table.refs import MAIN_BRANCH
 
 from floe.config import Connector
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.plan import commit_id_of
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import TableRefused

@@ -17,18 +17,27 @@ from floe.kafka.admin import Cluster
 from floe.kafka.group_offsets import Move, move_positions
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import ControlRecord
-from floe.model.decisions import ALL, Decisions, DroppedTable, Rollback
+from floe.model.decisions import ALL, Decisions, Rollback
 from floe.model.exceptions import PlanRefused, Superseded
 from floe.model.plan import Plan
 from floe.model.plan_progress import Progress, progress
 from floe.model.plan_seal import DeploymentKey, PlanKey
 from floe.model.positions import Position, PositionMetadata, refuse_other_owners
 from floe.model.ranges import PartitionLog, TopicPartition
+from floe.planning.decision_checks import (
+    debtors,
+    refuse_debts_elsewhere,
+    refuse_unknown_debtors,
+    refuse_unknown_losses,
+    refuse_wrong_drops,
+    without_rows,
+)
 from floe.planning.dropped_tables import Commits, dropped_tables, refilled_from
 from floe.planning.losses import OffsetsLost
 from floe.planning.refusing_tables import refuse_if_none_takes
 from floe.planning.slicing import cut_slices
-from floe.planning.start_positions import Beginnings, Settled, settle_positions
+from floe.planning.start_policy import Beginnings, Settled
+from floe.planning.start_positions import settle_positions
 from floe.recovery.apply_decisions import Decided
 from floe.recovery.rollback import rolled_back
 from floe.tables.connector_ledgers import Ledgers, refuse_rows_of_sink
@@ -59,9 +68,9 @@ def draft_plan(
     control.refuse_members(connector.group_id)
     logs = source.logs(connector.topics)
     of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
-    _refuse_debts_elsewhere(connector, of_group)
-    _refuse_unknown_debtors(connector, of_group, decided)
-    _refuse_unknown_losses(decided, logs)
+    refuse_debts_elsewhere(connector, of_group)
+    refuse_unknown_debtors(connector, of_group, decided)
+    refuse_unknown_losses(decided, logs)
     known = {tp: p for tp, p in of_group.items() if tp.topic in connector.topics}
     ledgers = Ledgers(connector)
     if decided.dropped_tables or _has_work(logs, known):
@@ -80,7 +89,7 @@ def draft_plan(
         copies=ledgers.newest_position,
         routes={
             (table, topic): ledgers.routes.route(topic, table)
-            for table in _debtors(connector, known, decided)
+            for table in debtors(connector, known, decided)
             for topic in connector.topics
         },
         reopened=reopened,
@@ -102,7 +111,7 @@ def draft_plan(
         positions=settled.positions,
         slices=cut_slices(settled.positions, logs, connector.tables, limit),
         replaced=settled.replaced,
-        decisions=_on_record(on_record, [*_without_rows(decided), *settled.notes]),
+        decisions=_on_record(on_record, [*without_rows(decided), *settled.notes]),
         anchors=_anchors(ledgers, connector, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
     )
@@ -114,23 +123,6 @@ def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, P
     """Say whether there is something to read: nobody looks tables up for an idle run."""
     found = [(log, positions.get(log.tp)) for log in logs]
     return any(p is None or p.offset < log.stable_end or p.debts for log, p in found)
-
-
-def _without_rows(decisions: Decisions) -> list[str]:
-    """Return a note for each table that goes on without the rows that it lost."""
-    tables = [name for name, how in decisions.dropped_tables.items() if how is DroppedTable.CONTINUE]
-    notes = [f"table {name!r} was dropped, and goes on without its earlier rows" for name in tables]
-    for note in notes:
-        log.warning("%s", note)
-    return notes
-
-
-def _debtors(connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions) -> Sequence[str]:
-    """Return the tables that may owe: the connector's; where records name them, those that do, or that lost rows."""
-    if not connector.routing.is_dynamic:
-        return connector.tables
-    owing = {table for position in positions.values() for table in position.debts}
-    return sorted(owing | decisions.rolled_back.keys() | decisions.dropped_tables.keys())
 
 
 def _completed(decisions: Decisions, connector: Connector) -> Decisions:
@@ -146,39 +138,12 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
             f'lost, rolled_back={{"{letters}": "accept"}}'
         )
         raise PlanRefused(msg, code="FLOE-112")
-    _refuse_wrong_drops(decisions, connector)
+    refuse_wrong_drops(decisions, connector)
     topics = sorted(decisions.adopt - set(connector.topics) - {"*"})
     if topics:
         msg = f"reset_topics names {topics}, but the connector reads {list(connector.topics)}: correct the param"
         raise PlanRefused(msg, code="FLOE-112")
     return replace(decisions, accept_loss=frozenset({ALL})) if connector.on_data_loss == "accept" else decisions
-
-
-def _refuse_wrong_drops(decisions: Decisions, connector: Connector) -> None:
-    letters = connector.errors.table
-    unknown = sorted(decisions.dropped_tables.keys() - set(connector.tables) - {letters})
-    if unknown and not connector.routing.is_dynamic:
-        msg = f"dropped_tables names {unknown}, but the connector writes {list(connector.tables)}: correct the param"
-        raise PlanRefused(msg, code="FLOE-112")
-    if letters is not None and decisions.dropped_tables.get(letters) is DroppedTable.REFILL:
-        msg = (
-            f"the dead-letter table {letters!r} cannot be filled again: its records are not read a second time. Go on "
-            f'without them, dropped_tables={{"{letters}": "continue"}}, or replay the ranges that had dead letters'
-        )
-        raise PlanRefused(msg, code="FLOE-112")
-
-
-def _refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -> None:
-    """Raise PlanRefused when a topic or partition that the connector does not read is named in ``accept_loss``."""
-    known = {log.tp.topic for log in logs} | {str(log.tp) for log in logs} | {ALL}
-    unknown = sorted(decisions.accept_loss - known)
-    if unknown:
-        topics = sorted({log.tp.topic for log in logs})
-        msg = (
-            f"accept_loss names {unknown}, but the connector reads the topics {topics}: name topics or their partitions, "
-            f'as in ["{topics[0]}-0"], or true for all'
-        )
-        raise PlanRefused(msg, code="FLOE-112")
 
 
 def _settled(
@@ -197,29 +162,6 @@ def _settled(
     for note in settled.notes:
         log.warning("%s", note)
     return settled
-
-
-def _refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
-    """Raise PlanRefused for a debt at a topic that the connector reads no longer: nobody would ever pay it."""
-    for tp, position in sorted(positions.items()):
-        if tp.topic not in connector.topics and position.debts:
-            msg = (
-                f"{sorted(position.debts)} are behind on {tp}, but the connector reads {tp.topic!r} no longer: put the topic "
-                'back until they have caught up, or for one run that drops the backlog (params config={"topics": …} and '
-                "drop_backlog)."
-            )
-            raise PlanRefused(msg, code="FLOE-221")
-
-
-def _refuse_unknown_debtors(
-    connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions
-) -> None:
-    """Raise PlanRefused when a table that nobody knows is to be forgiven: a name that was mistyped forgives nothing."""
-    owing = {table for position in positions.values() for table in position.debts}
-    strangers = sorted(decisions.forgive - set(connector.tables) - owing)
-    if strangers:
-        msg = f"drop_backlog names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
-        raise PlanRefused(msg, code="FLOE-112")
 
 
 def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:

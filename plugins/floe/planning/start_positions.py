@@ -1,9 +1,8 @@
 """Settling positions: each partition's place to read on from, checked, or a refusal that names the way out."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Literal
 
 from floe.model.decisions import Decisions
 from floe.model.exceptions import PlanRefused
@@ -11,45 +10,7 @@ from floe.model.intervals import Intervals
 from floe.model.positions import Debt, Position, PositionMetadata, owner_of, refuse_other_owners
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.losses import Loss, OffsetsLost
-
-
-@dataclass(frozen=True, slots=True)
-class Beginnings:
-    """What decides where partitions begin that cannot simply be read on.
-
-    ``owner``: the connector's name. ``routing``: routing hash by topic. ``held_ids``: the ids of a topic's incarnations
-    that the connector's tables hold offsets of, None where the topic is new to them; asked once for each topic of which
-    no partition has a position.
-    ``unreadable``: tables of which nobody knows what they hold, which is why ``held_ids`` may name none and not be None.
-    ``copies``: the newest copy of a partition's position in the tables' ledgers, asked only to recover. ``routes``: route
-    hash by (table, topic); a debt under another one cannot be caught up. ``reopened``: per partition and table, the
-    first offset that was rolled back and is to be read again. ``keeps_limits``: the connector has a ``floe.write.timeout``,
-    so that the limits of earlier runs hold.
-    """
-
-    cluster_id: str
-    owner: str
-    offset_reset: Literal["earliest", "latest"]
-    routing: Mapping[str, str]
-    held_ids: Callable[[str], frozenset[str] | None]
-    unreadable: Callable[[], Collection[str]] = frozenset
-    copies: Callable[[PartitionLog], Position | None] = lambda _: None
-    routes: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    reopened: Mapping[TopicPartition, Mapping[str, int]] = field(default_factory=dict)
-    keeps_limits: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Positions to read on from.
-
-    ``replaced``: as found, those of them that are written anew; as the ledgers tell, where they were to be recovered
-    and the log is shorter. ``notes``: what was decided and what it costs, to be said aloud.
-    """
-
-    positions: tuple[Position, ...]
-    replaced: tuple[Position, ...] = ()
-    notes: tuple[str, ...] = ()
+from floe.planning.start_policy import Beginnings, Settled
 
 
 def settle_positions(

@@ -10,8 +10,9 @@ from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.model.decisions import Decisions, Rollback
 from floe.model.exceptions import Superseded
+from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.plan import Plan
 from floe.model.positions import Position, PositionMetadata

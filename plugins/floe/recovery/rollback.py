@@ -8,8 +8,9 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Anchor, Ledger, LogId
+from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.ranges import OffsetRange, ranges_from_json
 from floe.model.route_hash import MAIN_BRANCH, SINK_ROUTE, moved_route, route_hash

@@ -12,7 +12,8 @@ from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.exceptions import FloeError
 from floe.model.exceptions import PlanRefused
-from floe.model.ledger import Ledger, LogId
+from floe.model.holding import LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import PartitionLog

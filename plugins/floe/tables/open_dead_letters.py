@@ -8,8 +8,8 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
 from floe.model.dead_letters import Entry, LetterKind, LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.ranges import OffsetRange
 
 _COLUMNS = ("partition", "offset", "table", "kind", "connector")

@@ -16,7 +16,7 @@ from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.types import PrimitiveType
 
 from floe.catalogs.pyiceberg_internals import read_delete_files, record_batches
-from floe.model.ledger import LogId
+from floe.model.holding import LogId
 from floe.model.ledger_codec import ledger_names, owner_of, property_name, read_properties
 from floe.model.ranges import OffsetRange
 from floe.parquet import FileRewriter

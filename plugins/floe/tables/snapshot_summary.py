@@ -17,8 +17,9 @@ from floe.control.announcement import Announcement, TableShare
 from floe.control.table_work import TableWork
 from floe.control.wire.events import TopicPartitionOffset
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Anchor, LogId, ranges_of
+from floe.model.ledger import Anchor, ranges_of
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.model.route_hash import MAIN_BRANCH

@@ -16,7 +16,8 @@ from floe.catalogs.client import Tables
 from floe.control.data_files import to_pyiceberg
 from floe.control.exceptions import DataFileConversionError
 from floe.crash_points import CrashPoint, reach
-from floe.model.ledger import Ledger, LogId
+from floe.model.holding import LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.model.route_hash import SINK_ROUTE

@@ -8,7 +8,7 @@ from floe.config import Connector
 from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import TopicMissing
 from floe.kafka.settings import TRANSACTION_TIMEOUT, KafkaSettings
-from floe.model.ledger import LogId
+from floe.model.holding import LogId
 from floe.model.positions import Position, PositionMetadata, owner_of
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables.routes import Routes

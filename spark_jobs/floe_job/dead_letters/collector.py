@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from floe.model.accounting import TableBooks
-from floe.model.ledger import LogId
+from floe.model.holding import LogId
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.letter import Letter
 from floe_job.contract.result import LettersResult

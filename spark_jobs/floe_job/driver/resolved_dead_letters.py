@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from floe.model.dead_letters import MOST_SPANS, LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe_job.contract.letter_outcomes import LetterFates, Offsets
 from floe_job.exceptions import SliceRefused
 

@@ -12,8 +12,8 @@ from floe.control.wire.events import TableReference
 from floe.exceptions import FloeError
 from floe.model.accounting import TableBooks
 from floe.model.dead_letters import MOST_SPANS, LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.ranges import OffsetRange
 from floe.modes.registry import MODES
 from floe.tables.exceptions import REFUSALS

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from floe.config.sections.tables import TableSettings
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe_job.contract.rejected import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.routing.route_values import STAGE, UNROUTABLE, RouteValues, matcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from floe.config.sections.routing import TOPIC, VALUE, topic_part
+from floe.config.sections.table_template import TOPIC, VALUE, topic_part
 
 MOST_CHARACTERS = 1000
 """Of a route value; a longer one names no table."""

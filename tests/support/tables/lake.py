@@ -27,8 +27,9 @@ from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
 from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import OffsetRange

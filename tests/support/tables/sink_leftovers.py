@@ -11,7 +11,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from floe.control.announcement import SpecFiles
 from floe.control.wire.events import DataWritten, TableReference
-from floe.model.ledger import Ledger, LogId
+from floe.model.holding import LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
 from floe.model.plan import Plan
 from floe.takeover.pending_files import Written

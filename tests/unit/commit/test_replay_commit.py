@@ -8,7 +8,8 @@ from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownExcept
 
 from floe.exceptions import Terminal
 from floe.model.exceptions import ReplayForgotten
-from floe.model.ledger import MOST_REPLAYS, Holding, Ledger, LogId
+from floe.model.holding import Holding, LogId
+from floe.model.ledger import MOST_REPLAYS, Ledger
 from floe.model.ledger_codec import write_properties
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import SliceStale, TableRefused

@@ -15,8 +15,8 @@ from pyiceberg.transforms import IdentityTransform
 from floe.commit.resolve_dead_letters import mark_resolved
 from floe.control.announcement import Announcement
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.plan import Plan
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.open_dead_letters import open_letters

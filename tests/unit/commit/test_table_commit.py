@@ -11,8 +11,8 @@ from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownExcept
 from pyiceberg.types import LongType
 
 from floe.exceptions import Retryable, Terminal
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.tables.exceptions import SliceStale, TableNotCommitted
 from floe.tables.table_ledger import ledger_of
 from tests.support.tables.lake import (

@@ -33,8 +33,8 @@ from floe.control.wire.events import (
 from floe.kafka.transactions import ControlRecord
 from floe.model.accounting import TableBooks
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.plan import Plan
 from floe.model.positions import Debt, PositionMetadata
 from floe.model.ranges import OffsetRange

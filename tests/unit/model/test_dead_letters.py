@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties, write_properties
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange

@@ -10,8 +10,9 @@ import pytest
 
 from floe.exceptions import Terminal
 from floe.model.exceptions import LedgerUnreadable, ReplayForgotten
+from floe.model.holding import Holding, LiveRange, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import MOST_REPLAYS, MOST_SLICES, Anchor, CommitState, Holding, Ledger, LiveRange, LogId
+from floe.model.ledger import MOST_REPLAYS, MOST_SLICES, Anchor, CommitState, Ledger
 from floe.model.ledger_codec import (
     LONGEST_VALUE,
     property_name,

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.model.exceptions import ReplayForgotten
+from floe.model.holding import Holding, LiveRange, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import MOST_REPLAYS, Anchor, CommitState, Holding, Ledger, LiveRange, LogId
+from floe.model.ledger import MOST_REPLAYS, Anchor, CommitState, Ledger
 from floe.model.ledger_codec import read_properties, write_properties
 from floe.model.ranges import OffsetRange
 

@@ -9,8 +9,8 @@ import pytest
 
 from floe.model.dead_letters import LetterOffsets
 from floe.model.exceptions import SealBroken
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import SEAL, DeploymentKey, RunName, is_sealed, mac_of
 from floe.model.positions import Position, PositionMetadata

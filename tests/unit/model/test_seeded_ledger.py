@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from floe.model.holding import Holding, LiveRange, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Holding, Ledger, LiveRange, LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties, write_properties
 from floe.model.ranges import OffsetRange
 

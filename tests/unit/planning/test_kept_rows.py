@@ -12,8 +12,9 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from floe.config import Connector
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.plan import commit_id_of
 from floe.model.ranges import OffsetRange
 from floe.planning.kept_rows import letters_with_rows

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.model.exceptions import PlanRefused
+from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.ranges import OffsetRange
 from floe.planning.replay_request import Overlap
 from floe.planning.slicing import Forecast, cut, forecast, net_of

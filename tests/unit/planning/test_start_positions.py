@@ -11,7 +11,8 @@ from floe.model.exceptions import PlanRefused
 from floe.model.positions import Debt, Position
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.losses import Loss, OffsetsLost
-from floe.planning.start_positions import Beginnings, Settled, settle_positions
+from floe.planning.start_policy import Beginnings, Settled
+from floe.planning.start_positions import settle_positions
 from tests.support.partitions import ROUTE, found, log, owes, position
 
 P0 = TopicPartition("pizzas", 0)

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals, Span
-from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.recovery.ledger_amendment import amend
 from floe.recovery.rollback import Lost, rolled_back, with_gained

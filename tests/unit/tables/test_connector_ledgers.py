@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from floe.model.exceptions import LedgerUnreadable
+from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Holding, Ledger, LogId
+from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
 from floe.model.positions import Debt, Position, PositionMetadata
 from floe.model.ranges import PartitionLog, TopicPartition

@@ -24,8 +24,9 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType, StructType
 
+from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import Anchor, Holding, Ledger, LogId
+from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import property_name, write_properties
 from floe.model.ranges import OffsetRange
 from floe.parquet import file_rewriter

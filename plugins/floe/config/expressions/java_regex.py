@@ -7,15 +7,15 @@ here, and so is what only an engine can match that takes ages for some values: b
 """
 
 import re
-import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, NoReturn
+from functools import cached_property
+from typing import Any
 
 from floe.config.expressions import cpython_internals
 from floe.config.expressions.automaton import Automaton, check_size
+from floe.config.expressions.char_classes import Different, Ranges, class_of, ranges, refuse, text
 
 _MOST_CHARACTERS = 4000
 
@@ -31,14 +31,7 @@ _PART = re.compile(
 _IGNORECASE, _DOTALL, _MULTILINE_OR_VERBOSE = int(re.IGNORECASE), int(re.DOTALL), int(re.MULTILINE | re.VERBOSE)
 """As numbers: to ask a ``RegexFlag`` takes twenty times as long."""
 
-Ranges = list[tuple[int, int]]
-"""Characters, first and last."""
 
-_CATEGORIES: dict[str, Ranges] = {
-    "DIGIT": [(0x30, 0x39)],
-    "SPACE": [(0x09, 0x0D), (0x20, 0x20)],
-    "WORD": [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)],
-}
 _INSTEAD = (
     (re.compile(r"\\[pP]"), "name the characters, as in [A-Za-z]"),
     (re.compile(r"\\[QE]"), r"write \ before each character that means something"),
@@ -128,7 +121,7 @@ def _rewritten(text: str) -> str:
         different = next(_differences(text), None)
         if different is None:
             return _Writer(tree.state.flags).sequence(tree, is_last=True)
-    except _Different as error:
+    except Different as error:
         different = str(error)
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
         instead = next((advice for of_java, advice in _INSTEAD if of_java.search(text)), "write it in Python's syntax")
@@ -147,10 +140,6 @@ def _parsed(text: str) -> Any:
 
 def _unusable(text: str, different: str) -> ValueError:
     return ValueError(f"{text[:200]!r} is no regular expression that floe can use: {different}")
-
-
-class _Different(Exception):
-    """What Java reads differently, or not at all."""
 
 
 def _differences(text: str) -> Iterator[str]:
@@ -173,7 +162,7 @@ class _Writer:
 
     def __init__(self, flags: int) -> None:
         if flags & _MULTILINE_OR_VERBOSE:
-            _refuse("(?m) and (?x) mean something else in Java: do without")
+            refuse("(?m) and (?x) mean something else in Java: do without")
         self._flags = flags
 
     def sequence(self, items: Iterable[tuple[Any, Any]], *, is_last: bool = False) -> str:
@@ -183,14 +172,14 @@ class _Writer:
     def _part(self, name: str, of: Any, is_last: bool) -> str:
         write = getattr(self, f"_{name.lower()}", None)
         if write is None:
-            _refuse(f"Java has no such construct ({name.lower()})")
+            refuse(f"Java has no such construct ({name.lower()})")
         return str(write(of, is_last))
 
     # -- characters ---------------------------------------------------------------------------------------------------
 
     def _literal(self, char: int, _: bool) -> str:
         if not self._flags & _IGNORECASE:
-            return _text(char)
+            return text(char)
         return self._one_of(((char, char),))
 
     def _not_literal(self, char: int, _: bool) -> str:
@@ -201,10 +190,10 @@ class _Writer:
 
     def _in(self, members: list[tuple[Any, Any]], _: bool) -> str:
         is_negated = members[0][0].name == "NEGATE"
-        return self._one_of(tuple(one for member in members for one in _ranges(*member)), "^" if is_negated else "")
+        return self._one_of(tuple(one for member in members for one in ranges(*member)), "^" if is_negated else "")
 
     def _one_of(self, ranges: tuple[tuple[int, int], ...], negation: str = "") -> str:
-        return _class_of(ranges, negation, bool(self._flags & _IGNORECASE))
+        return class_of(ranges, negation, bool(self._flags & _IGNORECASE))
 
     # -- groups -------------------------------------------------------------------------------------------------------
 
@@ -217,10 +206,10 @@ class _Writer:
         return f"({inner})" if group is not None else f"(?:{inner})"
 
     def _groupref(self, group: int, _: bool) -> str:
-        _refuse(rf"to match \{group} can take ages, and here the time of a match is bounded: write out what it repeats")
+        refuse(rf"to match \{group} can take ages, and here the time of a match is bounded: write out what it repeats")
 
     def _atomic_group(self, _: Any, __: bool) -> str:
-        _refuse("(?>…) only saves time in Java, and here the time of a match is bounded: write (?:…)")
+        refuse("(?>…) only saves time in Java, and here the time of a match is bounded: write (?:…)")
 
     def _assert(self, of: tuple[int, Any], _: bool) -> str:
         _check_width(*of)
@@ -242,7 +231,7 @@ class _Writer:
         return self._repeat(of, "?", is_last)
 
     def _possessive_repeat(self, _: Any, __: bool) -> str:
-        _refuse(
+        refuse(
             "a count with + behind it only saves time in Java, and here the time of a match is bounded: leave the + out"
         )
 
@@ -260,67 +249,6 @@ class _Writer:
         return {"AT_BOUNDARY": r"\b", "AT_NON_BOUNDARY": r"(?!\b)"}.get(place.name, r"\A")
 
 
-@lru_cache(2000)
-def _class_of(given: tuple[tuple[int, int], ...], negation: str, ignores_case: bool) -> str:
-    """Write a class of these characters."""
-    ranges = list(given)
-    if ignores_case:
-        ranges += _other_case(ranges)
-    if not negation and all(first == last for first, last in ranges):
-        chars = sorted({char for char, _ in ranges})
-        if len(chars) == 1 or (len(chars) == 2 and chars[0] ^ chars[1] == 0x20):
-            # no [Ss]: RE2 takes it for (?i:s), and may remember later that this is U+017F too
-            return f"(?:{'|'.join(map(_text, chars))})" if len(chars) == 2 else _text(chars[0])
-    if not negation and any(last == sys.maxunicode for _, last in ranges):
-        # compiling a class up to the last character takes milliseconds, compiling what it leaves out does not
-        ranges, negation = _complement(_merged(ranges)), "^"
-        if not ranges:
-            return "(?s:.)"
-    return f"[{negation}{''.join(f'{_text(first)}-{_text(last)}' for first, last in ranges)}]"
-
-
 def _check_width(direction: int, items: Any) -> None:
     if direction < 0 and len(set(items.getwidth())) > 1:
-        _refuse("look-behind requires fixed-width pattern; write it in Python's syntax")
-
-
-def _ranges(op: Any, of: Any) -> Ranges:
-    """Return the characters of a class's member."""
-    if op.name == "NEGATE":
-        return []
-    if op.name != "CATEGORY":
-        return [of if op.name == "RANGE" else (of, of)]
-    *negation, name = of.name.removeprefix("CATEGORY_").split("_")
-    return _complement(_CATEGORIES[name]) if negation else _CATEGORIES[name]
-
-
-def _complement(ranges: Ranges) -> Ranges:
-    edges = [-1, *(edge for one in ranges for edge in one), sys.maxunicode + 1]
-    return [(last + 1, first - 1) for last, first in zip(edges[::2], edges[1::2], strict=True) if last + 1 < first]
-
-
-def _merged(ranges: Ranges) -> Ranges:
-    """Return the same characters in order, without overlaps."""
-    merged: Ranges = []
-    for first, last in sorted(ranges):
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
-        else:
-            merged.append((first, last))
-    return merged
-
-
-def _other_case(ranges: Ranges) -> Ranges:
-    """Return the ASCII letters of some characters in the other case."""
-    letters = [(max(first, a), min(last, a + 25), a) for first, last in ranges for a in (0x41, 0x61)]
-    return [(first ^ 0x20, last ^ 0x20) for first, last, _ in letters if first <= last]
-
-
-def _text(char: int) -> str:
-    if 0xD800 <= char <= 0xDFFF:
-        _refuse(f"\\u{char:x} is a half of a character: write the character itself")
-    return chr(char) if char > 0x7F or chr(char).isalnum() else f"\\x{char:02x}"
-
-
-def _refuse(why: str) -> NoReturn:
-    raise _Different(why)
+        refuse("look-behind requires fixed-width pattern; write it in Python's syntax")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from floe.config.connector import Connector
 from floe.config.expressions.java_regex import compile_expression
 from floe.config.sections.error_policy import LETTER_TOPIC
-from floe.config.sections.routing import VALUE
+from floe.config.sections.table_template import VALUE
 from floe.config.sections.tables import STATIC
 from floe.config.sections.topics import REGEX, TOPICS
 

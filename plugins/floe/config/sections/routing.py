@@ -1,12 +1,12 @@
 """Routing: which tables a record goes to."""
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from floe.config.keys.reader import Settings
 from floe.config.names import has_control_characters, plain_problem
+from floe.config.sections.table_template import PLACEHOLDER, TOPIC, VALUE, _Named, is_name, may_name, topic_part
 from floe.config.sections.tables import REGEX, STATIC, TOPICS, Tables, TableSettings
 
 DYNAMIC = "iceberg.tables.dynamic-enabled"
@@ -14,16 +14,12 @@ FIELD = "iceberg.tables.route-field"
 BY, HEADER, TEMPLATE, NAMESPACE = "floe.route.by", "floe.route.header", "floe.route.template", "floe.route.namespace"
 ON_UNROUTABLE, MOST_NEW_TABLES = "floe.route.on-unroutable", "floe.route.max-new-tables"
 
-VALUE, TOPIC = "{value}", "{topic}"
 
 By = Literal["none", "field", "header", "key"]
 Unroutable = Literal["fail", "dead-letter", "drop"]
 
 _BY = ("field", "header", "key")
-_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _SHOWN_CHARACTERS = 200
-_NAME = re.compile(r"[a-z_][a-z0-9_]{0,127}(\.[a-z_][a-z0-9_]{0,127})+")
-_AS_PART = str.maketrans(".-", "__")
 _MAX_COMPARISONS = 5_000
 """Of topics and tables, while a file is read; beyond, any text may stand for a topic."""
 _CONDITIONS = (("iceberg.table", REGEX), ("floe.table", TOPICS))
@@ -73,11 +69,6 @@ class Routing:
         return "all" if not self.is_by_value or settings.topics is not None else "none"
 
 
-def topic_part(topic: str) -> str:
-    """Return a topic's name as a part of a table's name."""
-    return topic.translate(_AS_PART).lower()
-
-
 def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *, has_letters: bool) -> Routing:
     """Read the routing of a connector with these tables; what is wrong is noted.
 
@@ -109,7 +100,7 @@ def template_problems(template: str, topics: Collection[str], letter_table: str)
                 f"topics {by_part[part]!r} and {topic!r} are both {part!r} in names of tables, so their records would share "
                 f"tables by {template!r}: read them by two connectors"
             )
-        elif not _is_name(template.replace(TOPIC, part).replace(VALUE, "x")):
+        elif not is_name(template.replace(TOPIC, part).replace(VALUE, "x")):
             yield (
                 f"topic {topic!r} makes no table name by {template!r}: each part of a name is a letter or '_', then letters, "
                 "digits and '_', 128 characters at most"
@@ -160,10 +151,10 @@ def _read_template(settings: Settings, by: By) -> str | None:
 
 def _check_template(settings: Settings, key: str, template: str, by: By) -> None:
     shown = f"{key} {settings.text(key)[:_SHOWN_CHARACTERS]!r}"
-    unknown = next((found for found in _PLACEHOLDER.findall(template) if found not in (VALUE, TOPIC)), None)
+    unknown = next((found for found in PLACEHOLDER.findall(template) if found not in (VALUE, TOPIC)), None)
     if unknown is not None:
         settings.problems.append(f"{key} has {unknown[:100]}: only {VALUE} and {TOPIC} are filled in")
-    elif template != VALUE and not _is_name(template.replace(VALUE, "x").replace(TOPIC, "x")):
+    elif template != VALUE and not is_name(template.replace(VALUE, "x").replace(TOPIC, "x")):
         settings.problems.append(
             f"{shown} makes no table names: write namespace.table in lower-case letters, digits and '_', with {VALUE} or "
             f"{TOPIC} in it"
@@ -253,55 +244,3 @@ def _check_dynamic(settings: Settings, template: str, tables: Tables, topics: Co
                 f"settings are given for table {table[:_SHOWN_CHARACTERS]!r}, which {template[:_SHOWN_CHARACTERS]!r} never "
                 "names: names of records' tables have lower-case letters, digits and '_' only"
             )
-
-
-def _is_name(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None
-
-
-def may_name(template: str, topics: Collection[str], table: str) -> bool:
-    """Say whether some record of these topics, empty if not known yet, can name a table.
-
-    The cost is that of comparing two names, once for each topic.
-    """
-    return table in _Named(template, topics)
-
-
-class _Named:
-    """The names of tables that a template makes of some topics, empty if not known yet, and of any route value.
-
-    To look one up costs the comparison of two names, once for each topic where values are part of the names.
-    """
-
-    def __init__(self, template: str, topics: Collection[str]) -> None:
-        self._is_any = template == VALUE
-        filled = {template}
-        if TOPIC in template and topics:
-            filled = {template.replace(TOPIC, topic_part(topic)) for topic in topics}
-        self._exact = frozenset(one for one in filled if "{" not in one)
-        self._forms = [[_PLACEHOLDER.split(part) for part in one.split(".")] for one in filled - self._exact]
-
-    def __contains__(self, table: str) -> bool:
-        if not _is_name(table) or self._is_any:
-            return _is_name(table)
-        if table in self._exact:
-            return True
-        parts = table.split(".")
-        return any(len(form) == len(parts) and all(map(_may_fill_part, form, parts)) for form in self._forms)
-
-
-def _may_fill_part(fixed: list[str], part: str) -> bool:
-    """Say whether a part of a name has these texts, with a text of at least one character for each gap between them."""
-    if len(fixed) == 1:
-        return part == fixed[0]
-    first, *between, last = fixed
-    if not part.startswith(first) or not part.endswith(last):
-        return False
-    place, end = len(first), len(part) - len(last)
-    for text in between:
-        # a placeholder has a character at least; the first place that fits leaves the most for those behind
-        found = part.find(text, place + 1, end)
-        if found < 0:
-            return False
-        place = found + len(text)
-    return place + 1 <= end

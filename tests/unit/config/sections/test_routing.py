@@ -2,7 +2,8 @@
 
 import pytest
 
-from floe.config.sections.routing import Routing, topic_part
+from floe.config.sections.routing import Routing
+from floe.config.sections.table_template import topic_part
 
 FIELD, BY, HEADER = "iceberg.tables.route-field", "floe.route.by", "floe.route.header"
 TEMPLATE, NAMESPACE, UNROUTABLE = "floe.route.template", "floe.route.namespace", "floe.route.on-unroutable"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.ranges import OffsetRange
 from floe_job.contract.letter_outcomes import FateWatch, LetterFates
 from floe_job.driver import resolved_dead_letters as module

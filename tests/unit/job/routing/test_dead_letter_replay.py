@@ -7,8 +7,8 @@ from typing import Any
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
 from floe_job.routing.rules import Routed

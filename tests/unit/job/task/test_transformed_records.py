@@ -16,8 +16,8 @@ from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.model.accounting import RangeBooks, TableBooks
 from floe.model.dead_letters import LetterOffsets
+from floe.model.holding import LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import LogId
 from floe.model.ranges import OffsetRange
 from floe_job.contract.result import TaskResult
 from floe_job.contract.target import Target

@@ -1,0 +1,149 @@
+"""Keys of floe's own, which begin with ``floe.``."""
+
+from typing import Final
+
+from floe.config.keys.key import Kind, refused, supported
+from floe.config.keys.key_class import KeyClass
+
+FLOE: Final = (
+    supported("floe.kafka.conn-id", Kind.STRING, "kafka_default", "Airflow connection with the brokers."),
+    supported(
+        "floe.spark.conn-id",
+        Kind.STRING,
+        "spark_default",
+        "Airflow connection with Spark. A run may set one of floe.spark.conn-ids.",
+    ),
+    supported(
+        "floe.spark.conn-ids",
+        Kind.LIST,
+        None,
+        "Airflow connections with Spark that a run may choose from, by floe.spark.conn-id.",
+    ),
+    supported(
+        "floe.max-records-per-run",
+        Kind.LONG,
+        "50000000",
+        "Maximum number of offsets per run. Applies once to new records and separately to the backlog of each table. "
+        "-1: unlimited.",
+        minimum=-1,
+        key_class=KeyClass.LIVE,
+    ),
+    supported(
+        "floe.worker.memory",
+        Kind.LONG,
+        "419430400",
+        "Bytes that a Spark worker is meant to take while it reads: the sizes of its client's buffers.",
+        minimum=67_108_864,
+        key_class=KeyClass.LIVE,
+    ),
+    supported(
+        "floe.batch.max-bytes",
+        Kind.LONG,
+        "536870912",
+        "The largest batch of Kafka's that is read, in bytes once decompressed; a larger one fails the run, with its place.",
+        minimum=1_048_576,
+        key_class=KeyClass.LIVE,
+    ),
+    supported(
+        "floe.consumer",
+        Kind.STRING,
+        "auto",
+        "How records are read: `auto`, over the memory of the client where its version is known, or `portable`, by the "
+        "client's public interface alone, which is slower and takes up to twice the memory.",
+        key_class=KeyClass.LIVE,
+    ),
+    supported(
+        "floe.write.timeout",
+        Kind.INT,
+        "-1",
+        "Milliseconds that the write of one slice may take, at least 1000; -1 for no limit. A longer one is ended, fails its "
+        "run, and the next run reads at most half of the range.",
+        minimum=-1,
+        key_class=KeyClass.LIVE,
+    ),
+    refused("floe.max-bytes-per-run", Kind.LONG, "-1", "Offsets tell no bytes. Set floe.max-records-per-run.", "-1"),
+    supported(
+        "floe.on-data-loss",
+        Kind.STRING,
+        "fail",
+        "When offsets are gone that were not read: `fail`, or `accept` the loss, on record.",
+    ),
+    supported(
+        "floe.route.by",
+        Kind.STRING,
+        None,
+        "Where the route value is: `field`, `header` or `key`.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "floe.route.header",
+        Kind.STRING,
+        None,
+        "The header with the route value, for `floe.route.by=header`; of several the last counts.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "floe.route.template",
+        Kind.STRING,
+        None,
+        "Name of each record's table, with `{value}` (the route value) and `{topic}` filled in: `raw.{topic}`. In the place "
+        "of iceberg.tables.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "floe.route.namespace",
+        Kind.STRING,
+        None,
+        "The same as the template `<namespace>.{value}`.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "floe.route.on-unroutable",
+        Kind.STRING,
+        None,
+        "A record without a usable route value: `fail`, `dead-letter` or `drop`, counted. Default: `dead-letter` if "
+        "there is a place for them, else `fail`.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "floe.route.max-new-tables",
+        Kind.INT,
+        "100",
+        "Tables that one run creates at most; records of further ones are unroutable.",
+        minimum=0,
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "floe.table.<table>.topics",
+        Kind.LIST,
+        None,
+        "The only topics that this table gets records of.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "floe.table.<table>.sort-by",
+        Kind.STRING,
+        None,
+        "Sort order of this table, when floe creates it: `a, day(ts) desc nulls last`.",
+    ),
+    supported("floe.deadletter.table", Kind.STRING, None, "Iceberg table for dead letters, exactly once."),
+    supported(
+        "floe.deadletter.max-ratio",
+        Kind.STRING,
+        "1",
+        "Share of bad records of a slice (0 to 1) above which the run fails before anything is announced.",
+    ),
+    supported(
+        "floe.schema.on-conflict",
+        Kind.STRING,
+        "dead-letter",
+        "Two types for one new column in one run: the first counts (`dead-letter`), it becomes `string`, or `fail`.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "floe.partition.on-unsuitable",
+        Kind.STRING,
+        "fail",
+        "A partitioning that the columns of a new table do not take: `fail`, or create it `unpartitioned`.",
+    ),
+)

@@ -1,0 +1,176 @@
+"""Keys of the Iceberg sink: tables, catalog, control topic."""
+
+from typing import Final
+
+from floe.config.keys.key import Kind, no_effect, refused, supported
+from floe.config.keys.key_class import KeyClass
+from floe.config.libraries.client_settings import LIVE_CLIENT_SETTINGS
+from floe.config.libraries.table_property_names import LIVE_WRITE_PROPERTIES
+
+SINK: Final = (
+    supported(
+        "iceberg.tables",
+        Kind.LIST,
+        None,
+        "Tables to write, `namespace.table`; each gets every record, or those that it asks for. Required, unless records "
+        "name their tables.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported("iceberg.tables.auto-create-enabled", Kind.BOOLEAN, "false", "Create a table that is missing."),
+    supported(
+        "iceberg.tables.auto-create-props.*",
+        Kind.MAP,
+        None,
+        "Properties of a table that floe creates, over [its own](#properties-of-created-tables).",
+    ),
+    supported(
+        "iceberg.tables.evolve-schema-enabled",
+        Kind.BOOLEAN,
+        "false",
+        "Add the columns that records bring.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "iceberg.tables.write-props.*",
+        Kind.MAP,
+        None,
+        "Writer properties, over those of the table.",
+        key_class=KeyClass.LIVE,
+        members=LIVE_WRITE_PROPERTIES,
+    ),
+    supported(
+        "iceberg.table.write-props.*",
+        Kind.MAP,
+        None,
+        "The same, as Tabular's code spells it.",
+        alias_of="iceberg.tables.write-props.*",
+        key_class=KeyClass.LIVE,
+        members=LIVE_WRITE_PROPERTIES,
+    ),
+    supported(
+        "iceberg.tables.default-partition-by",
+        Kind.STRING,
+        None,
+        "Partitions of a table that floe creates: `col`, `year(col)`, `month(col)`, `day(col)`, `hour(col)`, "
+        "`bucket(col, n)`, `truncate(col, n)`, with commas between.",
+    ),
+    supported(
+        "iceberg.tables.default-commit-branch",
+        Kind.STRING,
+        "main",
+        "The branch to commit to.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported("iceberg.catalog", Kind.STRING, "iceberg", "Name of the catalog."),
+    supported("iceberg.catalog.type", Kind.STRING, None, "`sql` or `rest`. Required."),
+    supported("iceberg.catalog.*", Kind.MAP, None, "Properties of the catalog, handed through to PyIceberg."),
+    supported(
+        "iceberg.kafka.*",
+        Kind.MAP,
+        None,
+        "Client settings for the control topic, over the connection's.",
+        key_class=KeyClass.LIVE,
+        members=LIVE_CLIENT_SETTINGS,
+    ),
+    supported("iceberg.control.topic", Kind.STRING, "control-iceberg", "The control topic."),
+    supported(
+        "iceberg.control.commit.interval-ms",
+        Kind.INT,
+        "300000",
+        "Time between two runs.",
+        minimum=1,
+        key_class=KeyClass.LIVE,
+    ),
+    supported(
+        "iceberg.control.commit.timeout-ms",
+        Kind.INT,
+        "30000",
+        "How long a table's commit is tried again. Its end fails the task; nothing is lost.",
+        minimum=1,
+        key_class=KeyClass.LIVE,
+    ),
+    supported("iceberg.connect.group-id", Kind.STRING, "connect-<name>", "The group that holds the position."),
+    supported(
+        "iceberg.control.group-id",
+        Kind.STRING,
+        "cg-control-<name>",
+        "The group that Tabular's sink kept the source offsets in: a takeover begins there, a hand-back writes it. It "
+        "counts unless `connector.class` is Apache's; the position is in iceberg.connect.group-id.",
+    ),
+    supported("iceberg.coordinator.transactional.prefix", Kind.STRING, "", "Prefix of all transactional ids."),
+    no_effect("iceberg.control.group-id-prefix", Kind.STRING, "cg-control-", "No group reads the control topic."),
+    supported(
+        "iceberg.control.commit.threads",
+        Kind.INT,
+        "8",
+        "Tables that are committed at once.",
+        minimum=1,
+        key_class=KeyClass.LIVE,
+    ),
+    no_effect(
+        "iceberg.control.commit.max-consecutive-failures",
+        Kind.INT,
+        "1",
+        "A failed commit is never passed over: its task is retried and its rows are kept.",
+        minimum=1,
+    ),
+    no_effect("iceberg.coordinator-executor-keep-alive-timeout-ms", Kind.LONG, "120000", "There is no coordinator."),
+    supported(
+        "iceberg.tables.dynamic-enabled",
+        Kind.BOOLEAN,
+        "false",
+        "Records name their tables, see routing.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "iceberg.tables.route-field",
+        Kind.STRING,
+        None,
+        "Path (`a.b`) of the field with the route value: the table's name if dynamic, else what `route-regex` matches.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "iceberg.table.<table>.route-regex",
+        Kind.STRING,
+        None,
+        "The table gets the records whose route value this expression matches as a whole.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
+        "iceberg.table.<table>.commit-branch",
+        Kind.STRING,
+        None,
+        "The branch of this table, over the default.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported("iceberg.table.<table>.partition-by", Kind.STRING, None, "Partitions of this table, over the default."),
+    supported(
+        "iceberg.table.<table>.id-columns", Kind.LIST, None, "Identifier fields of this table, over the default."
+    ),
+    supported(
+        "iceberg.tables.default-id-columns", Kind.LIST, None, "Identifier fields of the tables that floe creates."
+    ),
+    refused("iceberg.tables.cdc-field", Kind.STRING, None, "Comes with upserts. Remove it: rows are appended."),
+    refused("iceberg.tables.upsert-mode-enabled", Kind.BOOLEAN, "false", "Comes with upserts. Rows are appended."),
+    no_effect(
+        "iceberg.tables.schema-force-optional",
+        Kind.BOOLEAN,
+        "false",
+        "JSON without schemas requires nothing: everything in columns that floe adds is optional as it is.",
+    ),
+    supported(
+        "iceberg.tables.schema-case-insensitive",
+        Kind.BOOLEAN,
+        "false",
+        "A field finds its column whatever the case; without effect on a table with a name mapping.",
+        key_class=KeyClass.REPLAY,
+    ),
+    refused("iceberg.hadoop-conf-dir", Kind.STRING, None, "There is no Hadoop in floe. Set iceberg.catalog.* instead."),
+    refused("iceberg.hadoop.*", Kind.MAP, None, "There is no Hadoop in floe. Set iceberg.catalog.* instead."),
+    refused(
+        "iceberg.coordinator.transactional.suffix",
+        Kind.STRING,
+        None,
+        "The sink sets it by itself, it is not for connectors. Remove it.",
+    ),
+)

@@ -1,0 +1,79 @@
+"""Checks of an operator's decisions against the connector, its positions and its topics."""
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from floe.config import Connector
+from floe.model.decisions import ALL, Decisions, DroppedTable
+from floe.model.exceptions import PlanRefused
+from floe.model.positions import Position
+from floe.model.ranges import PartitionLog, TopicPartition
+
+log = logging.getLogger(__name__)
+
+
+def without_rows(decisions: Decisions) -> list[str]:
+    """Return a note for each table that goes on without the rows that it lost."""
+    tables = [name for name, how in decisions.dropped_tables.items() if how is DroppedTable.CONTINUE]
+    notes = [f"table {name!r} was dropped, and goes on without its earlier rows" for name in tables]
+    for note in notes:
+        log.warning("%s", note)
+    return notes
+
+
+def debtors(connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions) -> Sequence[str]:
+    """Return the tables that may owe: the connector's; where records name them, those that do, or that lost rows."""
+    if not connector.routing.is_dynamic:
+        return connector.tables
+    owing = {table for position in positions.values() for table in position.debts}
+    return sorted(owing | decisions.rolled_back.keys() | decisions.dropped_tables.keys())
+
+
+def refuse_wrong_drops(decisions: Decisions, connector: Connector) -> None:
+    letters = connector.errors.table
+    unknown = sorted(decisions.dropped_tables.keys() - set(connector.tables) - {letters})
+    if unknown and not connector.routing.is_dynamic:
+        msg = f"dropped_tables names {unknown}, but the connector writes {list(connector.tables)}: correct the param"
+        raise PlanRefused(msg, code="FLOE-112")
+    if letters is not None and decisions.dropped_tables.get(letters) is DroppedTable.REFILL:
+        msg = (
+            f"the dead-letter table {letters!r} cannot be filled again: its records are not read a second time. Go on "
+            f'without them, dropped_tables={{"{letters}": "continue"}}, or replay the ranges that had dead letters'
+        )
+        raise PlanRefused(msg, code="FLOE-112")
+
+
+def refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -> None:
+    """Raise PlanRefused when a topic or partition that the connector does not read is named in ``accept_loss``."""
+    known = {log.tp.topic for log in logs} | {str(log.tp) for log in logs} | {ALL}
+    unknown = sorted(decisions.accept_loss - known)
+    if unknown:
+        topics = sorted({log.tp.topic for log in logs})
+        msg = (
+            f"accept_loss names {unknown}, but the connector reads the topics {topics}: name topics or their partitions, "
+            f'as in ["{topics[0]}-0"], or true for all'
+        )
+        raise PlanRefused(msg, code="FLOE-112")
+
+
+def refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
+    """Raise PlanRefused for a debt at a topic that the connector reads no longer: nobody would ever pay it."""
+    for tp, position in sorted(positions.items()):
+        if tp.topic not in connector.topics and position.debts:
+            msg = (
+                f"{sorted(position.debts)} are behind on {tp}, but the connector reads {tp.topic!r} no longer: put the topic "
+                'back until they have caught up, or for one run that drops the backlog (params config={"topics": …} and '
+                "drop_backlog)."
+            )
+            raise PlanRefused(msg, code="FLOE-221")
+
+
+def refuse_unknown_debtors(
+    connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions
+) -> None:
+    """Raise PlanRefused when a table that nobody knows is to be forgiven: a name that was mistyped forgives nothing."""
+    owing = {table for position in positions.values() for table in position.debts}
+    strangers = sorted(decisions.forgive - set(connector.tables) - owing)
+    if strangers:
+        msg = f"drop_backlog names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
+        raise PlanRefused(msg, code="FLOE-112")
