@@ -42,10 +42,10 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
     """Put the announcement of a slice together. Raises SliceRefused when it would have to name too much."""
     job, dead_letters = inputs.job, inputs.dead_letters
     files = [_announced(job, checked, name) for name in checked.tables]
-    files.append(dead_letters.announced(job, checked.letters))
+    files.append(dead_letters.announced(job, checked.dead_letter_results))
     counts = dict(checked.tables)
-    if job.plan.letters and checked.dead_letters is not None and checked.dead_letters.assigned:
-        counts[job.plan.letters] = checked.dead_letters
+    if job.plan.letters and checked.dead_letter_counts is not None and checked.dead_letter_counts.assigned:
+        counts[job.plan.letters] = checked.dead_letter_counts
     tables = checked.slice_tables.by_name
     problems = {name: tables[name].problem for name in counts if name in tables}
     resolved = _resolved(inputs, checked)
@@ -77,7 +77,7 @@ def _announced(job: SliceJob, checked: CheckedSlice, name: str) -> TableShare | 
 def _reasons(job: SliceJob, checked: CheckedSlice) -> dict[str, int]:
     """Return, of a redrive, how many records failed again, by error: they get no second letter that would tell."""
     reasons: Counter[str] = Counter()
-    for result in checked.letters if job.is_redrive else ():
+    for result in checked.dead_letter_results if job.is_redrive else ():
         reasons.update(result.reasons)
     return dict(sorted(reasons.items()))
 

@@ -21,8 +21,8 @@ Pieces = Mapping[OffsetRange, Sequence[PieceResult]]
 class CheckedSlice:
     """The slice as it was read and written, with record counts that add up.
 
-    ``tables``: the counts by table, without tables that no record reached where records name them; ``dead_letters``: those
-    of the table of dead letters.
+    ``tables``: the counts by table, without tables that no record reached where records name them; ``dead_letter_counts``:
+    those of the table of dead letters.
     """
 
     slice_tables: SliceTables
@@ -30,10 +30,10 @@ class CheckedSlice:
     pieces: Pieces
     ranges: tuple[tuple[OffsetRange, RangeBooks], ...]
     tables: Mapping[str, TableBooks]
-    dead_letters: TableBooks | None
+    dead_letter_counts: TableBooks | None
 
     @property
-    def letters(self) -> list[LettersResult]:
+    def dead_letter_results(self) -> list[LettersResult]:
         """What each task's dead letters came to."""
         return [result.letters for result in self.results]
 
@@ -52,12 +52,12 @@ def check(inputs: SliceInputs, done: Done, logs: Mapping[TopicPartition, Partiti
         pieces=pieces,
         ranges=tuple((r, sum((p.books for p in read), RangeBooks())) for r, read in pieces.items()),
         tables=_table_counts(job, done),
-        dead_letters=inputs.dead_letters.counts(result.letters for result in results),
+        dead_letter_counts=inputs.dead_letters.counts(result.letters for result in results),
     )
     for r, counts in checked.ranges:
         balance_range(r, counts)
     deliveries = sum(read.deliveries for result in results for read in result.pieces)
-    balance_tables([counts for _, counts in checked.ranges], checked.tables, deliveries, checked.dead_letters)
+    balance_tables([counts for _, counts in checked.ranges], checked.tables, deliveries, checked.dead_letter_counts)
     if not job.is_redrive:  # what that reads was dead before
         _check_ratio(job, checked)
     return checked
@@ -99,5 +99,5 @@ def _check_ratio(job: SliceJob, checked: CheckedSlice) -> None:
     ranges, tables = [counts for _, counts in checked.ranges], checked.tables.values()
     dead = sum(counts.dead for counts in ranges) + sum(counts.dead for counts in tables)
     judged = sum(counts.dead + counts.dropped for counts in ranges) + sum(counts.assigned for counts in tables)
-    named = [letter for result in checked.letters for letter in result.named]
+    named = [letter for result in checked.dead_letter_results for letter in result.named]
     check_ratio(dead, judged, job.connector.errors.max_ratio, named)

@@ -47,7 +47,7 @@ TOMBSTONES = RangeBooks(tombstones=10)
 def test_check_of_counts_that_add_up_returns_them(inputs: SliceInputs) -> None:
     checked = check(inputs, read(inputs, TOMBSTONES), LOGS)
     assert [(str(r), counts) for r, counts in checked.ranges] == [(f"{TOPIC}-0[10, 20)", TOMBSTONES)]
-    assert (dict(checked.tables), checked.dead_letters) == ({}, None)
+    assert (dict(checked.tables), checked.dead_letter_counts) == ({}, None)
 
 
 def test_check_of_counts_that_do_not_add_up_fails(inputs: SliceInputs) -> None:
