@@ -39,9 +39,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, default=REPOSITORY / ".floe" / "bench", help="folder of the results")
     parser.add_argument("--publish", action="store_true", help="put the results into docs/internals/benchmarks.md")
     asked = parser.parse_args(argv)
-    strange = sorted(set(asked.suites) - set(SUITES))
-    if strange:
-        parser.error(f"there is no suite {strange}; choose of {', '.join(SUITES)}")
+    unexpected = sorted(set(asked.suites) - set(SUITES))
+    if unexpected:
+        parser.error(f"there is no suite {unexpected}; choose of {', '.join(SUITES)}")
     # else a signal would leave brokers behind
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     asked.out.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from floe.config.sections.routing import Routing
 
 BYTES = 300
 WIDE_BYTES = 8_000
-LETTERS = "abcdefghij"
+DEAD_LETTERS = "abcdefghij"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _nested(levels: int, key: str = "a") -> dict[str, Any]:
 
 def _cases(number: int) -> bytes:
     dice = random.Random(number)  # noqa: S311 - spellings, not secrets
-    keys = {"".join(dice.choice((c, c.upper())) for c in LETTERS) for _ in range(19)}
+    keys = {"".join(dice.choice((c, c.upper())) for c in DEAD_LETTERS) for _ in range(19)}
     return json.dumps(dict.fromkeys(sorted(keys), 1), separators=(",", ":")).encode()
 
 
@@ -93,7 +93,7 @@ _ALTERNATING = (1, "x", True, {"b": 1}, [1], 1.5)
 
 
 def _by_field(template: str) -> Routing:
-    return Routing("field", ("t",), template=template, on_unroutable="dead-letter", most_new_tables=100_000)
+    return Routing("field", ("t",), template=template, on_unroutable="dead-letter", max_new_tables=100_000)
 
 
 def shapes() -> Iterator[HostileShape]:

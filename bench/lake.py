@@ -20,11 +20,11 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from floe.catalogs.client import Tables
 from floe.commit.table_commit import TableCommit, commit_table
 from floe.config import Connector, parse_connector
-from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
+from floe.control.announcement import Announcement, SpecFiles, TableFiles, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
-from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.plan import Plan, Slice
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import OffsetRange
@@ -73,7 +73,7 @@ class GrowthLake:
         tables.create(name, SCHEMA)
         tables.catalog.close()
 
-    def write(self, table: Table) -> tuple[DataFile, TableShare, Plan]:
+    def write(self, table: Table) -> tuple[DataFile, TableFiles, Plan]:
         """Write the file of a table's next run: a link to one that was written once."""
         name = ".".join(table.name())
         run = self.runs[name] = self.runs.get(name, 0) + 1
@@ -83,16 +83,16 @@ class GrowthLake:
         routes = {TOPIC: route_hash(TOPIC, "main")}
         *namespace, simple = table.name()
         spec = table.spec()
-        share = TableShare(
+        table_files = TableFiles(
             reference=TableReference("iceberg", tuple(namespace), simple, table.metadata.table_uuid),
             branch="main",
             schema_id=table.schema().schema_id,
-            nets=tuple((r, ledger.net(r, routes[TOPIC])) for r in plan.slices[0].ranges),
+            new_ranges=tuple((r, ledger.new_offsets(r, routes[TOPIC])) for r in plan.slices[0].ranges),
             routes=routes,
             files=(SpecFiles(spec.spec_id, partition_type_of(spec, table.schema()), (file,)),),
-            books=TableBooks(assigned=ROWS * PARTITIONS, rows=ROWS * PARTITIONS),
+            counts=TableCounts(assigned=ROWS * PARTITIONS, rows=ROWS * PARTITIONS),
         )
-        return file, share, plan
+        return file, table_files, plan
 
     def _linked(self, table: Table, name: str) -> DataFile:
         if name not in self._written:
@@ -106,20 +106,20 @@ class GrowthLake:
     def commit(self, name: str) -> float:
         """Land the next run in a table and return how long that took, in seconds."""
         tables = Tables.of(self.connector(name))
-        _, share, plan = self.write(tables.require(name))
+        _, table_files, plan = self.write(tables.require(name))
         tables.catalog.close()
         landing = Tables.of(self.connector(name))
         landing.load("nobody.knows")  # opens the connection, as the run's first look at anything does
         begun = time.perf_counter()
-        landed = self.land(landing, plan, announced(plan, share), share)
+        committed = self.land(landing, plan, announced(plan, table_files), table_files)
         took = time.perf_counter() - begun
         landing.catalog.close()
-        if landed.already:
-            raise AssertionError(landed)
+        if committed.already:
+            raise AssertionError(committed)
         return took
 
-    def land(self, tables: Tables, plan: Plan, announcement: Announcement, share: TableShare) -> TableCommit:
-        return commit_table(tables, TableWork.of(plan, announcement, share), retry_for=10)
+    def land(self, tables: Tables, plan: Plan, announcement: Announcement, table_files: TableFiles) -> TableCommit:
+        return commit_table(tables, TableWork.of(plan, announcement, table_files), retry_for=10)
 
     def age(self, name: str, snapshots: int) -> None:
         """Give a table this many snapshots, by writing those of its history anew under other ids."""
@@ -163,18 +163,18 @@ def plan_of(run: int, *tables: str) -> Plan:
     )
 
 
-def announced(plan: Plan, *shares: TableShare) -> Announcement:
+def announced(plan: Plan, *all_table_files: TableFiles) -> Announcement:
     """Make the announcement of a plan's only slice."""
-    (piece,) = plan.slices
+    (slice_,) = plan.slices
     return Announcement(
-        slice_id=plan.slice_id(piece),
+        slice_id=plan.slice_id(slice_),
         commit_id=plan.commit_id,
-        kind=piece.kind,
-        ranges=piece.ranges,
-        shares=shares,
-        tables={share.table: share.books for share in shares},
-        books=tuple((r, RangeBooks(routed=len(r))) for r in piece.ranges),
-        assignments=tuple(next_offset(r, 1_704_164_645_123) for r in piece.ranges),
+        kind=slice_.kind,
+        ranges=slice_.ranges,
+        all_table_files=all_table_files,
+        tables={table_files.table: table_files.counts for table_files in all_table_files},
+        counts=tuple((r, RangeCounts(routed=len(r))) for r in slice_.ranges),
+        assignments=tuple(next_offset(r, 1_704_164_645_123) for r in slice_.ranges),
         control_offset=(0, plan.control_ends[0] + 2),
     )
 

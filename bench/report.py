@@ -91,12 +91,12 @@ def _parts(found: Sequence[Measurement]) -> str:
     for scenario, system in dict.fromkeys((m.scenario, m.system) for m in found if m.more):
         mine = [m for m in found if (m.scenario, m.system) == (scenario, system)]
         names = dict.fromkeys(name for m in mine for name in m.more if name.endswith("_seconds"))
-        told = []
+        message = []
         for name in names:
             spread = Spread.of(m.more[name] for m in mine if name in m.more)
-            told.append(f"{name.removesuffix('_seconds').replace('_', ' ')} {spread.median:.2f}")
-        if told:
-            rows.append([scenario, system, Spread.of(m.seconds for m in mine).text(2), ", ".join(told)])
+            message.append(f"{name.removesuffix('_seconds').replace('_', ' ')} {spread.median:.2f}")
+        if message:
+            rows.append([scenario, system, Spread.of(m.seconds for m in mine).text(2), ", ".join(message)])
     return "## What the figures are made of\n\n" + _table(["scenario", "system", "s", "parts, s"], rows) if rows else ""
 
 
@@ -104,17 +104,17 @@ def _hostile(found: Sequence[Measurement]) -> str:
     """What hostile records cost per byte, and as a multiple of orders: median, least and most of the turns."""
     rows = []
     for one in (m for m in found if m.scenario.startswith(hostile.NAME)):
-        told, ratio = one.more, float(one.more["ratio"])
-        least, *_, most = told["ratios"]
+        message, ratio = one.more, float(one.more["ratio"])
+        least, *_, most = message["ratios"]
         rows.append(
             [
                 one.scenario.removeprefix(hostile.NAME),
-                f"{told['rows']}",
-                f"{told['dead']}",
-                f"{told['ns_per_byte']:.0f}",
+                f"{message['rows']}",
+                f"{message['dead']}",
+                f"{message['ns_per_byte']:.0f}",
                 f"{ratio:.1f} × ({least:.1f}–{most:.1f})",
-                "yes" if ratio <= hostile.MOST else "**no**",
+                "yes" if ratio <= hostile.MAX else "**no**",
             ]
         )
-    head = ["records", "rows", "dead letters", "CPU ns per byte", "of an order's", f"≤ {hostile.MOST:g} ×"]
+    head = ["records", "rows", "dead letters", "CPU ns per byte", "of an order's", f"≤ {hostile.MAX:g} ×"]
     return f"## Records made to be dear\n\n{_table(head, rows)}" if rows else ""

@@ -45,8 +45,8 @@ def _ratios(found: Sequence[Measurement]) -> Iterator[Judged]:
     if spark and warm:
         yield _ratio("floe warm vs Spark's Kafka source and Iceberg's writer", 2, spark, warm)
     if floor and warm:
-        share = statistics.median(floor) / statistics.median(warm)
-        yield Judged("floe warm vs the floor", "75 %", f"{share:.0%}", share >= 0.75)
+        table_files = statistics.median(floor) / statistics.median(warm)
+        yield Judged("floe warm vs the floor", "75 %", f"{table_files:.0%}", table_files >= 0.75)
 
 
 def _ratio(what: str, wanted: float, theirs: Sequence[float], ours: Sequence[float]) -> Judged:
@@ -83,8 +83,8 @@ def _sizes(found: Sequence[Measurement]) -> Iterator[Judged]:
             for base, less in ((0.0, 0), (least, few))
         )
         text = ", ".join(f"{cost:.2f}" for cost in whole)
-        told = f"± {_spread(whole):.0%} ({text} µs); beyond the {least:.1f} s of any run ± {_spread(beyond):.0%}"
-        yield Judged("time per record, by size of the run", "± 15 %", told, _spread(whole) <= 0.15)
+        message = f"± {_spread(whole):.0%} ({text} µs); beyond the {least:.1f} s of any run ± {_spread(beyond):.0%}"
+        yield Judged("time per record, by size of the run", "± 15 %", message, _spread(whole) <= 0.15)
 
 
 def _spread(costs: Sequence[float]) -> float:
@@ -106,10 +106,10 @@ def _hostile(found: Sequence[Measurement]) -> Iterator[Judged]:
     ratios = {m.scenario: float(m.more["ratio"]) for m in found if m.scenario.startswith(hostile.NAME)}
     if ratios:
         worst = max(ratios, key=ratios.__getitem__)
-        within = sum(ratio <= hostile.MOST for ratio in ratios.values())
+        within = sum(ratio <= hostile.MAX for ratio in ratios.values())
         text = f"{ratios[worst]:.1f} × ({worst.removeprefix(hostile.NAME)}); {within} of {len(ratios)} kinds hold"
         holds = within == len(ratios)
-        yield Judged("hostile records vs orders, CPU per byte", f"≤ {hostile.MOST:g} ×", text, holds)
+        yield Judged("hostile records vs orders, CPU per byte", f"≤ {hostile.MAX:g} ×", text, holds)
 
 
 def _memory(found: Sequence[Measurement]) -> Iterator[Judged]:

@@ -26,12 +26,12 @@ from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe.model.ranges import OffsetRange
 from floe_job.contract.result import TaskResult
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.contract.task import DeadLetterRules, RouteRules, Task
-from floe_job.dead_letters import LETTERS_SCHEMA
+from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.messages import Headers, Messages
-from floe_job.source.piece import Piece
+from floe_job.source.range_part import RangePart
 from floe_job.source.values import Values
 from floe_job.task import read_task as job
 from floe_job.task.read_task import run_task
@@ -40,7 +40,7 @@ FRAME = b"\x14\x00\x00"
 """What stands before a value in a batch of Kafka's."""
 
 BATCH_RECORDS = 50_000
-MOST_ROUNDS = 4
+MAX_ROUNDS = 4
 NAMESPACE = "hostile"
 
 
@@ -72,12 +72,12 @@ class TaskRounds:
         self._count += 1
         name = f"{NAMESPACE}.t{self._count}"
         table = self._catalog.create_table(name, shape.schema)
-        letters = self._catalog.create_table(f"{NAMESPACE}.dead_{self._count}", LETTERS_SCHEMA)
+        dead_letters = self._catalog.create_table(f"{NAMESPACE}.dead_{self._count}", DEAD_LETTERS_SCHEMA)
         rules = ColumnRules(evolve=True, case_insensitive=shape.case_insensitive)
         with _given(values):
             began = time.process_time()
-            for _ in range(MOST_ROUNDS):
-                result = run_task(_task(shape.routing, len(values), name, table, letters, rules))
+            for _ in range(MAX_ROUNDS):
+                result = run_task(_task(shape.routing, len(values), name, table, dead_letters, rules))
                 if result.failure is not None:
                     raise AssertionError(result.failure)
                 if result.is_complete or result.unknown:
@@ -91,7 +91,9 @@ class TaskRounds:
         raise AssertionError(shape.name)
 
 
-def _task(routing: Routing | None, records: int, name: str, table: Table, letters: Table, rules: ColumnRules) -> Task:
+def _task(
+    routing: Routing | None, records: int, name: str, table: Table, dead_letters: Table, rules: ColumnRules
+) -> Task:
     policy = ErrorPolicy(
         tolerate=True,
         log=False,
@@ -102,21 +104,21 @@ def _task(routing: Routing | None, records: int, name: str, table: Table, letter
         context_headers=False,
         max_ratio=1.0,
     )
-    pieces = (Piece(OffsetRange("hostile", "T1", 0, 0, records), 0, records),)
-    kept = DeadLetterRules(policy, "bench", "bench", _target(letters.name()[-1], letters, ColumnRules()))
+    range_parts = (RangePart(OffsetRange("hostile", "T1", 0, 0, records), 0, records),)
+    kept = DeadLetterRules(policy, "bench", "bench", _target(dead_letters.name()[-1], dead_letters, ColumnRules()))
     if routing is not None:
-        return Task(0, pieces, (), RouteRules(routing, ()), kept, {}, Target("", rules=rules))
+        return Task(0, range_parts, (), RouteRules(routing, ()), kept, {}, TableTarget("", rules=rules))
     static = RouteRules(Routing(), ((name, TableSettings()),))
-    return Task(0, pieces, (_target(name, table, rules),), static, kept, {})
+    return Task(0, range_parts, (_target(name, table, rules),), static, kept, {})
 
 
-def _target(name: str, table: Table, rules: ColumnRules) -> Target:
-    return Target(name, table.metadata, table.io, table.properties, rules=rules)
+def _target(name: str, table: Table, rules: ColumnRules) -> TableTarget:
+    return TableTarget(name, table.metadata, table.io, table.properties, rules=rules)
 
 
 def _rounds(seconds: float, result: TaskResult) -> Rounds:
-    rows = sum(table.books.rows for table in result.tables.values())
-    return Rounds(seconds, rows, result.letters.dead, len(result.unknown))
+    rows = sum(table.counts.rows for table in result.tables.values())
+    return Rounds(seconds, rows, result.dead_letters.dead, len(result.unknown))
 
 
 def _given(values: Sequence[bytes]) -> AbstractContextManager[object]:

@@ -75,9 +75,9 @@ class Meter:
 
     def _sample(self) -> None:
         with self._lock:
-            self._look()
+            self._open()
 
-    def _look(self) -> None:
+    def _open(self) -> None:
         resident = 0.0
         found = set(self._known)
         for root in self.roots:

@@ -37,21 +37,21 @@ def write_files(spark: Any, request: JobRequest, begin: Callable[[str], None] = 
     """
     announced: list[str] = []
     failures: list[tuple[str, FloeError]] = []
-    for piece in request.todo:
-        slice_id = request.plan.slice_id(piece)
+    for slice_ in request.todo:
+        slice_id = request.plan.slice_id(slice_)
         begin(slice_id)
         try:
-            announced.append(_write(spark, request, piece))
+            announced.append(_write(spark, request, slice_))
         except FloeError as error:
             failures.append((slice_id, error))
-            if piece.is_replay:
+            if slice_.is_replay:
                 break
     if failures:
         raise _raised(failures)
     return tuple(announced)
 
 
-def _write(spark: Any, request: JobRequest, piece: Slice) -> str:
+def _write(spark: Any, request: JobRequest, slice_: Slice) -> str:
     """Write one slice, in the time that it has; return its id."""
     # not above: submitted, the driver imports them while Spark starts
     from floe_job.driver.slice_job import SliceJob, write_slice
@@ -59,11 +59,11 @@ def _write(spark: Any, request: JobRequest, piece: Slice) -> str:
     from floe_job.runtime.time_limit import TimeLimit
 
     jobs = SparkJobs(spark)
-    job = SliceJob(request.plan, piece, request.connector, request.settings, request.key)
+    job = SliceJob(request.plan, slice_, request.connector, request.settings, request.key)
     timeout_ms = request.connector.write_timeout_ms
     if timeout_ms is None:
         return write_slice(job, jobs.run).slice_id
-    return TimeLimit(timeout_ms, piece, jobs).run(partial(write_slice, job, jobs.run)).slice_id
+    return TimeLimit(timeout_ms, slice_, jobs).run(partial(write_slice, job, jobs.run)).slice_id
 
 
 def _raised(failures: Sequence[tuple[str, FloeError]]) -> FloeError:

@@ -58,13 +58,13 @@ class Rest:
                 time.sleep(_PAUSE)
                 return self.call(method, path, body, tries=tries - 1)
             said = error.read().decode(errors="replace")[:500]
-            message = f"Airflow answered {error.code} to {method} {path}: {said}"
-            raise StackError(message) from error
+            text = f"Airflow answered {error.code} to {method} {path}: {said}"
+            raise StackError(text) from error
         except OSError as error:
             if tries > 1 and method == "GET" and _is_late(error):
                 return self.call(method, path, body, tries=tries - 1)
-            message = f"Airflow does not answer at {self.url} ({error}): see `make status`"
-            raise StackError(message) from error
+            text = f"Airflow does not answer at {self.url} ({error}): see `make status`"
+            raise StackError(text) from error
 
     def wait_for_dag(self, dag_id: str, seconds: float = 90.0) -> None:
         """Wait until Airflow has parsed a DAG; raises RunFailed with the import errors if it has not."""
@@ -75,9 +75,9 @@ class Rest:
                 return
             if time.monotonic() > end:
                 errors = self.call("GET", "/api/v2/importErrors")["import_errors"]
-                told = "".join(f"\n{error['filename']}:\n{error['stack_trace']}" for error in errors)
-                message = f"Airflow did not find a DAG {dag_id!r} within {seconds:.0f} s{told or ': no import error'}"
-                raise RunFailed(message)
+                message = "".join(f"\n{error['filename']}:\n{error['stack_trace']}" for error in errors)
+                text = f"Airflow did not find a DAG {dag_id!r} within {seconds:.0f} s{message or ': no import error'}"
+                raise RunFailed(text)
             time.sleep(_PAUSE)
 
     def unpause(self, dag_id: str) -> None:
@@ -103,8 +103,8 @@ class Rest:
         end = time.monotonic() + seconds
         while not (ids := [str(run["dag_run_id"]) for run in self.runs(dag_id) if run["run_type"] == "scheduled"]):
             if time.monotonic() > end:
-                message = f"the scheduler started no run of {dag_id!r} within {seconds:.0f} s: is the DAG paused?"
-                raise RunFailed(message)
+                text = f"the scheduler started no run of {dag_id!r} within {seconds:.0f} s: is the DAG paused?"
+                raise RunFailed(text)
             time.sleep(_PAUSE)
         return ids[0]
 
@@ -125,8 +125,8 @@ class Rest:
         while (state := str(self.run(dag_id, run_id)["state"])) not in FINAL:
             if time.monotonic() > end:
                 tasks = {one["task_id"]: one["state"] for one in self.task_instances(dag_id, run_id)}
-                message = f"run {run_id!r} of {dag_id!r} is still {state} after {seconds:.0f} s, its tasks: {tasks}"
-                raise RunFailed(message)
+                text = f"run {run_id!r} of {dag_id!r} is still {state} after {seconds:.0f} s, its tasks: {tasks}"
+                raise RunFailed(text)
             time.sleep(_PAUSE)
         return state
 

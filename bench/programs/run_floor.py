@@ -19,8 +19,8 @@ from floe.kafka.settings import KafkaSettings
 from floe.parquet.dictionaries import with_dictionary
 from floe_job.convert.json.decoder import CHUNK_BYTES
 from floe_job.convert.json.framing import Text, joined
-from floe_job.convert.json.template_reader import Alike
-from floe_job.memory_tuning import rare_housekeeping
+from floe_job.convert.json.template_reader import TemplateReader
+from floe_job.memory_tuning import tuned_memory
 from floe_job.source.native.consumer import Consumer
 from floe_job.source.range_progress import POLL_RECORDS, POLL_SECONDS
 from floe_job.source.values import Lines
@@ -38,7 +38,7 @@ def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
     while not ended:
         batch, events = consumer.consume(POLL_SECONDS)
         ended = bool(events)
-        size = max(1, CHUNK_BYTES * len(batch) // max(1, batch.octets))
+        size = max(1, CHUNK_BYTES * len(batch) // max(1, batch.nbytes))
         for i in range(0, len(batch), size):
             yield joined(batch.values[i : i + size])
     del batch
@@ -53,7 +53,7 @@ def decode(texts: list[Lines], schema: pa.Schema) -> Iterator[pa.Table]:
         read = pj.ReadOptions(use_threads=False, block_size=len(text) + 1)
         return pj.read_json(pa.BufferReader(text), read, options)
 
-    alike = Alike(schema)
+    alike = TemplateReader(schema)
     for lines in texts:
         table = alike.read(lines, parse)
         yield parse(lines.text) if table is None else table
@@ -104,5 +104,5 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    with rare_housekeeping():
+    with tuned_memory():
         main(sys.argv)

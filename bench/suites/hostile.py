@@ -16,7 +16,7 @@ from bench.task_rounds import Rounds, TaskRounds
 from stack.progress import step
 
 NAME, SYSTEM = "hostile: ", "floe, a task"
-MOST = 10.0
+MAX = 10.0
 RECORDS, TURNS = 20_000, 5
 QUICK_RECORDS, QUICK_TURNS = 5_000, 3
 ORDERS = HostileShape("orders", pizza)
@@ -36,14 +36,14 @@ def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
 
 def _compared(rounds: TaskRounds, shape: HostileShape, orders: list[bytes], records: int, turns: int) -> Measurement:
     values = shape.values(records)
-    measure, octets = sum(map(len, orders)), sum(map(len, values))
+    measure, nbytes = sum(map(len, orders)), sum(map(len, values))
     theirs: list[float] = []
     ours: list[float] = []
     last: Rounds | None = None
     for _ in range(turns):
         ours.append(rounds.run(ORDERS, orders).cpu_seconds / measure * 1e9)
         last = rounds.run(shape, values)
-        theirs.append(last.cpu_seconds / octets * 1e9)
+        theirs.append(last.cpu_seconds / nbytes * 1e9)
     ratios = sorted(hostile / order for hostile, order in zip(theirs, ours, strict=True))
     more = {
         "orders_ns_per_byte": statistics.median(ours),
@@ -53,5 +53,5 @@ def _compared(rounds: TaskRounds, shape: HostileShape, orders: list[bytes], reco
         "dead": last.dead if last else 0,
         "ratio": statistics.median(theirs) / statistics.median(ours),
     }
-    seconds = statistics.median(theirs) * octets / 1e9
+    seconds = statistics.median(theirs) * nbytes / 1e9
     return Measurement(f"{NAME}{shape.name}", SYSTEM, 0, len(values), seconds, 0.0, more=more)

@@ -64,7 +64,7 @@ class Cluster:
         """There is none."""
         return {}
 
-    def refuse_members(self, group_id: str) -> None:
+    def check_no_members(self, group_id: str) -> None:
         """It has none."""
 
     def logs(self, topics: Iterable[str]) -> tuple[PartitionLog, ...]:
@@ -91,14 +91,14 @@ def plan_for(lake: GrowthLake, partitions: int, turns: int) -> dict[str, Any]:
     plan = draft(None)
     text = json.dumps(plan.to_json())
     ends = [SliceEnd(plan.slices[0], {}, has_snapshot=True)]
-    (piece,) = plan.slices
-    whole = {r: Intervals(((r.start, r.end),)) for r in piece.ranges}
+    (slice_,) = plan.slices
+    whole = {r: Intervals(((r.start, r.end),)) for r in slice_.ranges}
     steps: dict[str, Callable[[], object]] = {
         "draft": lambda: draft(None),
         "draft_limited": lambda: draft(partitions * PER_PARTITION // 3),
         "to_json": lambda: json.dumps(plan.to_json()),
         "from_json": lambda: Plan.from_json(json.loads(text)),
-        "cut_a_replay": lambda: cut(piece.ranges, [whole], partitions * PER_PARTITION // 100),
+        "cut_a_replay": lambda: cut(slice_.ranges, [whole], partitions * PER_PARTITION // 100),
         "positions_after": lambda: positions_after(plan, plan.positions, ends),
     }
     seconds = {name: round(_median(one, turns), 3) for name, one in steps.items()}
@@ -124,9 +124,9 @@ def tables(folder: Path, few: int, many: int, turns: int) -> dict[str, Any]:
             lake.create(name)
     times: dict[int, list[float]] = {n: [] for n in lakes}
     for turn in range(turns):
-        times[few].append(_land(lakes[few], names[few]) / few)
+        times[few].append(_commit_slice(lakes[few], names[few]) / few)
         if turn % 4 == 0:
-            times[many].append(_land(lakes[many], names[many]) / many)
+            times[many].append(_commit_slice(lakes[many], names[many]) / many)
     per_table = {n: round(statistics.median(found) * 1000, 2) for n, found in times.items()}
     return {
         "ms_per_table": per_table,
@@ -137,16 +137,16 @@ def tables(folder: Path, few: int, many: int, turns: int) -> dict[str, Any]:
     }
 
 
-def _land(lake: GrowthLake, names: Sequence[str]) -> float:
+def _commit_slice(lake: GrowthLake, names: Sequence[str]) -> float:
     """Land the next run of all tables and return the seconds that took."""
     connector: Connector = lake.connector(*names)
     writing = Tables.of(connector)
-    shares = [lake.write(writing.require(name))[1] for name in names]
+    all_table_files = [lake.write(writing.require(name))[1] for name in names]
     writing.catalog.close()
     plan = plan_of(lake.runs[names[0]], *names)
     committer = SliceCommitter(plan, connector)
     begun = time.perf_counter()
-    outcome = committer.commit(plan.slices[0], announced(plan, *shares))
+    outcome = committer.commit(plan.slices[0], announced(plan, *all_table_files))
     took = time.perf_counter() - begun
     if not outcome.is_done or len(outcome.committed) != len(names) or any(one.already for one in outcome.committed):
         raise AssertionError(outcome.errors)

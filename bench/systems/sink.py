@@ -30,7 +30,7 @@ from stack.kafka_connect import SINK, worker_command, worker_settings, write_pro
 from stack.settings import free_port
 
 COMMIT_INTERVAL_MS = 5_000
-PATIENCE = 900.0
+TIMEOUT_S = 900.0
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Sink:
                 ready, cpu_of_start = time.perf_counter(), meter.usage_now().cpu_seconds
                 _create(address, namespace, self._keys(scenario, namespace))
                 while visible.rows(names) < scenario.records:
-                    if time.perf_counter() - ready > PATIENCE or not processes.alive(worker):
+                    if time.perf_counter() - ready > TIMEOUT_S or not processes.alive(worker):
                         msg = f"the sink did not finish {scenario.name}: read {folder / 'connect.log'}"
                         raise RuntimeError(msg)
                     time.sleep(0.2)

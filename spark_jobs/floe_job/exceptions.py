@@ -151,19 +151,19 @@ def clip(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-class LettersTableUnsuitable(JobError, Terminal):
+class DeadLetterTableUnsuitable(JobError, Terminal):
     """The dead-letter table lacks a column, or has one that letters do not fit into."""
 
     code = "FLOE-417"
 
 
-class LetterRefused(JobError, Terminal):
+class DeadLetterRefused(JobError, Terminal):
     """The dead-letter topic refuses a letter until somebody changes something."""
 
     code = "FLOE-504"
 
 
-class LetterUndelivered(JobError, Retryable):
+class DeadLetterUndelivered(JobError, Retryable):
     """A letter did not reach the dead-letter topic."""
 
     code = "FLOE-505"

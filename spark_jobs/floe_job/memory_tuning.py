@@ -7,17 +7,17 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-RARELY = (100_000, 50, 1_000)
+GC_THRESHOLDS = (100_000, 50, 1_000)
 """New objects after which the youngest are searched, and how often that is done before older ones are."""
 
-KEPT_BYTES, LARGEST_BYTES = 256 * 1024 * 1024, 32 * 1024 * 1024
+KEPT_BYTES, MAX_BYTES = 256 * 1024 * 1024, 32 * 1024 * 1024
 """Freed memory that is kept for what comes next, and the largest piece for which it serves: more glibc does not allow."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of malloc.h
 
 
 @contextmanager
-def rare_housekeeping() -> Iterator[None]:
+def tuned_memory() -> Iterator[None]:
     """Search for reference cycles rarely, and give memory back at the end only, but then all of it.
 
     With Python's own settings a third of a task's time went into cycles, of which there are none in records. And each
@@ -28,20 +28,20 @@ def rare_housekeeping() -> Iterator[None]:
     is_frozen = gc.get_freeze_count() > 0  # by the daemon, for good
     if not is_frozen:
         gc.freeze()
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     _call("mallopt", _ARENA_MAX, 1)
     _call("mallopt", _TRIM_THRESHOLD, KEPT_BYTES)
-    _call("mallopt", _MMAP_THRESHOLD, LARGEST_BYTES)
+    _call("mallopt", _MMAP_THRESHOLD, MAX_BYTES)
     try:
         yield
     finally:
         gc.set_threshold(*before)
         if not is_frozen:
             gc.unfreeze()
-        give_back()
+        destroy_messages()
 
 
-def give_back() -> None:
+def destroy_messages() -> None:
     """Give memory that is free back to the system, instead of keeping it for what comes next."""
     pa.default_memory_pool().release_unused()
     _call("malloc_trim", 0)

@@ -30,7 +30,7 @@ PICTURE = REPOSITORY / "docs" / "images" / "run.png"
 SIZE = (1500, 620)
 WIDER = 110  # pixels
 LARGEST = 400_000  # bytes
-PATIENCE = 30_000  # milliseconds
+TIMEOUT_S = 30_000  # milliseconds
 TASKS = ("plan", "write", "commit")
 FLAGS = (
     "--headless",
@@ -73,13 +73,13 @@ def _picture(browser: Browser, airflow: Airflow) -> bytes:
     if committed is None:
         sys.exit(f"error: no run of {DAG!r} committed anything: look at {airflow.url}")
     page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]}, color_scheme="light")
-    page.set_default_timeout(PATIENCE)
+    page.set_default_timeout(TIMEOUT_S)
     _log_in(page, airflow)
     page.goto(f"{airflow.url}/dags/{DAG}/runs/{quote(committed)}")
     # the grid arrives later than the page, and its newest run last
-    expect(page.locator(f"a[href*='/runs/{runs[0]['dag_run_id']}']").first).to_be_visible(timeout=PATIENCE)
+    expect(page.locator(f"a[href*='/runs/{runs[0]['dag_run_id']}']").first).to_be_visible(timeout=TIMEOUT_S)
     for task in TASKS:
-        expect(page.get_by_role("link", name=task, exact=True).first).to_be_visible(timeout=PATIENCE)
+        expect(page.get_by_role("link", name=task, exact=True).first).to_be_visible(timeout=TIMEOUT_S)
     _widen_grid(page)
     page.wait_for_load_state("networkidle")
     expect(page.get_by_role("alert")).to_have_count(0)

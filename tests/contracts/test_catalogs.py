@@ -183,7 +183,7 @@ def test_two_committers_at_once_lose_no_commit(lake: CatalogLake) -> None:
     with ThreadPoolExecutor(2) as threads:
         by_partition = (slices[:3], slices[3:])
         for done in [threads.submit(lambda own: [one.land() for one in own], own) for own in by_partition]:
-            assert [landed.already for landed in done.result()] == [False] * 3
+            assert [committed.already for committed in done.result()] == [False] * 3
     assert lake.rows() == expected((0, 15)) + expected((0, 15), partition=1)
     assert len(lake.load().metadata.snapshots) == 6
 

@@ -246,7 +246,7 @@ def test_job_leaves_files_and_ledgers_alone(name: str, aging: AgingLake) -> None
 
 
 def test_expiry_goes_on_until_nothing_is_due(aging: AgingLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expiry, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(expiry, "MAX_AT_ONCE", 2)
     aging.create(properties=AGE)
     made = aging.commit(*range(6))
     aging.make_older(20)

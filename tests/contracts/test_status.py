@@ -17,10 +17,10 @@ import pytest
 from floe.commit.run_commit import CommitReport
 from floe.config import Connector, parse_connector
 from floe.config.secrets.mask import learn
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.status.model import Backlog, CommitStatus, ConnectorStatus, PartitionStatus, TableStatus
@@ -36,7 +36,7 @@ from tests.support.tables.old_snapshots import AgingLake
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TOPIC, TOPIC_ID = "pizzas", "T1"
 METADATA = PositionMetadata("routing", 0, TOPIC_ID, "C1", owner="one")
-MOST_CHARACTERS = 10_000
+MAX_CHARACTERS = 10_000
 """Of what a task returns: it is a row in Airflow's database."""
 
 CONNECTOR = parse_connector(
@@ -77,15 +77,15 @@ def plan_of(*slices: Slice, positions: tuple[Position, ...] = ()) -> Plan:
 
 
 def committed(*tables: str, rows: int = 3) -> CommitReport:
-    landed: Any = tuple(
+    committed: Any = tuple(
         SimpleNamespace(
-            share=SimpleNamespace(table=name, books=TableBooks(rows, rows), file_count=1),
+            table_files=SimpleNamespace(table=name, counts=TableCounts(rows, rows), file_count=1),
             snapshot_id=2**62,
             already=False,
         )
         for name in tables
     )
-    return CommitReport(False, landed)
+    return CommitReport(False, committed)
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_two_thousand_partitions_are_told_in_short(topic: str) -> None:
     assert [one["lag"] for one in found["worst"]] == list(range(1_999, 1_979, -1))
     assert sum(one["lag"] for one in found["worst"]) + sum(range(1_980)) == found["records"] == status.lag
     assert (found["partitions"], found["behind"], found["more"]) == (2_000, 1_999, 1_979)
-    assert len(json.dumps(found)) < MOST_CHARACTERS + MOST_SHOWN * len(topic)
+    assert len(json.dumps(found)) < MAX_CHARACTERS + MOST_SHOWN * len(topic)
 
 
 def test_status_of_two_thousand_partitions_is_small() -> None:
@@ -189,15 +189,20 @@ def test_run_report_of_many_tables_is_small_and_adds_up() -> None:
         {f"Error{i}": 1 for i in range(1_000)},
         status_of(many(2_000), tuple(Backlog(name, TOPIC, 0, 0, 1) for name in names)),
     )
-    told = report.to_json()
-    assert (told["rows"], told["files"], len(told["tables"]), told["more_tables"]) == (4_500, 1_500, 20, 1_480)
-    assert told["dead_letters"] == {
+    message = report.to_json()
+    assert (message["rows"], message["files"], len(message["tables"]), message["more_tables"]) == (
+        4_500,
+        1_500,
+        20,
+        1_480,
+    )
+    assert message["dead_letters"] == {
         "records": 1_000,
         "reasons": {f"Error{i}": 1 for i in range(MOST_SHOWN)},
         "more": 980,
     }
-    assert (told["backlog"]["records"], told["backlog"]["more"]) == (1_500, 1_480)
-    assert len(json.dumps(told)) < MOST_CHARACTERS
+    assert (message["backlog"]["records"], message["backlog"]["more"]) == (1_500, 1_480)
+    assert len(json.dumps(message)) < MAX_CHARACTERS
     texts = [line.text for line in report.lines()]
     assert texts[0] == "in all: 4,500 rows in 1,500 files of 1,500 tables"
     assert texts[1].startswith("dead letters: 1,000 records: 1 Error0, ")
@@ -205,13 +210,13 @@ def test_run_report_of_many_tables_is_small_and_adds_up() -> None:
 
 
 def test_run_report_of_one_table_repeats_nothing() -> None:
-    told = RunReport(plan_of(), committed("db.t"), {}, status_of(many(1)))
-    assert [line.text for line in told.lines()] == ["lag: 0 records in 1 partition"]
+    message = RunReport(plan_of(), committed("db.t"), {}, status_of(many(1)))
+    assert [line.text for line in message.lines()] == ["lag: 0 records in 1 partition"]
 
 
 def test_run_report_adds_up_slices_of_one_table() -> None:
-    told = RunReport(plan_of(), committed("db.t", "db.t")).to_json()
-    assert (told["rows"], told["tables"]["db.t"]["rows"], told["lag"]) == (6, 6, None)
+    message = RunReport(plan_of(), committed("db.t", "db.t")).to_json()
+    assert (message["rows"], message["tables"]["db.t"]["rows"], message["lag"]) == (6, 6, None)
 
 
 # -- plans -------------------------------------------------------------------------------------------------------------
@@ -238,7 +243,7 @@ def test_plan_log_of_an_idle_run_says_so_once() -> None:
 
 
 def test_plan_log_warns_of_tables_behind() -> None:
-    metadata = METADATA.owing({"db.bad": Debt(4, "r")}).encode()
+    metadata = METADATA.behind({"db.bad": PartitionBacklog(4, "r")}).encode()
     positions = tuple(Position(TopicPartition(TOPIC, p), 10, metadata) for p in range(2))
     assert backlogs(positions) == tuple(Backlog("db.bad", TOPIC, p, 4, 10) for p in range(2))
     (warning,) = [line for line in plan_lines(plan_of(positions=positions), None) if line.level == logging.WARNING]

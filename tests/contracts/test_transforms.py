@@ -24,7 +24,7 @@ from floe_job.source.record_batch import ParsedValues
 from floe_job.transform import registry
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
-from floe_job.transform.record_metadata import facts_of
+from floe_job.transform.record_metadata import metadata_of
 from tests.support import own_transforms
 from tests.support.kafka.messages import PIECE, records, values_of
 from tests.support.own_transforms import has_field, label, steer
@@ -163,7 +163,7 @@ def test_transform_columns_equal_what_records_get() -> None:
         columns = Chain.of([spec]).columns_of(Schema(*schema.fields, *fields), fold=False)
         rows = converters_of(PLAIN_JSON).for_table(columns.record_schema, _rules(), create=False).decode(source.values)
         table, refused = columns.fill(
-            rows.table, facts_of(source, keys=columns.with_keys, headers=columns.with_headers)
+            rows.table, metadata_of(source, keys=columns.with_keys, headers=columns.with_headers)
         )
         assert not refused
         assert table.to_pylist() == [{k: v for k, v in value.items() if k != "mark"} for value in whole.values]
@@ -239,7 +239,7 @@ def test_chain_columns_of_two_kinds_refuse_together() -> None:
     assert columns.injected == set(names) - {"id"}
     source = records(PIECE, [b'{"id":%d}' % i for i in range(5)])
     rows = converters_of(PLAIN_JSON).for_table(columns.record_schema, _rules(), create=False).decode(source.values)
-    table, refused = columns.fill(rows.table, facts_of(source, keys=False, headers=False))
+    table, refused = columns.fill(rows.table, metadata_of(source, keys=False, headers=False))
     assert [row for row, _, _ in refused] == [1, 3]
     assert table["id"].to_pylist() == table["m_offset"].to_pylist() == [0, 2, 4]
 
@@ -261,7 +261,7 @@ def test_batch_goes_to_each_topic_with_its_changes() -> None:
     assert list(first.keys()) == [b"k", b'{"a":1}']
     assert list(second.keys()) == [b"text", None]
     assert first.offsets == [0, 2]
-    assert first.piece.range.topic == "pizzas", "progress counts under the topic that was read"
+    assert first.slice_.range.topic == "pizzas", "progress counts under the topic that was read"
     assert list(first.values) == [b"x", b"x"], "dead letters keep what Kafka has"
 
 

@@ -25,7 +25,7 @@ from floe.config import Connector
 from floe.control.announcement import SpecFiles
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.table_work import TableWork
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import CommitState, Ledger
@@ -68,7 +68,7 @@ META = {
     "transforms.meta.field_name": "kafka",
 }
 LOG = LogId(TOPIC, TOPIC_ID, 0)
-DEAD = LetterOffsets({TABLE: {LOG: Intervals(((4, 5),))}})
+DEAD = DeadLetterOffsets({TABLE: {LOG: Intervals(((4, 5),))}})
 """Of the offsets 0 to 5 that the table contains at first, 4 is a dead letter and has no row."""
 
 
@@ -98,11 +98,11 @@ class Case:
     end: int
     after: list[int]
     rival: Callable[[Stage], object] | None = None
-    recovered: LetterOffsets = field(default_factory=LetterOffsets)
+    recovered: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
 
 
 def recovers(stage: Stage) -> None:
-    stage.commit(stage.written("redrive", 4, 5, plan_id="rival", letters=DEAD, recovered=DEAD))
+    stage.commit(stage.written("redrive", 4, 5, plan_id="rival", dead_letters=DEAD, recovered=DEAD))
 
 
 CASES = {
@@ -132,21 +132,21 @@ class Stage:
         start: int,
         end: int,
         plan_id: str = "plan-2",
-        letters: LetterOffsets | None = None,
-        recovered: LetterOffsets | None = None,
+        dead_letters: DeadLetterOffsets | None = None,
+        recovered: DeadLetterOffsets | None = None,
     ) -> TableWork:
         """Write a slice as the driver does: the offsets that the mode wants, each of them a row."""
         plan = make_plan((0, start, end), plan_id=plan_id, kind=kind)
-        slice_ = replace(plan.slices[0], letters=letters or LetterOffsets())
+        slice_ = replace(plan.slices[0], dead_letters=dead_letters or DeadLetterOffsets())
         plan = replace(plan, slices=(slice_,))
         table, mode = self.lake.load(), MODES[slice_.mode]
         ledger = ledger_of(table, "main", plan)
-        nets = [(r, mode.wanted(TABLE, ledger, slice_, r, ROUTE)) for r in slice_.ranges]
-        share = make_share(table, nets, write_rows(table, nets))
+        new_ranges = [(r, mode.wanted(TABLE, ledger, slice_, r, ROUTE)) for r in slice_.ranges]
+        table_files = make_share(table, new_ranges, write_rows(table, new_ranges))
         seen = {LOG: ledger.revived(slice_.ranges[0])} if slice_.mode.removes_rows else {}
-        announcement = make_announcement(plan, replace(share, seen=seen))
-        announcement = replace(announcement, revived=recovered or LetterOffsets())
-        return TableWork(plan, slice_, announcement, announcement.shares[0])
+        announcement = make_announcement(plan, replace(table_files, seen=seen))
+        announcement = replace(announcement, revived=recovered or DeadLetterOffsets())
+        return TableWork(plan, slice_, announcement, announcement.all_table_files[0])
 
     def work(self, plan_id: str = "plan-2") -> TableWork:
         case = self.case
@@ -168,11 +168,11 @@ class Stage:
         return len(self.lake.load().metadata.snapshots)
 
 
-def write_rows(table: Table, nets: Sequence[tuple[OffsetRange, Intervals]]) -> tuple[SpecFiles, ...]:
+def write_rows(table: Table, new_ranges: Sequence[tuple[OffsetRange, Intervals]]) -> tuple[SpecFiles, ...]:
     rows = [
         {"kafka_topic": TOPIC, "kafka_partition": r.partition, "kafka_offset": offset}
-        for r, net in nets
-        for start, end in net
+        for r, new_offsets in new_ranges
+        for start, end in new_offsets
         for offset in range(start, end)
     ]
     writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), table.properties, "test")
@@ -195,9 +195,9 @@ def stage(request: pytest.FixtureRequest, lake: Lake, own_mode: None) -> Stage:
     made = Stage(lake, CASES[request.param])
     plan = make_plan((0, 0, 6), plan_id="plan-1")
     (r,) = plan.slices[0].ranges
-    share = make_share(lake.load(), [(r, Intervals(((0, 6),)))], ())
-    share = replace(share, files=write_rows(lake.load(), [(r, Intervals(((0, 4), (5, 6))))]))
-    made.commit(TableWork.of(plan, make_announcement(plan, share), share))
+    table_files = make_share(lake.load(), [(r, Intervals(((0, 6),)))], ())
+    table_files = replace(table_files, files=write_rows(lake.load(), [(r, Intervals(((0, 4), (5, 6))))]))
+    made.commit(TableWork.of(plan, make_announcement(plan, table_files), table_files))
     assert made.offsets() == [0, 1, 2, 3, 5]
     return made
 
@@ -281,8 +281,8 @@ def test_mode_summary_says_what_is_new_and_counts(stage: Stage) -> None:
     assert snapshot is not None and snapshot.summary is not None
     said = snapshot.summary.additional_properties
     (r,) = work.slice.ranges
-    (net,) = (net for _, net in work.files.nets)
-    gained = (net - mode_of(work).contained(before, r, ROUTE)) | work.recovered.get(LOG, Intervals())
+    (new_offsets,) = (new_offsets for _, new_offsets in work.files.new_ranges)
+    gained = (new_offsets - mode_of(work).contained(before, r, ROUTE)) | work.recovered.get(LOG, Intervals())
     assert said["floe.kind"] == stage.case.kind
     assert said["floe.net"] == json_of(OffsetRange(*LOG, *span) for span in gained)
     assert int(said["added-records"]) - int(said.get("deleted-records", 0)) == len(stage.case.after) - 5
@@ -297,13 +297,16 @@ def test_dead_letters_beside_a_mode_are_known_by_their_slice(stage: Stage) -> No
     work = stage.work()
     mode = DeadLetterTable(MODES[work.slice.mode])
     ledger = Ledger(CLUSTER)
-    nets = tuple((r, ledger.net(r, ROUTE)) for r in work.slice.ranges)
-    letters = replace(work, files=replace(work.files, nets=nets))
-    after = mode.ledger_after(ledger, letters)
-    assert (mode.state(ledger, letters), mode.state(after, letters)) == (CommitState.PENDING, CommitState.COMMITTED)
-    late = replace(letters, plan=replace(letters.plan, plan_id="plan-0"))
+    new_ranges = tuple((r, ledger.new_offsets(r, ROUTE)) for r in work.slice.ranges)
+    dead_letters = replace(work, files=replace(work.files, new_ranges=new_ranges))
+    after = mode.ledger_after(ledger, dead_letters)
+    assert (mode.state(ledger, dead_letters), mode.state(after, dead_letters)) == (
+        CommitState.PENDING,
+        CommitState.COMMITTED,
+    )
+    late = replace(dead_letters, plan=replace(dead_letters.plan, plan_id="plan-0"))
     assert mode.state(after, late) is CommitState.STALE
-    assert "floe.replaced" not in mode.summary(letters)
+    assert "floe.replaced" not in mode.summary(dead_letters)
 
 
 # -- the registry -----------------------------------------------------------------------------------------------------

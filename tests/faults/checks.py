@@ -42,10 +42,11 @@ def no_row_is_there_twice(evidence: Evidence) -> Iterator[str]:
     """1: no record has two rows in one table, two letters, or a row and a letter, in any snapshot."""
     for table in evidence.tables:
         for snapshot in table.snapshots:
-            for log, counts in evidence.of_snapshot(snapshot).counts.items():
-                if (counts > 1).any():
-                    yield f"{table.name} {snapshot.snapshot_id}: more than one row for {evidence.where(log, counts > 1)}"
-                both = (counts > 0) & evidence.lettered(table.name, log)
+            for log, found_counts in evidence.of_snapshot(snapshot).found_counts.items():
+                if (found_counts > 1).any():
+                    where = evidence.where(log, found_counts > 1)
+                    yield f"{table.name} {snapshot.snapshot_id}: more than one row for {where}"
+                both = (found_counts > 0) & evidence.lettered(table.name, log)
                 if both.any():
                     yield f"{table.name} {snapshot.snapshot_id}: a row and a letter for {evidence.where(log, both)}"
     yield from doubled_letters(evidence)
@@ -61,7 +62,7 @@ def no_record_is_missing(evidence: Evidence) -> Iterator[str]:
                 continue
             missing = evidence.needed(table.name, log)
             if contents is not None:
-                missing &= contents.counts[log] == 0
+                missing &= contents.found_counts[log] == 0
             if not evidence.is_quiet:
                 position = evidence.positions.get((log.topic, log.partition), Position(0))
                 missing &= evidence.below(log, position, table.name)
@@ -78,7 +79,7 @@ def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
         yield from _misplaced_rows(evidence, table)
         for snapshot in table.snapshots:
             contents = evidence.of_snapshot(snapshot)
-            for stamp, count in Counter(s for s in contents.strangers if s != BROKEN).items():
+            for stamp, count in Counter(s for s in contents.unknown_tables if s != BROKEN).items():
                 yield f"{table.name} {snapshot.snapshot_id}: {count} row(s) of {stamp}, which is not in Kafka"
             for stamp, count in Counter(contents.foreign).items():
                 if count > 1:
@@ -87,11 +88,11 @@ def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
 
 def _misplaced_rows(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
     for snapshot in table.snapshots:
-        for log, counts in evidence.of_snapshot(snapshot).counts.items():
-            wrong = (counts > 0) & ~evidence.meant(table.name, log)
+        for log, found_counts in evidence.of_snapshot(snapshot).found_counts.items():
+            wrong = (found_counts > 0) & ~evidence.meant(table.name, log)
             if wrong.any():
                 yield f"{table.name} {snapshot.snapshot_id}: rows meant for others: {evidence.where(log, wrong)}"
-            bad = (counts > 0) & evidence.mask(log, lambda stamp: stamp in evidence.poison)
+            bad = (found_counts > 0) & evidence.mask(log, lambda stamp: stamp in evidence.poison)
             if bad.any():
                 yield f"{table.name} {snapshot.snapshot_id}: rows of poison: {evidence.where(log, bad)}"
 
@@ -104,7 +105,7 @@ def every_row_is_whole(evidence: Evidence) -> Iterator[str]:
     yield from broken_letters(evidence)
     for table in evidence.tables:
         for path in {entry.path for s in table.snapshots for entry in evidence.files.live(s)}:
-            broken = sum(stamp == BROKEN for stamp in evidence.of_file(path).strangers)
+            broken = sum(stamp == BROKEN for stamp in evidence.of_file(path).unknown_tables)
             if broken:
                 yield f"{table.name}: {broken} row(s) of {path} have a wrong checksum"
 
@@ -116,8 +117,8 @@ def rows_are_in_the_books(evidence: Evidence) -> Iterator[str]:
             if snapshot.summary.get("floe.group") == evidence.group:
                 yield from _books_of_snapshot(evidence, table, snapshot)
         yield from _ledger_of_table(evidence, table)
-    if evidence.letters is not None:
-        yield from books_of_letters(evidence, evidence.letters)
+    if evidence.dead_letters is not None:
+        yield from books_of_letters(evidence, evidence.dead_letters)
 
 
 def _books_of_snapshot(evidence: Evidence, table: TableEvidence, snapshot: Snapshot) -> Iterator[str]:
@@ -127,48 +128,48 @@ def _books_of_snapshot(evidence: Evidence, table: TableEvidence, snapshot: Snaps
     if int(snapshot.summary.get("added-records", 0)) != rows:
         yield f"{where}: added-records is {snapshot.summary.get('added-records')}, its files have {rows}"
     contents = evidence.of_files(entry.path for entry in added)
-    nets = net_spans(snapshot.summary)
-    if nets is not None:
-        yield from _net_of_snapshot(evidence, table, where, contents, nets)
+    new_ranges = net_spans(snapshot.summary)
+    if new_ranges is not None:
+        yield from _net_of_snapshot(evidence, table, where, contents, new_ranges)
     if "floe.books" in snapshot.summary:
-        yield from _written_books(evidence, table.name, where, snapshot, rows, nets or {})
+        yield from _written_books(evidence, table.name, where, snapshot, rows, new_ranges or {})
     elif rows:
         yield f"{where}: {rows} rows and no books"
 
 
 def _net_of_snapshot(
-    evidence: Evidence, table: TableEvidence, where: str, contents: Contents, nets: dict[LogKey, Spans]
+    evidence: Evidence, table: TableEvidence, where: str, contents: Contents, new_ranges: dict[LogKey, Spans]
 ) -> Iterator[str]:
-    for log, counts in contents.counts.items():
-        net = evidence.within(log, nets.get(log, ()))
-        if ((counts > 0) & ~net).any():
-            yield f"{where}: rows outside its net: {evidence.where(log, (counts > 0) & ~net)}"
-        missing = net & (counts == 0) & evidence.needed(table.name, log)
+    for log, found_counts in contents.found_counts.items():
+        new_offsets = evidence.within(log, new_ranges.get(log, ()))
+        if ((found_counts > 0) & ~new_offsets).any():
+            yield f"{where}: rows outside its net: {evidence.where(log, (found_counts > 0) & ~new_offsets)}"
+        missing = new_offsets & (found_counts == 0) & evidence.needed(table.name, log)
         if missing.any():
             yield f"{where}: its net has no row for {evidence.where(log, missing)}"
 
 
 def _written_books(
-    evidence: Evidence, table: str, where: str, snapshot: Snapshot, rows: int, nets: dict[LogKey, Spans]
+    evidence: Evidence, table: str, where: str, snapshot: Snapshot, rows: int, new_ranges: dict[LogKey, Spans]
 ) -> Iterator[str]:
-    books = books_of(snapshot.summary)
-    if books is None:
+    counts = books_of(snapshot.summary)
+    if counts is None:
         return
-    if books.table.get("rows", 0) != rows:
-        yield f"{where}: its books have {books.table.get('rows', 0)} rows, its files {rows}"
-    ids = {(log.topic, log.partition): log for log in nets}
-    if evidence.letters is not None:
-        yield from dead_of_books(evidence, table, where, snapshot, nets)
-    for (topic, partition, start, end), counts in books.ranges.items():
-        if sum(counts.values()) != end - start:
-            yield f"{where}: the books of {topic}-{partition} [{start}, {end}) do not balance: {counts}"
+    if counts.table.get("rows", 0) != rows:
+        yield f"{where}: its books have {counts.table.get('rows', 0)} rows, its files {rows}"
+    ids = {(log.topic, log.partition): log for log in new_ranges}
+    if evidence.dead_letters is not None:
+        yield from dead_of_books(evidence, table, where, snapshot, new_ranges)
+    for (topic, partition, start, end), found_counts in counts.ranges.items():
+        if sum(found_counts.values()) != end - start:
+            yield f"{where}: the books of {topic}-{partition} [{start}, {end}) do not balance: {found_counts}"
         log = ids.get((topic, partition))
         if log is not None:
-            yield from _books_of_range(evidence, where, log, start, end, dict(counts))
+            yield from _books_of_range(evidence, where, log, start, end, dict(found_counts))
 
 
 def _books_of_range(
-    evidence: Evidence, where: str, log: LogKey, start: int, end: int, counts: dict[str, int]
+    evidence: Evidence, where: str, log: LogKey, start: int, end: int, found_counts: dict[str, int]
 ) -> Iterator[str]:
     records = evidence.kafka.partitions.get(log)
     if records is None:
@@ -178,23 +179,23 @@ def _books_of_range(
         return
     seen = list(records.between(start, end))
     tombstones = sum(stamp is None for _, stamp in seen)
-    if counts.get("tombstones", 0) != tombstones:
-        yield f"{where}: {log} [{start}, {end}) has {tombstones} tombstones, the books have {counts}"
+    if found_counts.get("tombstones", 0) != tombstones:
+        yield f"{where}: {log} [{start}, {end}) has {tombstones} tombstones, the books have {found_counts}"
     values = ("routed", "dead", "filtered", "dropped")
-    if sum(counts.get(name, 0) for name in values) != len(seen) - tombstones:
-        yield f"{where}: {log} [{start}, {end}) has {len(seen) - tombstones} values, the books have {counts}"
+    if sum(found_counts.get(name, 0) for name in values) != len(seen) - tombstones:
+        yield f"{where}: {log} [{start}, {end}) has {len(seen) - tombstones} values, the books have {found_counts}"
 
 
 def _ledger_of_table(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
     if table.metadata is None or table.head is None:
         return
     ledger = ledger_spans(table.metadata.properties, evidence.group)
-    for log, counts in evidence.of_snapshot(table.head).counts.items():
+    for log, found_counts in evidence.of_snapshot(table.head).found_counts.items():
         held, needed = evidence.within(log, ledger.get(log, ())), evidence.needed(table.name, log)
-        if ((counts > 0) & ~held).any():
-            yield f"{table.name}: rows that its ledger does not hold: {evidence.where(log, (counts > 0) & ~held)}"
-        if (held & (counts == 0) & needed).any():
-            yield f"{table.name}: its ledger holds, its rows lack {evidence.where(log, held & (counts == 0) & needed)}"
+        if ((found_counts > 0) & ~held).any():
+            yield f"{table.name}: rows that its ledger does not hold: {evidence.where(log, (found_counts > 0) & ~held)}"
+        if (held & (found_counts == 0) & needed).any():
+            yield f"{table.name}: its ledger holds, its rows lack {evidence.where(log, held & (found_counts == 0) & needed)}"
 
 
 def no_snapshot_has_a_hole(evidence: Evidence) -> Iterator[str]:
@@ -203,21 +204,21 @@ def no_snapshot_has_a_hole(evidence: Evidence) -> Iterator[str]:
     for table in evidence.tables:
         for snapshot in table.snapshots:
             yield from _holes(evidence, table.name, snapshot, evidence.dead)
-    for sample in evidence.samples if evidence.letters is not None else ():
-        letters = evidence.of_letters(sample.heads.get(evidence.letters.name))
+    for sample in evidence.samples if evidence.dead_letters is not None else ():
+        dead_letters = evidence.of_dead_letters(sample.heads.get(evidence.dead_letters.name))
         for table in evidence.tables:
             head = sample.heads.get(table.name)
             if head is not None:
-                yield from _holes(evidence, table.name, head, letters)
+                yield from _holes(evidence, table.name, head, dead_letters)
 
 
-def _holes(evidence: Evidence, table: str, snapshot: Snapshot, letters: Letters) -> Iterator[str]:
-    for log, counts in evidence.of_snapshot(snapshot).counts.items():
-        present = counts > 0
+def _holes(evidence: Evidence, table: str, snapshot: Snapshot, dead_letters: Letters) -> Iterator[str]:
+    for log, found_counts in evidence.of_snapshot(snapshot).found_counts.items():
+        present = found_counts > 0
         if not present.any():
             continue
         last = int(present.nonzero()[0][-1])
-        hole = ~present & evidence.needed(table, log, letters)
+        hole = ~present & evidence.needed(table, log, dead_letters)
         hole[last:] = False
         if hole.any():
             yield f"{table} {snapshot.snapshot_id} has a hole: {evidence.where(log, hole)}"
@@ -291,20 +292,22 @@ def positions_are_backed(evidence: Evidence) -> Iterator[str]:
     end."""
     names = {table.name for table in evidence.tables}
     for sample in evidence.samples:
-        letters = evidence.of_letters(sample.heads.get(evidence.letters.name)) if evidence.letters else None
+        dead_letters = (
+            evidence.of_dead_letters(sample.heads.get(evidence.dead_letters.name)) if evidence.dead_letters else None
+        )
         for table, head in ((table, head) for table, head in sample.heads.items() if table in names):
             contents = evidence.of_snapshot(head) if head else evidence.of_files(())
             for (topic, partition), position in sample.positions.items():
                 log = LogKey(topic, position.topic_id or "", partition)
                 if log not in evidence.offsets:
                     continue
-                missing = evidence.below(log, position, table) & (contents.counts[log] == 0)
-                missing &= evidence.needed(table, log, letters)
+                missing = evidence.below(log, position, table) & (contents.found_counts[log] == 0)
+                missing &= evidence.needed(table, log, dead_letters)
                 if missing.any():
                     yield f"{table} lacked {evidence.where(log, missing)} when the position was {position}"
     if evidence.is_quiet:
         for (topic, partition), position in evidence.positions.items():
-            for table, start in position.debts.items():
+            for table, start in position.backlogs.items():
                 yield f"{table} still owes {topic}-{partition} from {start} on"
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import write_files as job
 from floe.commit.run_commit import Committer
-from floe.config import parse_connector, thaw
+from floe.config import parse_connector, restore_config
 from floe.crash_points import CrashPoint, reach
 from floe.exceptions import FloeError, Terminal
 from floe.kafka.settings import KafkaSettings
@@ -93,7 +93,7 @@ class Step:
             reach(CrashPoint.PLAN_FREEZE)
             self._save("plan.json", plan.to_json())
             reach(CrashPoint.PLAN_FROZEN)
-        connector = thaw(plan.config, connector)
+        connector = restore_config(plan.config, connector)
         is_open = open_plan(plan, connector, KafkaSettings.of(connector, self.order["kafka"]), _key(plan))
         ranges = {str(r.tp): [r.start, r.end] for s in plan.slices for r in s.ranges}
         return {"work": is_open, "slices": len(plan.slices), "ranges": ranges, "kinds": [s.kind for s in plan.slices]}
@@ -101,11 +101,11 @@ class Step:
     def write(self) -> dict[str, Any]:
         """Write and announce what is not announced yet."""
         plan, committer, order = self._at_work()
-        left = {plan.slice_id(piece) for piece in committer.open_slices()}
+        left = {plan.slice_id(slice_) for slice_ in committer.open_slices()}
         found = committer.announcements([])
         if left <= found.keys():
             return self._written(sorted(found), "announced already" if left else "committed already")
-        every = {plan.slice_id(piece) for piece in plan.slices}
+        every = {plan.slice_id(slice_) for slice_ in plan.slices}
         order = replace(order, done=frozenset(every - left | found.keys()))
         job.write_files(self._session(), order)
         return self._written(sorted(committer.announcements(left)), "written")
@@ -116,8 +116,8 @@ class Step:
         written = self.folder / "written.json"
         announced = json.loads(written.read_text())["announced"] if written.exists() else []
         report = committer.commit(announced)
-        landed = {table.share.table: table.already for table in report.landed}
-        return {"done_before": report.done, "landed_before": landed}
+        committed = {table.table_files.table: table.already for table in report.committed}
+        return {"done_before": report.done, "landed_before": committed}
 
     def run(self) -> dict[str, Any]:
         """Plan, write and commit."""
@@ -143,7 +143,7 @@ class Step:
         if plan is None:
             message = f"{self.folder} has no plan: its plan step did not get that far"
             raise FileNotFoundError(message)
-        connector = thaw(plan.config, parse_connector(self.order["connector"]))
+        connector = restore_config(plan.config, parse_connector(self.order["connector"]))
         order = JobRequest(plan, connector, self.order["kafka"], _key(plan))
         return plan, Committer(plan, connector, order.settings, order.key), order
 

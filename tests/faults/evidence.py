@@ -13,7 +13,7 @@ from tests.faults.kafka_log import KafkaLog, LogKey
 from tests.faults.marks import Position, Spans
 from tests.faults.producer import Acks
 from tests.faults.stamps import BROKEN, FOREIGN, Stamp
-from tests.faults.table_files import Letter, Metadata, Snapshot, TableFiles
+from tests.faults.table_files import DeadLetter, Metadata, Snapshot, TableFiles
 from tests.faults.watcher import Sample
 from tests.support.runs.poison import Poison
 
@@ -58,7 +58,7 @@ class Contents:
     """The rows of some files: how often each record, what is not in Kafka, and how many rows are foreign."""
 
     counts: Counts
-    strangers: tuple[Stamp, ...]
+    unknown_tables: tuple[Stamp, ...]
     foreign: tuple[Stamp, ...]
 
 
@@ -68,7 +68,7 @@ class Letters:
     not in Kafka."""
 
     counts: Mapping[str | None, Counts]
-    strangers: tuple[Letter, ...] = ()
+    unknown_tables: tuple[DeadLetter, ...] = ()
 
     def of(self, table: str | None, log: LogKey) -> NDArray[np.bool_] | None:
         """Say of each record of a partition whether it has a letter for a table; None: none has."""
@@ -81,7 +81,7 @@ class FileContents:
     """The rows of one file: where its records stand in their partitions, and what is not in Kafka or foreign."""
 
     ranks: dict[LogKey, NDArray[np.int64]]
-    strangers: tuple[Stamp, ...]
+    unknown_tables: tuple[Stamp, ...]
     foreign: tuple[Stamp, ...]
 
 
@@ -104,11 +104,11 @@ class Evidence:
     excuses: Excuses = field(default_factory=Excuses)
     foreign: Mapping[str, Sequence[Stamp]] = field(default_factory=dict)
     is_quiet: bool = True
-    letters: TableEvidence | None = None
+    dead_letters: TableEvidence | None = None
 
     def __post_init__(self) -> None:
         self._foreign = {stamp for stamps in self.foreign.values() for stamp in stamps}
-        self._letters: dict[str, Letters] = {}
+        self._dead_letters: dict[str, Letters] = {}
         self._meant: dict[tuple[str, LogKey], NDArray[np.bool_]] = {}
         self._of_files: dict[str, FileContents] = {}
         self._of_snapshots: dict[str, Contents] = {}
@@ -147,53 +147,57 @@ class Evidence:
     def of_files(self, paths: Iterable[str]) -> Contents:
         """Return what some files hold together."""
         ranks: dict[LogKey, list[NDArray[np.int64]]] = {log: [] for log in self.offsets}
-        strangers: list[Stamp] = []
+        unknown_tables: list[Stamp] = []
         foreign: list[Stamp] = []
         for path in paths:
             contents = self.of_file(path)
             for log, some in contents.ranks.items():
                 ranks[log].append(some)
-            strangers += contents.strangers
+            unknown_tables += contents.unknown_tables
             foreign += contents.foreign
         counts = {log: _counted(some, len(self.offsets[log])) for log, some in ranks.items()}
-        return Contents(counts, tuple(strangers), tuple(foreign))
+        return Contents(counts, tuple(unknown_tables), tuple(foreign))
 
     @property
     def every_table(self) -> Sequence[TableEvidence]:
         """The tables and, at the end, that of the letters."""
-        return self.tables if self.letters is None else (*self.tables, self.letters)
+        return self.tables if self.dead_letters is None else (*self.tables, self.dead_letters)
 
     def row_count(self, table: TableEvidence, path: str) -> int:
         """Count the rows of a data file."""
-        return len(self.files.letters(path) if table is self.letters else self.files.rows(path).stamps)
+        return len(self.files.dead_letters(path) if table is self.dead_letters else self.files.rows(path).stamps)
 
-    def of_letters(self, snapshot: Snapshot | None) -> Letters:
+    def of_dead_letters(self, snapshot: Snapshot | None) -> Letters:
         """Return the letters of a snapshot."""
         if snapshot is None:
             return Letters({})
-        if snapshot.manifest_list not in self._letters:
-            rows = [letter for entry in self.files.live(snapshot) for letter in self.files.letters(entry.path)]
-            self._letters[snapshot.manifest_list] = self._opened(rows)
-        return self._letters[snapshot.manifest_list]
+        if snapshot.manifest_list not in self._dead_letters:
+            rows = [
+                dead_letter
+                for entry in self.files.live(snapshot)
+                for dead_letter in self.files.dead_letters(entry.path)
+            ]
+            self._dead_letters[snapshot.manifest_list] = self._opened(rows)
+        return self._dead_letters[snapshot.manifest_list]
 
     @cached_property
     def dead(self) -> Letters:
         """The letters that are there now."""
-        return self.of_letters(self.letters.head if self.letters is not None else None)
+        return self.of_dead_letters(self.dead_letters.head if self.dead_letters is not None else None)
 
-    def lettered(self, table: str, log: LogKey, letters: Letters | None = None) -> NDArray[np.bool_]:
+    def lettered(self, table: str, log: LogKey, dead_letters: Letters | None = None) -> NDArray[np.bool_]:
         """Say of each record of a partition whether a letter tells why a table lacks it: its own, or that of no table's."""
         mask = np.zeros(len(self.offsets[log]), dtype=np.bool_)
         for one in (table, None):
-            found = (letters or self.dead).of(one, log)
+            found = (dead_letters or self.dead).of(one, log)
             if found is not None:
                 mask |= found
         return mask
 
-    def needed(self, table: str, log: LogKey, letters: Letters | None = None) -> NDArray[np.bool_]:
+    def needed(self, table: str, log: LogKey, dead_letters: Letters | None = None) -> NDArray[np.bool_]:
         """Say of each record of a partition whether a table must have it sooner or later: meant for it, not excused, not
         dead."""
-        return self.meant(table, log) & ~self.excused(table, log) & ~self.lettered(table, log, letters)
+        return self.meant(table, log) & ~self.excused(table, log) & ~self.lettered(table, log, dead_letters)
 
     def meant(self, table: str, log: LogKey) -> NDArray[np.bool_]:
         """Say of each record of a partition whether it was produced for a table."""
@@ -217,19 +221,19 @@ class Evidence:
         records = self.kafka.partitions[log]
         return np.array([is_so(stamp) for stamp in records.stamps if stamp is not None], dtype=np.bool_)
 
-    def _opened(self, rows: Iterable[Letter]) -> Letters:
+    def _opened(self, rows: Iterable[DeadLetter]) -> Letters:
         counts: dict[str | None, Counts] = {}
-        strangers = []
-        for letter in rows:
-            offsets = self.offsets.get(letter.log, np.array([], dtype=np.int64))
-            rank = int(np.searchsorted(offsets, letter.offset))
-            if rank == len(offsets) or offsets[rank] != letter.offset:
-                strangers.append(letter)
+        unknown_tables = []
+        for dead_letter in rows:
+            offsets = self.offsets.get(dead_letter.log, np.array([], dtype=np.int64))
+            rank = int(np.searchsorted(offsets, dead_letter.offset))
+            if rank == len(offsets) or offsets[rank] != dead_letter.offset:
+                unknown_tables.append(dead_letter)
                 continue
-            of_table = counts.setdefault(letter.table, {})
-            of_log = of_table.setdefault(letter.log, np.zeros(len(offsets), dtype=np.int8))
-            of_log[rank] += 1 if letter.kind == DEAD else -1
-        return Letters(counts, tuple(strangers))
+            of_table = counts.setdefault(dead_letter.table, {})
+            of_log = of_table.setdefault(dead_letter.log, np.zeros(len(offsets), dtype=np.int8))
+            of_log[rank] += 1 if dead_letter.kind == DEAD else -1
+        return Letters(counts, tuple(unknown_tables))
 
     def excused(self, table: str, log: LogKey) -> NDArray[np.bool_]:
         """Say of each record of a partition whether it may be missing from a table."""
@@ -240,7 +244,7 @@ class Evidence:
 
     def below(self, log: LogKey, position: Position, table: str) -> NDArray[np.bool_]:
         """Say of each record of a partition whether a table must have it, by a position and its debts."""
-        end = min(position.offset, position.debts.get(table, position.offset))
+        end = min(position.offset, position.backlogs.get(table, position.offset))
         mask: NDArray[np.bool_] = self.offsets[log] < end
         return mask
 
@@ -259,7 +263,7 @@ class Evidence:
 
     def _sorted_out(self, stamps: Iterable[Stamp]) -> FileContents:
         found: dict[LogKey, list[int]] = {}
-        strangers: list[Stamp] = []
+        unknown_tables: list[Stamp] = []
         foreign: list[Stamp] = []
         for stamp in stamps:
             if stamp in self.ranks and stamp != BROKEN:
@@ -268,9 +272,9 @@ class Evidence:
             elif stamp.run == FOREIGN or stamp in self._foreign:
                 foreign.append(stamp)
             else:
-                strangers.append(stamp)
+                unknown_tables.append(stamp)
         ranks = {log: np.array(some, dtype=np.int64) for log, some in found.items()}
-        return FileContents(ranks, tuple(strangers), tuple(foreign))
+        return FileContents(ranks, tuple(unknown_tables), tuple(foreign))
 
 
 def _counted(ranks: Sequence[NDArray[np.int64]], length: int) -> NDArray[np.int8]:

@@ -21,15 +21,15 @@ class Position:
 
     offset: int
     topic_id: str | None = None
-    debts: Mapping[str, int] = field(default_factory=dict)
+    backlogs: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_position(offset: int, metadata: str) -> Position:
     """Read a position and what stands beside it; a foreign one has no topic id."""
     try:
         fields = json.loads(metadata)
-        debts = {str(table): int(debt[0]) for table, debt in (fields.get("debts") or {}).items()}
-        return Position(offset, str(fields["topic"]), debts)
+        backlogs = {str(table): int(backlog[0]) for table, backlog in (fields.get("debts") or {}).items()}
+        return Position(offset, str(fields["topic"]), backlogs)
     except (ValueError, KeyError, TypeError, AttributeError):
         return Position(offset)
 

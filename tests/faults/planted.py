@@ -22,7 +22,7 @@ from tests.faults.table_files import Metadata, Snapshot, TableFiles
 from tests.faults.watcher import Sample
 from tests.support.runs.poison import Poison, spoiled
 
-GROUP, TOPIC, TABLE, LETTERS = "connect-planted", "topic", "db.t", "db.letters"
+GROUP, TOPIC, TABLE, DEAD_LETTERS = "connect-planted", "topic", "db.t", "db.letters"
 LOG = LogKey(TOPIC, "T1", 0)
 
 _FILE = {
@@ -77,7 +77,7 @@ class Planted:
     samples: list[Sample] = field(default_factory=list)
     held: list[tuple[int, int]] = field(default_factory=list)
     position: Position = field(default_factory=lambda: Position(30, "T1"))
-    letters: Planted | None = None
+    dead_letters: Planted | None = None
     _manifests: list[tuple[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -132,18 +132,18 @@ class Planted:
 
     def bury(self, *offsets: int, held: tuple[int, int] = (0, 30), **changes: Any) -> None:
         """Add a snapshot of letters of the table, or of other letters."""
-        self.letters = self.letters or Planted(self.folder / "letters", ())
-        self.letters.folder.mkdir(exist_ok=True)
+        self.dead_letters = self.dead_letters or Planted(self.folder / "letters", ())
+        self.dead_letters.folder.mkdir(exist_ok=True)
         rows = [{**_letter(offset), **changes} for offset in offsets]
-        path = str(self.letters.folder / f"{uuid.uuid4().hex}.parquet")
+        path = str(self.dead_letters.folder / f"{uuid.uuid4().hex}.parquet")
         pq.write_table(pa.Table.from_pylist(rows, schema=_LETTER), path)
-        summary = self.letters._summary(*held, len(rows))
-        self.letters.refer([path], [len(rows)], summary)
-        self.letters.held.append(held)
+        summary = self.dead_letters._summary(*held, len(rows))
+        self.dead_letters.refer([path], [len(rows)], summary)
+        self.dead_letters.held.append(held)
 
     def evidence(self, **more: Any) -> Evidence:
         """Return it as the oracle sees it."""
-        letters = {} if self.letters is None else {"letters": self.letters._table(LETTERS)}
+        dead_letters = {} if self.dead_letters is None else {"letters": self.dead_letters._table(DEAD_LETTERS)}
         given: dict[str, Any] = {
             "group": GROUP,
             "kafka": self.kafka,
@@ -152,7 +152,7 @@ class Planted:
             "tables": [self._table(TABLE)],
             "positions": {(TOPIC, 0): self.position},
             "samples": self.samples,
-            **letters,
+            **dead_letters,
             **more,
         }
         return Evidence(**given)
@@ -172,11 +172,11 @@ class Planted:
     def _summary(self, start: int, end: int, rows: int) -> dict[str, str]:
         total = sum(int(s.summary.get("added-records", 0)) for s in self.snapshots) + rows
         visible = [o for o in self.offsets if start <= o < end]
-        books = {"routed": len(visible), "invisible": end - start - len(visible)}
+        counts = {"routed": len(visible), "invisible": end - start - len(visible)}
         return {
             "floe.group": GROUP,
             "floe.net": json.dumps({TOPIC: {"id": "T1", "ranges": [[0, start, end]]}}),
-            "floe.books": json.dumps({"ranges": [[TOPIC, 0, start, end, books]], "table": {"rows": rows}}),
+            "floe.books": json.dumps({"ranges": [[TOPIC, 0, start, end, counts]], "table": {"rows": rows}}),
             "added-records": str(rows),
             "total-records": str(total),
             f"kafka.connect.offsets.control.{GROUP}": json.dumps({"0": len(self.snapshots)}),

@@ -24,13 +24,13 @@ STEP_WITHIN = 120 * SCALE
 STEPS = ("plan", "write", "commit")
 
 
-def patience(seconds: float) -> float:
+def timeout_s(seconds: float) -> float:
     """Scale a time-out."""
     return seconds * SCALE
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResult:
     """How a step ended. ``facts``: what it told; of an error its class and message."""
 
     step: str
@@ -72,7 +72,7 @@ class Attempt:
     file: Path
     log: Path
 
-    def finish(self, seconds: float = STEP_WITHIN) -> Outcome:
+    def finish(self, seconds: float = STEP_WITHIN) -> JobResult:
         """Wait for its end. Raises TimeoutError when it hangs, after it was killed."""
         code = self.child.wait(seconds)
         if code is None:
@@ -81,9 +81,9 @@ class Attempt:
             message = f"step {self.step} did not end within {seconds:.0f} s; the end of its log:\n{self.tail()}"
             raise TimeoutError(message)
         facts = json.loads(self.file.read_text()) if self.file.exists() else {}
-        return Outcome(self.step, code, facts)
+        return JobResult(self.step, code, facts)
 
-    def kill(self) -> Outcome:
+    def kill(self) -> JobResult:
         """Kill it now, if it still runs."""
         self.child.send(signal.SIGKILL)
         return self.finish()
@@ -148,11 +148,11 @@ class Run:
             raise AssertionError(message)
         return attempt
 
-    def step(self, step: str, crash: str | None = None, **environment: str) -> Outcome:
+    def step(self, step: str, crash: str | None = None, **environment: str) -> JobResult:
         """Carry out a step once."""
         return self.start(step, crash, **environment).finish()
 
-    def persist(self, step: str, tries: int = 6, pause: float = 0.2) -> Outcome:
+    def persist(self, step: str, tries: int = 6, pause: float = 0.2) -> JobResult:
         """Carry out a step, tried again as Airflow would while its error may pass."""
         for _ in range(tries):
             outcome = self.step(step)
@@ -161,7 +161,7 @@ class Run:
             time.sleep(pause)
         return outcome
 
-    def carry_out(self) -> list[Outcome]:
+    def carry_out(self) -> list[JobResult]:
         """Carry out plan, write and commit, each with retries; the commit also after a failed write, as in the DAG."""
         outcomes = [self.persist("plan")]
         if outcomes[-1].is_done and outcomes[-1].facts["slices"]:

@@ -16,7 +16,7 @@ from tests.faults.kafka_log import KafkaLog, LogKey
 from tests.faults.marks import Position, Spans, positions_of
 from tests.faults.oracle import Oracle, Report
 from tests.faults.producer import StampingProducer
-from tests.faults.run import Outcome, Run
+from tests.faults.run import JobResult, Run
 from tests.faults.stamps import Stamp
 from tests.faults.table_files import Pointer, RestPointer, SqlPointer
 from tests.faults.watcher import Watcher
@@ -25,7 +25,7 @@ from tests.support.connectors import connector_keys
 from tests.support.kafka.admin import ClusterAdmin
 
 CATALOG = "test"
-LETTERS_KEY = "floe.deadletter.table"
+DEAD_LETTERS_KEY = "floe.deadletter.table"
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Sink:
     foreign: dict[str, list[Stamp]] = field(default_factory=dict)
     catalog_uri: str | None = None
     """Where all but the connector reach the catalog, when the connector goes by a proxy."""
-    patience: float = 5.0
+    timeout_s: float = 5.0
     """Seconds that acknowledged records are waited for; those behind an open transaction stay unseen."""
     _runs: int = 0
 
@@ -73,7 +73,7 @@ class Sink:
         """
         name = f"f-{uuid.uuid4().hex[:8]}"
         names = tuple(f"{name}-{i}" for i in range(topics))
-        letters = more.get(LETTERS_KEY)
+        dead_letters = more.get(DEAD_LETTERS_KEY)
         for topic in names:
             ClusterAdmin(bootstrap).create_topic(topic, partitions, topic_config)
         more = {"iceberg.tables": ",".join(tables), "iceberg.catalog": CATALOG, **more}
@@ -88,14 +88,14 @@ class Sink:
             kafka={"bootstrap.servers": bootstrap},
             catalog_uri=catalog_uri,
             pointers={table: _pointer(keys, folder, table, catalog_uri) for table in tables},
-            letters=letters,
+            dead_letters=dead_letters,
         )
         sink.watcher = sink._new_watcher()
         sink.watcher.start()
         return sink
 
     watcher: Watcher = field(init=False)
-    letters: str | None = None
+    dead_letters: str | None = None
     """The table of dead letters."""
 
     # -- the connector ------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Sink:
         assert run.step("write").is_done
         return run
 
-    def refused(self, **order: Any) -> Outcome:
+    def refused(self, **order: Any) -> JobResult:
         """Plan a run that must be refused."""
         outcome = self.new_run(**order).step("plan")
         assert outcome.is_refused, outcome
@@ -193,7 +193,7 @@ class Sink:
             acks = [producer.acks for producer in self.producers.values()]
             return all(one.places.keys() - one.aborted <= self.log.places.keys() for one in acks)
 
-        wait_until(is_all_there, self.patience)
+        wait_until(is_all_there, self.timeout_s)
 
     def excuse(self, table: str, topic: str, partition: int, start: int, end: int) -> None:
         """Declare offsets that need not be in a table (``*``: in any), in the topic's present incarnation."""
@@ -243,7 +243,7 @@ class Sink:
             excuses=Excuses(self.excuses),
             foreign=self.foreign,
             is_quiet=is_quiet,
-            letters=self._letters(),
+            dead_letters=self._dead_letters(),
         )
         return self.oracle.judge(evidence, self.faults)
 
@@ -290,15 +290,15 @@ class Sink:
             producer.close()
         self.watcher.stop()
 
-    def _letters(self) -> TableEvidence | None:
-        if self.letters is None:
+    def _dead_letters(self) -> TableEvidence | None:
+        if self.dead_letters is None:
             return None
-        return self.oracle.look_at(self.letters, self.pointer(self.letters), self.watcher.samples)
+        return self.oracle.look_at(self.dead_letters, self.pointer(self.dead_letters), self.watcher.samples)
 
     def _new_watcher(self) -> Watcher:
         # the letters last: what is dead must be there before a table goes past it
-        letters = {self.letters: self.pointer(self.letters)} if self.letters is not None else {}
-        return Watcher(self.bootstrap, self.group, self.topics, {**self.pointers, **letters}, self.oracle.files)
+        dead_letters = {self.dead_letters: self.pointer(self.dead_letters)} if self.dead_letters is not None else {}
+        return Watcher(self.bootstrap, self.group, self.topics, {**self.pointers, **dead_letters}, self.oracle.files)
 
 
 def _pointer(keys: Mapping[str, Any], folder: Path, table: str, uri: str | None) -> Pointer:

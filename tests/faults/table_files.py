@@ -139,7 +139,7 @@ class FileRows:
     size: int
 
 
-class Letter(NamedTuple):
+class DeadLetter(NamedTuple):
     """One row of a table of dead letters. ``table``: whose row it could not become; None, no table's."""
 
     log: LogKey
@@ -159,7 +159,7 @@ class TableFiles:
     _manifests: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     _entries: dict[str, list[FileEntry]] = field(default_factory=dict)
     _rows: dict[str, FileRows] = field(default_factory=dict)
-    _letters: dict[str, tuple[Letter, ...]] = field(default_factory=dict)
+    _dead_letters: dict[str, tuple[DeadLetter, ...]] = field(default_factory=dict)
 
     def metadata(self, location: str) -> Metadata:
         """Read a metadata file; only the last few are kept, each holds the whole history."""
@@ -197,12 +197,12 @@ class TableFiles:
             self._rows[path] = FileRows(stamps, file.stat().st_size)
         return self._rows[path]
 
-    def letters(self, path: str) -> tuple[Letter, ...]:
+    def dead_letters(self, path: str) -> tuple[DeadLetter, ...]:
         """Read a data file of a table of dead letters."""
-        if path not in self._letters:
+        if path not in self._dead_letters:
             rows = pq.read_table(local(path), partitioning=None).to_pylist()
-            self._letters[path] = tuple(_letter(row) for row in rows)
-        return self._letters[path]
+            self._dead_letters[path] = tuple(_letter(row) for row in rows)
+        return self._dead_letters[path]
 
     def _manifest_list(self, path: str) -> list[dict[str, Any]]:
         if path not in self._manifests:
@@ -215,9 +215,9 @@ def local(location: str) -> Path:
     return Path(urllib.parse.urlsplit(location).path if location.startswith("file:") else location)
 
 
-def _letter(row: dict[str, Any]) -> Letter:
+def _letter(row: dict[str, Any]) -> DeadLetter:
     headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
-    return Letter(
+    return DeadLetter(
         log=LogKey(row["topic"], row["topic_id"], row["partition"]),
         offset=row["offset"],
         table=row["table"],

@@ -12,7 +12,7 @@ import pytest
 from stack import processes
 from stack.progress import wait_until
 from tests.faults.airflow_site import Site, kill_once
-from tests.faults.run import patience
+from tests.faults.run import timeout_s
 from tests.faults.sink import Sink
 from tests.faults.zygote import Zygote
 from tests.support.airflow import DagRun
@@ -120,7 +120,7 @@ def test_row_40_a_scheduler_killed_in_the_middle_of_a_run_loses_nothing(site: Si
 
     site.kafka_proxy.on_answer = kill_scheduler
     run = site.begin(sink)
-    assert wait_until(lambda: bool(killed), patience(120))
+    assert wait_until(lambda: bool(killed), timeout_s(120))
     site.kafka_proxy.on_answer = None
     airflow.stop()
     airflow.start()

@@ -14,7 +14,7 @@ from stack import processes
 from stack.broker import Broker
 from stack.progress import wait_until
 from tests.faults.ports import lasting_port, restart
-from tests.faults.run import STEPS, patience
+from tests.faults.run import STEPS, timeout_s
 from tests.faults.sink import MakeSink
 from tests.support.kafka.proxy import Api, KafkaProxy, listeners
 
@@ -58,14 +58,14 @@ def test_row_19_a_broker_killed_while_records_are_produced_and_read_loses_none(
     sink.run()
     producing = threading.Thread(target=sink.producer.produce, args=(20_000,), kwargs={"pad": 200, "flush": 120})
     producing.start()
-    assert wait_until(lambda: len(sink.producer.acks.places) > 3_000, patience(60), pause=0.01)
+    assert wait_until(lambda: len(sink.producer.acks.places) > 3_000, timeout_s(60), pause=0.01)
     restart(victim)
     producing.join()
 
     run = sink.new_run()
     assert run.persist("plan").is_done
     writing = run.start("write")
-    wait_until(lambda: "offsets, for" in writing.tail() or not writing.child.is_running, patience(30), pause=0.002)
+    wait_until(lambda: "offsets, for" in writing.tail() or not writing.child.is_running, timeout_s(30), pause=0.002)
     restart(victim)
     writing.finish()
     assert run.persist("write", tries=10).is_done
@@ -91,7 +91,7 @@ def test_row_20_a_broker_that_hangs_fails_the_step_in_time_and_a_later_try_heals
         assert run.step(before).is_done
     pause(victim, signal.SIGSTOP)
     try:
-        hanging = run.start(step).finish(patience(180))
+        hanging = run.start(step).finish(timeout_s(180))
     finally:
         pause(victim, signal.SIGCONT)
     assert hanging.is_retryable, hanging

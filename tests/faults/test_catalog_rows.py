@@ -73,12 +73,12 @@ def test_row_10_a_commit_that_did_not_land_is_sent_again_with_the_same_commit_id
     ids=str,
 )
 def test_row_11_unavailable_reset_or_late_is_looked_up_and_no_file_is_deleted(
-    rest_sink: Sink, catalog_proxy: CatalogProxy, wrong: Fault, landed: bool
+    rest_sink: Sink, catalog_proxy: CatalogProxy, wrong: Fault, committed: bool
 ) -> None:
     run = announced(rest_sink)
     catalog_proxy.put(wrong)
     outcome = run.step("commit")
-    assert outcome.facts["landed_before"] == {rest_sink.tables[0]: landed}, outcome
+    assert outcome.facts["landed_before"] == {rest_sink.tables[0]: committed}, outcome
     assert_landed_once(rest_sink, catalog_proxy, applied=2)
 
 

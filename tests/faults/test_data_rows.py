@@ -19,10 +19,10 @@ from tests.faults.evidence import DEAD
 from tests.faults.run import STEPS
 from tests.faults.sink import MakeSink, Sink
 from tests.faults.stamps import FOREIGN
-from tests.faults.table_files import Letter
+from tests.faults.table_files import DeadLetter
 from tests.support.runs.poison import MALFORMED, UNFIT, Poison, spoiled
 
-LETTERS = "dead.letters"
+DEAD_LETTERS = "dead.letters"
 MEGABYTE = 1024 * 1024
 POISON = {**MALFORMED, **UNFIT}
 
@@ -30,7 +30,7 @@ POISON = {**MALFORMED, **UNFIT}
 @pytest.fixture
 def lettered(make_sink: MakeSink) -> Sink:
     """A sink of two partitions into one table whose columns are known, and a table of dead letters."""
-    return known(make_sink(**{"floe.deadletter.table": LETTERS}))
+    return known(make_sink(**{"floe.deadletter.table": DEAD_LETTERS}))
 
 
 def known(sink: Sink) -> Sink:
@@ -51,7 +51,7 @@ def mixed(sink: Sink, kinds: dict[str, Poison], good: int = 40) -> None:
     sink.producer.flush()
 
 
-def letters(sink: Sink) -> Counter[tuple[str, str | None]]:
+def dead_letters(sink: Sink) -> Counter[tuple[str, str | None]]:
     """Count the dead letters by stage and table."""
     return Counter((one.stage, one.table) for one in letter_rows(sink) if one.kind == DEAD)
 
@@ -61,11 +61,11 @@ def resolved(sink: Sink) -> int:
     return sum(one.kind == "resolved" for one in letter_rows(sink))
 
 
-def letter_rows(sink: Sink) -> list[Letter]:
+def letter_rows(sink: Sink) -> list[DeadLetter]:
     """Return what is in the table of dead letters."""
-    table = sink.oracle.look_at(LETTERS, sink.pointer(LETTERS))
+    table = sink.oracle.look_at(DEAD_LETTERS, sink.pointer(DEAD_LETTERS))
     paths = [entry.path for entry in sink.oracle.files.live(table.head)] if table.head else []
-    return [letter for path in paths for letter in sink.oracle.files.letters(path)]
+    return [dead_letter for path in paths for dead_letter in sink.oracle.files.dead_letters(path)]
 
 
 # -- 30: poison -------------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def letter_rows(sink: Sink) -> list[Letter]:
 def test_row_30_poison_of_every_kind_is_kept_whole_and_its_neighbours_land(lettered: Sink) -> None:
     mixed(lettered, POISON)
     lettered.run()
-    assert letters(lettered) == {("decode", "db.t"): 2 * len(MALFORMED), ("convert", "db.t"): 2 * len(UNFIT)}
+    assert dead_letters(lettered) == {("decode", "db.t"): 2 * len(MALFORMED), ("convert", "db.t"): 2 * len(UNFIT)}
     lettered.assert_exactly_once()
 
 
@@ -87,7 +87,7 @@ def test_row_30_of_a_key_given_twice_the_last_counts(lettered: Sink) -> None:
             lettered.producer.write(partition=partition, value=b'{"n": "x", "seq": -5, "run": [{}], ' + whole[1:])
     lettered.producer.flush()
     lettered.run()
-    assert letters(lettered) == {}
+    assert dead_letters(lettered) == {}
     lettered.assert_exactly_once()
 
 
@@ -96,7 +96,7 @@ def test_row_30_records_of_many_megabytes_land_or_are_kept_whole(make_sink: Make
         make_sink(
             topic_config={"max.message.bytes": str(32 * MEGABYTE)},
             largest=32 * MEGABYTE,
-            **{"floe.deadletter.table": LETTERS},
+            **{"floe.deadletter.table": DEAD_LETTERS},
         )
     )
     large = "ü" * (6 * MEGABYTE)
@@ -106,17 +106,17 @@ def test_row_30_records_of_many_megabytes_land_or_are_kept_whole(make_sink: Make
         sink.producer.write(n=3, note="a neighbour")
     sink.producer.flush()
     sink.run()
-    assert letters(sink).total() == 3
+    assert dead_letters(sink).total() == 3
     sink.assert_exactly_once()
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("tables", [("db.a", "db.b")])
 def test_row_30_each_table_judges_for_itself(make_sink: MakeSink, tables: tuple[str, ...]) -> None:
-    sink = known(make_sink(tables=tables, **{"floe.deadletter.table": LETTERS}))
+    sink = known(make_sink(tables=tables, **{"floe.deadletter.table": DEAD_LETTERS}))
     mixed(sink, POISON)
     sink.run()
-    assert {table for _, table in letters(sink)} == set(tables)
+    assert {table for _, table in dead_letters(sink)} == set(tables)
     sink.assert_exactly_once()
 
 
@@ -139,19 +139,19 @@ KILLS = [
 def test_row_30_letters_are_neither_lost_nor_doubled_by_a_kill(
     make_sink: MakeSink, step: str, point: str, how: str
 ) -> None:
-    sink = known(make_sink(tables=["db.a", "db.b"], **{"floe.deadletter.table": LETTERS}))
+    sink = known(make_sink(tables=["db.a", "db.b"], **{"floe.deadletter.table": DEAD_LETTERS}))
     mixed(sink, POISON)
     run = sink.new_run()
     for before in STEPS[: STEPS.index(step)]:
         assert run.step(before).is_done
     assert run.step(step, crash=point).was_killed
     count = 2 * 2 * len(POISON)
-    assert letters(sink).total() == (0 if step == "write" or point == "commit.table@1" else count)
+    assert dead_letters(sink).total() == (0 if step == "write" or point == "commit.table@1" else count)
     mixed(sink, POISON)
     if how == "retried":
         assert all(run.persist(later).is_done for later in STEPS[STEPS.index(step) :])
     sink.assert_exactly_once()
-    assert letters(sink).total() == 2 * count
+    assert dead_letters(sink).total() == 2 * count
 
 
 def test_row_30_a_commit_of_letters_whose_answer_is_lost_lands_once(lettered: Sink) -> None:
@@ -163,7 +163,7 @@ def test_row_30_a_commit_of_letters_whose_answer_is_lost_lands_once(lettered: Si
     assert run.step("commit").is_done
     zombie.go_on()
     zombie.finish()
-    assert letters(lettered).total() == 2 * len(POISON)
+    assert dead_letters(lettered).total() == 2 * len(POISON)
     lettered.assert_exactly_once()
 
 
@@ -173,22 +173,22 @@ def test_row_30_without_the_letters_no_table_goes_past_them(lettered: Sink, how:
     run = lettered.new_run()
     assert run.step("plan").is_done
     assert run.step("write").is_done
-    lettered.watcher.disturbed.add(LETTERS)
-    how(lettered, LETTERS)
+    lettered.watcher.disturbed.add(DEAD_LETTERS)
+    how(lettered, DEAD_LETTERS)
     before = lettered.snapshots(), lettered.positions()
-    told = run.step("commit")
-    assert told.is_refused, told
-    assert LETTERS in told.message
+    message = run.step("commit")
+    assert message.is_refused, message
+    assert DEAD_LETTERS in message.message
     assert (lettered.snapshots(), lettered.positions()) == before
     if how is foreign.replace:
-        foreign.drop(lettered, LETTERS)
+        foreign.drop(lettered, DEAD_LETTERS)
     lettered.watcher.disturbed.clear()
     lettered.assert_exactly_once()
-    assert letters(lettered).total() == 2 * len(POISON)
+    assert dead_letters(lettered).total() == 2 * len(POISON)
 
 
 def test_row_30_a_table_that_owes_is_judged_once_for_the_letters(make_sink: MakeSink) -> None:
-    sink = known(make_sink(tables=["db.a", "db.b"], **{"floe.deadletter.table": LETTERS}))
+    sink = known(make_sink(tables=["db.a", "db.b"], **{"floe.deadletter.table": DEAD_LETTERS}))
     with foreign.broken_ledger(sink, "db.b"):
         mixed(sink, POISON)
         assert sink.new_run().carry_out()[-1].is_refused
@@ -197,7 +197,7 @@ def test_row_30_a_table_that_owes_is_judged_once_for_the_letters(make_sink: Make
     assert run.step("write").is_done
     assert run.step("commit", crash="commit.table.landed@1").was_killed
     sink.settle()
-    assert letters(sink).total() == 2 * 2 * len(POISON)
+    assert dead_letters(sink).total() == 2 * 2 * len(POISON)
     sink.assert_exactly_once()
 
 
@@ -207,7 +207,7 @@ def test_row_30_a_topic_of_letters_has_each_at_least_once_whatever_is_killed(
 ) -> None:
     topic = "letters-of-row-30-" + step
     more = {"errors.deadletterqueue.topic.name": topic, "errors.deadletterqueue.topic.replication.factor": 1}
-    sink = known(make_sink(**more, **{"floe.deadletter.table": LETTERS}))
+    sink = known(make_sink(**more, **{"floe.deadletter.table": DEAD_LETTERS}))
     mixed(sink, POISON)
     run = sink.new_run()
     for before in STEPS[: STEPS.index(step)]:
@@ -252,7 +252,7 @@ def test_row_30_a_letter_of_a_table_that_was_mended_is_resolved_once(
     assert run.step("plan").is_done
     assert run.step("write").is_done
     assert run.step("commit", crash="commit.table.landed@1").was_killed
-    assert letters(lettered) == {("convert", "db.t"): 2}
+    assert dead_letters(lettered) == {("convert", "db.t"): 2}
     foreign.drop_column(lettered, "extra")
     if point is not None:
         again = lettered.new_run()
@@ -276,7 +276,7 @@ def test_row_33_a_letter_of_a_table_that_was_made_since_is_resolved(make_sink: M
     assert run.step("plan").is_done
     assert run.step("write").is_done
     assert run.step("commit", crash="commit.table.landed@1").was_killed
-    assert letters(sink) == {("route", None): 2}
+    assert dead_letters(sink) == {("route", None): 2}
     foreign.create(sink, "db.y")
     sink.assert_exactly_once()
     assert resolved(sink) == 2
@@ -302,13 +302,13 @@ def test_row_31_an_interval_of_poison_goes_to_the_letters_alone_and_the_position
     lettered.run()
     assert sum(lettered.positions().values()) == before + count
     assert lettered.snapshots() == snapshots
-    assert letters(lettered).total() == count
+    assert dead_letters(lettered).total() == count
     mixed(lettered, {})
     lettered.assert_exactly_once()
 
 
 def test_row_31_poison_before_any_table_exists_makes_none(make_sink: MakeSink) -> None:
-    sink = make_sink(**{"floe.deadletter.table": LETTERS})
+    sink = make_sink(**{"floe.deadletter.table": DEAD_LETTERS})
     for partition in (0, 1):
         for poison in MALFORMED.values():
             sink.producer.write(poison, partition, n=1)
@@ -333,12 +333,12 @@ def test_row_31_letters_of_nothing_but_poison_survive_a_kill(lettered: Sink, poi
     else:
         count += only_poison(lettered)
     lettered.assert_exactly_once()
-    assert letters(lettered).total() == count
+    assert dead_letters(lettered).total() == count
 
 
 @pytest.mark.ci
 def test_row_31_beyond_the_tolerated_share_the_run_fails_before_anything_is_announced(make_sink: MakeSink) -> None:
-    sink = known(make_sink(**{"floe.deadletter.table": LETTERS, "floe.deadletter.max-ratio": "0.3"}))
+    sink = known(make_sink(**{"floe.deadletter.table": DEAD_LETTERS, "floe.deadletter.max-ratio": "0.3"}))
     mixed(sink, POISON, good=10)
     before, announced = sink.positions(), len(sink.announcements())
     run = sink.new_run()
@@ -349,10 +349,10 @@ def test_row_31_beyond_the_tolerated_share_the_run_fails_before_anything_is_anno
     assert "max-ratio is 0.3" in refused.message
     assert len(sink.announcements()) == announced
     assert sink.positions() == before
-    assert letters(sink) == {}
+    assert dead_letters(sink) == {}
     sink.keys["floe.deadletter.max-ratio"] = "0.9"
     sink.assert_exactly_once()
-    assert letters(sink).total() == 2 * len(POISON)
+    assert dead_letters(sink).total() == 2 * len(POISON)
 
 
 # -- 33: routes -------------------------------------------------------------------------------------------------------
@@ -361,13 +361,13 @@ DYNAMIC = {
     "iceberg.tables": None,
     "iceberg.tables.dynamic-enabled": True,
     "iceberg.tables.route-field": "to",
-    "floe.deadletter.table": LETTERS,
+    "floe.deadletter.table": DEAD_LETTERS,
 }
 MALICIOUS = (
     "../../etc/passwd", "a.../../../x", "db/../../x.t", "db.t/../../../x", "..", ".", "a..b", "db.", ".t", "/etc.passwd",
     "db.%2e%2e%2fx", "db.t\0", "db.t\n", "db.t ", " db.t", "db.t;drop table x", "db.'t'", "c:\\db.t", "file:///tmp/x.t",
     "db.\u0455ecret", "db.\uff54", "\u2025.t", "db." + "t" * 129, "d" * 2000 + ".t", "db.1t", "system.t$snapshots",
-    LETTERS, LETTERS.upper(), "dead.letters.files", "t", "", "db.t.snapshots",
+    DEAD_LETTERS, DEAD_LETTERS.upper(), "dead.letters.files", "t", "", "db.t.snapshots",
 )  # fmt: skip
 UNROUTABLE = Poison(spoiled(), "route", "")
 
@@ -405,9 +405,9 @@ def test_row_33_malicious_routes_go_to_the_letters_and_make_nothing(make_sink: M
         sink.producer.write(UNROUTABLE, partition, n=1)
     sink.producer.flush()
     sink.run()
-    assert letters(sink) == {("route", None): 2 * (len(MALICIOUS) + 7)}
+    assert dead_letters(sink) == {("route", None): 2 * (len(MALICIOUS) + 7)}
     namespaces, there = catalog_of(sink)
-    assert there == {*tables, LETTERS}
+    assert there == {*tables, DEAD_LETTERS}
     assert namespaces == {"db", "app", "app.events", "dead"}
     assert folders_of(sink) == {"db/t", "app.events/t", "dead/letters"}
     sink.assert_exactly_once()
@@ -423,7 +423,7 @@ def test_row_33_static_tables_filter_what_they_do_not_ask_for_and_letters_keep_w
             "iceberg.tables.route-field": "to",
             "iceberg.table.db.a.route-regex": "a",
             "iceberg.table.db.ab.route-regex": "[ab]",
-            "floe.deadletter.table": LETTERS,
+            "floe.deadletter.table": DEAD_LETTERS,
         },
     )
     meant = {"a": ["db.a", "db.ab"], "b": ["db.ab"], "c": [], "A": [], "a\n": [], "ab": [], "": []}
@@ -435,7 +435,7 @@ def test_row_33_static_tables_filter_what_they_do_not_ask_for_and_letters_keep_w
             sink.producer.write(MALFORMED["an array"], i % 2, to="a")
     sink.producer.flush()
     sink.run()
-    assert letters(sink) == {("route", None): 14, ("decode", None): 14}
+    assert dead_letters(sink) == {("route", None): 14, ("decode", None): 14}
     sink.assert_exactly_once()
 
 
@@ -462,7 +462,7 @@ def test_row_33_unknown_tables_are_kept_when_none_may_be_created_and_a_kill_chan
     assert run.step("commit", crash=point).was_killed
     sink.assert_exactly_once()
     namespaces, there = catalog_of(sink)
-    assert there == {*tables, LETTERS}
+    assert there == {*tables, DEAD_LETTERS}
     assert namespaces == {"db", "dead"}
 
 
@@ -537,7 +537,7 @@ def test_row_34_somebody_else_adds_the_same_column_between_look_and_change(lette
 
 @pytest.mark.parametrize("theirs", ["long", "text"])
 def test_row_34_two_connectors_change_one_table_at_once(make_sink: MakeSink, theirs: str) -> None:
-    ours = known(make_sink(**{"floe.deadletter.table": LETTERS}))
+    ours = known(make_sink(**{"floe.deadletter.table": DEAD_LETTERS}))
     catalog = {key: value for key, value in ours.keys.items() if key.startswith("iceberg.catalog")}
     other = make_sink(folder=ours.folder, **catalog, **{"floe.deadletter.table": "dead.others"})
     value = {"long": 7, "text": "seven"}[theirs]

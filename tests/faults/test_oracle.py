@@ -75,14 +75,14 @@ def a_row_outside_its_net(planted: Planted) -> Evidence:
 
 
 def books_that_do_not_balance(planted: Planted) -> Evidence:
-    books = {"ranges": [[TOPIC, 0, 0, 30, {"routed": 29}]], "table": {"rows": 30}}
-    planted.commit(0, 30, **{"floe.books": json.dumps(books)})
+    counts = {"ranges": [[TOPIC, 0, 0, 30, {"routed": 29}]], "table": {"rows": 30}}
+    planted.commit(0, 30, **{"floe.books": json.dumps(counts)})
     return planted.evidence()
 
 
 def books_that_count_wrong(planted: Planted) -> Evidence:
-    books = {"ranges": [[TOPIC, 0, 0, 30, {"routed": 29, "tombstones": 1}]], "table": {"rows": 30}}
-    planted.commit(0, 30, **{"floe.books": json.dumps(books)})
+    counts = {"ranges": [[TOPIC, 0, 0, 30, {"routed": 29, "tombstones": 1}]], "table": {"rows": 30}}
+    planted.commit(0, 30, **{"floe.books": json.dumps(counts)})
     return planted.evidence()
 
 
@@ -389,6 +389,6 @@ def test_stamps_survive_and_changed_ones_are_broken() -> None:
 
 def test_positions_of_others_have_no_topic_id_and_debts_are_read() -> None:
     assert read_position(5, "mine") == Position(5)
-    told = '{"floe":1,"topic":"T1","debts":{"db.t":[3,"route"]}}'
-    assert read_position(5, told) == Position(5, "T1", {"db.t": 3})
+    message = '{"floe":1,"topic":"T1","debts":{"db.t":[3,"route"]}}'
+    assert read_position(5, message) == Position(5, "T1", {"db.t": 3})
     assert joined([(3, 5), (0, 1), (5, 9)]) == ((0, 1), (3, 9))

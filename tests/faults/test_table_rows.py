@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.faults import foreign
-from tests.faults.run import Outcome
+from tests.faults.run import JobResult
 from tests.faults.sink import MakeSink, Sink
 
 GOOD, BAD = "db.good", "db.bad"
@@ -17,7 +17,7 @@ def pair(make_sink: MakeSink) -> Sink:
     return make_sink(tables=[GOOD, BAD])
 
 
-def owing(sink: Sink) -> Outcome:
+def behind(sink: Sink) -> JobResult:
     """Run once; the commit must be red and name the table that owes."""
     commit = sink.new_run().carry_out()[-1]
     assert commit.is_refused, commit
@@ -26,9 +26,9 @@ def owing(sink: Sink) -> Outcome:
     return commit
 
 
-def debts(sink: Sink) -> dict[int, dict[str, int]]:
+def backlogs(sink: Sink) -> dict[int, dict[str, int]]:
     """Return the debts on record, by partition."""
-    return {p: dict(position.debts) for (_, p), position in sink.marks().items() if position.debts}
+    return {p: dict(position.backlogs) for (_, p), position in sink.marks().items() if position.backlogs}
 
 
 @pytest.mark.ci
@@ -36,10 +36,10 @@ def debts(sink: Sink) -> dict[int, dict[str, int]]:
 def test_row_08_a_committer_killed_between_two_tables_commits_each_once(pair: Sink, point: str) -> None:
     run = pair.announced()
     assert run.step("commit", crash=point).was_killed
-    landed = {name: pair.snapshots(name) for name in pair.tables}
-    assert sum(landed.values()) == (2 if point.endswith("landed@2") else 1)
+    committed = {name: pair.snapshots(name) for name in pair.tables}
+    assert sum(committed.values()) == (2 if point.endswith("landed@2") else 1)
     assert sum(pair.positions().values()) == 0
-    assert run.step("commit").facts["landed_before"] == {name: count == 1 for name, count in landed.items()}
+    assert run.step("commit").facts["landed_before"] == {name: count == 1 for name, count in committed.items()}
     pair.assert_exactly_once()
     assert {name: pair.snapshots(name) for name in pair.tables} == {GOOD: 1, BAD: 1}
 
@@ -49,25 +49,25 @@ def test_row_32_a_table_dropped_between_write_and_commit_owes_and_the_others_go_
     run = pair.announced()
     pair.watcher.disturbed.add(BAD)
     foreign.drop(pair, BAD)
-    told = run.step("commit")
-    assert told.is_refused, told
-    assert BAD in told.message, told
+    message = run.step("commit")
+    assert message.is_refused, message
+    assert BAD in message.message, message
     assert sum(pair.positions().values()) == 300
-    assert {table for owed in debts(pair).values() for table in owed} == {BAD}
+    assert {table for owed in backlogs(pair).values() for table in owed} == {BAD}
     pair.watcher.disturbed.clear()
     pair.producer.produce(100)
     pair.settle()
     pair.assert_exactly_once()
-    assert debts(pair) == {}
+    assert backlogs(pair) == {}
 
 
 def test_row_32_a_table_replaced_by_another_owes_until_it_has_caught_up(pair: Sink) -> None:
     run = pair.announced()
     pair.watcher.disturbed.add(BAD)
     foreign.replace(pair, BAD)
-    told = run.step("commit")
-    assert told.is_refused, told
-    assert "replaced" in told.message, told
+    message = run.step("commit")
+    assert message.is_refused, message
+    assert "replaced" in message.message, message
     pair.watcher.disturbed.clear()
     pair.producer.produce(100)
     pair.settle()
@@ -79,9 +79,9 @@ def test_row_32_a_debt_that_is_forgiven_is_a_gap_on_record(pair: Sink) -> None:
     pair.run()
     with foreign.broken_ledger(pair, BAD):
         pair.producer.produce(100)
-        owing(pair)
-        owed = debts(pair)
-        owing(pair)
+        behind(pair)
+        owed = backlogs(pair)
+        behind(pair)
     assert {table for one in owed.values() for table in one} == {BAD}
     ends = pair.positions()
     pair.observe()
@@ -116,15 +116,15 @@ def test_row_36_a_rollback_is_refused_and_replayed_into_the_gap(pair: Sink) -> N
     pair.watcher.disturbed.add(BAD)
     foreign.roll_back(pair, BAD, snapshots=2)
     pair.producer.produce(100)
-    assert "rolled_back" in owing(pair).message
+    assert "rolled_back" in behind(pair).message
     pair.producer.produce(50)
-    owing(pair)
+    behind(pair)
     replayed = pair.new_run(decisions={"rolled_back": {BAD: "replay"}}).carry_out()
     assert replayed[0].is_done, replayed
     pair.watcher.disturbed.clear()
     pair.settle()
     pair.assert_exactly_once()
-    assert debts(pair) == {}
+    assert backlogs(pair) == {}
 
 
 @pytest.mark.parametrize("point", ["amend.table", "amend.table.landed"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stack.progress import wait_until
-from tests.faults.run import Attempt, Outcome, patience
+from tests.faults.run import Attempt, JobResult, timeout_s
 from tests.faults.sink import MakeSink, Sink
 from tests.faults.spark_workers import workers
 
@@ -93,10 +93,10 @@ def test_row_05_a_python_worker_killed_in_spark_is_replaced_and_one_attempt_anno
     run = sink.new_run(spark="local[2,4]")
     assert run.step("plan").is_done
     writing = run.start("write")
-    assert wait_until(lambda: bool(workers(writing)), patience(60), pause=0.01), writing.tail()
+    assert wait_until(lambda: bool(workers(writing)), timeout_s(60), pause=0.01), writing.tail()
     time.sleep(0.1)
     workers(writing)[0].kill()
-    assert writing.finish(patience(180)).is_done, writing.tail()
+    assert writing.finish(timeout_s(180)).is_done, writing.tail()
     assert "Lost task" in writing.log.read_text(), writing.tail()
     assert run.persist("commit").is_done
     assert len(sink.announcements()) == 2
@@ -176,7 +176,7 @@ def test_row_42_a_writer_out_of_memory_on_a_burst_is_repeated_with_the_same_ends
     sink.assert_exactly_once()
 
 
-def killed_above(attempt: Attempt, megabytes: int) -> Outcome:
+def killed_above(attempt: Attempt, megabytes: int) -> JobResult:
     """Kill a step once it takes so many megabytes more than at its start, as the kernel does in a container."""
     resident = Path(f"/proc/{attempt.child.pid}/statm")
     first = int(resident.read_text().split()[1])

@@ -63,9 +63,9 @@ class Watcher:
     def look(self) -> None:
         """Take one sample. A broker that is away is no finding: positions are left out then."""
         with self._lock:
-            self._look()
+            self._open()
 
-    def _look(self) -> None:
+    def _open(self) -> None:
         disturbed = set(self.disturbed)
         try:
             positions = self._positions.ask(self.topics)

@@ -123,13 +123,13 @@ class Zygote:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            told = json.loads(line)
-            if "started" in told:
-                child = Child(told["started"], os.pidfd_open(told["started"]))
+            message = json.loads(line)
+            if "started" in message:
+                child = Child(message["started"], os.pidfd_open(message["started"]))
                 self._children[child.pid] = child
                 self._started.put(child)
             else:
-                self._children.pop(told["ended"]).end(told["status"])
+                self._children.pop(message["ended"]).end(message["status"])
 
 
 def _tell(fields: dict[str, Any]) -> None:

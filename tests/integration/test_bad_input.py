@@ -97,7 +97,7 @@ def test_tombstones_are_counted_and_write_no_row(pipeline: MakePipeline) -> None
     plan = pizzas.plan()
     (announcement,) = pizzas.write(plan)
     pizzas.commit(plan)
-    assert announcement.books[0][1].tombstones == 3
+    assert announcement.counts[0][1].tombstones == 3
     assert pizzas.column("id") == [1, 2]
 
 

@@ -73,9 +73,9 @@ def write_and_commit(pizzas: Pipeline) -> dict[str, Any]:
     """Plan, let the operator submit the job, commit."""
     plan = pizzas.plan()
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
-    told = write.execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]
+    message = write.execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]
     pizzas.commit(plan)
-    return told
+    return message
 
 
 @contextmanager
@@ -107,9 +107,9 @@ def test_two_workers_share_a_run_and_bring_nothing_but_python(
     )
     seen: dict[int, set[str]] = {0: set(), 1: set()}
     with watching(lambda: [seen[i].update(python[0] for python in cluster.pythons(i)) for i in seen]):
-        told = write_and_commit(pizzas)
+        message = write_and_commit(pizzas)
     assert list(seen.values()) == [{"./environment/bin/python"}] * 2
-    assert told["tables"]["db.t"]["rows"] == PARTITIONS * EACH
+    assert message["tables"]["db.t"]["rows"] == PARTITIONS * EACH
     assert pizzas.column("id") == list(range(-1, PARTITIONS * EACH))
 
 
@@ -126,10 +126,10 @@ def test_an_executor_that_is_killed_with_its_task_costs_no_row(
             executor.kill()
 
     with watching(kill_one_at_work):
-        told = write_and_commit(pizzas)
+        message = write_and_commit(pizzas)
     assert killed
-    assert told["tables"]["db.t"] == {
-        **told["tables"]["db.t"],
+    assert message["tables"]["db.t"] == {
+        **message["tables"]["db.t"],
         "assigned": PARTITIONS * EACH,
         "rows": PARTITIONS * EACH,
     }

@@ -33,7 +33,7 @@ from floe_job.source.range_progress import Mode, RangeProgress
 from floe_job.source.range_reader import RangeReader
 from stack.broker import Broker
 
-MOST = 100
+MAX = 100
 
 
 FAST_ONLY = pytest.mark.parametrize("client", ["fast"], indirect=True)
@@ -63,7 +63,7 @@ def produce(conf: dict[str, Any], topic: str, records: list[dict[str, Any]], **m
 
 @contextmanager
 def reading(conf: dict[str, Any], topic: str) -> Iterator[Client]:
-    with closing(open_client(conf, MOST, ReaderLimits())) as consumer:
+    with closing(open_client(conf, MAX, ReaderLimits())) as consumer:
         consumer.assign(topic, 0, 0)
         yield consumer
 
@@ -83,7 +83,7 @@ def by_client(conf: dict[str, Any], topic: str) -> list[ck.Message]:
     consumer.assign([ck.TopicPartition(topic, 0, 0)])
     found: list[ck.Message] = []
     while not found or found[-1].error() is None:
-        found += consumer.consume(MOST, 0.05)
+        found += consumer.consume(MAX, 0.05)
     consumer.close()
     return found[:-1]
 
@@ -116,7 +116,7 @@ def test_every_part_of_a_record_is_what_the_client_says(
         assert batch.messages.keys() == [message.key() for message in expected]
         assert batch.messages.timestamps() == [message.timestamp()[1] for message in expected]
         assert batch.messages.headers() == [message.headers() or [] for message in expected]
-        assert batch.octets == sum(len(m) + len(m.key() or b"") for m in expected)
+        assert batch.nbytes == sum(len(m) + len(m.key() or b"") for m in expected)
         assert (end.topic, end.partition, end.offset) == (one, 0, len(RECORDS))
         assert end.error.code() == ck.KafkaError._PARTITION_EOF
 
@@ -136,12 +136,12 @@ def test_records_stay_readable_after_their_consumer_is_closed(conf: dict[str, An
 @FAST_ONLY
 def test_what_is_let_go_is_freed(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     one = topic()
-    produce(conf, one, [{"value": b"v"} for _ in range(5 * MOST)])
+    produce(conf, one, [{"value": b"v"} for _ in range(5 * MAX)])
     with reading(conf, one) as consumer:
         for _ in range(3):
             batch, _ = to_end(consumer)
-            handle = batch.lease[0]._handle
-            assert handle._users == 1 + len(batch.lease)
+            handle = batch.refs[0]._handle
+            assert handle._users == 1 + len(batch.refs)
             del batch
             assert handle._users == 1
             consumer.assign(one, 0, 0)
@@ -152,11 +152,11 @@ def test_what_is_let_go_is_freed(conf: dict[str, Any], topic: Callable[..., str]
 def test_a_consumer_that_nobody_closes_is_closed(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     one = topic()
     produce(conf, one, [{"value": b"v"}])
-    consumer = open_client(conf, MOST, ReaderLimits())
+    consumer = open_client(conf, MAX, ReaderLimits())
     consumer.assign(one, 0, 0)
     handle, (batch, _) = consumer._handle, to_end(consumer)
     del consumer
-    assert handle._users == len(batch.lease)  # one for each call that it took
+    assert handle._users == len(batch.refs)  # one for each call that it took
     del batch
     assert handle._users == 0
 
@@ -168,9 +168,9 @@ def test_a_reader_holds_nothing_of_what_it_has_handed_out(conf: dict[str, Any], 
     with closing(RangeReader(conf)) as reader:
         batches = reader.read(OffsetRange(one, "id", 0, 0, 10))
         batch = next(batches)
-        loan = weakref.ref(batch.lease[0])
+        block = weakref.ref(batch.refs[0])
         del batch
-        assert loan() is None
+        assert block() is None
         assert list(batches) == []
 
 
@@ -235,7 +235,7 @@ def produce_with_raw_name(conf: dict[str, Any], topic: str, name: bytes) -> None
 
 
 def test_an_offset_that_is_not_there_is_an_event(conf: dict[str, Any], topic: Callable[..., str]) -> None:
-    with closing(open_client(conf, MOST, ReaderLimits())) as consumer:
+    with closing(open_client(conf, MAX, ReaderLimits())) as consumer:
         consumer.assign(topic(), 0, 10**6)
         _, (event,) = to_end(consumer)
     assert event.error.code() == ck.KafkaError._AUTO_OFFSET_RESET
@@ -245,7 +245,7 @@ def test_an_offset_that_is_not_there_is_an_event(conf: dict[str, Any], topic: Ca
 def test_a_consumer_without_a_group_is_refused(conf: dict[str, Any]) -> None:
     del conf["group.id"]
     with pytest.raises(SettingRefused, match=r"(?i)group"):
-        open_client(conf, MOST, ReaderLimits())
+        open_client(conf, MAX, ReaderLimits())
 
 
 # -- large batches ----------------------------------------------------------------------------------------------------

@@ -73,9 +73,9 @@ def test_names_are_taken_from_the_newest_records(pipeline: MakePipeline, monkeyp
     forge(pizzas, [naming(json.dumps({f"db.n{i}": {}})) for i in range(5)])
     ends = pizzas.plan().control_ends
     assert {"db.t", "db.n0", "db.n4"} <= recent_tables.recent_tables(pizzas.settings, topic, ends, group)
-    monkeypatch.setattr(recent_tables, "MOST_TABLES", 2)
+    monkeypatch.setattr(recent_tables, "MAX_TABLES", 2)
     assert recent_tables.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
-    monkeypatch.setattr(recent_tables, "MOST_CHARACTERS", 30)
+    monkeypatch.setattr(recent_tables, "MAX_CHARACTERS", 30)
     assert recent_tables.recent_tables(pizzas.settings, topic, ends, group) == {"db.n3", "db.n4"}
 
 

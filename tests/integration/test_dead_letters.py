@@ -8,47 +8,47 @@ import confluent_kafka as ck
 import pytest
 
 from floe.exceptions import FloeError
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe_job.dead_letters import TooManyDeadLetters
 from floe_job.exceptions import SliceRefused
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 
-LETTERS = "db.letters"
+DEAD_LETTERS = "db.letters"
 GOOD, BAD = b'{"id": 1}', [b"no json", b'{"id": "x"}', b"[1]"]
 
 
-def with_letters(pipeline: MakePipeline, partitions: int = 1, **keys: Any) -> Pipeline:
-    one = pipeline(partitions, **{"floe.deadletter.table": LETTERS, **keys})
+def with_dead_letters(pipeline: MakePipeline, partitions: int = 1, **keys: Any) -> Pipeline:
+    one = pipeline(partitions, **{"floe.deadletter.table": DEAD_LETTERS, **keys})
     one.produce([GOOD], partition=0)
     one.run()
     return one
 
 
-def letters(one: Pipeline) -> list[tuple[int, str | None, str, bytes]]:
-    rows = one.table(LETTERS).scan().to_arrow().to_pylist()
+def dead_letters(one: Pipeline) -> list[tuple[int, str | None, str, bytes]]:
+    rows = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
     return sorted((row["offset"], row["table"], row["stage"], row["value"]) for row in rows)
 
 
 def test_bad_records_are_kept_whole_and_their_neighbours_land(pipeline: MakePipeline) -> None:
-    one = with_letters(pipeline)
+    one = with_dead_letters(pipeline)
     one.produce([b'{"id": 2}', *BAD, b'{"id": 3}'], record={"key": b"k", "headers": [("h", b"v"), ("n", None)]})
     plan = one.plan()
     (announcement,) = one.write(plan)
     one.commit(plan)
     assert one.column("id") == [1, 2, 3]
-    assert letters(one) == [
+    assert dead_letters(one) == [
         (2, "db.t", "decode", BAD[0]), (3, "db.t", "convert", BAD[1]), (4, "db.t", "decode", BAD[2])
     ]  # fmt: skip
-    row = one.table(LETTERS).scan().to_arrow().to_pylist()[0]
+    row = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()[0]
     assert (row["key"], row["topic"], row["kind"], row["connector"]) == (b"k", one.topic, "dead", one.connector.name)
     assert row["headers"] == [{"key": "h", "value": b"v"}, {"key": "n", "value": None}]
     assert row["commit_id"] == str(plan.commit_id)
-    assert announcement.tables["db.t"] == TableBooks(assigned=5, rows=2, dead=3)
-    assert announcement.tables[LETTERS] == TableBooks(assigned=3, rows=3)
+    assert announcement.tables["db.t"] == TableCounts(assigned=5, rows=2, dead=3)
+    assert announcement.tables[DEAD_LETTERS] == TableCounts(assigned=3, rows=3)
 
 
 def test_a_run_that_dies_between_letters_and_table_repeats_neither(pipeline: MakePipeline) -> None:
-    one = with_letters(pipeline)
+    one = with_dead_letters(pipeline)
     one.produce([b'{"id": 2}', *BAD])
     plan = one.plan()
     one.write(plan)
@@ -59,16 +59,16 @@ def test_a_run_that_dies_between_letters_and_table_repeats_neither(pipeline: Mak
     from floe.control.table_work import TableWork
 
     found = one.committer(plan).announcements([plan.slice_id(plan.slices[0])])[plan.slice_id(plan.slices[0])]
-    share = next(s for s in found.shares if s.table == LETTERS)
-    first = commit_table(Tables.of(one.connector), TableWork.of(plan, found, share), 5)
-    again = commit_table(Tables.of(one.connector), TableWork.of(plan, found, share), 5)
+    table_files = next(s for s in found.all_table_files if s.table == DEAD_LETTERS)
+    first = commit_table(Tables.of(one.connector), TableWork.of(plan, found, table_files), 5)
+    again = commit_table(Tables.of(one.connector), TableWork.of(plan, found, table_files), 5)
     assert (first.already, again.already) == (False, True)
     assert gone.current_snapshot() == one.table().current_snapshot()
     # the run is given up: the next one reads the range again, and more
     one.produce([b"worse"])
     one.run()
     assert one.column("id") == [1, 2]
-    assert [offset for offset, *_ in letters(one)] == [2, 3, 4, 5]
+    assert [offset for offset, *_ in dead_letters(one)] == [2, 3, 4, 5]
 
 
 def test_without_tolerance_a_bad_record_fails_the_run(pipeline: MakePipeline) -> None:
@@ -93,7 +93,7 @@ def test_bad_records_are_counted_over_all_partitions(pipeline: MakePipeline) -> 
     assert "partition 2 offset" in said
     assert "errors.tolerance=all" in said
     assert pizzas.column("id") == [0]
-    assert not pizzas.debts()
+    assert not pizzas.backlogs()
 
 
 def test_tolerated_without_a_place_they_are_counted(pipeline: MakePipeline) -> None:
@@ -103,11 +103,11 @@ def test_tolerated_without_a_place_they_are_counted(pipeline: MakePipeline) -> N
     (announcement,) = one.write(plan)
     one.commit(plan)
     # the types of the first records count: "x" is no number
-    assert announcement.tables == {"db.t": TableBooks(assigned=4, rows=1, dead=3)}
+    assert announcement.tables == {"db.t": TableCounts(assigned=4, rows=1, dead=3)}
 
 
 def test_too_many_fail_the_run_before_anything_is_announced(pipeline: MakePipeline) -> None:
-    one = with_letters(pipeline, **{"floe.deadletter.max-ratio": "0.5"})
+    one = with_dead_letters(pipeline, **{"floe.deadletter.max-ratio": "0.5"})
     one.produce([b'{"id": 2}', *BAD])
     plan = one.plan()
     with pytest.raises(TooManyDeadLetters, match=r"3 of 4 records are bad.*max-ratio is 0\.5"):
@@ -143,7 +143,7 @@ def test_what_a_table_owed_is_judged_when_it_catches_up(pipeline: MakePipeline) 
     from tests.support.runs.mishaps import GOOD as OTHER
     from tests.support.runs.mishaps import replace_table, two_tables
 
-    one = two_tables(pipeline).changed(**{"floe.deadletter.table": LETTERS})
+    one = two_tables(pipeline).changed(**{"floe.deadletter.table": DEAD_LETTERS})
     one.produce([{"id": 0}])
     one.run()
     one.produce([b"no json", b'{"id": 1}'])
@@ -155,4 +155,4 @@ def test_what_a_table_owed_is_judged_when_it_catches_up(pipeline: MakePipeline) 
     while one.run(dropped_tables={OWES: "continue"}).slices:
         pass
     assert one.column("id", OTHER) == [0, 1]
-    assert [(offset, table) for offset, table, *_ in letters(one)] == [(1, OWES), (1, OTHER)]
+    assert [(offset, table) for offset, table, *_ in dead_letters(one)] == [(1, OWES), (1, OTHER)]

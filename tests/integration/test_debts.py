@@ -6,8 +6,8 @@ import pytest
 
 from floe.exceptions import FloeError
 from floe.model.exceptions import PlanRefused
-from floe.tables.exceptions import TablesOwe
-from tests.support.runs.mishaps import BAD, GOOD, owe, replace_table, roll_back, run_owing, two_tables
+from floe.tables.exceptions import TablesBehind
+from tests.support.runs.mishaps import BAD, GOOD, owe, replace_table, roll_back, run_behind, two_tables
 from tests.support.runs.pipeline import MakePipeline
 from tests.support.runs.records import ids
 
@@ -28,12 +28,12 @@ def test_a_table_replaced_between_write_and_commit_owes_and_catches_up(pipeline:
     plan = pizzas.plan()
     pizzas.write(plan)
     replace_table(pizzas, BAD)
-    with pytest.raises(TablesOwe, match=r"db\.bad.*is behind.*was replaced.*drop_backlog"):
+    with pytest.raises(TablesBehind, match=r"db\.bad.*is behind.*was replaced.*drop_backlog"):
         pizzas.commit(plan)
     assert pizzas.column("id", GOOD) == list(range(100))
     assert pizzas.column("id", BAD) == []
     assert sum(pizzas.position().values()) == 100
-    assert {table for owed in pizzas.debts().values() for table in owed} == {BAD}
+    assert {table for owed in pizzas.backlogs().values() for table in owed} == {BAD}
 
     pizzas.produce(ids(100, 150))
     caught_up = pizzas.run()
@@ -41,7 +41,7 @@ def test_a_table_replaced_between_write_and_commit_owes_and_catches_up(pipeline:
     while pizzas.run().slices:
         pass
     assert pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(150))
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
 
 
 def test_a_table_that_keeps_refusing_takes_nothing_newer_and_no_reader_sees_a_hole(pipeline: MakePipeline) -> None:
@@ -56,17 +56,17 @@ def test_a_table_that_keeps_refusing_takes_nothing_newer_and_no_reader_sees_a_ho
     roll_back(pizzas, before.snapshot_id)
     for end in (150, 200):
         pizzas.produce(ids(end - 50, end))
-        told = run_owing(pizzas)
-        assert "rolled_back" in str(told) or "is behind" in str(told)
+        message = run_behind(pizzas)
+        assert "rolled_back" in str(message) or "is behind" in str(message)
         assert pizzas.column("id", GOOD) == list(range(end))
         assert pizzas.column("id", BAD) == list(range(50))
-    assert pizzas.debts() == {0: {BAD: 100}}
+    assert pizzas.backlogs() == {0: {BAD: 100}}
     # an idle run is as red
-    assert "db.bad" in str(run_owing(pizzas))
+    assert "db.bad" in str(run_behind(pizzas))
 
     plan = pizzas.run(rolled_back={BAD: "replay"})
     assert [(s.kind, s.tables) for s in plan.slices] == [("catch-up", (BAD,))]
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
     assert pizzas.column("id", BAD) == list(range(200))
     pizzas.produce(ids(200, 210))
     pizzas.run()
@@ -82,7 +82,7 @@ def test_a_debt_is_caught_up_in_parts_under_a_limit(pipeline: MakePipeline) -> N
         pizzas.write(plan)
         try:
             pizzas.commit(plan)
-        except TablesOwe:
+        except TablesBehind:
             seen.append(pizzas.column("id", BAD))
     assert seen == [list(range(30)), list(range(60)), list(range(90))]
     assert pizzas.column("id", BAD) == list(range(100))
@@ -95,7 +95,7 @@ def test_a_debt_that_is_forgiven_stays_away_and_the_table_goes_on(pipeline: Make
     pizzas.run(forgive=[BAD])
     assert pizzas.column("id", GOOD) == list(range(120))
     assert pizzas.column("id", BAD) == list(range(100, 120))
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
 
 
 def test_when_every_table_refuses_nothing_moves(pipeline: MakePipeline) -> None:
@@ -108,7 +108,7 @@ def test_when_every_table_refuses_nothing_moves(pipeline: MakePipeline) -> None:
     with pytest.raises(FloeError, match="was replaced"):
         pizzas.commit(plan)
     assert pizzas.position() == {0: 0}
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
     pizzas.run()
     assert pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(50))
 
@@ -120,7 +120,7 @@ def test_a_debt_of_a_table_that_the_connector_names_no_longer_is_refused(pipelin
     with pytest.raises(PlanRefused, match=r"names it no longer.*drop_backlog"):
         alone.plan()
     alone.run(forgive=[BAD])
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
 
 
 def test_a_commit_that_is_cleared_while_a_table_owes_stays_red(pipeline: MakePipeline) -> None:
@@ -130,7 +130,7 @@ def test_a_commit_that_is_cleared_while_a_table_owes_stays_red(pipeline: MakePip
     pizzas.write(plan)
     replace_table(pizzas, BAD)
     for _ in range(2):
-        with pytest.raises(TablesOwe):
+        with pytest.raises(TablesBehind):
             pizzas.commit(plan)
     pizzas.run()
     assert pizzas.commit(plan).done

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from floe.control.announcement import Announcement
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.operators.spark.code_archive import archive
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
@@ -51,9 +51,9 @@ def files(announced: Sequence[Announcement], table: str = "db.t") -> Counter[str
     return Counter(
         Path(file.file_path).parent.name
         for one in announced
-        for share in one.shares
-        if ".".join((*share.reference.namespace, share.reference.name)) == table
-        for spec in share.files
+        for table_files in one.all_table_files
+        if ".".join((*table_files.reference.namespace, table_files.reference.name)) == table
+        for spec in table_files.files
         for file in spec.files
     )
 
@@ -73,7 +73,7 @@ def test_each_partition_has_one_file_with_hash_and_one_a_task_without(
     found = files(announced)
     assert len(found) == DAYS
     assert set(found.values()) == {expected}
-    assert announced[0].tables["db.t"] == TableBooks(assigned=840, rows=840)
+    assert announced[0].tables["db.t"] == TableCounts(assigned=840, rows=840)
     assert one.column("id") == written_ids()
 
 
@@ -83,7 +83,7 @@ def test_books_balance_with_dead_records_and_tombstones_among_them(pipeline: Mak
     plan = one.plan()
     announced = one.write(plan)
     one.commit(plan)
-    assert announced[0].tables["db.t"] == TableBooks(assigned=842, rows=840, dead=2)
+    assert announced[0].tables["db.t"] == TableCounts(assigned=842, rows=840, dead=2)
     assert set(files(announced).values()) == {1}
     assert sum(files(announced, "db.letters").values()) == 1
     assert one.column("id") == written_ids()
@@ -220,7 +220,7 @@ def test_a_worker_that_is_killed_while_it_writes_is_run_again(
     one.commit(plan)
     assert marker.exists()
     assert sorted(files(announced).values()) == [1] * DAYS
-    assert announced[0].tables["db.t"] == TableBooks(assigned=840, rows=840)
+    assert announced[0].tables["db.t"] == TableCounts(assigned=840, rows=840)
     assert one.column("id") == written_ids()
 
 

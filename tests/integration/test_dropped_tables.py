@@ -15,7 +15,7 @@ from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
 from floe.model.exceptions import PlanRefused
 from floe.planning.live_plan import draft_plan
-from floe.tables.exceptions import TablesOwe
+from floe.tables.exceptions import TablesBehind
 from tests.support.runs.mishaps import replace_table
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
@@ -61,7 +61,7 @@ def test_refilled_table_gets_its_rows_again(pipeline: MakePipeline) -> None:
     pizzas.run()
     for table in ("db.t", "db.other"):
         assert pizzas.column("id", table) == list(range(30))
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
 
 
 def test_refill_prints_what_the_log_has_lost(pipeline: MakePipeline, admin: AdminClient) -> None:
@@ -132,8 +132,8 @@ def test_dropped_table_of_dynamic_routing_fails_the_plan(pipeline: MakePipeline)
 
 
 def test_dropped_table_of_dead_letters_fails_the_plan(pipeline: MakePipeline) -> None:
-    letters = {"errors.tolerance": "all", "floe.deadletter.table": "db.dead"}
-    pizzas = pipeline(1, **letters)
+    dead_letters = {"errors.tolerance": "all", "floe.deadletter.table": "db.dead"}
+    pizzas = pipeline(1, **dead_letters)
     pizzas.produce([{"id": 1}, b"no json"])
     pizzas.run()
     drop(pizzas, "db.dead")
@@ -240,7 +240,7 @@ def test_missing_table_beside_another_does_not_fail_the_plan(
     plan = pizzas.plan()
     assert "table db.t takes no rows in this run: table 'db.t' does not exist" in caplog.text
     pizzas.write(plan)
-    with pytest.raises(TablesOwe, match=r"db\.t"):
+    with pytest.raises(TablesBehind, match=r"db\.t"):
         pizzas.commit(plan)
     assert pizzas.column("id", "db.other") == list(range(5))
 

@@ -15,9 +15,9 @@ from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
-from floe.model.accounting import RangeBooks, balance_range
+from floe.model.accounting import RangeCounts, check_range_counts
 from floe.model.plan import Plan
-from floe.tables.exceptions import TablesOwe
+from floe.tables.exceptions import TablesBehind
 from tests.support.runs.mishaps import break_ledger, replace_table, run_to_the_end
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.poison import MALFORMED, UNFIT, Poison, spoiled
@@ -27,7 +27,7 @@ TABLES = tuple(f"{NAMESPACES[i % 3]}.t{i:02d}" for i in range(100))
 BROKEN, REPLACED = TABLES[0], TABLES[99]
 """One whose ledger breaks, one that is new in the second run and another by the time of its commit."""
 
-LETTERS = "dead.letters"
+DEAD_LETTERS = "dead.letters"
 PARTITIONS = 4
 PER_TABLE = 26
 PER_KIND = 2
@@ -90,23 +90,27 @@ class Feed:
 # -- the books --------------------------------------------------------------------------------------------------------
 
 
-def check_books(announcements: Iterable[Announcement], letters_before: int, one: Pipeline) -> RangeBooks:
+def check_books(announcements: Iterable[Announcement], letters_before: int, one: Pipeline) -> RangeCounts:
     """Check that every offset, every row and every letter is accounted for; return the books of all ranges."""
-    total = RangeBooks()
+    total = RangeCounts()
     for announced in announcements:
-        for r, books in announced.books:
-            balance_range(r, books)
-            parts = (books.routed, books.dead, books.filtered, books.tombstones, books.dropped, books.invisible)
+        for r, counts in announced.counts:
+            check_range_counts(r, counts)
+            parts = (counts.routed, counts.dead, counts.filtered, counts.tombstones, counts.dropped, counts.invisible)
             assert sum(parts) == r.end - r.start
-            total += books
-        tables = {name: books for name, books in announced.tables.items() if name != LETTERS}
-        for name, books in tables.items():
-            assert books.assigned == books.rows + books.dead + books.held + books.owed, name
-        dead = sum(books.dead for _, books in announced.books) + sum(books.dead for books in tables.values())
-        letters = announced.tables.get(LETTERS)
-        assert (letters.assigned, letters.rows + letters.held) == (dead, dead) if letters else dead == 0
-        letters_before += letters.rows if letters else 0
-    assert one.table(LETTERS).scan().count() == letters_before
+            total += counts
+        tables = {name: counts for name, counts in announced.tables.items() if name != DEAD_LETTERS}
+        for name, counts in tables.items():
+            assert counts.assigned == counts.rows + counts.dead + counts.held + counts.owed, name
+        dead = sum(counts.dead for _, counts in announced.counts) + sum(counts.dead for counts in tables.values())
+        dead_letters = announced.tables.get(DEAD_LETTERS)
+        assert (
+            (dead_letters.assigned, dead_letters.rows + dead_letters.held) == (dead, dead)
+            if dead_letters
+            else dead == 0
+        )
+        letters_before += dead_letters.rows if dead_letters else 0
+    assert one.table(DEAD_LETTERS).scan().count() == letters_before
     return total
 
 
@@ -144,15 +148,15 @@ def check_rows(feed: Feed, tables: Iterable[str]) -> None:
 
 def check_letters(feed: Feed) -> None:
     """Check that each bad record has one letter, with its bytes and the right reason."""
-    there = rows(feed.one.table(LETTERS))
+    there = rows(feed.one.table(DEAD_LETTERS))
     found = {Place(row["partition"], row["offset"]): row for row in there}
     assert len(there) == len(found) == len(feed.bad)
     assert found.keys() == feed.bad.keys()
     for place, (kind, table, value) in feed.bad.items():
-        letter, bad = found[place], KINDS[kind]
-        assert (letter["value"], letter["stage"], letter["kind"]) == (value, bad.stage, "dead"), kind
-        assert re.search(bad.reason, letter["reason"]), kind
-        assert letter["table"] == (table if kind in OF_TABLES else None), kind
+        dead_letter, bad = found[place], KINDS[kind]
+        assert (dead_letter["value"], dead_letter["stage"], dead_letter["kind"]) == (value, bad.stage, "dead"), kind
+        assert re.search(bad.reason, dead_letter["reason"]), kind
+        assert dead_letter["table"] == (table if kind in OF_TABLES else None), kind
 
 
 def check_no_hole(feed: Feed, tables: Iterable[str]) -> int:
@@ -180,7 +184,7 @@ def test_one_topic_fans_out_to_a_hundred_tables_and_every_record_is_found_once(p
             "iceberg.tables": None,
             "iceberg.tables.dynamic-enabled": True,
             "iceberg.tables.route-field": "to.table",
-            "floe.deadletter.table": LETTERS,
+            "floe.deadletter.table": DEAD_LETTERS,
         },
     )
     feed = Feed(one)
@@ -191,7 +195,7 @@ def test_one_topic_fans_out_to_a_hundred_tables_and_every_record_is_found_once(p
     one.commit(plan)
     total = check_books(announced, 0, one)
     unrouted = sum(kind not in OF_TABLES for kind, *_ in feed.bad.values())
-    assert total == RangeBooks(
+    assert total == RangeCounts(
         routed=99 * PER_TABLE + len(feed.bad) - unrouted, dead=unrouted, tombstones=1, invisible=4
     )
     check_rows(feed, TABLES[:-1])
@@ -203,13 +207,13 @@ def test_one_topic_fans_out_to_a_hundred_tables_and_every_record_is_found_once(p
     plan, announced = written(one)
     mend = break_ledger(one, BROKEN)
     replace_table(one, REPLACED)
-    with pytest.raises(TablesOwe) as told:
+    with pytest.raises(TablesBehind) as message:
         one.commit(plan)
     for name, why in ((BROKEN, "is not a ledger"), (REPLACED, "was replaced")):
-        assert re.search(rf"table '{name}' is behind on 4 partition\(s\): [^;]*because [^;]*{why}", str(told.value)), (
-            told.value
-        )
-    assert {frozenset(debts) for debts in one.debts().values()} == {frozenset((BROKEN, REPLACED))}
+        assert re.search(
+            rf"table '{name}' is behind on 4 partition\(s\): [^;]*because [^;]*{why}", str(message.value)
+        ), message.value
+    assert {frozenset(backlogs) for backlogs in one.backlogs().values()} == {frozenset((BROKEN, REPLACED))}
     assert one.position() == dict(enumerate(feed.ends))
     check_books(announced, bad_before, one)
     check_letters(feed)
@@ -218,18 +222,18 @@ def test_one_topic_fans_out_to_a_hundred_tables_and_every_record_is_found_once(p
     # in the third one of them catches up, the other one still owes and takes nothing newer
     feed.send(TABLES, 4, [])
     plan = one.plan()
-    assert Counter(piece.kind for piece in plan.slices) == {"catch-up": 2, "live": 1}
+    assert Counter(slice_.kind for slice_ in plan.slices) == {"catch-up": 2, "live": 1}
     assert [type(error).__name__ for error in one.try_write(plan)] == ["LedgerUnreadable"]
     announced = list(one.committer(plan).announcements([]).values())
-    with pytest.raises(TablesOwe, match=f"{BROKEN}.*is behind") as told:
+    with pytest.raises(TablesBehind, match=f"{BROKEN}.*is behind") as message:
         one.committer(plan).commit([])
-    assert REPLACED not in str(told.value)
+    assert REPLACED not in str(message.value)
     check_books(announced, len(feed.bad), one)
     check_letters(feed)
 
     mend()
     run_to_the_end(one)
-    assert one.debts() == {}
+    assert one.backlogs() == {}
     assert one.position() == dict(enumerate(feed.ends))
     check_rows(feed, TABLES)
     check_letters(feed)

@@ -13,7 +13,7 @@ from floe.control import announcement as announcement_module
 from floe.control import announcement_reader
 from floe.control.announcement import Announcement, encode_announcement, next_offset
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
-from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.plan import Plan
 from floe.tables.exceptions import SliceNotWritten, SliceStale
 from tests.support.kafka.forged import forge, sent
@@ -27,30 +27,35 @@ MANY = 10**12
 
 def held(plan: Plan) -> Announcement:
     """Announce that the table has all rows of a plan already."""
-    (piece,) = plan.slices
+    (slice_,) = plan.slices
     return Announcement(
-        slice_id=plan.slice_id(piece),
+        slice_id=plan.slice_id(slice_),
         commit_id=plan.commit_id,
-        kind=piece.kind,
-        ranges=piece.ranges,
-        shares=(),
-        tables={"db.t": TableBooks(assigned=piece.records, held=piece.records)},
-        books=tuple((r, RangeBooks(routed=len(r))) for r in piece.ranges),
-        assignments=tuple(next_offset(r, 1_704_164_645_123) for r in piece.ranges),
+        kind=slice_.kind,
+        ranges=slice_.ranges,
+        all_table_files=(),
+        tables={"db.t": TableCounts(assigned=slice_.records, held=slice_.records)},
+        counts=tuple((r, RangeCounts(routed=len(r))) for r in slice_.ranges),
+        assignments=tuple(next_offset(r, 1_704_164_645_123) for r in slice_.ranges),
     )
 
 
 def again(plan: Plan, earlier: Announcement, **of_file: Any) -> Announcement:
     """Announce the file of an earlier run for a plan, changed in what it says of itself."""
-    (piece,) = plan.slices
-    (share,) = earlier.shares
-    (spec,) = share.files
+    (slice_,) = plan.slices
+    (table_files,) = earlier.all_table_files
+    (spec,) = table_files.files
     (file,) = spec.files
     rows = of_file.get("record_count", file.record_count)
-    books = TableBooks(assigned=rows, rows=rows)
-    nets = tuple((r, net.of([(r.start, r.end)])) for r, (_, net) in zip(piece.ranges, share.nets, strict=True))
-    forged = replace(share, files=(replace(spec, files=(replace(file, **of_file),)),), books=books, nets=nets)
-    return replace(held(plan), shares=(forged,), tables={"db.t": books})
+    counts = TableCounts(assigned=rows, rows=rows)
+    new_ranges = tuple(
+        (r, new_offsets.of([(r.start, r.end)]))
+        for r, (_, new_offsets) in zip(slice_.ranges, table_files.new_ranges, strict=True)
+    )
+    forged = replace(
+        table_files, files=(replace(spec, files=(replace(file, **of_file),)),), counts=counts, new_ranges=new_ranges
+    )
+    return replace(held(plan), all_table_files=(forged,), tables={"db.t": counts})
 
 
 @pytest.fixture
@@ -113,7 +118,7 @@ def test_unsigned_plan_compares_what_is_held_with_the_ledger(pipeline: MakePipel
 
 
 def test_forged_record_between_parts_voids_nothing(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(announcement_module, "LARGEST_EVENT", 1)
+    monkeypatch.setattr(announcement_module, "MAX_EVENT_BYTES", 1)
     pizzas = pipeline(**{"iceberg.tables.default-partition-by": "id"})
     pizzas.produce(ids(0, 4))
     plan = pizzas.plan()
@@ -129,7 +134,7 @@ def test_forged_record_between_parts_voids_nothing(pipeline: MakePipeline, monke
     with monkeypatch.context() as patch:
         patch.setattr(TransactionalProducer, "_fill", fill)
         (announced,) = pizzas.write(plan)
-    assert announced.shares[0].file_count == 4
+    assert announced.all_table_files[0].file_count == 4
     pizzas.commit(plan)
     assert pizzas.column("id") == list(range(4))
 

@@ -41,14 +41,14 @@ def produce(broker: Broker, topic: str, records: list[dict[str, Any]], transacti
 
 def measured(broker: Broker, topic: str, large: int, most: int = 100) -> tuple[int, list[Stretch]]:
     """Read a partition to its end, some records at a time; return their bytes, and the batches as last seen."""
-    batches, octets, found = KafkaBatch(large), 0, {}
+    batches, nbytes, found = KafkaBatch(large), 0, {}
     held = []
     for records in parts(broker, topic, most):
         held.append(records)  # what was let go may be used again
         seen = batches.measure(records)
-        octets += seen.octets
+        nbytes += seen.nbytes
         found |= {batch.offset: batch for batch in seen.batches}
-    return octets, list(found.values())
+    return nbytes, list(found.values())
 
 
 def parts(broker: Broker, topic: str, most: int) -> Iterator[Any]:
@@ -94,9 +94,9 @@ def test_batches_are_told_with_their_sizes(
         if first is not None:
             expected.append((offset + first, sum(map(size, records))))
         offset += len(records) + transactional
-    octets, found = measured(broker, name, large=1)
+    nbytes, found = measured(broker, name, large=1)
     assert [batch.offset for batch in found] == [offset for offset, _ in expected]
     count = sum(map(len, KINDS.values()))
-    assert total <= octets <= total + 64 * count + 300 * 8 * 60
+    assert total <= nbytes <= total + 64 * count + 300 * 8 * 60
     for batch, (_, least) in zip(found, expected, strict=True):
-        assert batch.octets >= least - 64
+        assert batch.nbytes >= least - 64

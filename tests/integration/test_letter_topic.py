@@ -11,13 +11,13 @@ import confluent_kafka as ck
 import pytest
 
 from floe.kafka.admin import Cluster
-from floe.kafka.dead_letter_topic import LetterTopicUnusable, ensure_letter_topic
-from floe_job.dead_letters import Letter, LetterRefused, LetterTopic
+from floe.kafka.dead_letter_topic import DeadLetterTopicUnusable, ensure_dead_letter_topic
+from floe_job.dead_letters import DeadLetter, DeadLetterRefused, DeadLetterTopic
 from stack.broker import Broker
 
 BEFORE = ("__connect.errors.topic", b"forged")
-LETTERS = [
-    Letter(
+DEAD_LETTERS = [
+    DeadLetter(
         "t",
         "T1",
         0,
@@ -31,8 +31,8 @@ LETTERS = [
         "E",
         "bad",
     ),
-    Letter("t", "T1", 0, 8, None, None, b"", (), "db.t", "convert", "E", "too large"),
-    Letter("t", "T1", 1, 9, None, b"k", None, (), "db.t", "convert", "E", "a tombstone that died"),
+    DeadLetter("t", "T1", 0, 8, None, None, b"", (), "db.t", "convert", "E", "too large"),
+    DeadLetter("t", "T1", 1, 9, None, b"k", None, (), "db.t", "convert", "E", "a tombstone that died"),
 ]
 
 
@@ -55,22 +55,22 @@ def consume(conf: dict[str, object], topic: str, count: int) -> list[ck.Message]
 
 def test_a_missing_topic_is_made_with_one_partition_and_left_alone_the_second_time(conf: dict[str, object]) -> None:
     name = f"letters-{uuid.uuid4().hex[:8]}"
-    ensure_letter_topic(Cluster(conf, "the test"), name, 1)
+    ensure_dead_letter_topic(Cluster(conf, "the test"), name, 1)
     made = Cluster(conf, "the test").topics([name])
     assert made[name].partitions == (0,)
-    ensure_letter_topic(Cluster(conf, "the test"), name, 3)
+    ensure_dead_letter_topic(Cluster(conf, "the test"), name, 3)
     assert Cluster(conf, "the test").topics([name]) == made
 
 
 def test_more_copies_than_brokers_are_refused_with_the_key_to_change(conf: dict[str, object]) -> None:
     key = r"errors\.deadletterqueue\.topic\.replication\.factor"
-    with pytest.raises(LetterTopicUnusable, match=rf"could not be created .*set {key} to at most .*\(it is 3\)"):
-        ensure_letter_topic(Cluster(conf, "the test"), f"letters-{uuid.uuid4().hex[:8]}", 3)
+    with pytest.raises(DeadLetterTopicUnusable, match=rf"could not be created .*set {key} to at most .*\(it is 3\)"):
+        ensure_dead_letter_topic(Cluster(conf, "the test"), f"letters-{uuid.uuid4().hex[:8]}", 3)
 
 
 def test_a_compacted_topic_is_refused(conf: dict[str, object], topic: Callable[..., str]) -> None:
-    with pytest.raises(LetterTopicUnusable, match="is compacted"):
-        ensure_letter_topic(Cluster(conf, "the test"), topic(cleanup_policy="compact"), 1)
+    with pytest.raises(DeadLetterTopicUnusable, match="is compacted"):
+        ensure_dead_letter_topic(Cluster(conf, "the test"), topic(cleanup_policy="compact"), 1)
 
 
 @pytest.mark.parametrize("context", [False, True])
@@ -78,20 +78,22 @@ def test_letters_arrive_whole_and_with_context_if_asked(
     conf: dict[str, object], topic: Callable[..., str], context: bool
 ) -> None:
     name = topic(name="letters")
-    letters = LetterTopic.open(conf, name, context_headers=context, connector="sink", task_index=4)
-    letters.send(LETTERS)
-    letters.flush()
-    found = consume(conf, name, len(LETTERS))
-    assert [(m.key(), m.value()) for m in found] == [(letter.key, letter.value) for letter in LETTERS]
+    dead_letters = DeadLetterTopic.open(conf, name, context_headers=context, connector="sink", task_index=4)
+    dead_letters.send(DEAD_LETTERS)
+    dead_letters.flush()
+    found = consume(conf, name, len(DEAD_LETTERS))
+    assert [(m.key(), m.value()) for m in found] == [
+        (dead_letter.key, dead_letter.value) for dead_letter in DEAD_LETTERS
+    ]
     assert found[0].timestamp() == (ck.TIMESTAMP_CREATE_TIME, 1_700_000_000_123)
-    for message, letter in zip(found, LETTERS, strict=True):
+    for message, dead_letter in zip(found, DEAD_LETTERS, strict=True):
         headers = message.headers() or []
-        assert tuple(headers[: len(letter.headers)]) == letter.headers
-        assert len(headers) == len(letter.headers) + (10 if context else 0)
+        assert tuple(headers[: len(dead_letter.headers)]) == dead_letter.headers
+        assert len(headers) == len(dead_letter.headers) + (10 if context else 0)
         if context:
             last = dict(headers)
             assert last["__connect.errors.topic"] == b"t"
-            assert last["__connect.errors.offset"] == str(letter.offset).encode()
+            assert last["__connect.errors.offset"] == str(dead_letter.offset).encode()
             assert last["__connect.errors.task.id"] == b"4"
 
 
@@ -99,11 +101,11 @@ def test_many_letters_fit_where_each_of_them_does(conf: dict[str, object], topic
     """Also in a topic whose limit is far below the client's usual batch."""
     name = topic(name="letters", max_message_bytes="20000")
     noise = random.Random(7)
-    letters = LetterTopic.open(conf, name, context_headers=True, connector="sink")
-    letters.send(
-        Letter("t", "T1", 0, n, None, None, noise.randbytes(900), (), None, "decode", "E", "x") for n in range(500)
+    dead_letters = DeadLetterTopic.open(conf, name, context_headers=True, connector="sink")
+    dead_letters.send(
+        DeadLetter("t", "T1", 0, n, None, None, noise.randbytes(900), (), None, "decode", "E", "x") for n in range(500)
     )
-    letters.flush()
+    dead_letters.flush()
     assert len(consume(conf, name, 500)) == 500
 
 
@@ -111,10 +113,10 @@ def test_a_letter_that_the_topic_does_not_take_is_named_with_advice(
     conf: dict[str, object], topic: Callable[..., str]
 ) -> None:
     name = topic(name="letters", max_message_bytes="2000")
-    letters = LetterTopic.open(conf, name, context_headers=False, connector="sink")
+    dead_letters = DeadLetterTopic.open(conf, name, context_headers=False, connector="sink")
     value = random.Random(7).randbytes(5000)
     with pytest.raises(
-        LetterRefused, match=r"'t' partition 3 offset 11 .*MSG_SIZE_TOO_LARGE.*raise max\.message\.bytes"
+        DeadLetterRefused, match=r"'t' partition 3 offset 11 .*MSG_SIZE_TOO_LARGE.*raise max\.message\.bytes"
     ):
-        letters.send([Letter("t", "T1", 3, 11, None, None, value, (), None, "decode", "E", "x")])
-        letters.flush()
+        dead_letters.send([DeadLetter("t", "T1", 3, 11, None, None, value, (), None, "decode", "E", "x")])
+        dead_letters.flush()

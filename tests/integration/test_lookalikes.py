@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from floe.catalogs.client import Tables
-from floe.model.accounting import TableBooks
-from floe_job.routing.shared_decode import DecodedTogether, Lookalikes
+from floe.model.accounting import TableCounts
+from floe_job.routing.shared_decode import DecodedTogether, SharedDecoder
 from floe_job.source.record_batch import Records
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import drop, replay
@@ -21,13 +21,13 @@ KINDS = ["a", "b", "c"]
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[DecodedTogether | None]:
     """What was decoded together so far; None where it turned out not to be possible."""
     found: list[DecodedTogether | None] = []
-    perform = Lookalikes.decode
+    perform = SharedDecoder.decode
 
-    def decode(self: Lookalikes, records: Records) -> DecodedTogether | None:
+    def decode(self: SharedDecoder, records: Records) -> DecodedTogether | None:
         found.append(perform(self, records))
         return found[-1]
 
-    monkeypatch.setattr(Lookalikes, "decode", decode)
+    monkeypatch.setattr(SharedDecoder, "decode", decode)
     return found
 
 
@@ -46,13 +46,13 @@ def seen(one: Pipeline, namespace: str) -> dict[str, Any]:
         assert snapshot is not None
         assert snapshot.summary is not None
         found[name.split(".")[1]] = rows, snapshot.summary["floe.books"]
-    letters = one.table(f"letters.{namespace}").scan().to_arrow().to_pylist()
+    dead_letters = one.table(f"letters.{namespace}").scan().to_arrow().to_pylist()
     found["letters"] = sorted(
         (
             *(row[name] for name in ("partition", "offset", "value", "stage", "error")),
             *((row[name] or "").replace(f"{namespace}.", "") for name in ("table", "reason")),
         )
-        for row in letters
+        for row in dead_letters
     )
     return found
 
@@ -105,7 +105,7 @@ def test_it_makes_no_difference_to_rows_letters_and_books(
         one.produce([*clean[:250], *STRANGE, order(1, "b", **late), *clean[250:]], partition=partition)
     one.run()
     before = len(decoded)
-    monkeypatch.setattr(Lookalikes, "of", classmethod(lambda *_: None))
+    monkeypatch.setattr(SharedDecoder, "of", classmethod(lambda *_: None))
     two.run()
     found = seen(one, "one"), seen(two, "two")
     assert found[0] == found[1]
@@ -132,7 +132,7 @@ def test_a_table_that_holds_some_already_is_asked_record_by_record(
     assert [part is not None for part in decoded][-1]
     assert one.column("id", "db.a") == one.column("id", "db.t") == list(range(10))
     (announcement,) = one.committer(plan).announcements([plan.slice_id(s) for s in plan.slices]).values()
-    assert announcement.tables == {"db.a": TableBooks(assigned=5, rows=5), "db.t": TableBooks(assigned=5, held=5)}
+    assert announcement.tables == {"db.a": TableCounts(assigned=5, rows=5), "db.t": TableCounts(assigned=5, held=5)}
 
 
 def test_where_most_go_nowhere_it_is_not_worth_its_while(

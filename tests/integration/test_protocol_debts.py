@@ -17,7 +17,7 @@ from floe.model.exceptions import PlanRefused, Superseded
 from floe.model.plan import Plan
 from floe.model.slice_kind import ReadReason
 from floe.planning.live_plan import open_plan
-from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesOwe
+from floe.tables.exceptions import SliceNotWritten, TableNotCommitted, TablesBehind
 from floe.tables.table_state import SchemaChanges, TableState, TableStates
 from tests.support.runs.mishaps import (
     BAD,
@@ -28,8 +28,8 @@ from tests.support.runs.mishaps import (
     held,
     owe,
     roll_back,
+    run_behind,
     run_each,
-    run_owing,
     run_to_the_end,
     snapshot_ids,
     two_tables,
@@ -58,9 +58,9 @@ def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pip
     pizzas.write_slice(plan, catch_up)
     with pytest.raises(SliceNotWritten):
         pizzas.committer(plan).commit([])
-    assert pizzas.debts() == {}
-    assert [type(error) for error in clear(pizzas, plan)] == [TablesOwe]
-    assert pizzas.debts() == {0: {BAD: 20}}
+    assert pizzas.backlogs() == {}
+    assert [type(error) for error in clear(pizzas, plan)] == [TablesBehind]
+    assert pizzas.backlogs() == {0: {BAD: 20}}
     run_to_the_end(pizzas)
     assert both_whole(pizzas, 30)
 
@@ -68,11 +68,11 @@ def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pip
 def test_a_live_slice_committed_by_a_second_try_makes_the_table_owe_it(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_bad(tables: Tables, work: TableWork, patience: float) -> TableCommit:
+    def only_bad(tables: Tables, work: TableWork, timeout_s: float) -> TableCommit:
         if work.table == GOOD:
             msg = "somebody else committed first, every time"
             raise TableNotCommitted(msg)
-        return commit_table(tables, work, patience)
+        return commit_table(tables, work, timeout_s)
 
     pizzas, plan = catching_up(pipeline)
     pizzas.write(plan)
@@ -80,7 +80,7 @@ def test_a_live_slice_committed_by_a_second_try_makes_the_table_owe_it(
         patch.setattr(slice_commit, "commit_table", only_bad)
         pizzas.commit(plan)
     assert pizzas.column("id", BAD) == list(range(20))
-    with pytest.raises(TablesOwe, match=r"db\.bad.*\[20, 30\)"):
+    with pytest.raises(TablesBehind, match=r"db\.bad.*\[20, 30\)"):
         pizzas.commit(plan)
     run_to_the_end(pizzas)
     assert both_whole(pizzas, 30)
@@ -94,7 +94,7 @@ def test_two_failed_runs_cleared_in_their_order_leave_no_hole(pipeline: MakePipe
     pizzas.produce(ids(20, 30))
     second = pizzas.plan()
     assert clear(pizzas, first) == []
-    assert [type(error) for error in clear(pizzas, second)] == [TablesOwe]
+    assert [type(error) for error in clear(pizzas, second)] == [TablesBehind]
     run_to_the_end(pizzas)
     assert both_whole(pizzas, 30)
 
@@ -125,7 +125,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
     plan = pizzas.plan()
     (position,) = plan.positions
     with monkeypatch.context() as patch:
-        patch.setattr(group_offsets, "LONGEST_METADATA", len(position.metadata) + 5)
+        patch.setattr(group_offsets, "MAX_METADATA_LENGTH", len(position.metadata) + 5)
         pizzas.try_write(plan)
         with pytest.raises(PositionFull, match="drop_backlog"):
             pizzas.committer(plan).commit([])
@@ -134,7 +134,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
         pizzas.try_write(plan)
         pizzas.committer(plan).commit([])
     assert pizzas.position() == {0: 20}
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
     mend()
     run_each(pizzas, 20)
     assert pizzas.column("id", GOOD) == list(range(30))
@@ -158,8 +158,8 @@ def test_a_table_that_may_not_be_altered_owes_and_the_other_goes_on(
     pizzas.produce([{"id": i, "new": 1} for i in range(10, 20)])
     with monkeypatch.context() as patch:
         patch.setattr(TableStates, "evolve", refused)
-        assert "not allowed to change" in str(run_owing(pizzas))
-        assert "db.bad" in str(run_owing(pizzas))
+        assert "not allowed to change" in str(run_behind(pizzas))
+        assert "db.bad" in str(run_behind(pizzas))
     assert pizzas.column("id", GOOD) == list(range(20))
     assert pizzas.column("id", BAD) == list(range(10))
     run_to_the_end(pizzas)
@@ -184,7 +184,7 @@ def test_a_debt_of_a_topic_that_was_taken_out_is_refused(
         both.run(forgive=[BAD])
     run_to_the_end(both)
     run_to_the_end(pizzas)
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
     assert pizzas.column("id", GOOD) == [*range(20), *range(100, 110)]
     assert pizzas.column("id", BAD) == (list(range(10, 20)) if forgive else pizzas.column("id", GOOD))
 

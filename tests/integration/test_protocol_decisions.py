@@ -20,8 +20,8 @@ from tests.support.runs.mishaps import (
     lose_end_of_log,
     recreate,
     roll_back,
+    run_behind,
     run_each,
-    run_owing,
     run_to_the_end,
     snapshot_ids,
     two_tables,
@@ -46,10 +46,10 @@ def test_main_rolled_back_before_the_first_commit_to_a_new_branch_is_decided_abo
     run_each(pizzas, 0, 10)
     roll_back(pizzas, snapshot_ids(pizzas)[0])
     pizzas.produce(ids(20, 30))
-    assert "rolled_back=" in str(run_owing(audited))
+    assert "rolled_back=" in str(run_behind(audited))
     audited.run(rolled_back={BAD: how})
     run_to_the_end(audited)
-    assert audited.debts() == {}
+    assert audited.backlogs() == {}
     assert branch_column(audited, "audit", GOOD) == list(range(30))
     left_out = set(range(10, 20)) if how == "accept" else set()
     assert branch_column(audited, "audit", BAD) == sorted(set(range(30)) - left_out)
@@ -160,7 +160,7 @@ def test_a_rollback_and_a_new_topic_can_both_be_decided_about(
     if at_once:
         pizzas.run(adopt=[pizzas.topic], rolled_back={BAD: "replay"})
     else:
-        assert "rolled_back=" in str(run_owing(pizzas, adopt=[pizzas.topic]))
+        assert "rolled_back=" in str(run_behind(pizzas, adopt=[pizzas.topic]))
         pizzas.run(rolled_back={BAD: "replay"})
     run_to_the_end(pizzas)
     assert pizzas.column("id", GOOD) == [*range(20), *range(30, 40)]
@@ -191,15 +191,15 @@ def test_one_unreadable_ledger_stops_no_decision_about_the_others(
     run_each(pizzas, 0)
     mend = break_ledger(pizzas)
     pizzas.produce(ids(10, 20))
-    run_owing(pizzas)
+    run_behind(pizzas)
     both, other = with_another_topic(pizzas, topic())
     other.produce(ids(100, 110))
-    run_owing(both)
+    run_behind(both)
     roll_back(both, snapshot_ids(both, GOOD)[0], GOOD)
-    run_owing(both, rolled_back={GOOD: "replay"})
+    run_behind(both, rolled_back={GOOD: "replay"})
     assert both.column("id", GOOD) == [*range(20), *range(100, 110)]
     delete_group(both, admin)
-    run_owing(both, recover=True)
+    run_behind(both, recover=True)
     mend()
     run_to_the_end(both)
     assert both.column("id", GOOD) == both.column("id", BAD) == [*range(20), *range(100, 110)]

@@ -18,8 +18,8 @@ from tests.support.runs.mishaps import (
     clear,
     expire_as_java,
     roll_back,
+    run_behind,
     run_each,
-    run_owing,
     run_to_the_end,
     snapshot_ids,
     two_tables,
@@ -111,12 +111,12 @@ def test_a_zombie_that_commits_after_a_rollback_was_decided_doubles_nothing(pipe
     pizzas.produce(ids(20, 30))
     plan = pizzas.plan()
     pizzas.write(plan)
-    zombie, (piece,) = SliceCommitter(plan, pizzas.connector), plan.slices
-    announced = pizzas.committer(plan).announcements([plan.slice_id(piece)])[plan.slice_id(piece)]
+    zombie, (slice_,) = SliceCommitter(plan, pizzas.connector), plan.slices
+    announced = pizzas.committer(plan).announcements([plan.slice_id(slice_)])[plan.slice_id(slice_)]
     pizzas.commit(plan)
     roll_back(pizzas, snapshot_ids(pizzas)[0])
     decided = pizzas.plan(rolled_back={BAD: "replay"})
-    zombie.commit(piece, announced)
+    zombie.commit(slice_, announced)
     clear(pizzas, decided)
     run_to_the_end(pizzas)
     assert both_whole(pizzas, 30)
@@ -151,13 +151,13 @@ def test_a_rollback_whose_traces_have_expired_is_refused_and_accepted(
     gone = snapshot_ids(pizzas)
     roll_back(pizzas, gone[0])
     pizzas.produce(ids(30, 40))
-    run_owing(pizzas)
+    run_behind(pizzas)
     pizzas.table(BAD).append(pa.table({"id": pa.array([-1], pa.int64())}))
     if is_java:
         expire_as_java(pizzas, tmp_path, BAD, set(gone))
     else:
         pizzas.table(BAD).maintenance.expire_snapshots().by_ids(gone).commit()
-    run_owing(pizzas)
+    run_behind(pizzas)
     with pytest.raises(TableRefused, match=r'cannot find out which offsets it lost.*"accept".*replay what is missing'):
         pizzas.plan(rolled_back={BAD: "replay"})
     pizzas.run(rolled_back={BAD: "accept"})

@@ -12,7 +12,7 @@ from floe.kafka.admin import Cluster
 from floe.model.exceptions import PlanRefused
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.positions import PositionMetadata
-from floe.tables.exceptions import TableRefused, TablesOwe
+from floe.tables.exceptions import TableRefused, TablesBehind
 from tests.support.runs.mishaps import commit_as, delete_group, recreate, roll_back, run_to_the_end, snapshot_ids
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
@@ -74,7 +74,7 @@ def test_recovering_a_group_of_a_table_that_owes_loses_no_debt(pipeline: MakePip
         pizzas.produce(ids(start, end))
         plan = pizzas.plan()
         pizzas.try_write(plan)
-        with pytest.raises(TablesOwe, match="not a ledger"):
+        with pytest.raises(TablesBehind, match="not a ledger"):
             pizzas.committer(plan).commit([plan.slice_id(plan.slices[0])])
     set_property(pizzas, "db.other", name, ledger)
     delete_group(pizzas, admin)
@@ -200,7 +200,7 @@ def test_a_rolled_back_table_reads_the_lost_rows_again(pipeline: MakePipeline) -
     pizzas.run(rolled_back={"db.t": "replay"})
     run_to_the_end(pizzas)
     assert pizzas.column("id") == list(range(310))
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
 
 
 def test_a_rolled_back_table_goes_on_without_the_lost_rows_when_that_is_accepted(pipeline: MakePipeline) -> None:
@@ -263,4 +263,4 @@ def test_a_plan_with_a_decision_is_repeated_without_harm(pipeline: MakePipeline)
     pizzas.committer(plan).commit([])
     run_to_the_end(pizzas)
     assert pizzas.column("id") == list(range(200))
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}

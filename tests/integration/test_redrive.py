@@ -15,7 +15,7 @@ from floe.commit.table_commit import commit_table
 from floe.control.announcement import Announcement
 from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.model.exceptions import PlanRefused
 from floe.model.plan import Plan
 from floe.planning import dead_letter_replay
@@ -25,8 +25,8 @@ from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import drafted, drop, mend, opened, replay, trace
 
-LETTERS = "db.letters"
-LETTERS_KEY = "floe.deadletter.table"
+DEAD_LETTERS = "db.letters"
+DEAD_LETTERS_KEY = "floe.deadletter.table"
 REDRIVE: dict[str, Any] = {"dead_letters": True}
 
 
@@ -37,7 +37,7 @@ def order(offset: int, amount: object = 1) -> dict[str, object]:
 @pytest.fixture
 def spoilt(pipeline: MakePipeline) -> Pipeline:
     """A connector that has read 20 records, 5 of them with letters."""
-    one = pipeline(**{LETTERS_KEY: LETTERS})
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS})
     one.produce([order(0)])
     one.run()
     one.produce([order(i, "many" if 5 <= i < 10 else 1) for i in range(1, 20)])
@@ -48,7 +48,7 @@ def spoilt(pipeline: MakePipeline) -> Pipeline:
 
 def marks(one: Pipeline) -> list[tuple[str, int, str | None]]:
     """Return kind, offset and table of the rows of the dead-letter table."""
-    rows = one.table(LETTERS).scan().to_arrow().to_pylist()
+    rows = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
     return sorted(((row["kind"], row["offset"], row["table"]) for row in rows), key=str)
 
 
@@ -57,8 +57,8 @@ def states(one: Pipeline) -> dict[str, list[int]]:
 
 
 def announced(one: Pipeline, plan: Plan) -> Announcement:
-    (piece,) = plan.slices
-    return one.committer(plan).announcements([plan.slice_id(piece)])[plan.slice_id(piece)]
+    (slice_,) = plan.slices
+    return one.committer(plan).announcements([plan.slice_id(slice_)])[plan.slice_id(slice_)]
 
 
 # -- the way there ----------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def test_letters_become_rows_and_are_resolved_once_and_the_next_re_drive_finds_n
     assert [s.kind for s in plan.slices] == ["redrive"]
     assert spoilt.column("id") == list(range(20))
     assert states(spoilt) == {"dead": [5, 6, 7, 8, 9], "resolved": [5, 6, 7, 8, 9]}
-    resolved = [row for row in spoilt.table(LETTERS).scan().to_arrow().to_pylist() if row["kind"] == "resolved"]
+    resolved = [row for row in spoilt.table(DEAD_LETTERS).scan().to_arrow().to_pylist() if row["kind"] == "resolved"]
     assert {(r["table"], r["key"], r["value"], r["connector"], r["commit_id"]) for r in resolved} == {
         ("db.t", None, None, spoilt.connector.name, str(plan.commit_id))
     }
@@ -89,17 +89,17 @@ def test_the_books_balance_and_what_is_not_read_again_is_filtered(spoilt: Pipeli
     spoilt.run()
     plan, one = opened(spoilt, ranges={"0": [6, None]}, **REDRIVE)
     (announcement,) = one.write(plan)
-    ((r, books),) = announcement.books
+    ((r, counts),) = announcement.counts
     assert (r.start, r.end) == (6, 10)
-    assert (books.routed, books.filtered) == (4, 0)
-    assert announcement.tables["db.t"] == TableBooks(assigned=4, rows=4)
+    assert (counts.routed, counts.filtered) == (4, 0)
+    assert announcement.tables["db.t"] == TableCounts(assigned=4, rows=4)
     one.commit(plan)
     assert states(spoilt)["resolved"] == [6, 7, 8, 9]
     assert spoilt.column("id") == [*range(5), *range(6, 20), 21, 22]
 
 
 def test_records_between_letters_are_filtered_and_slices_are_cut(pipeline: MakePipeline) -> None:
-    one = pipeline(**{LETTERS_KEY: LETTERS})
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS})
     one.produce([order(0)])
     one.run()
     one.produce([order(i, "many" if i % 4 == 0 else 1) for i in range(1, 30)])
@@ -108,7 +108,7 @@ def test_records_between_letters_are_filtered_and_slices_are_cut(pipeline: MakeP
     plan, effective = opened(one, max_records=10, **REDRIVE)
     assert [[(r.start, r.end) for r in s.ranges] for s in plan.slices] == [[(4, 13)], [(16, 25)], [(28, 29)]]
     announcements = effective.write(plan)
-    assert [[(b.routed, b.filtered) for _, b in a.books] for a in announcements] == [[(3, 6)], [(3, 6)], [(1, 0)]]
+    assert [[(b.routed, b.filtered) for _, b in a.counts] for a in announcements] == [[(3, 6)], [(3, 6)], [(1, 0)]]
     effective.commit(plan)
     assert one.column("id") == list(range(30))
     assert states(one)["resolved"] == [4, 8, 12, 16, 20, 24, 28]
@@ -128,7 +128,7 @@ def test_what_dies_again_stays_open_and_gets_no_second_letter(spoilt: Pipeline) 
 def test_re_drive_of_which_some_become_rows_says_both_numbers(
     pipeline: MakePipeline, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = pipeline(**{LETTERS_KEY: LETTERS})
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS})
     one.produce([order(0)])
     one.run()
     one.produce([order(1, "many"), order(2, "x"), b"no json"])
@@ -158,7 +158,7 @@ def test_a_snapshot_tells_what_it_revived_and_a_later_skip_leaves_it_out(spoilt:
 
 
 def test_each_letter_goes_to_the_table_that_it_was_meant_for(pipeline: MakePipeline) -> None:
-    one = pipeline(**{LETTERS_KEY: LETTERS, "iceberg.tables": "db.a,db.b"})
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.a,db.b"})
     one.produce([order(0)])
     one.run()
     mend(one, "db.b")
@@ -173,7 +173,7 @@ def test_each_letter_goes_to_the_table_that_it_was_meant_for(pipeline: MakePipel
 
 
 def test_chosen_tables_only_and_letters_of_none_wait(pipeline: MakePipeline) -> None:
-    one = pipeline(**{LETTERS_KEY: LETTERS, "iceberg.tables": "db.a,db.b"})
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.a,db.b"})
     one.produce([order(0)])
     one.run()
     one.produce([order(1, "many"), b"no json"])
@@ -186,7 +186,7 @@ def test_chosen_tables_only_and_letters_of_none_wait(pipeline: MakePipeline) -> 
 
 
 ROUTED: dict[str, Any] = {
-    LETTERS_KEY: LETTERS,
+    DEAD_LETTERS_KEY: DEAD_LETTERS,
     "iceberg.tables": "db.a,db.b",
     "iceberg.tables.route-field": "kind",
     "iceberg.table.db.a.route-regex": "a",
@@ -296,8 +296,8 @@ def test_a_run_that_died_for_good_between_the_two_is_finished_by_another_re_driv
     plan, one = opened(spoilt, **REDRIVE)
     one.write(plan)
     dies_before_the_marks(monkeypatch, one, plan)
-    (told,) = drafted(spoilt, **REDRIVE).letters
-    assert (told.letters, told.revived) == (5, 5)
+    (message,) = drafted(spoilt, **REDRIVE).dead_letters
+    assert (message.dead_letters, message.revived) == (5, 5)
     replay(spoilt, **REDRIVE)
     assert (spoilt.column("id"), states(spoilt)["resolved"]) == (list(range(20)), [5, 6, 7, 8, 9])
     one.commit(plan)
@@ -325,7 +325,7 @@ def test_two_re_drives_planned_at_once_append_once(spoilt: Pipeline, *, written_
 
 
 def test_two_re_drives_whose_tables_land_crosswise_are_finished_by_a_third(pipeline: MakePipeline) -> None:
-    one = pipeline(**{LETTERS_KEY: LETTERS, "iceberg.tables": "db.a,db.b"})
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.a,db.b"})
     one.produce([order(0)])
     one.run()
     one.produce([order(1, "many")])
@@ -337,8 +337,8 @@ def test_two_re_drives_whose_tables_land_crosswise_are_finished_by_a_third(pipel
         effective.write(plan)
     for (plan, effective), table in zip(plans, ("db.a", "db.b"), strict=True):
         found = announced(effective, plan)
-        (share,) = [s for s in found.shares if s.table == table]
-        commit_table(Tables.of(effective.connector), TableWork.of(plan, found, share), 5)
+        (table_files,) = [s for s in found.all_table_files if s.table == table]
+        commit_table(Tables.of(effective.connector), TableWork.of(plan, found, table_files), 5)
     for plan, effective in plans:
         with pytest.raises(SliceStale):
             effective.commit(plan)
@@ -366,15 +366,15 @@ def schema_of_text() -> Schema:
 def test_a_run_that_was_given_up_and_read_again_over_a_mended_table_resolves_its_letters(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = pipeline(**{LETTERS_KEY: LETTERS})
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS})
     one.produce([order(0)])
     one.run()
     one.produce([order(1, "many"), order(2)])
     plan = one.plan()
     one.write(plan)
     found = announced(one, plan)
-    (share,) = [s for s in found.shares if s.table == LETTERS]
-    commit_table(Tables.of(one.connector), TableWork.of(plan, found, share), 5)
+    (table_files,) = [s for s in found.all_table_files if s.table == DEAD_LETTERS]
+    commit_table(Tables.of(one.connector), TableWork.of(plan, found, table_files), 5)
     mend(one)
     again = one.plan()
     one.write(again)
@@ -416,7 +416,7 @@ def test_a_branch_that_is_set_to_where_it_was_re_driven_gets_no_row_twice(spoilt
 
 
 def test_a_dry_run_tells_how_many_letters_there_are_and_writes_nothing(pipeline: MakePipeline) -> None:
-    one = pipeline(2, **{LETTERS_KEY: LETTERS})
+    one = pipeline(2, **{DEAD_LETTERS_KEY: DEAD_LETTERS})
     for partition in range(2):
         one.produce([order(0)], partition=partition)
     one.run()
@@ -424,25 +424,25 @@ def test_a_dry_run_tells_how_many_letters_there_are_and_writes_nothing(pipeline:
     one.produce([order(1, "many")], partition=1)
     one.run()
     before = trace(one)
-    told = draft_replay(one.connector, one.settings, REDRIVE, dry_run=True).to_json()
+    message = draft_replay(one.connector, one.settings, REDRIVE, dry_run=True).to_json()
     assert trace(one) == before
-    assert [(t["table"], t["partition"], t["range"], t["letters"]) for t in told["letters"]] == [
+    assert [(t["table"], t["partition"], t["range"], t["letters"]) for t in message["letters"]] == [
         ("db.t", 0, [1, 4], 3),
         ("db.t", 1, [1, 2], 1),
     ]
-    restricted = drafted(one, tables=["db.t"], ranges={"0": [2, 3]}, **REDRIVE).letters
-    assert [(t.range.partition, t.letters) for t in restricted] == [(0, 1)]
+    restricted = drafted(one, tables=["db.t"], ranges={"0": [2, 3]}, **REDRIVE).dead_letters
+    assert [(t.range.partition, t.dead_letters) for t in restricted] == [(0, 1)]
 
 
 def test_letters_of_a_table_that_the_connector_lost_are_left_out_aloud(pipeline: MakePipeline) -> None:
-    one = pipeline(**{LETTERS_KEY: LETTERS, "iceberg.tables": "db.a,db.b"})
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.a,db.b"})
     one.produce([order(0)])
     one.run()
     one.produce([order(1, "many")])
     one.run()
     less = one.changed(**{"iceberg.tables": "db.a"})
-    told = drafted(less, **REDRIVE).letters
-    assert [(t.table, t.left_out) for t in told] == [
+    message = drafted(less, **REDRIVE).dead_letters
+    assert [(t.table, t.left_out) for t in message] == [
         ("db.a", None),
         ("db.b", "the table is none of the connector's any more"),
     ]
@@ -465,7 +465,7 @@ def test_what_cannot_be_is_refused_with_the_way(spoilt: Pipeline, params: dict[s
 
 
 def test_without_a_table_of_letters_there_is_nothing_to_drive(spoilt: Pipeline) -> None:
-    for keys in ({LETTERS_KEY: None}, {"errors.tolerance": "none"}):
+    for keys in ({DEAD_LETTERS_KEY: None}, {"errors.tolerance": "none"}):
         with pytest.raises(PlanRefused, match=r"keeps none in a table: set floe\.deadletter\.table"):
             drafted(spoilt.changed(**keys), **REDRIVE)
 
@@ -475,7 +475,7 @@ def test_too_many_letters_are_refused_with_a_range_to_begin_with(
 ) -> None:
     spoilt.produce([order(i, "many" if i % 2 else 1) for i in range(20, 40)])
     spoilt.run()
-    monkeypatch.setattr(dead_letter_replay, "MOST_SPANS", 3)
+    monkeypatch.setattr(dead_letter_replay, "MAX_SPANS", 3)
     with pytest.raises(PlanRefused, match=r'15 dead letters are open, in 11 spans.*ranges=\{"0": \[null, 24\]\}'):
         drafted(spoilt, **REDRIVE)
     with pytest.raises(DeadLettersLeft):
@@ -492,8 +492,8 @@ def test_a_missing_table_that_may_not_be_created_is_refused(spoilt: Pipeline) ->
 def test_letters_of_another_connector_in_the_same_table_are_not_its_own(
     spoilt: Pipeline, pipeline: MakePipeline
 ) -> None:
-    other = pipeline(topic=spoilt.topic, **{LETTERS_KEY: LETTERS, "iceberg.tables": "db.other"})
+    other = pipeline(topic=spoilt.topic, **{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.other"})
     Tables.of(other.connector).create("db.other", schema_of_text())
     other.run()
-    assert drafted(other, **REDRIVE).letters == ()
-    assert [t.letters for t in drafted(spoilt, **REDRIVE).letters] == [5]
+    assert drafted(other, **REDRIVE).dead_letters == ()
+    assert [t.dead_letters for t in drafted(spoilt, **REDRIVE).dead_letters] == [5]

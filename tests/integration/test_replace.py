@@ -19,7 +19,7 @@ from floe.config.exceptions import ConfigError
 from floe.model.exceptions import PlanRefused
 from floe.model.ledger_codec import property_name, read_properties, write_properties
 from floe.model.plan import Plan
-from floe.model.route_hash import SINK_ROUTE
+from floe.model.route_hash import KAFKA_CONNECT_ROUTE
 from floe.planning.replay_plan import draft_replay
 from floe.tables.exceptions import TableRefused
 from tests.support.runs.pipeline import MakePipeline, Pipeline
@@ -117,7 +117,9 @@ def test_rows_of_another_route_are_taken_over(pipeline: MakePipeline) -> None:
     ledger = read_properties(name, table.properties)
     assert ledger is not None
     with table.transaction() as change:
-        change.set_properties(write_properties(name, ledger.rerouted(dict.fromkeys(ledger.routes(), SINK_ROUTE))))
+        change.set_properties(
+            write_properties(name, ledger.rerouted(dict.fromkeys(ledger.routes(), KAFKA_CONNECT_ROUTE)))
+        )
     replay(one, ranges={"0": [20, 40]}, **REPLACE)
     assert one.column("id") == list(range(200))
     assert replay(one, ranges={"0": [20, 40]}).slices == ()
@@ -246,10 +248,10 @@ def test_a_dry_run_tells_how_many_rows_go_and_writes_nothing(pipeline: MakePipel
     one = eaten(pipeline)
     before = trace(one)
     params = {"ranges": {"0": [30, 60]}, **REPLACE}
-    told = draft_replay(one.connector, one.settings, params, dry_run=True)
+    message = draft_replay(one.connector, one.settings, params, dry_run=True)
     assert trace(one) == before
-    assert told.to_json()["removes"] == [{"table": "db.t", "rows": 100, "exact": False}]
-    assert str(told.removals[0]) == "at most 100"
+    assert message.to_json()["removes"] == [{"table": "db.t", "rows": 100, "exact": False}]
+    assert str(message.removals[0]) == "at most 100"
     (nothing,) = drafted(one, ranges={"0": [0, 1]}, tables=[], **REPLACE).removals
     assert (nothing.rows, nothing.is_exact) == (50, False)
 
@@ -272,12 +274,12 @@ def test_rows_that_do_not_tell_where_they_came_from_are_refused(pipeline: MakePi
     one = pipeline()
     one.produce(orders(0, 10))
     one.run()
-    told = one.changed(**META)
-    told.produce(orders(10, 20))
-    told.run()
+    message = one.changed(**META)
+    message.produce(orders(10, 20))
+    message.run()
     assert one.table().schema().find_field("kafka_offset")
     with pytest.raises(TableRefused, match=r"rows without topic, partition or offset.*Fill in their columns"):
-        drafted(told, ranges={"0": [12, 15]}, **REPLACE)
+        drafted(message, ranges={"0": [12, 15]}, **REPLACE)
 
 
 def test_a_foreign_row_without_origin_that_comes_late_is_refused_at_the_commit(pipeline: MakePipeline) -> None:

@@ -160,8 +160,8 @@ def test_redrive_of_a_killed_replace_adds_no_second_row(
 ) -> None:
     one, _, _ = killed_between_letters_and_rows(pipeline, monkeypatch)
     replayed = drafted(one, dead_letters=True)
-    (left_out,) = replayed.letters
-    assert (replayed.plan.slices, left_out.letters) == ((), 1)
+    (left_out,) = replayed.dead_letters
+    assert (replayed.plan.slices, left_out.dead_letters) == ((), 1)
     assert "Clear its run, or replace the range" in (left_out.left_out or "")
     one.run()
     assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead"])

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from confluent_kafka.cimpl import NewTopic
 
 from floe.catalogs.client import Tables
-from floe.config import Connector, thaw
+from floe.config import Connector, restore_config
 from floe.config.exceptions import ConfigError
 from floe.control.topic_reader import control_ends, read_control
 from floe.exceptions import FloeError
@@ -25,7 +25,7 @@ from floe.model.exceptions import PlanRefused
 from floe.model.ledger_codec import property_name, read_properties, write_properties
 from floe.model.plan import Plan
 from floe.planning.replay_plan import draft_replay, open_replay, replay_id
-from floe.tables.exceptions import SliceNotWritten, TableRefused, TablesOwe
+from floe.tables.exceptions import SliceNotWritten, TableRefused, TablesBehind
 from stack.progress import wait_until
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import orders, read_ids
@@ -82,13 +82,13 @@ def test_a_replay_is_cut_into_slices_each_a_snapshot_with_balanced_books(eaten: 
     assert eaten.column("id") == list(range(300))
     snapshots = eaten.table().snapshots()
     assert len(snapshots) == 5
-    for snapshot, piece in zip(snapshots, plan.slices, strict=True):
+    for snapshot, slice_ in zip(snapshots, plan.slices, strict=True):
         assert snapshot.summary is not None
         found = snapshot.summary.additional_properties
-        assert (found["floe.kind"], found["floe.slice"]) == ("skip", plan.slice_id(piece))
-        books = json.loads(found["floe.books"])
-        assert all(sum(counts.values()) == end - start for _, _, start, end, counts in books["ranges"])
-        assert sum(books["table"].get(n, 0) for n in ("rows", "held", "dead", "owed")) == books["table"]["assigned"]
+        assert (found["floe.kind"], found["floe.slice"]) == ("skip", plan.slice_id(slice_))
+        counts = json.loads(found["floe.books"])
+        assert all(sum(found_counts.values()) == end - start for _, _, start, end, found_counts in counts["ranges"])
+        assert sum(counts["table"].get(n, 0) for n in ("rows", "held", "dead", "owed")) == counts["table"]["assigned"]
 
 
 def test_tombstones_and_aborted_records_are_in_the_books_of_a_replay_and_not_in_the_table(
@@ -281,7 +281,7 @@ def test_a_new_branch_begins_as_main_is_and_a_skip_into_it_has_nothing_to_do(eat
 
 def test_the_branch_stays_in_the_plan_and_the_connector_keeps_its_own(eaten: Pipeline) -> None:
     plan = drafted(eaten, branch="audit").plan
-    target: Connector = thaw(plan.config, eaten.connector)
+    target: Connector = restore_config(plan.config, eaten.connector)
     assert (target.settings.default.branch, eaten.connector.settings.default.branch) == ("audit", None)
 
 
@@ -479,7 +479,7 @@ def test_what_a_table_owes_is_left_to_its_catch_up_and_the_other_table_is_replay
     plan = both.plan()
     both.write(plan)
     drop(both, "db.b")
-    with pytest.raises(TablesOwe):
+    with pytest.raises(TablesBehind):
         both.commit(plan)
     with pytest.raises(PlanRefused, match=r"table 'db\.b' is behind on .*-0 from 50 on.*end the range at 50 at most"):
         drafted(both)
@@ -511,9 +511,9 @@ def test_a_dry_run_tells_per_table_and_partition_and_writes_nothing(eaten: Pipel
     drop(eaten)
     replay(eaten, ranges={"0": [0, 40]})
     before = trace(eaten)
-    told = draft_replay(eaten.connector, eaten.settings, {"max_records": 70}, dry_run=True).to_json()
+    message = draft_replay(eaten.connector, eaten.settings, {"max_records": 70}, dry_run=True).to_json()
     assert trace(eaten) == before
-    assert told["tables"][0] == {
+    assert message["tables"][0] == {
         "table": "db.t",
         "partition": 0,
         "range": [0, 100],
@@ -521,7 +521,7 @@ def test_a_dry_run_tells_per_table_and_partition_and_writes_nothing(eaten: Pipel
         "held": 40,
         "write": 60,
     }
-    assert (told["slices"], told["overlap"], told["branch"]) == (4, "skip", "main")
+    assert (message["slices"], message["overlap"], message["branch"]) == (4, "skip", "main")
 
 
 def test_a_replay_sends_its_start_and_end_to_the_control_topic_under_its_own_kind(eaten: Pipeline) -> None:

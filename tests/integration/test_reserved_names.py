@@ -9,7 +9,7 @@ import pytest
 from floe_job.exceptions import SliceRefused
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 
-LETTERS = {"floe.deadletter.table": "db.letters"}
+DEAD_LETTERS = {"floe.deadletter.table": "db.letters"}
 BUCKETS = {"iceberg.tables.default-partition-by": "bucket(id, 3)"}
 
 
@@ -21,7 +21,7 @@ def reasons(one: Pipeline) -> list[str]:
     "field", [{"id_bucket": 1}, {"new": 1, "id_bucket": {"a": 2}}], ids=["plain", "beside another"]
 )
 def test_such_a_record_becomes_a_letter_and_its_neighbours_land(pipeline: MakePipeline, field: dict[str, Any]) -> None:
-    one = pipeline(1, **LETTERS, **BUCKETS)
+    one = pipeline(1, **DEAD_LETTERS, **BUCKETS)
     one.produce([{"id": 1}])
     one.run()
     one.produce([{"id": 2}, {"id": 3, **field}, {"id": 4, "sauce": "light"}])
@@ -45,7 +45,7 @@ def test_without_tolerance_the_record_is_named_with_the_way_out(pipeline: MakePi
 
 
 def test_a_field_that_was_renamed_or_dropped_leaves_its_name_to_an_old_spec(pipeline: MakePipeline) -> None:
-    one = pipeline(1, **LETTERS, **{"iceberg.tables.default-partition-by": "sauce"})
+    one = pipeline(1, **DEAD_LETTERS, **{"iceberg.tables.default-partition-by": "sauce"})
     one.produce([{"id": 1, "sauce": "light"}])
     one.run()
     with one.table().update_spec() as spec:

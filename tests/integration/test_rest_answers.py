@@ -11,7 +11,7 @@ import pytest
 
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
-from floe.tables.exceptions import TablesOwe
+from floe.tables.exceptions import TablesBehind
 from stack.rest_catalog import RestCatalog
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.tables.catalog_proxy import CatalogProxy
@@ -88,7 +88,9 @@ def test_a_table_whose_answer_names_code_is_behind(pizzas: Pipeline, catalog_pro
 
     answering(catalog_proxy, change)
     pizzas.produce({"id": i} for i in range(10, 20))
-    with pytest.raises(TablesOwe, match=f"table '{first}' is refused: py-io-impl names the class 'subprocess.Popen'"):
+    with pytest.raises(
+        TablesBehind, match=f"table '{first}' is refused: py-io-impl names the class 'subprocess.Popen'"
+    ):
         pizzas.run()
     assert pizzas.column("id", second) == list(range(20))
     catalog_proxy.rewrite = None

@@ -62,7 +62,7 @@ def test_a_commit_whose_answer_is_lost_or_wrong_is_found_to_have_landed(
     monkeypatch.setattr(requests.Session, "send", lossy)
     report = pizzas.commit(plan)
     assert answered == [200]
-    assert [landed.already for landed in report.landed] == [True]
+    assert [committed.already for committed in report.committed] == [True]
     assert read_ids(pizzas, pizzas.connector.tables[0]) == list(range(100))
 
 

@@ -12,7 +12,7 @@ from pyiceberg.types import NestedField, StringType
 
 from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
-from floe.model.accounting import RangeBooks
+from floe.model.accounting import RangeCounts
 from floe.operators.task_context import with_topics
 from floe_job.exceptions import SliceRefused
 from tests.support.runs.pipeline import MakePipeline, Pipeline
@@ -31,8 +31,8 @@ def written(one: Pipeline) -> list[Announcement]:
     return announcements
 
 
-def books(announcements: list[Announcement]) -> RangeBooks:
-    return sum((b for one in announcements for _, b in one.books), RangeBooks())
+def counts(announcements: list[Announcement]) -> RangeCounts:
+    return sum((b for one in announcements for _, b in one.counts), RangeCounts())
 
 
 def orders_of(kinds: list[Any], start: int = 0) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ def test_static_tables_get_what_their_expression_matches_as_a_whole(pipeline: Ma
     kinds = ["a", "b", "bb", "ab", "A", None, 7]
     one.produce([{"id": i, "to": {"kind": kind}} for i, kind in enumerate(kinds)])
     one.produce([{"id": 90}, {"id": 91, "to": "a"}])
-    found = books(written(one))
+    found = counts(written(one))
     assert (found.routed, found.filtered, found.dropped) == (3, 3, 3)
     assert one.column("id", "db.a") == [0]
     assert one.column("id", "db.ab") == [0, 1, 2]
@@ -62,7 +62,7 @@ def test_static_tables_get_what_their_expression_matches_as_a_whole(pipeline: Ma
 def test_records_name_their_tables_which_are_created_and_found_again(pipeline: MakePipeline) -> None:
     one = pipeline(2, **DYNAMIC, **{"floe.route.on-unroutable": "drop"})
     one.produce(orders_of(["db.x", "DB.Y", "other.z", "x", "db.x"]))
-    found = books(written(one))
+    found = counts(written(one))
     assert (found.routed, found.dropped) == (4, 1)
     one.produce([{"id": 10, "kind": "db.x", "more": 1}, {"id": 11, "kind": "db.new"}])
     one.run()
@@ -83,7 +83,7 @@ def test_without_auto_create_a_table_that_does_not_exist_is_no_destination(pipel
     one.run()
     strict = one.changed(**{"iceberg.tables.auto-create-enabled": False})
     strict.produce(orders_of(["db.x", "db.y"], start=5))
-    found = books(written(strict))
+    found = counts(written(strict))
     assert (found.routed, found.dropped) == (1, 1)
     assert one.column("id", "db.x") == [0, 5]
 
@@ -104,7 +104,7 @@ def test_a_table_that_exists_is_not_changed_by_what_was_guessed_of_it(pipeline: 
 def test_new_tables_of_one_run_are_capped(pipeline: MakePipeline) -> None:
     one = pipeline(**DYNAMIC, **{"floe.route.on-unroutable": "drop", "floe.route.max-new-tables": 3})
     one.produce(orders_of([f"db.t{i}" for i in range(8)]))
-    found = books(written(one))
+    found = counts(written(one))
     assert (found.routed, found.dropped) == (3, 5)
 
 

@@ -100,15 +100,15 @@ def test_a_run_killed_between_table_and_position_adds_nothing_when_it_is_read_ag
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
-    commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.shares[0]), 10)
+    commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.all_table_files[0]), 10)
     assert pizzas.position() == {0: 0}
 
     pizzas.produce(orders(100, 130))
     again = pizzas.plan()
     assert again.slices[0].ranges[0].start == 0
-    books = pizzas.write(again)[0].tables["db.t"]
+    counts = pizzas.write(again)[0].tables["db.t"]
     pizzas.commit(again)
-    assert (books.assigned, books.held, books.rows) == (130, 100, 30)
+    assert (counts.assigned, counts.held, counts.rows) == (130, 100, 30)
     assert pizzas.column("id") == list(range(130))
 
 
@@ -117,9 +117,11 @@ def test_the_same_run_committed_again_after_a_kill_before_the_position_moves_it(
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
-    first = commit_table(Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.shares[0]), 10)
+    first = commit_table(
+        Tables.of(pizzas.connector), TableWork.of(plan, announcement, announcement.all_table_files[0]), 10
+    )
     report = pizzas.commit(plan)
-    assert [(t.already, t.snapshot_id) for t in report.landed] == [(True, first.snapshot_id)]
+    assert [(t.already, t.snapshot_id) for t in report.committed] == [(True, first.snapshot_id)]
     assert pizzas.position() == {0: 100}
     assert len(pizzas.table().snapshots()) == 1
 
@@ -251,7 +253,7 @@ def test_a_run_of_tombstones_only_moves_the_position_and_makes_no_snapshot(pipel
     plan = pizzas.plan()
     announcement = pizzas.write(plan)[0]
     pizzas.commit(plan)
-    assert announcement.books[0][1].tombstones == 7
+    assert announcement.counts[0][1].tombstones == 7
     assert len(pizzas.table().snapshots()) == 1
     assert pizzas.position() == {0: 12}
 
@@ -262,9 +264,9 @@ def test_aborted_records_are_invisible_and_counted(pipeline: MakePipeline) -> No
     pizzas.produce(orders(0, 5))
     pizzas.abort(orders(2000, 2010), partition=0)
     plan = pizzas.plan()
-    books = pizzas.write(plan)[0].books[0][1]
+    counts = pizzas.write(plan)[0].counts[0][1]
     pizzas.commit(plan)
-    assert (books.routed, books.invisible) == (5, 22)
+    assert (counts.routed, counts.invisible) == (5, 22)
     assert pizzas.column("id") == list(range(5))
     assert pizzas.run().slices == ()
 

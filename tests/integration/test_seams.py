@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from floe.config.sections import converters as converter_config
-from floe.model.accounting import RangeBooks
+from floe.model.accounting import RangeCounts
 from floe.tables.exceptions import DeadLettersLeft
 from floe.tables.routes import Routes
 from floe_job.convert import registry
@@ -19,7 +19,7 @@ from tests.support import line_converter, own_transforms
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
 
-LETTERS = "db.letters"
+DEAD_LETTERS = "db.letters"
 STEER = {"transforms": "steer", "transforms.steer.type": "example.Steer"}
 META = "org.apache.iceberg.connect.transforms.KafkaMetadataTransform"
 GIVEN: list[Any] = [
@@ -43,23 +43,23 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def steered(pipeline: MakePipeline, keys: Mapping[str, Any] = STEER) -> Pipeline:
     """Make a connector whose table exists."""
-    one = pipeline(**{"floe.deadletter.table": LETTERS, **keys})
+    one = pipeline(**{"floe.deadletter.table": DEAD_LETTERS, **keys})
     one.produce([{"id": 0}])
     one.run()
     return one
 
 
-def letters(one: Pipeline) -> list[tuple[int, str | None, str, bytes]]:
-    rows = one.table(LETTERS).scan().to_arrow().to_pylist()
+def dead_letters(one: Pipeline) -> list[tuple[int, str | None, str, bytes]]:
+    rows = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
     return sorted((row["offset"], row["table"], row["stage"], row["value"]) for row in rows)
 
 
 def test_own_converter_writes_rows_and_dead_letters(pipeline: MakePipeline) -> None:
-    one = pipeline(**{"value.converter": "LineConverter", "floe.deadletter.table": LETTERS})
+    one = pipeline(**{"value.converter": "LineConverter", "floe.deadletter.table": DEAD_LETTERS})
     one.produce([b"id=1 sauce=hot", b"no pair", b"id=2", None, b"id=3 sauce=mild"])
     one.run()
     assert one.column("id") == ["1", "2", "3"]
-    assert letters(one) == [(1, "db.t", "decode", b"no pair")]
+    assert dead_letters(one) == [(1, "db.t", "decode", b"no pair")]
     assert one.run().slices == ()
 
 
@@ -79,9 +79,9 @@ def test_own_transform_accounts_for_every_record(pipeline: MakePipeline) -> None
     one.commit(plan)
     assert one.column("id") == [0, 1, 8]
     assert set(one.column("mark")) == {"seen"}
-    ((_, books),) = announcement.books
-    assert books == RangeBooks(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
-    assert letters(one) == [
+    ((_, counts),) = announcement.counts
+    assert counts == RangeCounts(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
+    assert dead_letters(one) == [
         (3, None, "transform", b'{"id": 3, "do": "refuse"}'),
         (6, None, "decode", b"no json"),
         (7, "db.t", "convert", b'{"id": "many"}'),
@@ -118,8 +118,8 @@ def test_own_transform_renames_topics_under_one_progress(pipeline: MakePipeline)
     (announcement,) = one.write(plan)
     one.commit(plan)
     assert (one.column("id", "db.a"), one.column("id", "db.b")) == ([0, 3, 6], [1, 4, 7])
-    ((_, books),) = announcement.books
-    assert books == RangeBooks(routed=6, filtered=3)
+    ((_, counts),) = announcement.counts
+    assert counts == RangeCounts(routed=6, filtered=3)
     assert {r.topic for r in announcement.ranges} == {one.topic}
     assert one.position() == {0: 9}
 

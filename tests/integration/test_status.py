@@ -18,7 +18,7 @@ from floe.operators import run_log
 from floe.operators.commit import CommitOperator
 from floe.status.model import Backlog, ConnectorStatus, PartitionStatus
 from floe.status.reader import collect, latest
-from floe.tables.exceptions import TablesOwe
+from floe.tables.exceptions import TablesBehind
 from stack.settings import free_port
 from tests.support.keys import KEY, KEY_TEXT
 from tests.support.runs.mishaps import BAD, GOOD, ids, replace_table, roll_back, two_tables
@@ -84,7 +84,7 @@ def test_status_connector_that_never_ran_lags_by_all_records(pipeline: MakePipel
 
 def test_status_backlog_names_table_and_offsets(pipeline: MakePipeline) -> None:
     pizzas, plan = behind(pipeline)
-    with pytest.raises(TablesOwe):
+    with pytest.raises(TablesBehind):
         pizzas.commit(plan)
     status = status_of(pizzas)
     assert status.backlog == (Backlog(BAD, pizzas.topic, 0, 0, 50),)
@@ -159,8 +159,8 @@ def test_status_missing_topic_hides_no_other_topic(pipeline: MakePipeline) -> No
 
 
 def test_status_counts_open_dead_letters_when_asked(pipeline: MakePipeline) -> None:
-    letters = {"errors.tolerance": "all", "floe.deadletter.table": "db.dead"}
-    pizzas = pipeline(**letters)
+    dead_letters = {"errors.tolerance": "all", "floe.deadletter.table": "db.dead"}
+    pizzas = pipeline(**dead_letters)
     pizzas.produce([{"id": 1}, b"oops", {"id": 2}, b"again"])
     pizzas.run()
     counts = {one.name: one.open_dead_letters for one in status_of(pizzas, dead_letters=True).tables or ()}
@@ -186,7 +186,7 @@ class TaskInstance:
 
     def __init__(self, plan: Plan) -> None:
         sealed = KEY.seal(plan.to_json(), RunName(self.dag_id, self.run_id))
-        announced = {"announced": [plan.slice_id(piece) for piece in plan.slices]}
+        announced = {"announced": [plan.slice_id(slice_) for slice_ in plan.slices]}
         self._left: dict[tuple[str, str], Any] = {
             ("plan", "return_value"): sealed,
             ("write", "return_value"): announced,
@@ -216,12 +216,12 @@ def test_commit_task_returns_and_logs_what_it_did(pipeline: MakePipeline, caplog
     plan = pizzas.plan(1501)
     pizzas.write(plan)
     pizzas.produce(ids(0, 20))
-    told = json.loads(json.dumps(commit(pizzas, plan)))
-    assert (told["rows"], told["done_before"], told["commit_id"]) == (1500, False, str(plan.commit_id))
-    assert told["tables"]["db.t"]["snapshot_id"] == str(pizzas.table().metadata.current_snapshot_id)
-    assert told["dead_letters"]["records"] == sum(told["dead_letters"]["reasons"].values()) == 1
-    assert (told["lag"]["records"], told["lag"]["behind"], told["backlog"]["records"]) == (20, 1, 0)
-    (reason,) = told["dead_letters"]["reasons"]
+    message = json.loads(json.dumps(commit(pizzas, plan)))
+    assert (message["rows"], message["done_before"], message["commit_id"]) == (1500, False, str(plan.commit_id))
+    assert message["tables"]["db.t"]["snapshot_id"] == str(pizzas.table().metadata.current_snapshot_id)
+    assert message["dead_letters"]["records"] == sum(message["dead_letters"]["reasons"].values()) == 1
+    assert (message["lag"]["records"], message["lag"]["behind"], message["backlog"]["records"]) == (20, 1, 0)
+    (reason,) = message["dead_letters"]["reasons"]
     assert f"dead letters: 1 record: 1 {reason}" in caplog.messages
     assert "lag: 20 records in 1 of 1 partition" in caplog.messages
     assert f"  {pizzas.topic}-0: 20 records, committed 1501, log end 1521" in caplog.messages
@@ -243,8 +243,8 @@ def test_commit_task_goes_on_when_the_lag_is_unknown(
     plan = pizzas.plan()
     pizzas.write(plan)
     monkeypatch.setattr(KafkaState, "of", fail)
-    told = commit(pizzas, plan)
-    assert (told["rows"], told["lag"], told["backlog"]) == (5, None, None)
+    message = commit(pizzas, plan)
+    assert (message["rows"], message["lag"], message["backlog"]) == (5, None, None)
     assert pizzas.column("id") == list(range(5))
     (warning,) = [one for one in caplog.records if one.name == run_log.__name__]
     assert warning.levelname == "WARNING" and "the brokers went away" in warning.getMessage()
@@ -254,6 +254,6 @@ def test_commit_task_goes_on_when_the_lag_is_unknown(
 def test_commit_task_that_fails_logs_the_lag_too(pipeline: MakePipeline, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     pizzas, plan = behind(pipeline)
-    with pytest.raises(TablesOwe):
+    with pytest.raises(TablesBehind):
         commit(pizzas, plan)
     assert "lag: 0 records in 1 partition" in caplog.messages

@@ -68,9 +68,9 @@ def produce_and_run(pizzas: Pipeline, start: int, **more: Any) -> None:
 
 def test_backlog_of_a_rolled_back_table_is_read(stored: tuple[Broker, dict[str, Any]]) -> None:
     pizzas, _, produced = opened(stored, "behind")
-    assert pizzas.debts()
+    assert pizzas.backlogs()
     pizzas.run(rolled_back={"behind.bad": "replay"})
-    assert pizzas.debts() == {}
+    assert pizzas.backlogs() == {}
     produce_and_run(pizzas, produced)
     for table in ("behind.good", "behind.bad"):
         assert pizzas.column("id", table) == list(range(produced + 10))

@@ -15,7 +15,7 @@ from floe.kafka.exceptions import GroupInUse
 from floe.model.exceptions import PlanRefused
 from floe.model.ledger_codec import property_name, read_properties
 from floe.takeover.hand_back import hand_back
-from floe.takeover.sink_state import refuse_running_sink
+from floe.takeover.sink_state import check_sink_is_stopped
 from floe.takeover.take_over import take_over
 from stack.kafka_connect import KafkaConnect
 from stack.progress import wait_until
@@ -63,7 +63,7 @@ class Shared:
 
         def is_alone() -> bool:
             try:
-                refuse_running_sink(self.pizzas.connector, cluster)
+                check_sink_is_stopped(self.pizzas.connector, cluster)
             except GroupInUse:
                 return False
             return True

@@ -25,7 +25,7 @@ from floe.kafka.exceptions import GroupInUse
 from floe.kafka.settings import KafkaSettings
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.model.positions import Debt, PositionMetadata
+from floe.model.positions import PartitionBacklog, PositionMetadata
 from floe.model.ranges import TopicPartition
 from floe.takeover.exceptions import HandBackRefused, TakeoverBlocked, TakeoverRefused
 from floe.takeover.hand_back import hand_back
@@ -89,7 +89,7 @@ class Stage:
         (holding,) = ledger.holdings.values()
         return {route if route == "java" else "floe": list(spans) for route, spans in holding.held.items()}
 
-    def told(self, name: str) -> dict[int, int]:
+    def message(self, name: str) -> dict[int, int]:
         """Return the control offsets in the summary of a table's last snapshot."""
         summary = self.sink.load(name).snapshots()[-1].summary
         assert summary is not None
@@ -157,7 +157,7 @@ def test_pending_files_and_the_ledger_come_in_one_snapshot_per_table(stage: Stag
     assert {t.table: (t.files, t.rows) for t in report.tables} == {PIZZAS: (2, 50), PASTA: (1, 50), SALADS: (0, 0)}
     for name in (PIZZAS, PASTA):
         assert len(stage.sink.load(name).snapshots()) == 2
-        assert stage.told(name) == ends
+        assert stage.message(name) == ends
     stage.assert_taken()
     stage.assert_goes_on()
 
@@ -347,14 +347,14 @@ def test_a_sink_that_comes_back_in_the_middle_keeps_its_positions(
 ) -> None:
     from floe.takeover import take_over as takeover
 
-    land = takeover.land_seed
+    land = takeover.commit_takeover
 
     def land_and_meet_the_sink(*args: Any) -> Any:
-        landed = land(*args)
+        committed = land(*args)
         stage.sink.set_positions({0: 120})
-        return landed
+        return committed
 
-    monkeypatch.setattr(takeover, "land_seed", land_and_meet_the_sink)
+    monkeypatch.setattr(takeover, "commit_takeover", land_and_meet_the_sink)
     with pytest.raises(TakeoverBlocked, match="went from 150 to 120 while it was taken over"):
         stage.take_over()
     assert stage.pipeline.position() == {0: 120}
@@ -511,7 +511,7 @@ def test_a_hand_back_tells_every_table_and_moves_nothing(stage: Stage) -> None:
     assert {name: snapshot is not None for name, snapshot in report.tables.items()} == {PIZZAS: True, PASTA: True}
     assert after["positions"] == before["positions"]
     coordinator = Cluster.of_control(stage.settings).positions(f"{stage.connector.group_id}-coord")
-    assert stage.told(PIZZAS) == stage.told(PASTA) == before["control"]
+    assert stage.message(PIZZAS) == stage.message(PASTA) == before["control"]
     assert {tp.partition: p.offset for tp, p in coordinator.items()} == before["control"]
 
 
@@ -541,12 +541,12 @@ def test_a_ledger_above_the_position_is_not_handed_back(stage: Stage, monkeypatc
 def test_a_debt_is_not_handed_back(stage: Stage) -> None:
     stage.take_over()
     (position,) = Cluster.of_control(stage.settings).positions(stage.connector.group_id).values()
-    owing = position.facts.owing({PASTA: Debt(100, "r")}).encode()
+    behind = position.facts.behind({PASTA: PartitionBacklog(100, "r")}).encode()
     producer = ck.Producer({"bootstrap.servers": stage.pipeline.bootstrap, "transactional.id": "debtor"})
     producer.init_transactions(30)
     producer.begin_transaction()
     lender = ck.Consumer({"bootstrap.servers": stage.pipeline.bootstrap, "group.id": stage.connector.group_id})
-    tp = ck.TopicPartition(stage.pipeline.topic, 0, position.offset, metadata=owing)
+    tp = ck.TopicPartition(stage.pipeline.topic, 0, position.offset, metadata=behind)
     producer.send_offsets_to_transaction([tp], lender.consumer_group_metadata(), 30)
     producer.commit_transaction(30)
     lender.close()

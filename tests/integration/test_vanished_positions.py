@@ -12,7 +12,7 @@ from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import TopicMissing
 from floe.model.exceptions import PlanRefused
 from floe.model.plan import Plan
-from floe.tables.exceptions import SliceNotWritten, TablesOwe
+from floe.tables.exceptions import SliceNotWritten, TablesBehind
 from stack.progress import wait_until
 from tests.support.runs.mishaps import (
     BAD,
@@ -73,7 +73,7 @@ def test_rows_of_a_recreated_topic_land(pipeline: MakePipeline, admin: AdminClie
     assert not report.done
     assert pizzas.column("id") == list(range(200))
     assert pizzas.position() == {}
-    assert pizzas.commit(plan).landed[0].already
+    assert pizzas.commit(plan).committed[0].already
     pizzas.produce(ids(500, 520))
     with pytest.raises(PlanRefused, match="reset_topics="):
         pizzas.plan()
@@ -104,7 +104,7 @@ def test_rows_of_a_deleted_topic_land(pipeline: MakePipeline, admin: AdminClient
     delete_topic(pizzas, admin)
     pizzas.commit(plan)
     assert pizzas.column("id") == list(range(100))
-    assert pizzas.commit(plan).landed[0].already
+    assert pizzas.commit(plan).committed[0].already
     with pytest.raises(TopicMissing):
         pizzas.plan()
     assert pizzas.column("id") == list(range(100))
@@ -124,7 +124,7 @@ def test_one_of_two_topics_that_is_deleted_holds_nothing_up(
     alone = pizzas.changed(topics=pizzas.topic)
     assert written(alone, 50, 60).slices
     # what there is of the old plan's positions is past its end by now; of the rest the tables tell
-    assert pizzas.commit(plan).landed[0].already
+    assert pizzas.commit(plan).committed[0].already
     run_to_the_end(alone)
     assert alone.column("id") == [*range(60), *range(100, 150)]
 
@@ -136,7 +136,7 @@ def test_a_commit_that_died_before_the_positions_is_finished(
     plan = written(pizzas, 0, 40)
     commit_and_die(pizzas, plan, monkeypatch)
     recreate_topic(pizzas, admin, 1)
-    assert all(landed.already for landed in pizzas.commit(plan).landed)
+    assert all(committed.already for committed in pizzas.commit(plan).committed)
     assert both_whole(pizzas, 40)
 
 
@@ -169,7 +169,7 @@ def test_a_table_that_refuses_then_is_told_and_can_be_cleared(
     start = 0 if has_backlog else 20
     for _ in range(2):
         with pytest.raises(
-            TablesOwe, match=rf"{BAD}.*-0\[{start}, 30\).*This is recorded nowhere.*clear the commit task"
+            TablesBehind, match=rf"{BAD}.*-0\[{start}, 30\).*This is recorded nowhere.*clear the commit task"
         ):
             pizzas.commit(plan)
     assert pizzas.column("id", GOOD) == list(range(30))
@@ -190,7 +190,7 @@ def test_a_backlog_that_was_not_written_for_is_told(pipeline: MakePipeline, admi
     live = next(s for s in plan.slices if s.kind == "live")
     pizzas.write(replace(plan, slices=(live,)))
     delete_topic(pizzas, admin)
-    with pytest.raises(TablesOwe, match=rf"{BAD}.*-0\[0, 30\).*This is recorded nowhere"):
+    with pytest.raises(TablesBehind, match=rf"{BAD}.*-0\[0, 30\).*This is recorded nowhere"):
         pizzas.committer(plan).commit([plan.slice_id(live)])
     assert pizzas.column("id", GOOD) == list(range(30))
 

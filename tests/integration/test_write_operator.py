@@ -40,10 +40,10 @@ def written(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> tuple[Pi
 def test_a_retried_write_finds_its_announcement_and_starts_no_spark_job(written: tuple[Pipeline, Plan]) -> None:
     pizzas, plan = written
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
-    told = write.execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]
-    assert told["announced"] == [plan.slice_id(plan.slices[0])]
-    assert told["tables"]["db.t"]["rows"] == 100
-    pizzas.committer(plan).commit(told["announced"])
+    message = write.execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]
+    assert message["announced"] == [plan.slice_id(plan.slices[0])]
+    assert message["tables"]["db.t"]["rows"] == 100
+    pizzas.committer(plan).commit(message["announced"])
     assert pizzas.column("id") == list(range(100))
 
 
@@ -77,5 +77,5 @@ def test_plan_from_before_there_was_a_key_is_taken(written: tuple[Pipeline, Plan
     open_plan(plan, pizzas.connector, pizzas.settings, None)
     pizzas.write(plan)
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
-    told = write.execute({"ti": Unsealed(plan)})  # type: ignore[arg-type]
-    assert told["tables"]["db.t"]["rows"] == 100
+    message = write.execute({"ti": Unsealed(plan)})  # type: ignore[arg-type]
+    assert message["tables"]["db.t"]["rows"] == 100

@@ -19,7 +19,7 @@ from floe.operators import write_guard
 from floe.operators.spark import code_archive
 from floe.operators.write import WriteFilesOperator
 from floe.operators.write_timeout import followed_up
-from floe.tables.exceptions import SliceNotWritten, TablesOwe
+from floe.tables.exceptions import SliceNotWritten, TablesBehind
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
 from floe_job.runtime import spark_jobs
@@ -53,7 +53,7 @@ class SlowCluster:
         self._cancelled = threading.Event()
 
     def run(self, tasks: Sequence[Task]) -> list[TaskResult]:
-        if sum(piece.end - piece.start for task in tasks for piece in task.pieces) > CAPACITY:
+        if sum(slice_.end - slice_.start for task in tasks for slice_ in task.range_parts) > CAPACITY:
             assert self._cancelled.wait(60)
         return in_process(tasks)
 
@@ -64,9 +64,9 @@ class SlowCluster:
         return "0 of 2 tasks were done"
 
 
-def time_limit(_: int, piece: Slice, jobs: Jobs) -> TimeLimit:
+def time_limit(_: int, slice_: Slice, jobs: Jobs) -> TimeLimit:
     """Give a slice that is too much little time, and any other one enough."""
-    return TimeLimit(50 if piece.records > CAPACITY else 60_000, piece, jobs)
+    return TimeLimit(50 if slice_.records > CAPACITY else 60_000, slice_, jobs)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def run(pizzas: Pipeline, max_records: int | None = None) -> tuple[int, WriteTim
     elif error is not None:
         with pytest.raises(SliceNotWritten, match=r"took longer than floe\.write\.timeout"):
             pizzas.committer(plan).commit([], str(error))
-    return sum(piece.records for piece in plan.slices), error
+    return sum(slice_.records for slice_ in plan.slices), error
 
 
 def test_slow_write_halves_the_range_until_it_fits(slow: Pipeline) -> None:
@@ -135,7 +135,7 @@ def test_limit_is_gone_once_a_run_reads_all_there_is(slow: Pipeline) -> None:
 @pytest.mark.parametrize(("asked", "read"), [(10, 10), (70, 50)])
 def test_smaller_of_limit_and_max_records_counts(slow: Pipeline, asked: int, read: int) -> None:
     run(slow)
-    assert sum(piece.records for piece in slow.plan(asked).slices) == read
+    assert sum(slice_.records for slice_ in slow.plan(asked).slices) == read
 
 
 def test_limit_is_removed_with_the_timeout(slow: Pipeline) -> None:
@@ -177,18 +177,18 @@ def test_slow_catch_up_limits_its_table_alone(slow: Pipeline, monkeypatch: pytes
     plan = pizzas.plan()
     assert write(pizzas, plan) is None
     replace_table(pizzas, BAD)
-    with pytest.raises(TablesOwe):
+    with pytest.raises(TablesBehind):
         pizzas.commit(plan)
     monkeypatch.setattr(f"{__name__}.CAPACITY", 60)
     pizzas.produce(ids(100, 140), partition=0)
     plan = pizzas.plan()
-    assert [piece.records for piece in plan.slices] == [40, 140]
+    assert [slice_.records for slice_ in plan.slices] == [40, 140]
     error = write(pizzas, plan)
     assert "catch-up slice of 140 offsets" in str(error)
-    with pytest.raises(TablesOwe):
+    with pytest.raises(TablesBehind):
         pizzas.committer(plan).commit([plan.slice_id(plan.slices[0])], str(error))
     pizzas.produce(ids(140, 190), partition=0)
-    assert [piece.records for piece in pizzas.plan().slices] == [50, 70]
+    assert [slice_.records for slice_ in pizzas.plan().slices] == [50, 70]
 
 
 def test_slow_replay_is_not_halved_and_says_what_to_do(slow: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +249,7 @@ def test_driver_ends_a_read_that_hangs(submitted: Pipeline) -> None:
     assert found.value.__cause__ is None
     assert wait_until(lambda: children() <= before, 20)
     next_plan = submitted.changed(**{TIMEOUT: 60_000}).plan()
-    assert [piece.records for piece in next_plan.slices] == [5]
+    assert [slice_.records for slice_ in next_plan.slices] == [5]
 
 
 def test_driver_that_hangs_is_killed(submitted: Pipeline, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_driver_that_hangs_is_killed(submitted: Pipeline, monkeypatch: pytest.Mo
     with pytest.raises(WriteTimeout, match=r"the driver hung and was ended.* at most half, 5 offset"):
         submit(pizzas, pizzas.plan())
     assert wait_until(lambda: children() <= before, 20), [psutil.Process(pid) for pid in children() - before]
-    assert [piece.records for piece in pizzas.plan().slices] == [5]
+    assert [slice_.records for slice_ in pizzas.plan().slices] == [5]
 
 
 def test_connect_driver_ends_tasks_and_a_server_that_hang(

@@ -6,7 +6,7 @@ from uuid import uuid4
 from floe.control.announcement import (
     Announcement,
     SpecFiles,
-    TableShare,
+    TableFiles,
     next_offset,
 )
 from floe.control.topic_reader import ControlMessage
@@ -16,7 +16,7 @@ from floe.control.wire.events import (
     TableReference,
 )
 from floe.kafka.transactions import ControlRecord
-from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.positions import Position, PositionMetadata
@@ -58,25 +58,25 @@ def make_files(count: int, name: str = "a", sauce: str | None = None) -> tuple[D
     )
 
 
-def make_share(*specs: SpecFiles, table: str = "rpc.pizzas") -> TableShare:
+def make_share(*specs: SpecFiles, table: str = "rpc.pizzas") -> TableFiles:
     specs = specs or (SpecFiles(0, PartitionType(), make_files(2)),)
     *namespace, name = table.split(".")
     rows = sum(f.record_count for spec in specs for f in spec.files)
-    books = TableBooks(assigned=rows + 2, rows=rows, held=2)
+    counts = TableCounts(assigned=rows + 2, rows=rows, held=2)
     reference = TableReference("iceberg", tuple(namespace), name, uuid4())
-    return TableShare(reference, "main", 4, NETS, {"pizzas": "route"}, specs, books)
+    return TableFiles(reference, "main", 4, NETS, {"pizzas": "route"}, specs, counts)
 
 
-def make(*shares: TableShare, idle: Sequence[str] = ()) -> Announcement:
+def make(*all_table_files: TableFiles, idle: Sequence[str] = ()) -> Announcement:
     plan = make_plan()
     return Announcement(
         slice_id="plan-1/0",
         commit_id=plan.commit_id,
         kind="live",
         ranges=RANGES,
-        shares=shares,
-        tables={s.table: s.books for s in shares} | {name: TableBooks() for name in idle},
-        books=((RANGES[0], RangeBooks(routed=8, invisible=2)), (RANGES[1], RangeBooks(tombstones=5))),
+        all_table_files=all_table_files,
+        tables={s.table: s.counts for s in all_table_files} | {name: TableCounts() for name in idle},
+        counts=((RANGES[0], RangeCounts(routed=8, invisible=2)), (RANGES[1], RangeCounts(tombstones=5))),
         assignments=(next_offset(RANGES[0], 1_704_164_645_123), next_offset(RANGES[1], None)),
     )
 

@@ -92,19 +92,19 @@ class Canaries:
 
 def needles_of(secret: str) -> set[bytes]:
     """Return all that tells a secret: itself, its pieces and their beginnings, as they are spelled and in base64."""
-    pieces = {secret, *(piece for piece in re.split(r"[\n/@:]", secret) if len(piece) >= _PIECE)}
-    pieces |= {piece[:_BEGINNING] for piece in pieces}
+    range_parts = {secret, *(slice_ for slice_ in re.split(r"[\n/@:]", secret) if len(slice_) >= _PIECE)}
+    range_parts |= {slice_[:_BEGINNING] for slice_ in range_parts}
     spelled = set()
-    for piece in pieces:
+    for slice_ in range_parts:
         spelled |= {
-            piece,
-            repr(piece)[1:-1],
-            json.dumps(piece)[1:-1],
-            quote(piece),
-            quote(piece, safe=""),
-            quote_plus(piece),
+            slice_,
+            repr(slice_)[1:-1],
+            json.dumps(slice_)[1:-1],
+            quote(slice_),
+            quote(slice_, safe=""),
+            quote_plus(slice_),
         }
-        spelled |= _in_base64(piece)
+        spelled |= _in_base64(slice_)
     return {text.encode() for text in spelled}
 
 
@@ -204,7 +204,7 @@ class Processes:
 
         def look() -> None:
             while not ended.wait(self._pause):
-                self._look()
+                self._open()
 
         thread = threading.Thread(target=look, daemon=True)
         thread.start()
@@ -214,7 +214,7 @@ class Processes:
             ended.set()
             thread.join()
 
-    def _look(self) -> None:
+    def _open(self) -> None:
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
                 arguments = tuple(process.cmdline())

@@ -24,8 +24,8 @@ class Echo:
 class _Handler(BaseHTTPRequestHandler):
     def _refuse(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode(errors="replace")
-        told = f"{self.command} {self.path} with {dict(self.headers.items())} and {body!r} is not allowed"
-        error = {"error": {"message": told, "type": "NotAuthorizedException", "code": 401, "stack": [told]}}
+        message = f"{self.command} {self.path} with {dict(self.headers.items())} and {body!r} is not allowed"
+        error = {"error": {"message": message, "type": "NotAuthorizedException", "code": 401, "stack": [message]}}
         answer = json.dumps(error).encode()
         self.send_response(401)
         self.send_header("Content-Type", "application/json")

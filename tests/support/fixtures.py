@@ -16,7 +16,7 @@ from tests.support.tables.old_snapshots import AgingLake
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look again at once."""
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.001)
-    monkeypatch.setattr(retry, "LONGEST_WAIT", 0.002)
+    monkeypatch.setattr(retry, "MAX_WAIT", 0.002)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from floe_job.convert.base import Decoded, Parsed
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.field import JsonField
 from floe_job.exceptions import InvalidRecord, Malformed
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 
@@ -76,7 +76,7 @@ class LineTable:
         self._objects = objects
 
     @property
-    def needs(self) -> SchemaNeeds:
+    def needs(self) -> SchemaChanges:
         return self._objects.needs
 
     def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:

@@ -20,7 +20,7 @@ from floe_job.schema.inference import Proposal
 from floe_job.transform import registry
 from floe_job.transform.base import Refusal
 from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.record_metadata import RecordFacts
+from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.transform.registry import Family
 
 # -- whole records: what the field "do" says ---------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class LabelColumns:
         there = set() if self._schema is None else {field.name for field in self._schema.fields}
         return {(name,): "string" for name in sorted(self.injected - there)}
 
-    def fill(self, rows: pa.Table, facts: RecordFacts) -> tuple[pa.Table, list[Refusal]]:
+    def fill(self, rows: pa.Table, facts: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         assert self._schema is not None
         refused = [
             row for row, offset in enumerate(facts.offsets) if any(o.picky for o in self._transforms) and offset % 2

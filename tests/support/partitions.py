@@ -3,7 +3,7 @@
 from typing import Any
 
 from floe.model.intervals import Intervals
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
 
 TOPIC, TOPIC_ID, CLUSTER, ROUTING, ROUTE = "pizzas", "T1", "C1", "R", "r"
@@ -15,9 +15,9 @@ def log(
     return PartitionLog(TopicPartition(topic, partition), topic_id, start, end)
 
 
-def owes(**starts: int) -> dict[str, Debt]:
+def is_behind(**starts: int) -> dict[str, PartitionBacklog]:
     """Return the debts of tables, each from its start on."""
-    return {table: Debt(start, ROUTE) for table, start in starts.items()}
+    return {table: PartitionBacklog(start, ROUTE) for table, start in starts.items()}
 
 
 def position(offset: int, partition: int = 0, topic: str = TOPIC, **over: Any) -> Position:

@@ -144,8 +144,8 @@ def _reason(error: BaseException) -> str:
 
 def cause_of(error: Exception) -> Exception | None:
     """Return the cause of floe's error; None where it, or the chain behind it, quotes a secret."""
-    told = "".join(traceback.format_exception(error))
-    return error if hide(told) == told else None
+    message = "".join(traceback.format_exception(error))
+    return error if hide(message) == message else None
 
 
 def first_line(error: BaseException) -> str:

@@ -4,42 +4,42 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from floe.model.positions import Position
-from floe.tables.exceptions import TablesOwe
+from floe.tables.exceptions import TablesBehind
 
 MAX_NAMED = 5
 """Ranges of one table that an error names."""
 
 
-def refuse_backlogs(recorded: Iterable[Position], unrecorded: Iterable[Position], refusals: Mapping[str, str]) -> None:
+def check_backlogs(recorded: Iterable[Position], unrecorded: Iterable[Position], refusals: Mapping[str, str]) -> None:
     """Raise TablesOwe when a table is behind.
 
     ``recorded``: the group's positions. ``unrecorded``: what the positions of partitions would say that the group has no
     longer: no later run knows of it, so this error is all that tells. ``refusals``: why, by table, where it is known.
     """
-    told = []
+    message = []
     if backlog := _backlog(recorded):
-        told.append(
+        message.append(
             f"{_behind(backlog, refusals)}. All other tables were committed. Fix the table: the next runs then read the "
             "missing offsets before any newer ones. To skip them instead, trigger the DAG with "
             f"drop_backlog={json.dumps(sorted(backlog))}."
         )
     if backlog := _backlog(unrecorded):
-        told.append(
+        message.append(
             f"{_behind(backlog, refusals)}. This is recorded nowhere, because the group has no offsets of these partitions "
             "any more: the topic or the group's offsets were deleted. All other tables were committed. Fix the table before "
             "the next run and clear the commit task of this run: it commits what was announced. If the topic still exists, "
             "a run with `recover` reads the offsets again as well."
         )
-    if told:
-        raise TablesOwe(" ".join(told))
+    if message:
+        raise TablesBehind(" ".join(message))
 
 
 def _backlog(positions: Iterable[Position]) -> dict[str, list[str]]:
     """Return by table the ranges that it is behind on."""
     ranges: dict[str, list[str]] = {}
     for position in positions:
-        for table, debt in position.debts.items():
-            ranges.setdefault(table, []).append(f"{position.tp}[{debt.start}, {position.offset})")
+        for table, backlog in position.backlogs.items():
+            ranges.setdefault(table, []).append(f"{position.tp}[{backlog.start}, {position.offset})")
     return ranges
 
 

@@ -8,23 +8,23 @@ from floe.tables.retry import retry
 from floe.tables.table_state import TableStates
 
 
-def unwritten_tables(plan: Plan, piece: Slice, announcement: Announcement) -> list[str]:
+def unwritten_tables(plan: Plan, slice_: Slice, announcement: Announcement) -> list[str]:
     """Return the tables that an announcement brings no files for, as they are said to hold all their rows.
 
     Of tables with files the comparison of nets with the ledger tells. Replays that go by their id ask no ledger.
     """
-    if piece.is_by_id:
+    if slice_.is_by_id:
         return []
-    with_files = {share.table for share in announcement.shares}
+    with_files = {table_files.table for table_files in announcement.all_table_files}
     return [
         name
-        for name, books in announcement.tables.items()
-        if books.held and name not in with_files and name != plan.letters
+        for name, counts in announcement.tables.items()
+        if counts.held and name not in with_files and name != plan.dead_letters
     ]
 
 
-def refuse_unheld(
-    tables: Tables, plan: Plan, piece: Slice, announcement: Announcement, name: str, retry_for: float
+def check_contained(
+    tables: Tables, plan: Plan, slice_: Slice, announcement: Announcement, name: str, retry_for: float
 ) -> None:
     """Raise SliceStale when a table holds fewer offsets of a slice than rows were left out for it.
 
@@ -32,7 +32,7 @@ def refuse_unheld(
     raises, and TableNotCommitted when the catalog does not answer for ``retry_for`` seconds.
     """
     left_out = announcement.tables[name].held
-    held = retry(f"table {name!r}", retry_for, lambda: _held(tables, plan, piece, name))
+    held = retry(f"table {name!r}", retry_for, lambda: _held(tables, plan, slice_, name))
     if held < left_out:
         msg = (
             f"{left_out} rows of slice {announcement.slice_id} were left out of table {name!r} as it has them, but its "
@@ -43,9 +43,9 @@ def refuse_unheld(
         raise SliceStale(msg)
 
 
-def _held(tables: Tables, plan: Plan, piece: Slice, name: str) -> int:
+def _held(tables: Tables, plan: Plan, slice_: Slice, name: str) -> int:
     """Return how many offsets of a slice a table holds; none where it does not exist."""
-    ranges = plan.taken(piece, name)
+    ranges = plan.taken(slice_, name)
     states = TableStates(tables, tables.connector, plan.cluster_id)
     state = states.one(name, {r.topic for r in ranges})
     held = (state.ledger.held(r, state.routes[r.topic]) for r in ranges)

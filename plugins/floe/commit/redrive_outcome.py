@@ -14,14 +14,14 @@ log = logging.getLogger(__name__)
 
 def report_redrive(plan: Plan, announcements: Iterable[Announcement]) -> None:
     """Log what became of the dead letters of a re-drive. Raises DeadLettersLeft when every one of them failed again."""
-    if not any(piece.reason is ReadReason.DEAD_LETTERS for piece in plan.slices):
+    if not any(slice_.reason is ReadReason.DEAD_LETTERS for slice_ in plan.slices):
         return
     reasons: Counter[str] = Counter()
     rows = resolved = 0
     for announcement in announcements:
         reasons.update(announcement.reasons)
         resolved += announcement.resolved.count
-        rows += sum(books.rows for name, books in announcement.tables.items() if name != plan.letters)
+        rows += sum(counts.rows for name, counts in announcement.tables.items() if name != plan.dead_letters)
     failed = sum(reasons.values())
     why = ", ".join(
         f"{count} {error}" for error, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))

@@ -10,13 +10,13 @@ from pyiceberg.table import Table
 from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
 from floe.crash_points import CrashPoint, reach
-from floe.model.dead_letters import LetterKind, LetterOffsets
+from floe.model.dead_letters import DeadLetterKind, DeadLetterOffsets
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
 from floe.parquet import TableWriter
 from floe.tables.exceptions import SliceStale
 from floe.tables.file_checks import file_access
-from floe.tables.open_dead_letters import open_letters
+from floe.tables.open_dead_letters import scan_open_dead_letters
 from floe.tables.retry import retry
 from floe.tables.snapshot_commit import SpecFile, append
 from floe.tables.snapshot_summary import marks_properties
@@ -28,7 +28,7 @@ ROWS_AT_ONCE = 100_000
 """Of marks that are in memory before they are handed to the writer."""
 
 
-def mark_resolved(
+def append_resolved_markers(
     tables: Tables, plan: Plan, announcement: Announcement, name: str, branch: str, retry_for: float
 ) -> None:
     """Mark the letters that a slice dealt with, those that are still open, once, however often this is called.
@@ -54,7 +54,7 @@ def mark_resolved(
         if mark_id in ledger.slices:
             return
         with file_access(name):
-            marks = open_letters(table, branch, plan.connector, announcement.ranges) & announcement.resolved
+            marks = scan_open_dead_letters(table, branch, plan.connector, announcement.ranges) & announcement.resolved
         if not marks:
             return
         reach(CrashPoint.COMMIT_MARKS)
@@ -79,20 +79,20 @@ def mark_resolved(
     retry(f"table {name!r}", retry_for, attempt)
 
 
-def refuse_new_letters(
+def check_no_new_dead_letters(
     tables: Tables, plan: Plan, announcement: Announcement, branch: str, waiting: Collection[str]
 ) -> None:
     """Raise SliceStale when records of a replacement got letters, of the tables ``waiting`` for it, since it was written.
 
     It has rows of them, or did not judge them. Its own letters are no news: they may be there from an earlier attempt.
     """
-    name, slice_ = plan.letters or "", plan.slice_of(announcement.slice_id)
+    name, slice_ = plan.dead_letters or "", plan.slice_of(announcement.slice_id)
     state = TableStates(tables, tables.connector, plan.cluster_id).one(name, branch=branch)
     if state.table is None or slice_.index < state.ledger.next_of_replay(plan.plan_id):
         return
     with tables.reading(name):
-        new = open_letters(state.table, branch, plan.connector, announcement.ranges) - announcement.known
-    found = LetterOffsets.of(entry for entry in new if entry[0] is None or entry[0] in waiting)
+        new = scan_open_dead_letters(state.table, branch, plan.connector, announcement.ranges) - announcement.known
+    found = DeadLetterOffsets.of(entry for entry in new if entry[0] is None or entry[0] in waiting)
     if found:
         msg = (
             f"{found.count} records of slice {announcement.slice_id} got dead letters since it was written: another replay "
@@ -101,7 +101,7 @@ def refuse_new_letters(
         raise SliceStale(msg)
 
 
-def _write(table: Table, plan: Plan, marks: LetterOffsets, write_props: Mapping[str, str]) -> tuple[SpecFile, ...]:
+def _write(table: Table, plan: Plan, marks: DeadLetterOffsets, write_props: Mapping[str, str]) -> tuple[SpecFile, ...]:
     """Write the rows of the marks and return their files."""
     properties = {**table.metadata.properties, **write_props}
     writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), properties, "resolved")
@@ -114,17 +114,17 @@ def _write(table: Table, plan: Plan, marks: LetterOffsets, write_props: Mapping[
         raise
 
 
-def _rows(table: Table, plan: Plan, marks: LetterOffsets) -> Iterator[pa.Table]:
+def _rows(table: Table, plan: Plan, marks: DeadLetterOffsets) -> Iterator[pa.Table]:
     """Yield the rows of the marks: where the letter stands, no record."""
     schema = schema_to_pyarrow(table.schema())
-    for letter_table, log_id, offsets in marks:
+    for dead_letter_table, log_id, offsets in marks:
         for start, end in offsets:
             for first in range(start, end, ROWS_AT_ONCE):
                 count = min(end - first, ROWS_AT_ONCE)
                 values = {
                     **log_id._asdict(),
-                    "kind": LetterKind.RESOLVED.value,
-                    "table": letter_table,
+                    "kind": DeadLetterKind.RESOLVED.value,
+                    "table": dead_letter_table,
                     "connector": plan.connector,
                     "commit_id": str(plan.commit_id),
                 }

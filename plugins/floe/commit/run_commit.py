@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from floe.commit.backlogs import refuse_backlogs
+from floe.commit.backlogs import check_backlogs
 from floe.commit.redrive_outcome import report_redrive
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from floe.commit.table_commit import TableCommit
@@ -47,7 +47,7 @@ class CommitReport:
     """What a commit did; ``done`` is true when an earlier one had done it all."""
 
     done: bool
-    landed: tuple[TableCommit, ...] = ()
+    committed: tuple[TableCommit, ...] = ()
     announcements: tuple[Announcement, ...] = ()
 
 
@@ -67,7 +67,7 @@ class Committer:
         """Return the slices that are not committed yet, as the positions tell. Raises Superseded, GroupInUse."""
         if not self._plan.slices or self._plan.is_replay:
             return self._plan.slices
-        self._cluster.refuse_members(self._plan.group_id)
+        self._cluster.check_no_members(self._plan.group_id)
         # a partition may be in a live slice and in the catch-up slices of several tables
         partitions = sorted({r.tp for s in self._plan.slices for r in s.ranges})
         found = self._cluster.positions(self._plan.group_id, partitions)
@@ -86,7 +86,7 @@ class Committer:
         slices = self.open_slices()
         if not slices:
             log.info("plan %s is committed already, nothing to do", self._plan.plan_id)
-            self._raise_debts()
+            self._raise_backlogs()
             return CommitReport(done=True)
         found = self.announcements({self._plan.slice_id(s) for s in slices} & set(written))
         outcomes = self._commit_slices(slices, found)
@@ -101,9 +101,9 @@ class Committer:
         if missing:
             raise SliceNotWritten(self._not_written(missing, failure))
         behind = {table: reason for outcome in outcomes for table, reason in outcome.behind.items()}
-        self._raise_debts(behind, slices, ends)
+        self._raise_backlogs(behind, slices, ends)
         report_redrive(self._plan, found.values())
-        return CommitReport(done=False, landed=tuple(committed), announcements=tuple(found.values()))
+        return CommitReport(done=False, committed=tuple(committed), announcements=tuple(found.values()))
 
     def _commit_slices(self, slices: Iterable[Slice], found: Mapping[str, Announcement]) -> list[SliceOutcome]:
         """Commit the slices that were announced; those of a replay in order, none beyond one that is not done."""
@@ -174,7 +174,7 @@ class Committer:
         through = valid_through(a for announcement in announcements for a in announcement.assignments)
         events = [
             *(
-                self._record(CommitToTable(self._plan.commit_id, t.share.reference, t.snapshot_id, through))
+                self._record(CommitToTable(self._plan.commit_id, t.table_files.reference, t.snapshot_id, through))
                 for t in committed
             ),
             self._record(CommitComplete(self._plan.commit_id, through)),
@@ -209,7 +209,7 @@ class Committer:
         if not move_positions(self._connector, self._settings, partitions, decide, producer):
             log.info("no position of plan %s is left to move: another run moved them", self._plan.plan_id)
 
-    def _raise_debts(
+    def _raise_backlogs(
         self, refusals: Mapping[str, str] = _NONE, slices: Sequence[Slice] = (), ends: Sequence[SliceEnd] = ()
     ) -> None:
         """Raise TablesOwe when a table is behind: on record in a position, or on none, as that is gone with its topic.
@@ -219,9 +219,9 @@ class Committer:
         if self._plan.is_replay:
             return
         found = self._cluster.positions(self._plan.group_id, [p.tp for p in self._plan.positions])
-        read = {r.tp for piece in slices for r in piece.ranges}
+        read = {r.tp for slice_ in slices for r in slice_.ranges}
         gone = [p for p in self._plan.positions if p.tp in read - found.keys()]
-        refuse_backlogs(found.values(), positions_after(self._plan, gone, ends), refusals)
+        check_backlogs(found.values(), positions_after(self._plan, gone, ends), refusals)
 
     def _record(self, payload: CommitToTable | CommitComplete) -> ControlRecord:
         first = self._plan.slices[0]

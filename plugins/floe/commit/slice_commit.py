@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from floe.catalogs.client import Tables
-from floe.commit.held_rows import refuse_unheld, unwritten_tables
-from floe.commit.resolve_dead_letters import mark_resolved, refuse_new_letters
+from floe.commit.held_rows import check_contained, unwritten_tables
+from floe.commit.resolve_dead_letters import append_resolved_markers, check_no_new_dead_letters
 from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector
 from floe.control.announcement import Announcement
 from floe.control.table_work import TableWork
 from floe.exceptions import FloeError
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.plan import Plan, Slice, SliceEnd
 from floe.model.slice_kind import ReadReason
 from floe.tables.exceptions import REFUSALS, AnnouncementVoid, TableRefused
@@ -72,19 +72,19 @@ class SliceCommitter:
 
         Nothing is raised.
         """
-        works = [TableWork(self._plan, slice_, announcement, files) for files in announcement.shares]
+        works = [TableWork(self._plan, slice_, announcement, files) for files in announcement.all_table_files]
         of_rows = [work for work in works if not work.is_of_dead_letters]
         try:
             self._check_origin(announcement)
             if slice_.mode.removes_rows:
                 self._check_tables(announcement, of_rows)
-            letters = self._commit_dead_letters(work for work in works if work.is_of_dead_letters)
+            dead_letters = self._commit_dead_letters(work for work in works if work.is_of_dead_letters)
         except FloeError as error:
             log.error("slice %s: %s", announcement.slice_id, error)
             return SliceOutcome(errors=(error,))
         tables = self._commit_tables(slice_, announcement, of_rows)
         behind = {**announcement.refused, **{table: str(error) for table, error in tables.refused.items()}}
-        outcome = SliceOutcome((*letters, *tables.committed), behind, tables.failed)
+        outcome = SliceOutcome((*dead_letters, *tables.committed), behind, tables.failed)
         if slice_.reason is ReadReason.CATCH_UP and behind:
             return outcome  # the backlog stays
         if not tables.failed and behind and self._is_no_table_left(slice_, announcement, behind):
@@ -97,7 +97,7 @@ class SliceCommitter:
         try:
             self._mark_resolved(announcement, behind)
         except FloeError as error:
-            log.error("dead letters, table %s: %s", self._plan.letters, error)
+            log.error("dead letters, table %s: %s", self._plan.dead_letters, error)
             return replace(outcome, errors=(error,))
         return replace(outcome, end=self._end(slice_, announcement, behind, has_snapshot=bool(tables.committed)))
 
@@ -106,19 +106,19 @@ class SliceCommitter:
     def _check_origin(self, announcement: Announcement) -> None:
         """Raise AnnouncementVoid for what does not come from this connector: anybody may write to the control topic."""
         topics = sorted({r.topic for r in announcement.ranges})
-        for share in announcement.shares:
-            here = self._routes.branch(share.table)
-            if share.branch != here or dict(share.routes) != self._routes.of(share.table, topics):
+        for table_files in announcement.all_table_files:
+            here = self._routes.branch(table_files.table)
+            if table_files.branch != here or dict(table_files.routes) != self._routes.of(table_files.table, topics):
                 msg = (
-                    f"the announcement for table {share.table!r} targets branch {share.branch!r} with routes {share.routes}, "
-                    f"but the connector writes to branch {here!r} with routes {self._routes.of(share.table, topics)}. It "
-                    "was ignored. Check who may write to the control topic."
+                    f"the announcement for table {table_files.table!r} targets branch {table_files.branch!r} with routes "
+                    f"{table_files.routes}, but the connector writes to branch {here!r} with routes "
+                    f"{self._routes.of(table_files.table, topics)}. It was ignored. Check who may write to the control topic."
                 )
                 raise AnnouncementVoid(msg)
         routing = self._connector.routing
         names = [*announcement.tables, *announcement.refused] if routing.template is not None else []
         for name in names:
-            if name != self._plan.letters and not self._connector.may_name(topics, name):
+            if name != self._plan.dead_letters and not self._connector.may_name(topics, name):
                 msg = (
                     f"table {name!r} is announced, which no record can name ({routing.template}): nothing of it is "
                     "committed. Check who may write to the control topic."
@@ -132,9 +132,9 @@ class SliceCommitter:
         """
         tables = self._tables()
         waiting = [work for work in works if not check_table(tables, work, self._retry_for)]
-        if waiting and self._plan.letters is not None:
-            branch = self._routes.branch(self._plan.letters)
-            refuse_new_letters(tables, self._plan, announcement, branch, {work.table for work in waiting})
+        if waiting and self._plan.dead_letters is not None:
+            branch = self._routes.branch(self._plan.dead_letters)
+            check_no_new_dead_letters(tables, self._plan, announcement, branch, {work.table for work in waiting})
 
     def _commit_dead_letters(self, works: Iterator[TableWork]) -> tuple[TableCommit, ...]:
         """Commit the slice's dead letters: before that is done, no table may have its rows. Raises what keeps them out."""
@@ -161,20 +161,22 @@ class SliceCommitter:
 
         Not those of tables that are behind; nor, as long as one is, those that may belong to any table.
         """
-        name = self._plan.letters
-        resolved = LetterOffsets.of(
+        name = self._plan.dead_letters
+        resolved = DeadLetterOffsets.of(
             entry for entry in announcement.resolved if entry[0] not in behind and not (entry[0] is None and behind)
         )
         if name is not None and resolved:
             dealt_with = replace(announcement, resolved=resolved)
-            mark_resolved(self._tables(), self._plan, dealt_with, name, self._routes.branch(name), self._retry_for)
+            append_resolved_markers(
+                self._tables(), self._plan, dealt_with, name, self._routes.branch(name), self._retry_for
+            )
 
     # -- their parts --------------------------------------------------------------------------------------------------
 
     def _end(self, slice_: Slice, announcement: Announcement, behind: Behind, *, has_snapshot: bool) -> SliceEnd:
         topics = {r.topic for r in slice_.ranges}
-        owing = {table: self._routes.of(table, topics) for table in behind}
-        return SliceEnd(slice_, owing, has_snapshot, self._is_quick(announcement))
+        routes_behind = {table: self._routes.of(table, topics) for table in behind}
+        return SliceEnd(slice_, routes_behind, has_snapshot, self._is_quick(announcement))
 
     def _is_quick(self, announcement: Announcement) -> bool:
         """Say whether twice as much could have been written in the time that a write may take."""
@@ -186,14 +188,14 @@ class SliceCommitter:
         errors: dict[str, FloeError] = {}
         for table in unwritten_tables(self._plan, slice_, announcement):
             try:
-                refuse_unheld(self._tables(), self._plan, slice_, announcement, table, self._retry_for)
+                check_contained(self._tables(), self._plan, slice_, announcement, table, self._retry_for)
             except FloeError as error:
                 log.error("table %s: %s", table, error)
                 errors[table] = error
         return errors
 
     def _is_no_table_left(self, slice_: Slice, announcement: Announcement, behind: Behind) -> bool:
-        tables = slice_.tables or [table for table in announcement.tables if table != self._plan.letters]
+        tables = slice_.tables or [table for table in announcement.tables if table != self._plan.dead_letters]
         takers = {table for table in tables if self._plan.taken(slice_, table)}
         return slice_.reason is not ReadReason.LIVE or takers <= behind.keys()
 
@@ -209,7 +211,7 @@ class SliceCommitter:
         log.info(
             "table %s: %s rows in %s files, snapshot %s%s",
             work.table,
-            f"{work.files.books.rows:,}",
+            f"{work.files.counts.rows:,}",
             f"{work.files.file_count:,}",
             done.snapshot_id,
             " (committed before)" if done.already else "",

@@ -7,7 +7,7 @@ from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
 from floe.config.sections.table_properties import unusable_for_commits
-from floe.control.announcement import TableShare
+from floe.control.announcement import TableFiles
 from floe.control.table_work import TableWork
 from floe.crash_points import CrashPoint, reach
 from floe.model.ledger import CommitState, Ledger
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 class TableCommit:
     """One table, committed: by this call, or found to be so already."""
 
-    share: TableShare
+    table_files: TableFiles
     snapshot_id: int | None
     already: bool
 

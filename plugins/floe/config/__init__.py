@@ -5,9 +5,9 @@ Standard library only: this runs whenever Airflow parses the DAGs.
 
 from floe.config.connector import Connector
 from floe.config.connector_files import ConnectorFile, connectors_folder, load_connector, load_connectors
-from floe.config.exceptions import ConfigError, MalformedFile, OverrideRefused, ThawError
+from floe.config.exceptions import ConfigError, ConfigRestoreError, MalformedFile, OverrideRefused
 from floe.config.keys.key_class import KeyClass
-from floe.config.overrides.frozen_config import thaw
+from floe.config.overrides.frozen_config import restore_config
 from floe.config.overrides.run_overrides import foreign_changes, override
 from floe.config.parser import parse_connector
 from floe.config.properties import Properties
@@ -16,6 +16,7 @@ from floe.config.sections.field_terms import PartitionTerm
 
 __all__ = [
     "ConfigError",
+    "ConfigRestoreError",
     "Connector",
     "ConnectorFile",
     "KeyClass",
@@ -23,7 +24,6 @@ __all__ = [
     "OverrideRefused",
     "PartitionTerm",
     "Properties",
-    "ThawError",
     "connectors_folder",
     "foreign_changes",
     "is_secret",
@@ -31,5 +31,5 @@ __all__ = [
     "load_connectors",
     "override",
     "parse_connector",
-    "thaw",
+    "restore_config",
 ]

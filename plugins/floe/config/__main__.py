@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from floe.config.connector_files import ConnectorFile, load_connectors, read_file, settle_names
+from floe.config.connector_files import ConnectorFile, load_connectors, make_names_unique, read_file
 from floe.config.exceptions import ConfigError
 from floe.config.keys.key import Status
 from floe.config.keys.markdown import key_table, library_table
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check(paths: Sequence[Path], *, is_strict: bool) -> int:
     try:
-        files = settle_names([file for path in paths for file in _files_at(path)])
+        files = make_names_unique([file for path in paths for file in _files_at(path)])
     except ConfigError as error:
         print(f"ERROR {readable(with_code(str(error), error.code))}")
         return 1

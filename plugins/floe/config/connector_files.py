@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from floe.config.connector import Connector
-from floe.config.document import MOST_BYTES, parse_document, unwrap
+from floe.config.document import MAX_BYTES, parse_document, unwrap
 from floe.config.exceptions import ConfigError, MalformedFile
 from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
 from floe.config.names import legal_name
@@ -61,7 +61,7 @@ def load_connectors(
     except OSError as error:
         msg = f"the folder of connectors cannot be read ({error.strerror}): create it or set {FOLDER_VARIABLE}"
         raise ConfigError(msg).located(folder) from error
-    return settle_names([read_file(path, last_good.get(path.name, UNKNOWN)) for path in paths])
+    return make_names_unique([read_file(path, last_good.get(path.name, UNKNOWN)) for path in paths])
 
 
 def load_connector(path: Path) -> Connector:
@@ -124,14 +124,14 @@ def _parse(content: bytes, stem: str) -> _Parsed:
     try:
         document = parse_document(content)
     except MalformedFile as error:
-        return _Parsed(None, identity_in_text(content[:MOST_BYTES]), type(error), error.problems)
+        return _Parsed(None, identity_in_text(content[:MAX_BYTES]), type(error), error.problems)
     try:
         return _Parsed(parse_connector(document, default_name=stem), given=frozenset(unwrap(document)[0]))
     except ConfigError as error:
         return _Parsed(None, identity_of(document), type(error), error.problems)
 
 
-def settle_names(files: list[ConnectorFile]) -> list[ConnectorFile]:
+def make_names_unique(files: list[ConnectorFile]) -> list[ConnectorFile]:
     """Break connectors that share a name, or a group on the same brokers, and give broken files names of their own."""
     files = _break_shared(files, lambda connector: connector.name, "the name")
     files = _break_shared(files, lambda connector: (connector.kafka_conn_id, connector.group_id), "the group")
@@ -175,7 +175,7 @@ def _content(path: Path) -> bytes:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 msg = "this is no file: a connector is a JSON file"
                 raise MalformedFile(msg)
-            return stream.read(MOST_BYTES + 1)
+            return stream.read(MAX_BYTES + 1)
     except OSError as error:
         msg = f"the file cannot be read: {error.strerror or error}"
         raise MalformedFile(msg) from error

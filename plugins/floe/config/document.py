@@ -8,7 +8,7 @@ from typing import NoReturn
 from floe.config.exceptions import MalformedFile
 from floe.config.names import connector_name_problem
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 MAX_KEYS = 5000
 _SHOWN_CHARACTERS = 200
 
@@ -28,7 +28,7 @@ def parse_document(content: bytes) -> dict[str, object]:
             object_pairs_hook=_object_of,
             parse_int=str,
             parse_float=str,
-            parse_constant=_refuse_constant,
+            parse_constant=_reject_constant,
         )
     except json.JSONDecodeError as error:
         msg = f"line {error.lineno}, column {error.colno}: no valid JSON: {error.msg}"
@@ -71,8 +71,8 @@ def claimed_name(document: Mapping[str, object]) -> str | None:
 
 
 def _decode(content: bytes) -> str:
-    if len(content) > MOST_BYTES:
-        msg = f"the file has {len(content)} bytes: a connector has at most {MOST_BYTES}"
+    if len(content) > MAX_BYTES:
+        msg = f"the file has {len(content)} bytes: a connector has at most {MAX_BYTES}"
         raise MalformedFile(msg)
     if content.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         msg = "the file begins with a byte order mark: save it as UTF-8 without one"
@@ -99,7 +99,7 @@ def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return items
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     msg = f"{name} is no valid JSON: write a number or a string"
     raise MalformedFile(msg)
 

@@ -58,7 +58,7 @@ class OverrideRefused(ConfigError):
     code = "FLOE-104"
 
 
-class ThawError(ConfigError):
+class ConfigRestoreError(ConfigError):
     """A frozen configuration cannot be resolved with the connector file of today."""
 
     code = "FLOE-105"

@@ -13,7 +13,7 @@ from floe.config.properties import Properties, flatten
 from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.sections.catalog import read_catalog
 from floe.config.sections.converters import read_converter
-from floe.config.sections.error_policy import LETTER_TABLE, read_errors
+from floe.config.sections.error_policy import DEAD_LETTER_TABLE, read_errors
 from floe.config.sections.kafka_client import read_consumer_overrides, read_control_client
 from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems
 from floe.config.sections.schema_rules import read_schema_rules
@@ -28,7 +28,7 @@ CLASSES = (
     "IcebergSinkConnector",
     "IcebergSink",
 )
-SHORTEST_WRITE_TIMEOUT = 1000
+MIN_WRITE_TIMEOUT = 1000
 """Milliseconds. No slice is written in less, and a smaller number was most likely meant in seconds."""
 
 _DISTRIBUTION = "write.distribution-mode"
@@ -86,11 +86,11 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
     expected = () if is_open else topics
     tables = read_tables(settings, expected)
     errors = read_errors(settings, topics, tables.named, control_topic)
-    routing = read_routing(settings, tables, expected, has_letters=bool(errors.table or errors.topic))
+    routing = read_routing(settings, tables, expected, has_dead_letters=bool(errors.table or errors.topic))
     if routing.template is not None:
         settings.problems.extend(
             template_problems(
-                routing.template, () if renames_topics(transforms) else topics, settings.text(LETTER_TABLE)
+                routing.template, () if renames_topics(transforms) else topics, settings.text(DEAD_LETTER_TABLE)
             )
         )
     interval = settings.integer("iceberg.control.commit.interval-ms")
@@ -126,7 +126,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         worker_memory=settings.integer("floe.worker.memory"),
         batch_max_bytes=settings.integer("floe.batch.max-bytes"),
         is_read_portably=settings.text("floe.consumer") == "portable",
-        write_timeout_ms=_read_limit(settings, "floe.write.timeout", SHORTEST_WRITE_TIMEOUT),
+        write_timeout_ms=_read_limit(settings, "floe.write.timeout", MIN_WRITE_TIMEOUT),
         on_data_loss="accept" if settings.text("floe.on-data-loss") == "accept" else "fail",
         warnings=() if settings.problems else without_secrets(settings.properties, settings.warnings),
         properties=settings.properties,

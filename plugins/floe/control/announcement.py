@@ -18,15 +18,15 @@ from floe.control.wire.events import (
     TopicPartitionOffset,
 )
 from floe.kafka.transactions import ControlRecord
-from floe.model.accounting import RangeBooks, TableBooks
-from floe.model.dead_letters import LetterOffsets
+from floe.model.accounting import RangeCounts, TableCounts
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import ranges_of
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 
-LARGEST_EVENT = 400_000
+MAX_EVENT_BYTES = 400_000
 """Bytes; well below the default message limit of 1,048,588."""
 
 
@@ -40,7 +40,7 @@ class SpecFiles:
 
 
 @dataclass(frozen=True)
-class TableShare:
+class TableFiles:
     """What one slice wrote for one table.
 
     ``nets``: per range the offsets that the files stand for, all others of the range were in the table's ledger.
@@ -51,10 +51,10 @@ class TableShare:
     reference: TableReference
     branch: str
     schema_id: int
-    nets: tuple[tuple[OffsetRange, Intervals], ...]
+    new_ranges: tuple[tuple[OffsetRange, Intervals], ...]
     routes: Mapping[str, str]
     files: tuple[SpecFiles, ...]
-    books: TableBooks
+    counts: TableCounts
     seen: Mapping[LogId, Intervals] = field(default_factory=dict)
 
     @property
@@ -84,15 +84,15 @@ class Announcement:
     commit_id: uuid.UUID
     kind: str
     ranges: tuple[OffsetRange, ...]
-    shares: tuple[TableShare, ...]
-    tables: Mapping[str, TableBooks]
-    books: tuple[tuple[OffsetRange, RangeBooks], ...]
+    all_table_files: tuple[TableFiles, ...]
+    tables: Mapping[str, TableCounts]
+    counts: tuple[tuple[OffsetRange, RangeCounts], ...]
     assignments: tuple[TopicPartitionOffset, ...]
     refused: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[OffsetRange, ...] = ()
-    revived: LetterOffsets = field(default_factory=LetterOffsets)
-    resolved: LetterOffsets = field(default_factory=LetterOffsets)
-    known: LetterOffsets = field(default_factory=LetterOffsets)
+    revived: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
+    resolved: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
+    known: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
     reasons: Mapping[str, int] = field(default_factory=dict)
     write_ms: int | None = None
     control_offset: tuple[int, int] | None = None
@@ -102,16 +102,16 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
     """Return the records of one announcement: DataWritten events, then the DataComplete that makes it count."""
     slice_id, kind = announcement.slice_id, announcement.kind
     records: list[ControlRecord] = []
-    for share in announcement.shares:
-        bodies = [(spec, body) for spec in share.files for body in _bodies(plan, share, spec, spec.files)]
+    for table_files in announcement.all_table_files:
+        bodies = [(spec, body) for spec in table_files.files for body in _bodies(plan, table_files, spec, spec.files)]
         common: dict[str, Any] = {
-            h.NET: ranges_to_json(_net_ranges(share.nets)),
-            h.ROUTE: dict(share.routes),
-            h.BRANCH: share.branch,
-            h.SCHEMA_ID: str(share.schema_id),
+            h.NEW_OFFSETS: ranges_to_json(_new_ranges_only(table_files.new_ranges)),
+            h.ROUTE: dict(table_files.routes),
+            h.BRANCH: table_files.branch,
+            h.SCHEMA_ID: str(table_files.schema_id),
         }
-        if share.seen:
-            common[h.SEEN] = ranges_to_json(ranges_of(share.seen))
+        if table_files.seen:
+            common[h.SEEN] = ranges_to_json(ranges_of(table_files.seen))
         for i, (spec, body) in enumerate(bodies, start=1):
             more: dict[str, Any] = {h.PART: f"{i}/{len(bodies)}", h.SPEC_ID: str(spec.spec_id), **common}
             records.append(ControlRecord(body, h.header_list(slice_id, kind, more)))
@@ -120,13 +120,13 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
         h.RANGES: ranges_to_json(announcement.ranges),
         h.TABLES: {
             table: {
-                "files": sum(s.file_count for s in announcement.shares if s.table == table),
-                **books.to_json(),
+                "files": sum(s.file_count for s in announcement.all_table_files if s.table == table),
+                **counts.to_json(),
                 **({"refused": announcement.refused[table]} if table in announcement.refused else {}),
             }
-            for table, books in announcement.tables.items()
+            for table, counts in announcement.tables.items()
         },
-        h.BOOKS: [[r.topic, r.partition, books.to_json()] for r, books in announcement.books],
+        h.COUNTS: [[r.topic, r.partition, counts.to_json()] for r, counts in announcement.counts],
     }
     if announcement.lost:
         more[h.LOST] = ranges_to_json(announcement.lost)
@@ -144,22 +144,24 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
     return records
 
 
-def _net_ranges(nets: Iterable[tuple[OffsetRange, Intervals]]) -> Iterator[OffsetRange]:
-    for r, net in nets:
-        for start, end in net:
+def _new_ranges_only(new_ranges: Iterable[tuple[OffsetRange, Intervals]]) -> Iterator[OffsetRange]:
+    for r, new_offsets in new_ranges:
+        for start, end in new_offsets:
             yield OffsetRange(r.topic, r.topic_id, r.partition, start, end)
 
 
-def _bodies(plan: Plan, share: TableShare, spec: SpecFiles, files: Sequence[DataFile]) -> Iterator[bytes]:
+def _bodies(plan: Plan, table_files: TableFiles, spec: SpecFiles, files: Sequence[DataFile]) -> Iterator[bytes]:
     """Encode files as one event, or as several when it would be too large."""
-    event = Event.of(plan.group_id, DataWritten(plan.commit_id, share.reference, tuple(files), (), spec.partition_type))
+    event = Event.of(
+        plan.group_id, DataWritten(plan.commit_id, table_files.reference, tuple(files), (), spec.partition_type)
+    )
     body = encode(event)
-    if len(body) <= LARGEST_EVENT or len(files) == 1:
+    if len(body) <= MAX_EVENT_BYTES or len(files) == 1:
         yield body
         return
     half = len(files) // 2
-    yield from _bodies(plan, share, spec, files[:half])
-    yield from _bodies(plan, share, spec, files[half:])
+    yield from _bodies(plan, table_files, spec, files[:half])
+    yield from _bodies(plan, table_files, spec, files[half:])
 
 
 def next_offset(r: OffsetRange, timestamp_ms: int | None) -> TopicPartitionOffset:

@@ -6,15 +6,15 @@ from typing import Any
 
 from floe.config.names import table_problem
 from floe.control import headers as h
-from floe.control.announcement import Announcement, SpecFiles, TableShare
+from floe.control.announcement import Announcement, SpecFiles, TableFiles
 from floe.control.topic_reader import ControlMessage
 from floe.control.wire.events import (
     DataComplete,
     DataWritten,
     TableReference,
 )
-from floe.model.accounting import RangeBooks, TableBooks
-from floe.model.dead_letters import LetterOffsets
+from floe.model.accounting import RangeCounts, TableCounts
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
@@ -28,54 +28,56 @@ class Part:
 
 
 def assemble(
-    plan: Plan, piece: Slice, parts: Sequence[Part], complete: DataComplete, message: ControlMessage
+    plan: Plan, slice_: Slice, parts: Sequence[Part], complete: DataComplete, message: ControlMessage
 ) -> Announcement:
     if message.headers.get(h.VERSION) != h.FORMAT or complete.commit_id != plan.commit_id:
         msg = f"its format is {message.headers.get(h.VERSION)!r} and its commit id {complete.commit_id}"
         raise ValueError(msg)
-    if message.headers.get(h.KIND) != piece.kind:
-        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {piece.kind!r}"
+    if message.headers.get(h.KIND) != slice_.kind:
+        msg = f"its kind is {message.headers.get(h.KIND)!r}, that of the plan {slice_.kind!r}"
         raise ValueError(msg)
     ranges = ranges_from_json(h.json_header(message.headers, h.RANGES))
-    if sorted(map(str, ranges)) != sorted(map(str, piece.ranges)) or set(ranges) != set(piece.ranges):
-        msg = f"its ranges {[str(r) for r in ranges]} are not those of the plan {[str(r) for r in piece.ranges]}"
+    if sorted(map(str, ranges)) != sorted(map(str, slice_.ranges)) or set(ranges) != set(slice_.ranges):
+        msg = f"its ranges {[str(r) for r in ranges]} are not those of the plan {[str(r) for r in slice_.ranges]}"
         raise ValueError(msg)
-    by_partition = {r.tp: r for r in piece.ranges}
+    by_partition = {r.tp: r for r in slice_.ranges}
     tables = h.json_header(message.headers, h.TABLES)
-    if piece.tables and set(tables) - {plan.letters} != set(piece.tables):
-        msg = f"its tables {sorted(tables)} are not those of the plan {sorted(piece.tables)}"
+    if slice_.tables and set(tables) - {plan.dead_letters} != set(slice_.tables):
+        msg = f"its tables {sorted(tables)} are not those of the plan {sorted(slice_.tables)}"
         raise ValueError(msg)
     if problem := next((found for name in tables if (found := table_problem(name))), None):
         raise ValueError(problem)
     with_parts = {_table_name(p.payload.table_reference) for p in parts}  # what is replaced may come to no file
-    shares = tuple(
-        _share(piece, name, counts, parts, {r.tp: r for r in plan.taken(piece, name)})
-        for name, counts in tables.items()
-        if counts["files"] or counts.get("rows") or (piece.mode.removes_rows and name in with_parts)
+    all_table_files = tuple(
+        _table_files(slice_, name, given_counts, parts, {r.tp: r for r in plan.taken(slice_, name)})
+        for name, given_counts in tables.items()
+        if given_counts["files"] or given_counts.get("rows") or (slice_.mode.removes_rows and name in with_parts)
     )
-    strangers = with_parts - {s.table for s in shares}
-    if strangers:
-        msg = f"it has files of tables that it does not list: {sorted(strangers)}"
+    unknown_tables = with_parts - {s.table for s in all_table_files}
+    if unknown_tables:
+        msg = f"it has files of tables that it does not list: {sorted(unknown_tables)}"
         raise ValueError(msg)
-    books = tuple(
-        (by_partition[(topic, int(partition))], RangeBooks.from_json(counts))  # type: ignore[index]
-        for topic, partition, counts in h.json_header(message.headers, h.BOOKS)
+    counts = tuple(
+        (by_partition[(topic, int(partition))], RangeCounts.from_json(given_counts))  # type: ignore[index]
+        for topic, partition, given_counts in h.json_header(message.headers, h.COUNTS)
     )
     return Announcement(
-        slice_id=plan.slice_id(piece),
+        slice_id=plan.slice_id(slice_),
         commit_id=complete.commit_id,
-        kind=piece.kind,
-        ranges=piece.ranges,
-        shares=shares,
-        tables={name: _table_books(counts) for name, counts in tables.items()},
-        books=books,
+        kind=slice_.kind,
+        ranges=slice_.ranges,
+        all_table_files=all_table_files,
+        tables={name: _table_counts(given_counts) for name, given_counts in tables.items()},
+        counts=counts,
         assignments=complete.assignments or (),
-        refused={name: str(counts["refused"]) for name, counts in tables.items() if "refused" in counts},
+        refused={
+            name: str(given_counts["refused"]) for name, given_counts in tables.items() if "refused" in given_counts
+        },
         lost=ranges_from_json(h.json_header(message.headers, h.LOST)) if h.LOST in message.headers else (),
-        revived=_letters(message, h.REVIVED, piece),
-        resolved=_letters(message, h.RESOLVED, piece),
+        revived=_dead_letters(message, h.REVIVED, slice_),
+        resolved=_dead_letters(message, h.RESOLVED, slice_),
         reasons=_reasons(message),
-        known=_letters(message, h.KNOWN, piece),
+        known=_dead_letters(message, h.KNOWN, slice_),
         write_ms=int(message.headers[h.WRITE_MS]) if h.WRITE_MS in message.headers else None,
         control_offset=(message.partition, message.offset + 1),
     )
@@ -86,23 +88,27 @@ def _reasons(message: ControlMessage) -> dict[str, int]:
     return {str(error): int(count) for error, count in fields.items()}
 
 
-def _letters(message: ControlMessage, header: str, piece: Slice) -> LetterOffsets:
+def _dead_letters(message: ControlMessage, header: str, slice_: Slice) -> DeadLetterOffsets:
     if header not in message.headers:
-        return LetterOffsets()
-    letters = LetterOffsets.from_json(h.json_header(message.headers, header))
-    if letters != letters.within(piece.ranges):
+        return DeadLetterOffsets()
+    dead_letters = DeadLetterOffsets.from_json(h.json_header(message.headers, header))
+    if dead_letters != dead_letters.within(slice_.ranges):
         msg = f"its letters ({header}) are not all inside the ranges of the slice"
         raise ValueError(msg)
-    return letters
+    return dead_letters
 
 
 def _table_name(reference: TableReference) -> str:
     return ".".join((*reference.namespace, reference.name))
 
 
-def _share(
-    piece: Slice, name: str, counts: Mapping[str, Any], parts: Sequence[Part], by_partition: Mapping[Any, OffsetRange]
-) -> TableShare:
+def _table_files(
+    slice_: Slice,
+    name: str,
+    given_counts: Mapping[str, Any],
+    parts: Sequence[Part],
+    by_partition: Mapping[Any, OffsetRange],
+) -> TableFiles:
     mine = [p for p in parts if _table_name(p.payload.table_reference) == name]
     if not mine:
         msg = f"it lists table {name!r} but has no part of it"
@@ -115,34 +121,38 @@ def _share(
     files = tuple(
         SpecFiles(int(p.headers[h.SPEC_ID]), p.payload.partition_type, tuple(p.payload.data_files or ())) for p in mine
     )
-    if sum(len(f.files) for f in files) != int(counts["files"]):
-        msg = f"it lists {counts['files']} files of table {name!r} but has {sum(len(f.files) for f in files)}"
+    if sum(len(f.files) for f in files) != int(given_counts["files"]):
+        msg = f"it lists {given_counts['files']} files of table {name!r} but has {sum(len(f.files) for f in files)}"
         raise ValueError(msg)
     if any(p.payload.delete_files for p in mine):
         msg = f"it has delete files for table {name!r}, which floe never writes"
         raise ValueError(msg)
-    books = _table_books(counts)
-    if sum(f.record_count for spec in files for f in spec.files) != books.rows:
-        msg = f"the files of table {name!r} have other row counts than its books ({books.rows})"
+    counts = _table_counts(given_counts)
+    if sum(f.record_count for spec in files for f in spec.files) != counts.rows:
+        msg = f"the files of table {name!r} have other row counts than its books ({counts.rows})"
         raise ValueError(msg)
-    nets = _nets(h.json_header(first.headers, h.NET), by_partition)
-    if not piece.is_by_id and books.held > sum(len(r) - sum(end - start for start, end in net) for r, net in nets):
-        msg = f"{books.held} rows of table {name!r} are said to be held, more than the offsets outside its net"
+    new_ranges = _new_ranges_of(h.json_header(first.headers, h.NEW_OFFSETS), by_partition)
+    if not slice_.is_by_id and counts.held > sum(
+        len(r) - sum(end - start for start, end in new_offsets) for r, new_offsets in new_ranges
+    ):
+        msg = f"{counts.held} rows of table {name!r} are said to be held, more than the offsets outside its net"
         raise ValueError(msg)
-    return TableShare(
+    return TableFiles(
         reference=first.payload.table_reference,
         branch=first.headers[h.BRANCH],
         schema_id=int(first.headers[h.SCHEMA_ID]),
-        nets=nets,
+        new_ranges=new_ranges,
         routes=_routes(h.json_header(first.headers, h.ROUTE), by_partition),
         files=files,
-        books=books,
+        counts=counts,
         seen=_offsets(first.headers, h.SEEN),
     )
 
 
-def _table_books(counts: Mapping[str, Any]) -> TableBooks:
-    return TableBooks.from_json({name: count for name, count in counts.items() if name not in ("files", "refused")})
+def _table_counts(given_counts: Mapping[str, Any]) -> TableCounts:
+    return TableCounts.from_json(
+        {name: count for name, count in given_counts.items() if name not in ("files", "refused")}
+    )
 
 
 def _routes(fields: Mapping[str, Any], by_partition: Mapping[Any, OffsetRange]) -> dict[str, str]:
@@ -160,14 +170,14 @@ def _offsets(headers: Mapping[str, str], name: str) -> dict[LogId, Intervals]:
     return {log_id: Intervals.of(found) for log_id, found in spans.items()}
 
 
-def _nets(
+def _new_ranges_of(
     fields: Mapping[str, Any], by_partition: Mapping[Any, OffsetRange]
 ) -> tuple[tuple[OffsetRange, Intervals], ...]:
     spans: dict[OffsetRange, list[tuple[int, int]]] = {r: [] for r in by_partition.values()}
-    for net in ranges_from_json(dict(fields)):
-        r = by_partition[net.tp]
-        if net.topic_id != r.topic_id or net.start < r.start or net.end > r.end:
-            msg = f"its net {net} is not inside {r}"
+    for new_offsets in ranges_from_json(dict(fields)):
+        r = by_partition[new_offsets.tp]
+        if new_offsets.topic_id != r.topic_id or new_offsets.start < r.start or new_offsets.end > r.end:
+            msg = f"its net {new_offsets} is not inside {r}"
             raise ValueError(msg)
-        spans[r].append((net.start, net.end))
+        spans[r].append((new_offsets.start, new_offsets.end))
     return tuple((r, Intervals.of(s)) for r, s in spans.items())

@@ -20,7 +20,7 @@ from floe.model.plan_seal import PlanKey
 
 log = logging.getLogger(__name__)
 
-MOST_WARNINGS = 20
+MAX_WARNINGS = 20
 """Of announcements that do not count, for each slice."""
 
 P = TypeVar("P", DataWritten, DataComplete)
@@ -37,7 +37,7 @@ class AnnouncementReader:
 
     def __init__(self, plan: Plan, key: PlanKey | None) -> None:
         self._group_id = plan.group_id
-        self._slices = {plan.slice_id(piece): _SliceReader(plan, piece, key) for piece in plan.slices}
+        self._slices = {plan.slice_id(slice_): _SliceReader(plan, slice_, key) for slice_ in plan.slices}
         self.found: dict[str, Announcement] = {}
 
     def feed(self, messages: Iterable[ControlMessage]) -> None:
@@ -69,25 +69,25 @@ class AnnouncementReader:
 
 
 def find_announcement(
-    plan: Plan, piece: Slice, messages: Iterable[ControlMessage], key: PlanKey | None
+    plan: Plan, slice_: Slice, messages: Iterable[ControlMessage], key: PlanKey | None
 ) -> Announcement | None:
     """Return the first complete announcement of a slice; None when there is none."""
     reader = AnnouncementReader(plan, key)
     reader.feed(messages)
     reader.log_unsigned()
-    return reader.found.get(plan.slice_id(piece))
+    return reader.found.get(plan.slice_id(slice_))
 
 
 class _SliceReader:
     """Collects the records of one slice until an attempt is complete."""
 
-    def __init__(self, plan: Plan, piece: Slice, key: PlanKey | None) -> None:
+    def __init__(self, plan: Plan, slice_: Slice, key: PlanKey | None) -> None:
         self._plan = plan
-        self._slice = piece
+        self._slice = slice_
         self._key = key
         self._unsigned_parts: list[Part] = []
         self._signed: dict[tuple[int, str], dict[int, _Record]] = {}
-        self._told = False
+        self._has_warned = False
         self._warned = 0
         self.unsigned = 0
         self.first_unsigned: int | None = None
@@ -111,18 +111,18 @@ class _SliceReader:
             self._unsigned_parts = []
             self._warned += 1
             slice_id = self._plan.slice_id(self._slice)
-            if self._warned <= MOST_WARNINGS:
+            if self._warned <= MAX_WARNINGS:
                 log.warning(
                     "an announcement of slice %s at offset %s does not count: %s", slice_id, message.offset, error
                 )
-            if self._warned == MOST_WARNINGS:
+            if self._warned == MAX_WARNINGS:
                 log.warning("further announcements of slice %s that do not count are not named", slice_id)
             return None
 
     def pass_over(self, message: ControlMessage) -> None:
         """Take note of a record behind the announcement that counts."""
-        if h.RANGES in message.headers and not self._told:
-            self._told = True
+        if h.RANGES in message.headers and not self._has_warned:
+            self._has_warned = True
             slice_id = self._plan.slice_id(self._slice)
             log.warning("slice %s was announced again at %s; the first one counts", slice_id, message.offset)
 

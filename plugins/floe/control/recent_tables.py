@@ -11,24 +11,24 @@ from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
 from floe.model.ranges import TopicPartition
 
-MOST_RECORDS = 5_000
+MAX_RECORDS = 5_000
 """Of the control topic, per partition, that are looked at."""
 
-MOST_CHARACTERS = 4_000_000
+MAX_CHARACTERS = 4_000_000
 """Of their headers that are read, the newest ones."""
 
-MOST_TABLES = 2_000
+MAX_TABLES = 2_000
 """Tables that are taken from them, the newest first."""
 
 
 def recent_tables(settings: KafkaSettings, topic: str, ends: Mapping[int, int], group_id: str) -> frozenset[str]:
-    """Return the tables that the group's last announcements before ``ends`` name, at most ``MOST_TABLES``.
+    """Return the tables that the group's last announcements before ``ends`` name, at most ``MAX_TABLES``.
 
     It is a guess that saves work, no more: whoever may write to the topic may name any table, in any header.
     """
     cluster = Cluster.of_control(settings)
     log_starts = cluster.log_starts([TopicPartition(topic, partition) for partition in ends])
-    starts = {tp.partition: max(start, ends[tp.partition] - MOST_RECORDS) for tp, start in log_starts.items()}
+    starts = {tp.partition: max(start, ends[tp.partition] - MAX_RECORDS) for tp, start in log_starts.items()}
     texts: deque[str] = deque()
     characters = 0
     for message in read_control(settings, topic, starts, ends, group_id):
@@ -36,7 +36,7 @@ def recent_tables(settings: KafkaSettings, topic: str, ends: Mapping[int, int], 
             continue
         texts.append(text)
         characters += len(text)
-        while characters > MOST_CHARACTERS:
+        while characters > MAX_CHARACTERS:
             characters -= len(texts.popleft())
     return frozenset(_newest(texts))
 
@@ -45,7 +45,7 @@ def _newest(texts: deque[str]) -> dict[str, None]:
     found: dict[str, None] = {}
     for text in reversed(texts):
         for name in _names(text):
-            if len(found) == MOST_TABLES:
+            if len(found) == MAX_TABLES:
                 return found
             found[name] = None
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from floe.control.announcement import Announcement, TableShare
+from floe.control.announcement import Announcement, TableFiles
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
@@ -17,10 +17,10 @@ class TableWork:
     plan: Plan
     slice: Slice
     announcement: Announcement
-    files: TableShare
+    files: TableFiles
 
     @classmethod
-    def of(cls, plan: Plan, announcement: Announcement, files: TableShare) -> "TableWork":
+    def of(cls, plan: Plan, announcement: Announcement, files: TableFiles) -> "TableWork":
         """Return the work of a table of an announcement."""
         return cls(plan, plan.slice_of(announcement.slice_id), announcement, files)
 
@@ -39,7 +39,7 @@ class TableWork:
     @property
     def ranges(self) -> list[OffsetRange]:
         """The ranges whose rows the table gets."""
-        return [r for r, _ in self.files.nets]
+        return [r for r, _ in self.files.new_ranges]
 
     @property
     def routed(self) -> list[tuple[OffsetRange, str]]:
@@ -49,7 +49,7 @@ class TableWork:
     @property
     def new_offsets(self) -> list[tuple[OffsetRange, str, Intervals]]:
         """Per range its route hash and the offsets that the files are for."""
-        return [(r, self.files.routes[r.topic], net) for r, net in self.files.nets]
+        return [(r, self.files.routes[r.topic], new_offsets) for r, new_offsets in self.files.new_ranges]
 
     @property
     def recovered(self) -> Mapping[LogId, Intervals]:
@@ -59,4 +59,4 @@ class TableWork:
     @property
     def is_of_dead_letters(self) -> bool:
         """Say whether the table is that of the connector's dead letters."""
-        return self.table == self.plan.letters
+        return self.table == self.plan.dead_letters

@@ -10,7 +10,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     OffsetSpec,
 )
 
-from floe.kafka.admin_topics import TopicFacts, Topics
+from floe.kafka.admin_topics import TopicDescription, Topics
 from floe.kafka.exceptions import (
     ControlTopicUnusable,
     GroupInUse,
@@ -95,7 +95,7 @@ class Cluster(Topics):
 
         return self._ask(request)
 
-    def ensure_control_topic(self, name: str) -> TopicFacts:
+    def ensure_control_topic(self, name: str) -> TopicDescription:
         """Return the control topic, created with the broker's defaults if it is missing and may be created.
 
         Raises ControlTopicUnusable when it cannot be created or is compacted.
@@ -117,7 +117,7 @@ class Cluster(Topics):
             raise ControlTopicUnusable(msg)
         return facts
 
-    def refuse_members(self, group_id: str) -> None:
+    def check_no_members(self, group_id: str) -> None:
         """Raise GroupInUse when the group has members: a transactional commit of positions would not notice them."""
         group = self._group(group_id)
         if group.members:
@@ -183,7 +183,7 @@ class Cluster(Topics):
                 msg = f"group {group_id!r} has members again: stop the sink that uses it, then run again"
                 raise GroupInUse(msg) from error
             if reason.code() not in (ck.KafkaError.GROUP_ID_NOT_FOUND, ck.KafkaError.INVALID_GROUP_ID):
-                raise self._told(reason) from error
+                raise self._error_of(reason) from error
 
 
 def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":

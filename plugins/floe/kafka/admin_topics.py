@@ -22,14 +22,14 @@ from floe.kafka.exceptions import (
     KafkaUnreachable,
     TopicMissing,
     TopicNotCreated,
-    told,
+    kafka_error,
 )
 from floe.kafka.settings import REQUEST_TIMEOUT
 
 T = TypeVar("T")
 
 
-class TopicFacts(NamedTuple):
+class TopicDescription(NamedTuple):
     """A topic as the brokers describe it."""
 
     topic_id: str
@@ -49,7 +49,7 @@ class Topics:
             msg = f"{origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
 
-    def topics(self, names: Sequence[str]) -> dict[str, TopicFacts]:
+    def topics(self, names: Sequence[str]) -> dict[str, TopicDescription]:
         """Describe topics; those that do not exist are left out. Raises KafkaUnreachable."""
         if not names:
             return {}
@@ -59,7 +59,7 @@ class Topics:
                 facts = self._ask(lambda name=name: self._describe(name))  # type: ignore[misc]
             except TopicMissing:
                 continue
-            found[name] = TopicFacts(str(facts.topic_id), tuple(sorted(p.id for p in facts.partitions)))
+            found[name] = TopicDescription(str(facts.topic_id), tuple(sorted(p.id for p in facts.partitions)))
         return found
 
     def topic_names(self) -> list[str]:
@@ -67,12 +67,12 @@ class Topics:
         try:
             return sorted(self._admin.list_topics(timeout=REQUEST_TIMEOUT).topics)
         except ck.KafkaException as error:
-            raise self._told(error.args[0]) from error
+            raise self._error_of(error.args[0]) from error
 
     def _describe(self, name: str) -> "Future[Any]":
         return self._admin.describe_topics(ck.TopicCollection([name]), request_timeout=REQUEST_TIMEOUT)[name]
 
-    def create_topic(self, name: str, replication: int = -1) -> TopicFacts:
+    def create_topic(self, name: str, replication: int = -1) -> TopicDescription:
         """Create a topic of one partition that keeps all records, with ``replication`` copies (-1: the broker's default).
 
         Waits until the brokers know the partition: a producer that asks earlier waits for much longer. A topic that
@@ -84,7 +84,7 @@ class Topics:
         except ck.KafkaException as error:
             reason: ck.KafkaError = error.args[0]
             if reason.code() in MAY_PASS:
-                raise self._told(reason) from error
+                raise self._error_of(reason) from error
             if reason.code() != ck.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise TopicNotCreated(reason) from error
         deadline = time.monotonic() + REQUEST_TIMEOUT
@@ -102,8 +102,8 @@ class Topics:
         config = self._ask(lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
         return str(config["cleanup.policy"].value)
 
-    def _told(self, reason: ck.KafkaError) -> KafkaError:
-        return told(reason, self._brokers, self._origin, self._log.drained(self._admin))
+    def _error_of(self, reason: ck.KafkaError) -> KafkaError:
+        return kafka_error(reason, self._brokers, self._origin, self._log.drained(self._admin))
 
     def _ask(self, request: Callable[[], "Future[T]"]) -> T:
         """Send a request, again while the cluster settles, and return the answer or raise floe's error."""
@@ -114,5 +114,5 @@ class Topics:
             except ck.KafkaException as error:
                 reason: ck.KafkaError = error.args[0]
                 if reason.code() not in SETTLING or time.monotonic() > deadline:
-                    raise self._told(reason) from error
+                    raise self._error_of(reason) from error
             time.sleep(0.1)

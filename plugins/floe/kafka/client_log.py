@@ -17,7 +17,7 @@ log = logging.getLogger("floe.kafka.librdkafka")
 REPEATED_WITHIN = 60.0
 """Seconds in which a line that differs from an earlier one in nothing but numbers is a repetition, and left out."""
 
-MOST_LINES = 1000
+MAX_LINES = 1000
 """Different lines that are remembered."""
 
 LEVELS = (
@@ -32,7 +32,7 @@ LEVELS = (
 )
 """Python's levels for those of syslog, which librdkafka uses."""
 
-_MOST_EVENTS = 10_000
+_MAX_EVENTS = 10_000
 _LINE = re.compile(r"%([0-7])\|[\d.]+\|(\w+)\|([^|]*)\| ?(.*)", re.DOTALL)
 _WHERE = re.compile(r"^(\[thrd:[^\]]*\]: )?(\S+(/\w+)?: )?")
 _WHEN = re.compile(r" \(after \d+ms in state \w+.*\)$")
@@ -52,7 +52,7 @@ class Repetitions:
         with self._lock:
             if now - self._written.get(key, -REPEATED_WITHIN) < REPEATED_WITHIN:
                 return True
-            if len(self._written) >= MOST_LINES:
+            if len(self._written) >= MAX_LINES:
                 self._written.clear()
             self._written[key] = now
             return False
@@ -79,7 +79,7 @@ class ClientLog:
 
     def drained(self, client: Any) -> str | None:
         """Return why the client could not connect lately, after all that it has logged; None where nothing tells."""
-        for _ in range(_MOST_EVENTS):
+        for _ in range(_MAX_EVENTS):
             if not client.poll(0):
                 break
         return self._failure

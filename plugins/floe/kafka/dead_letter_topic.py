@@ -8,13 +8,13 @@ from floe.kafka.admin import Cluster
 from floe.kafka.exceptions import KafkaError, KafkaMisconfigured, TopicNotCreated
 
 
-class LetterTopicUnusable(KafkaError, Terminal):
+class DeadLetterTopicUnusable(KafkaError, Terminal):
     """The dead-letter topic cannot be created, or would lose letters."""
 
     code = "FLOE-206"
 
 
-def ensure_letter_topic(cluster: Cluster, name: str, replication: int) -> None:
+def ensure_dead_letter_topic(cluster: Cluster, name: str, replication: int) -> None:
     """Create the dead-letter topic if it is missing: one partition as in Kafka Connect, ``replication`` copies.
 
     A topic that exists stays as it is. Raises LetterTopicUnusable when it cannot be created or is compacted,
@@ -31,7 +31,7 @@ def ensure_letter_topic(cluster: Cluster, name: str, replication: int) -> None:
             f"dead-letter topic {name!r} is compacted (cleanup.policy={policy}): of several letters with one key only the "
             "last would stay, and those without a key are refused. Set cleanup.policy=delete on it, or name another topic."
         )
-        raise LetterTopicUnusable(msg)
+        raise DeadLetterTopicUnusable(msg)
 
 
 def _create(cluster: Cluster, name: str, replication: int) -> None:
@@ -42,4 +42,4 @@ def _create(cluster: Cluster, name: str, replication: int) -> None:
         if error.reason == ck.KafkaError.INVALID_REPLICATION_FACTOR:
             advice = f"set {REPLICATION} to at most the number of brokers (it is {replication}), or {advice}"
         msg = f"dead-letter topic {name!r} does not exist and could not be created ({error}): {advice}"
-        raise LetterTopicUnusable(msg) from error
+        raise DeadLetterTopicUnusable(msg) from error

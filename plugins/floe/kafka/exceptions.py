@@ -117,7 +117,7 @@ _REFUSED_CREDENTIALS = "SASL authentication error"
 """How librdkafka's log begins where a broker refuses user and password; its answer is a time-out."""
 
 
-def told(reason: ck.KafkaError, brokers: object, origin: str, cause: str | None = None) -> KafkaError:
+def kafka_error(reason: ck.KafkaError, brokers: object, origin: str, cause: str | None = None) -> KafkaError:
     """Return floe's error for an answer; ``origin`` says where the brokers' address comes from.
 
     ``cause``: why the client could not connect, as its log tells.

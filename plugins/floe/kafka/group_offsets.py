@@ -9,7 +9,7 @@ from floe.kafka.exceptions import PositionFull
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
 from floe.model.plan import Plan
-from floe.model.positions import LONGEST_METADATA, Position
+from floe.model.positions import MAX_METADATA_LENGTH, Position
 from floe.model.ranges import TopicPartition
 
 
@@ -52,16 +52,16 @@ def move_positions(
     """
     producer = producer or fence(connector, settings)
     cluster = Cluster.of_control(settings)
-    cluster.refuse_members(connector.group_id)
+    cluster.check_no_members(connector.group_id)
     move = decide(cluster.positions(connector.group_id, partitions))
     if move is None:
         return False
     for position in move.positions:
-        if len(position.metadata.encode()) > LONGEST_METADATA:
+        if len(position.metadata.encode()) > MAX_METADATA_LENGTH:
             msg = (
-                f"{len(position.debts)} tables are behind on {position.tp}. Their offsets need "
-                f"{len(position.metadata.encode())} bytes of commit metadata, but the broker allows {LONGEST_METADATA}, so "
-                "no offset was committed. Fix the tables listed above, or drop the backlog of some with the parameter "
+                f"{len(position.backlogs)} tables are behind on {position.tp}. Their offsets need "
+                f"{len(position.metadata.encode())} bytes of commit metadata, but the broker allows {MAX_METADATA_LENGTH}, "
+                "so no offset was committed. Fix the tables listed above, or drop the backlog of some with the parameter "
                 "`drop_backlog`, then run again."
             )
             raise PositionFull(msg)

@@ -5,10 +5,10 @@ from typing import Any
 
 MIB = 1024 * 1024
 
-SMALLEST_RECEIVE, LARGEST_RECEIVE = 100_000_000, 2_000_000_000
+MIN_RECEIVE_BYTES, MAX_RECEIVE_BYTES = 100_000_000, 2_000_000_000
 """Bounds of ``receive.message.max.bytes``: librdkafka's own default, and about what it takes at most."""
 
-SMALLEST_ANSWER = 1000
+MIN_ANSWER_BYTES = 1000
 """The smallest ``fetch.max.bytes``. A partition's own limit is no limit: the client doubles it after each answer that had no
 record for the reader, as those of aborted transactions."""
 
@@ -46,7 +46,7 @@ class ReaderLimits:
     @property
     def queue_bytes(self) -> int:
         """What waits in the client, which takes no more than two gigabytes."""
-        return min(self.memory * 16 // 100, LARGEST_RECEIVE)
+        return min(self.memory * 16 // 100, MAX_RECEIVE_BYTES)
 
     @property
     def batch_bytes(self) -> int:
@@ -56,12 +56,12 @@ class ReaderLimits:
     @property
     def answer_bytes(self) -> int:
         """What an answer of many batches has on the wire, at most, unless its first batch is larger."""
-        return max(self.memory // 16384, SMALLEST_ANSWER)
+        return max(self.memory // 16384, MIN_ANSWER_BYTES)
 
     @property
     def long_answer_bytes(self) -> int:
         """What an answer of tiny batches has on the wire, at most."""
-        return max(self.memory // 2048, SMALLEST_ANSWER)
+        return max(self.memory // 2048, MIN_ANSWER_BYTES)
 
     @property
     def heavy_bytes(self) -> int:
@@ -76,7 +76,7 @@ class ReaderLimits:
     @property
     def receive_bytes(self) -> int:
         """The largest answer that the client takes, and the largest buffer for a zstd batch."""
-        return min(max(SMALLEST_RECEIVE, ZSTD_STEPS * self.largest_batch + MIB), LARGEST_RECEIVE)
+        return min(max(MIN_RECEIVE_BYTES, ZSTD_STEPS * self.largest_batch + MIB), MAX_RECEIVE_BYTES)
 
     def reporting(self, conf: dict[str, Any]) -> dict[str, Any]:
         """Return a reader's settings with which it reports its progress often enough to notice that there is none."""
@@ -108,8 +108,8 @@ class ReaderLimits:
         others = {key: value for key, value in conf.items() if key not in _FETCH_SIZES}
         sizes = {
             "fetch.message.max.bytes": 1,
-            "fetch.max.bytes": SMALLEST_ANSWER,
-            "message.max.bytes": SMALLEST_ANSWER,
+            "fetch.max.bytes": MIN_ANSWER_BYTES,
+            "message.max.bytes": MIN_ANSWER_BYTES,
             "queued.min.messages": 1,
             "queued.max.messages.kbytes": 1,
             "fetch.queue.backoff.ms": LOOK,
@@ -121,6 +121,6 @@ def _answers(most: int, largest_batch: int) -> dict[str, int]:
     """Return the sizes of answers of ``most`` bytes on the wire, whose batches have ``largest_batch`` decompressed."""
     return {
         "fetch.max.bytes": most,
-        "message.max.bytes": SMALLEST_ANSWER,
+        "message.max.bytes": MIN_ANSWER_BYTES,
         "receive.message.max.bytes": ZSTD_STEPS * largest_batch + most,
     }

@@ -30,7 +30,7 @@ fetch that waits holds up the next range of the same consumer: with the client's
 CONTROL_QUEUE = 16_384
 """Kibibytes of the control topic that a reader holds ahead; whoever may write to it decides how much there is."""
 
-LARGEST_RECORD = 8_000_000
+MAX_RECORD_BYTES = 8_000_000
 """Bytes of a control record before compression; the topic's own limit counts what is left after it."""
 
 _JAVA_ONLY = {
@@ -122,7 +122,7 @@ class KafkaSettings:
         """Return the settings of a transactional producer."""
         return {
             "linger.ms": 0,
-            "message.max.bytes": LARGEST_RECORD,
+            "message.max.bytes": MAX_RECORD_BYTES,
             "compression.type": "zstd",
             **self.control,
             "transactional.id": transactional_id,

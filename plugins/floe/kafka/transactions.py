@@ -61,7 +61,7 @@ class TransactionalProducer:
             msg = f"{settings.origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
         producer = cls(settings, transactional_id, client, client_log)
-        with producer._told("fence earlier producers"):
+        with producer._map_errors("fence earlier producers"):
             producer._connect()
             # waits for the open transaction of a predecessor to be aborted
             client.init_transactions(TRANSACTION_TIMEOUT)
@@ -86,7 +86,7 @@ class TransactionalProducer:
         Raises Fenced, KafkaUnreachable or TransactionFailed; a time-out of the commit itself is unknown to the caller
         and must be treated as such: positions are read again, announcements are looked up.
         """
-        with self._told("commit the transaction"):
+        with self._map_errors("commit the transaction"):
             self._producer.begin_transaction()
             try:
                 self._fill(topic, key, records)
@@ -140,7 +140,7 @@ class TransactionalProducer:
             lender.close()
 
     @contextmanager
-    def _told(self, action: str) -> Iterator[None]:
+    def _map_errors(self, action: str) -> Iterator[None]:
         """Turn librdkafka's errors into floe's, naming the transactional id."""
         try:
             yield

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from floe.model.exceptions import BooksDoNotBalance
+from floe.model.exceptions import CountsDoNotAddUp
 from floe.model.ranges import OffsetRange
 
 
@@ -24,7 +24,7 @@ class _Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeBooks(_Counts):
+class RangeCounts(_Counts):
     """Where the offsets of one range went, in offsets.
 
     ``routed``: to at least one table. ``dead``: refused before routing. ``tombstones``: null values.
@@ -47,7 +47,7 @@ class RangeBooks(_Counts):
 
 
 @dataclass(frozen=True, slots=True)
-class TableBooks(_Counts):
+class TableCounts(_Counts):
     """Where the records routed to one table went, in records.
 
     ``rows``: counted in the footers of the data files. ``dead``: refused by the table's schema. ``held``: already in
@@ -61,18 +61,21 @@ class TableBooks(_Counts):
     owed: int = 0
 
 
-def balance_range(r: OffsetRange, books: RangeBooks) -> None:
+def check_range_counts(r: OffsetRange, counts: RangeCounts) -> None:
     """Raise BooksDoNotBalance unless each offset of ``r`` is accounted for once."""
-    if books.total != len(r):
+    if counts.total != len(r):
         msg = (
-            f"the books of {r} do not balance: {len(r)} offsets, but {books.total} accounted for ({books}); "
+            f"the books of {r} do not balance: {len(r)} offsets, but {counts.total} accounted for ({counts}); "
             "nothing was announced, run again"
         )
-        raise BooksDoNotBalance(msg)
+        raise CountsDoNotAddUp(msg)
 
 
 def balance_tables(
-    ranges: Sequence[RangeBooks], tables: Mapping[str, TableBooks], deliveries: int, letters: TableBooks | None = None
+    ranges: Sequence[RangeCounts],
+    tables: Mapping[str, TableCounts],
+    deliveries: int,
+    dead_letters: TableCounts | None = None,
 ) -> None:
     """Raise BooksDoNotBalance unless each table's rows add up and every delivery arrived.
 
@@ -81,24 +84,24 @@ def balance_tables(
     """
     routed = sum(r.routed for r in ranges)
     dead = sum(r.dead for r in ranges) + sum(t.dead for t in tables.values())
-    if letters is not None and (letters.assigned != dead or letters.rows + letters.held != dead):
+    if dead_letters is not None and (dead_letters.assigned != dead or dead_letters.rows + dead_letters.held != dead):
         msg = (
             f"the books of the dead letters do not balance: {dead} records are dead, but the letters account for "
-            f"{letters}; nothing was announced, run again"
+            f"{dead_letters}; nothing was announced, run again"
         )
-        raise BooksDoNotBalance(msg)
-    for table, books in tables.items():
-        found = books.rows + books.dead + books.held + books.owed
-        if books.assigned != found:
+        raise CountsDoNotAddUp(msg)
+    for table, counts in tables.items():
+        found = counts.rows + counts.dead + counts.held + counts.owed
+        if counts.assigned != found:
             msg = (
-                f"the books of table {table!r} do not balance: {books.assigned} records assigned, but {found} accounted "
-                f"for ({books}); nothing was announced, run again"
+                f"the books of table {table!r} do not balance: {counts.assigned} records assigned, but {found} accounted "
+                f"for ({counts}); nothing was announced, run again"
             )
-            raise BooksDoNotBalance(msg)
+            raise CountsDoNotAddUp(msg)
     assigned = sum(t.assigned for t in tables.values())
     if assigned != deliveries or deliveries < routed:
         msg = (
             f"{routed} records were routed, {deliveries} times to a table, but the tables {sorted(tables)[:20]} were "
             f"assigned {assigned}; nothing was announced, run again"
         )
-        raise BooksDoNotBalance(msg)
+        raise CountsDoNotAddUp(msg)

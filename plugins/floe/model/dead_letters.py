@@ -9,13 +9,13 @@ from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange, ranges_from_json, ranges_to_json
 
-MOST_SPANS = 10_000
+MAX_SPANS = 10_000
 """Of one plan's or one announcement's letters: they travel in headers and in the task state store."""
 
 Entry = tuple[str | None, LogId, Intervals]
 
 
-class LetterKind(StrEnum):
+class DeadLetterKind(StrEnum):
     """What a row of the dead-letter table says of a letter; one is open while more rows say dead than resolved."""
 
     DEAD = "dead"
@@ -25,13 +25,13 @@ class LetterKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LetterOffsets:
+class DeadLetterOffsets:
     """Offsets of letters, by the table that they were meant for, None before routing, and by log. None of them is empty."""
 
     by_table: Mapping[str | None, Mapping[LogId, Intervals]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> "LetterOffsets":
+    def of(cls, entries: Iterable[Entry]) -> "DeadLetterOffsets":
         """Build from entries in any order; several of one table and log are joined."""
         spans: dict[str | None, dict[LogId, list[tuple[int, int]]]] = {}
         for table, log_id, offsets in entries:
@@ -48,14 +48,18 @@ class LetterOffsets:
     def __bool__(self) -> bool:
         return bool(self.by_table)
 
-    def __or__(self, other: "LetterOffsets") -> "LetterOffsets":
-        return LetterOffsets.of((*self, *other))
+    def __or__(self, other: "DeadLetterOffsets") -> "DeadLetterOffsets":
+        return DeadLetterOffsets.of((*self, *other))
 
-    def __and__(self, other: "LetterOffsets") -> "LetterOffsets":
-        return LetterOffsets.of((table, log_id, offsets & other.at(table, log_id)) for table, log_id, offsets in self)
+    def __and__(self, other: "DeadLetterOffsets") -> "DeadLetterOffsets":
+        return DeadLetterOffsets.of(
+            (table, log_id, offsets & other.at(table, log_id)) for table, log_id, offsets in self
+        )
 
-    def __sub__(self, other: "LetterOffsets") -> "LetterOffsets":
-        return LetterOffsets.of((table, log_id, offsets - other.at(table, log_id)) for table, log_id, offsets in self)
+    def __sub__(self, other: "DeadLetterOffsets") -> "DeadLetterOffsets":
+        return DeadLetterOffsets.of(
+            (table, log_id, offsets - other.at(table, log_id)) for table, log_id, offsets in self
+        )
 
     def at(self, table: str | None, log_id: LogId) -> Intervals:
         """Return the offsets of one table's letters in one log."""
@@ -66,12 +70,12 @@ class LetterOffsets:
         log_id = LogId.of(r)
         return (self.at(table, log_id) | self.at(None, log_id)) & Intervals(((r.start, r.end),))
 
-    def within(self, ranges: Iterable[OffsetRange]) -> "LetterOffsets":
+    def within(self, ranges: Iterable[OffsetRange]) -> "DeadLetterOffsets":
         """Return those of some ranges."""
         wanted: dict[LogId, Intervals] = {}
         for r in ranges:
             wanted[LogId.of(r)] = wanted.get(LogId.of(r), Intervals()) | Intervals.of([(r.start, r.end)])
-        return LetterOffsets.of((t, log_id, o & wanted.get(log_id, Intervals())) for t, log_id, o in self)
+        return DeadLetterOffsets.of((t, log_id, o & wanted.get(log_id, Intervals())) for t, log_id, o in self)
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -103,7 +107,7 @@ class LetterOffsets:
         ]
 
     @classmethod
-    def from_json(cls, fields: Sequence[Any]) -> "LetterOffsets":
+    def from_json(cls, fields: Sequence[Any]) -> "DeadLetterOffsets":
         """Read what :meth:`to_json` wrote."""
         return cls.of(
             (None if table is None else str(table), LogId.of(r), Intervals.of([(r.start, r.end)]))

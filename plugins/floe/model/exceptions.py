@@ -21,7 +21,7 @@ class PositionOwned(PlanRefused):
     code = "FLOE-217"
 
 
-class BooksDoNotBalance(OffsetsError, Retryable):
+class CountsDoNotAddUp(OffsetsError, Retryable):
     """A range or a table has records that are neither written nor accounted for."""
 
     code = "FLOE-516"

@@ -11,11 +11,11 @@ from floe.model.intervals import Intervals
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange
 
-MOST_REPLAYS = 100
+MAX_REPLAYS = 100
 """Appending replays that a table remembers."""
 
 
-MOST_SLICES = 200
+MAX_SLICES = 200
 """Slices that a table of dead letters remembers: a slice that is older is settled, or read again by a new plan."""
 
 
@@ -68,7 +68,7 @@ class Ledger:
         spans = (span for held in (holding.held.values() if holding else ()) for span in held)
         return Intervals.of(spans) & Intervals(((r.start, r.end),))
 
-    def net(self, r: OffsetRange, route: str) -> Intervals:
+    def new_offsets(self, r: OffsetRange, route: str) -> Intervals:
         """Return the offsets of ``r`` that the table does not hold: what a writer writes."""
         return Intervals.of([(r.start, r.end)]) - self.held(r, route)
 
@@ -88,16 +88,16 @@ class Ledger:
         ]
         return Intervals.of(spans)
 
-    def state(self, nets: Iterable[tuple[OffsetRange, str, Intervals]]) -> CommitState:
+    def state(self, new_ranges: Iterable[tuple[OffsetRange, str, Intervals]]) -> CommitState:
         """Compare what was written (range, route hash, net) with what is held by now."""
-        fresh = landed = True
-        for r, route, net in nets:
+        fresh = committed = True
+        for r, route, new_offsets in new_ranges:
             held = self.held(r, route)
-            if not held.covers(Intervals.of([(r.start, r.end)]) - net):
+            if not held.covers(Intervals.of([(r.start, r.end)]) - new_offsets):
                 return CommitState.STALE
-            fresh = fresh and not (net & held)
-            landed = landed and held.covers(net)
-        if landed:
+            fresh = fresh and not (new_offsets & held)
+            committed = committed and held.covers(new_offsets)
+        if committed:
             return CommitState.COMMITTED
         return CommitState.PENDING if fresh else CommitState.STALE
 
@@ -140,20 +140,20 @@ class Ledger:
             holdings[LogId.of(r)] = replace(holding, held=held, revived=holding.revived - span)
         return replace(self, holdings=holdings)
 
-    def with_redriven(self, nets: Iterable[tuple[OffsetRange, str, Intervals]]) -> "Ledger":
+    def with_redriven(self, new_ranges: Iterable[tuple[OffsetRange, str, Intervals]]) -> "Ledger":
         """Return the ledger after dead letters were read again (range, route hash, offsets).
 
         Most of them are held already, and stay so under the route that they were first read by.
         """
         holdings = dict(self.holdings)
-        for r, route, net in nets:
+        for r, route, new_offsets in new_ranges:
             holding = holdings.get(LogId.of(r), Holding())
             others = Intervals.of(span for other, held in holding.held.items() if other != route for span in held)
-            more = holding.held.get(route, Intervals()) | (net - others)
+            more = holding.held.get(route, Intervals()) | (new_offsets - others)
             holdings[LogId.of(r)] = replace(holding, held={**holding.held, **({route: more} if more else {})})
         return replace(self, holdings=holdings)
 
-    def with_revived(self, logs: Mapping[LogId, Intervals]) -> "Ledger":
+    def with_recovered(self, logs: Mapping[LogId, Intervals]) -> "Ledger":
         """Return the ledger with dead letters on record that are rows by now."""
         holdings = dict(self.holdings)
         for log_id, offsets in logs.items():
@@ -167,9 +167,9 @@ class Ledger:
         Raises ReplayForgotten when so many newer ones are known that this one may have been dropped from the list.
         """
         slices = dict(entry.rsplit("/", 1) for entry in self.replays)
-        if replay_id not in slices and len(slices) >= MOST_REPLAYS and replay_id < min(slices):
+        if replay_id not in slices and len(slices) >= MAX_REPLAYS and replay_id < min(slices):
             msg = (
-                f"replay {replay_id} is older than the last {MOST_REPLAYS} replays that the table remembers: it cannot be "
+                f"replay {replay_id} is older than the last {MAX_REPLAYS} replays that the table remembers: it cannot be "
                 "told whether it was appended. Trigger a new replay if it was not"
             )
             raise ReplayForgotten(msg)
@@ -178,13 +178,13 @@ class Ledger:
     def with_replay(self, replay_id: str, index: int) -> "Ledger":
         """Return the ledger with a replay's slices up to ``index`` on record; ids rise with time."""
         slices = dict(entry.rsplit("/", 1) for entry in self.replays) | {replay_id: str(index + 1)}
-        newest = sorted(slices.items())[-MOST_REPLAYS:]
+        newest = sorted(slices.items())[-MAX_REPLAYS:]
         return replace(self, replays=tuple(f"{known}/{after}" for known, after in newest))
 
     def with_slice(self, slice_id: str) -> "Ledger":
         """Return the ledger with one more slice on record, the last of them."""
         others = [known for known in self.slices if known != slice_id]
-        return replace(self, slices=(*others, slice_id)[-MOST_SLICES:])
+        return replace(self, slices=(*others, slice_id)[-MAX_SLICES:])
 
     def without(self, lost: Mapping[LogId, Intervals]) -> "Ledger":
         """Return the ledger with offsets taken out; where some were, the live end is gone too."""

@@ -14,10 +14,10 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
 
 FORMAT = 1
-LONGEST_VALUE = 3_500
+MAX_VALUE_LENGTH = 3_500
 """Characters per property value; Hive takes 4,000."""
 
-MOST_BYTES = 100_000_000
+MAX_BYTES = 100_000_000
 """Of a ledger that was packed: thousands of partitions have some megabytes."""
 
 _REPLAY = re.compile(r"[^/]+/[0-9]{1,9}")
@@ -32,8 +32,8 @@ def property_name(group_id: str, branch: str) -> str:
 def ledger_names(properties: Mapping[str, str]) -> list[str]:
     """Name the properties that are ledgers, of whatever connector and branch, without the pieces of long ones."""
     names = [name for name in properties if name.startswith(_PREFIX)]
-    pieces = {piece for name in names for piece in _pieces(name, properties)}
-    return [name for name in names if name not in pieces]
+    range_parts = {slice_ for name in names for slice_ in _range_parts(name, properties)}
+    return [name for name in names if name not in range_parts]
 
 
 def owner_of(name: str, branches: Iterable[str]) -> str:
@@ -42,28 +42,28 @@ def owner_of(name: str, branches: Iterable[str]) -> str:
     return next((owner.removesuffix(f".{branch}") for branch in branches if owner.endswith(f".{branch}")), owner)
 
 
-def write_properties(name: str, ledger: Ledger, max_length: int = LONGEST_VALUE) -> dict[str, str]:
+def write_properties(name: str, ledger: Ledger, max_length: int = MAX_VALUE_LENGTH) -> dict[str, str]:
     """Return the table properties that hold ``ledger``: one value, or a packed one in pieces when it is long.
 
-    ``max_length``: characters of a value that the table's catalog keeps; more than ``LONGEST_VALUE`` are never written, so
+    ``max_length``: characters of a value that the table's catalog keeps; more than ``MAX_VALUE_LENGTH`` are never written, so
     that tables can be moved from one catalog to another.
     """
-    length = min(max_length, LONGEST_VALUE)
+    length = min(max_length, MAX_VALUE_LENGTH)
     text = json.dumps(_to_json(ledger), separators=(",", ":"), sort_keys=True)
     if len(text) <= length:
         return {name: text}
     packed = b85encode(zlib.compress(text.encode(), 9)).decode()
-    pieces = [packed[i : i + length] for i in range(0, len(packed), length)]
-    header = json.dumps({"floe": FORMAT, "pieces": len(pieces)}, separators=(",", ":"))
-    return {name: header} | {f"{name}/{i}": piece for i, piece in enumerate(pieces)}
+    range_parts = [packed[i : i + length] for i in range(0, len(packed), length)]
+    header = json.dumps({"floe": FORMAT, "pieces": len(range_parts)}, separators=(",", ":"))
+    return {name: header} | {f"{name}/{i}": slice_ for i, slice_ in enumerate(range_parts)}
 
 
 def stale_properties(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Return the pieces of an older, longer ledger that ``after`` no longer uses."""
-    return [piece for piece in _pieces(name, before) if piece not in after]
+    return [slice_ for slice_ in _range_parts(name, before) if slice_ not in after]
 
 
-def _pieces(name: str, properties: Mapping[str, str]) -> Iterator[str]:
+def _range_parts(name: str, properties: Mapping[str, str]) -> Iterator[str]:
     """Yield the pieces of a ledger that are there, none of what is no ledger."""
     # counted by the header, not found by the prefix: the ledger of a branch "audit/1" is no piece of that of "audit"
     try:
@@ -99,9 +99,9 @@ def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:
 def _unpacked(packed: bytes) -> bytes:
     """Decompress a ledger, as far as one is ever long. Raises zlib.error, ValueError."""
     decompressor = zlib.decompressobj()
-    text = decompressor.decompress(packed, MOST_BYTES)
+    text = decompressor.decompress(packed, MAX_BYTES)
     if not decompressor.eof:
-        msg = f"it is cut, or has more than {MOST_BYTES} bytes"
+        msg = f"it is cut, or has more than {MAX_BYTES} bytes"
         raise ValueError(msg)
     return text
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LiveRange
 from floe.model.intervals import Intervals
-from floe.model.positions import LIVE, Debt, Position
+from floe.model.positions import LIVE, PartitionBacklog, Position
 from floe.model.range_limits import grown, halved
 from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
 from floe.model.slice_kind import ReadReason, WriteModeName, kind_of, reason_and_mode
@@ -34,7 +34,7 @@ class Slice:
     mode: WriteModeName
     ranges: tuple[OffsetRange, ...]
     tables: tuple[str, ...]
-    letters: LetterOffsets = field(default_factory=LetterOffsets, hash=False)
+    dead_letters: DeadLetterOffsets = field(default_factory=DeadLetterOffsets, hash=False)
 
     def __post_init__(self) -> None:
         kind_of(self.reason, self.mode)
@@ -77,7 +77,7 @@ class SliceEnd(NamedTuple):
     """
 
     slice: Slice
-    owing: Mapping[str, Mapping[str, str]]
+    behind: Mapping[str, Mapping[str, str]]
     """Per table the route hash per topic."""
     has_snapshot: bool
     is_quick: bool = True
@@ -115,7 +115,7 @@ class Plan:
         return commit_id_of(self.group_id, self.plan_id)
 
     @property
-    def letters(self) -> str | None:
+    def dead_letters(self) -> str | None:
         """The table of dead letters, if the connector has one."""
         return self.config.get("floe.deadletter.table", "").strip() or None
 
@@ -123,20 +123,20 @@ class Plan:
     def is_replay(self) -> bool:
         return any(s.is_replay for s in self.slices)
 
-    def slice_id(self, piece: Slice) -> str:
+    def slice_id(self, slice_: Slice) -> str:
         """Name one slice of this plan, as the ``floe-slice`` header does."""
-        return f"{self.plan_id}/{piece.index}"
+        return f"{self.plan_id}/{slice_.index}"
 
     def slice_of(self, slice_id: str) -> Slice:
         """Return the slice of that name."""
-        return next(piece for piece in self.slices if self.slice_id(piece) == slice_id)
+        return next(slice_ for slice_ in self.slices if self.slice_id(slice_) == slice_id)
 
-    def taken(self, piece: Slice, table: str) -> tuple[OffsetRange, ...]:
+    def taken(self, slice_: Slice, table: str) -> tuple[OffsetRange, ...]:
         """Return the ranges of a slice whose rows a table gets: in a live slice none of a partition that it owes."""
-        if piece.reason is not ReadReason.LIVE:
-            return piece.ranges
-        owed = {p.tp for p in self.positions if table in p.debts}
-        return tuple(r for r in piece.ranges if r.tp not in owed)
+        if slice_.reason is not ReadReason.LIVE:
+            return slice_.ranges
+        owed = {p.tp for p in self.positions if table in p.backlogs}
+        return tuple(r for r in slice_.ranges if r.tp not in owed)
 
     def live_ranges(self, ranges: Iterable[OffsetRange]) -> list[LiveRange]:
         """Put to each range what a ledger must know of the position that the plan started from."""
@@ -190,14 +190,16 @@ def _positions(rows: Iterable[Any]) -> tuple[Position, ...]:
     return tuple(Position(TopicPartition(t, int(p)), int(o), m) for t, p, o, m in rows)
 
 
-def _slice_to_json(piece: Slice) -> list[Any]:
-    letters = [piece.letters.to_json()] if piece.letters else []
-    return [piece.index, piece.kind, ranges_to_json(piece.ranges), list(piece.tables), *letters]
+def _slice_to_json(slice_: Slice) -> list[Any]:
+    dead_letters = [slice_.dead_letters.to_json()] if slice_.dead_letters else []
+    return [slice_.index, slice_.kind, ranges_to_json(slice_.ranges), list(slice_.tables), *dead_letters]
 
 
-def _slice_from_json(index: Any, kind: str, ranges: Any, tables: Iterable[str], letters: Sequence[Any] = ()) -> Slice:
-    of_letters = LetterOffsets.from_json(letters)
-    return Slice(int(index), *reason_and_mode(kind), ranges_from_json(ranges), tuple(tables), of_letters)
+def _slice_from_json(
+    index: Any, kind: str, ranges: Any, tables: Iterable[str], dead_letters: Sequence[Any] = ()
+) -> Slice:
+    of_dead_letters = DeadLetterOffsets.from_json(dead_letters)
+    return Slice(int(index), *reason_and_mode(kind), ranges_from_json(ranges), tuple(tables), of_dead_letters)
 
 
 def _live(r: OffsetRange, position: Position) -> LiveRange:
@@ -211,7 +213,7 @@ def positions_after(plan: Plan, positions: Iterable[Position], ends: Iterable[Sl
     for end in ends:
         for r in end.slice.ranges:
             by_partition.setdefault(r.tp, []).append((r, end))
-    left_out = {p.tp: p.debts for p in plan.positions if p.debts}
+    left_out = {p.tp: p.backlogs for p in plan.positions if p.backlogs}
     forgiven = frozenset(plan.decisions.get("forgive", ()))
     return tuple(
         _relaxed(_moved(p, by_partition[p.tp], left_out.get(p.tp, {}), forgiven) if p.tp in by_partition else p, ends)
@@ -226,7 +228,7 @@ def positions_limited(positions: Iterable[Position], slices: Sequence[Slice]) ->
 
 def _limited(position: Position, slices: Sequence[Slice]) -> Position:
     facts = position.facts
-    limits = {piece.limit_name: halved(facts.limits.get(piece.limit_name), piece.records) for piece in slices}
+    limits = {slice_.limit_name: halved(facts.limits.get(slice_.limit_name), slice_.records) for slice_ in slices}
     return replace(position, metadata=replace(facts, limits={**facts.limits, **limits}).encode())
 
 
@@ -246,7 +248,7 @@ def _relaxed(position: Position, ends: Sequence[SliceEnd]) -> Position:
 def _moved(
     position: Position,
     ends: Iterable[tuple[OffsetRange, SliceEnd]],
-    left_out: Mapping[str, Debt],
+    left_out: Mapping[str, PartitionBacklog],
     forgiven: frozenset[str],
 ) -> Position:
     """Move one position.
@@ -256,18 +258,18 @@ def _moved(
     """
     facts, offset = position.facts, position.offset
     since = facts.since
-    debts, lost = dict(facts.debts), facts.lost
+    backlogs, lost = dict(facts.backlogs), facts.lost
     for r, end in ends:
         if end.slice.reason is ReadReason.LIVE:
             offset = max(offset, r.end)
             lost = Intervals() if end.has_snapshot else lost
-            for table, routes in end.owing.items():
-                debts.setdefault(table, Debt(r.start, routes[r.topic]))
+            for table, routes in end.behind.items():
+                backlogs.setdefault(table, PartitionBacklog(r.start, routes[r.topic]))
                 since = r.end if table in forgiven else since
-            for table, debt in left_out.items():
-                debts.setdefault(table, Debt(r.start, debt.route))
-        elif end.slice.reason is ReadReason.CATCH_UP and end.slice.table not in end.owing:
-            debt = debts[end.slice.table]
-            debts[end.slice.table] = debt._replace(start=max(debt.start, r.end))
-    left = {table: debt for table, debt in debts.items() if debt.start < offset and table not in forgiven}
-    return Position(position.tp, offset, replace(facts, since=since, lost=lost, debts=left).encode())
+            for table, backlog in left_out.items():
+                backlogs.setdefault(table, PartitionBacklog(r.start, backlog.route))
+        elif end.slice.reason is ReadReason.CATCH_UP and end.slice.table not in end.behind:
+            backlog = backlogs[end.slice.table]
+            backlogs[end.slice.table] = backlog._replace(start=max(backlog.start, r.end))
+    left = {table: backlog for table, backlog in backlogs.items() if backlog.start < offset and table not in forgiven}
+    return Position(position.tp, offset, replace(facts, since=since, lost=lost, backlogs=left).encode())

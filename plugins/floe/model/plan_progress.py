@@ -5,7 +5,7 @@ from enum import Enum
 
 from floe.model.exceptions import Superseded
 from floe.model.plan import Plan, Slice
-from floe.model.positions import Position, PositionMetadata, refuse_other_owners
+from floe.model.positions import Position, PositionMetadata, check_owner
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.slice_kind import ReadReason
 
@@ -18,7 +18,7 @@ class Progress(Enum):
     UNTOLD = "at or past the end, as far as there are positions: of the others the tables tell"
 
 
-def progress(plan: Plan, piece: Slice, found: Mapping[TopicPartition, Position]) -> Progress:
+def progress(plan: Plan, slice_: Slice, found: Mapping[TopicPartition, Position]) -> Progress:
     """Compare positions, or debts, with the ranges of a slice. A replay is always before: its tables tell.
 
     A position that is absent contradicts nothing: brokers delete it with its topic, and when it expires. Were that taken
@@ -26,17 +26,17 @@ def progress(plan: Plan, piece: Slice, found: Mapping[TopicPartition, Position])
     the ledgers of the tables know by themselves what they hold. Raises Superseded when positions are there and are
     neither all at the start nor all past the end, PositionOwned when they belong to another connector.
     """
-    if piece.is_replay:
+    if slice_.is_replay:
         return Progress.BEFORE
-    refuse_other_owners((found[r.tp] for r in piece.ranges if r.tp in found), plan.connector)
+    check_owner((found[r.tp] for r in slice_.ranges if r.tp in found), plan.connector)
     starts = {p.tp: p for p in plan.positions}
-    _refuse_other_logs(plan, piece, starts, found)
-    places = {r: _place(piece, r, found[r.tp]) for r in piece.ranges if r.tp in found}
+    _check_same_logs(plan, slice_, starts, found)
+    places = {r: _place(slice_, r, found[r.tp]) for r in slice_.ranges if r.tp in found}
     if all(place == r.start for r, place in places.items()):
-        _refuse_other_terms(plan, piece, starts, found)
+        _check_same_terms(plan, slice_, starts, found)
         return Progress.BEFORE
     if all(place >= r.end for r, place in places.items()):
-        return Progress.DONE if len(places) == len(piece.ranges) else Progress.UNTOLD
+        return Progress.DONE if len(places) == len(slice_.ranges) else Progress.UNTOLD
     odd = next(f"{r} is at {place}" for r, place in places.items() if place != r.start)
     raise Superseded(_superseded(plan, odd))
 
@@ -48,11 +48,11 @@ def _superseded(plan: Plan, why: str) -> str:
     )
 
 
-def _refuse_other_logs(
-    plan: Plan, piece: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
+def _check_same_logs(
+    plan: Plan, slice_: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
 ) -> None:
     """Raise when a position belongs to another incarnation of its topic: equal offsets mean nothing then."""
-    for r in piece.ranges:
+    for r in slice_.ranges:
         position = found.get(r.tp)
         if position is None:
             continue
@@ -63,28 +63,28 @@ def _refuse_other_logs(
             )
 
 
-def _refuse_other_terms(
-    plan: Plan, piece: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
+def _check_same_terms(
+    plan: Plan, slice_: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
 ) -> None:
     """Raise when a partition is where the plan began, but routing or debts are not those that it was made with."""
-    for r in piece.ranges:
+    for r in slice_.ranges:
         if r.tp not in found:
             continue
         now, then = found[r.tp].facts, starts[r.tp].facts
-        if piece.reason is ReadReason.CATCH_UP:
-            if now.debts[piece.table].route != then.debts[piece.table].route:
-                raise Superseded(_superseded(plan, f"the debt of {piece.table!r} at {r.tp} has another route by now"))
+        if slice_.reason is ReadReason.CATCH_UP:
+            if now.backlogs[slice_.table].route != then.backlogs[slice_.table].route:
+                raise Superseded(_superseded(plan, f"the debt of {slice_.table!r} at {r.tp} has another route by now"))
             continue
         if (now.routing, now.since) != (then.routing, then.since):
             raise Superseded(_superseded(plan, f"the routing of {r.tp} was changed since it was made"))
-        new = sorted(set(piece.tables) & now.debts.keys() - then.debts.keys())
+        new = sorted(set(slice_.tables) & now.backlogs.keys() - then.backlogs.keys())
         if new:
             raise Superseded(_superseded(plan, f"{new} are behind on {r.tp} by now, but it would give them newer rows"))
 
 
-def _place(piece: Slice, r: OffsetRange, position: Position) -> int:
+def _place(slice_: Slice, r: OffsetRange, position: Position) -> int:
     """Return how far a slice's tables have come: the position, or where the debt of a catch-up slice begins."""
-    if piece.reason is ReadReason.LIVE:
+    if slice_.reason is ReadReason.LIVE:
         return position.offset
-    debt = position.debts.get(piece.table)
-    return debt.start if debt is not None else max(position.offset, r.end)
+    backlog = position.backlogs.get(slice_.table)
+    return backlog.start if backlog is not None else max(position.offset, r.end)

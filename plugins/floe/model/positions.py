@@ -12,7 +12,7 @@ from floe.model.intervals import Intervals
 from floe.model.ranges import TopicPartition
 
 FORMAT = 1
-LONGEST_METADATA = 4_096
+MAX_METADATA_LENGTH = 4_096
 """Bytes; the brokers' default ``offset.metadata.max.bytes``."""
 
 
@@ -31,7 +31,7 @@ def owner_of(connector: str) -> str:
     return f"{connector[: MAX_OWNER - 17].encode('ascii', 'replace').decode()}~{digest}"
 
 
-class Debt(NamedTuple):
+class PartitionBacklog(NamedTuple):
     """What a table owes of a partition: all offsets from ``start`` on, under ``route``."""
 
     start: int
@@ -55,7 +55,7 @@ class PositionMetadata:
     topic_id: str
     cluster_id: str
     lost: Intervals = field(default_factory=Intervals)
-    debts: Mapping[str, Debt] = field(default_factory=lambda: MappingProxyType({}))
+    backlogs: Mapping[str, PartitionBacklog] = field(default_factory=lambda: MappingProxyType({}))
     owner: str = ""
     limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -74,17 +74,17 @@ class PositionMetadata:
         }
         if self.lost:
             fields["lost"] = list(self.lost)
-        if self.debts:
-            fields["debts"] = {table: list(debt) for table, debt in sorted(self.debts.items())}
-        limits = {name: limit for name, limit in sorted(self.limits.items()) if name == LIVE or name in self.debts}
+        if self.backlogs:
+            fields["debts"] = {table: list(backlog) for table, backlog in sorted(self.backlogs.items())}
+        limits = {name: limit for name, limit in sorted(self.limits.items()) if name == LIVE or name in self.backlogs}
         for name, value in (("owner", self.owner), ("limits", limits)):
-            if value and len(_json({**fields, name: value}).encode()) <= LONGEST_METADATA:
+            if value and len(_json({**fields, name: value}).encode()) <= MAX_METADATA_LENGTH:
                 fields[name] = value
         return _json(fields)
 
-    def owing(self, debts: Mapping[str, Debt]) -> "PositionMetadata":
+    def behind(self, backlogs: Mapping[str, PartitionBacklog]) -> "PositionMetadata":
         """Return the same with other debts."""
-        return replace(self, debts=debts)
+        return replace(self, backlogs=backlogs)
 
     @classmethod
     def decode(cls, text: str) -> "PositionMetadata | None":
@@ -96,14 +96,17 @@ class PositionMetadata:
         if not isinstance(fields, dict) or fields.get("floe") != FORMAT:
             return None
         try:
-            debts = {str(t): Debt(int(start), str(route)) for t, (start, route) in fields.get("debts", {}).items()}
+            backlogs = {
+                str(t): PartitionBacklog(int(start), str(route))
+                for t, (start, route) in fields.get("debts", {}).items()
+            }
             return cls(
                 routing=str(fields["routing"]),
                 since=int(fields["since"]),
                 topic_id=str(fields["topic"]),
                 cluster_id=str(fields["cluster"]),
                 lost=Intervals.of(fields.get("lost", ())),
-                debts=debts,
+                backlogs=backlogs,
                 owner=str(fields.get("owner", "")),
                 limits=_limits(fields.get("limits", {})),
             )
@@ -129,12 +132,12 @@ class Position:
         return found
 
     @property
-    def debts(self) -> Mapping[str, Debt]:
+    def backlogs(self) -> Mapping[str, PartitionBacklog]:
         """The debts of this partition by table; none when somebody else wrote the position."""
         if '"debts"' not in self.metadata:
             return {}
         found = PositionMetadata.decode(self.metadata)
-        return found.debts if found is not None else {}
+        return found.backlogs if found is not None else {}
 
     @property
     def limits(self) -> Mapping[str, int]:
@@ -157,7 +160,7 @@ def _limits(fields: Mapping[str, Any]) -> dict[str, int]:
     return limits
 
 
-def refuse_other_owners(positions: Iterable[Position], connector: str) -> None:
+def check_owner(positions: Iterable[Position], connector: str) -> None:
     """Raise PositionOwned for a position that says that another connector moves it."""
     for position in positions:
         facts = PositionMetadata.decode(position.metadata)

@@ -9,7 +9,7 @@ MAIN_BRANCH = "main"
 ALL_ROWS = "all"
 """The rule of a table that gets every row of a topic."""
 
-SINK_ROUTE = "java"
+KAFKA_CONNECT_ROUTE = "java"
 """Route hash of what a Kafka Connect sink wrote before floe took over: which rows those were, floe does not know."""
 
 
@@ -28,7 +28,7 @@ def route_hash(topic: str, branch: str | None, rows: object = ALL_ROWS) -> str:
 
 def branch_route(route: str, branch: str | None) -> str:
     """Return what main's route hash is called on a branch; what the sink wrote is called the same everywhere."""
-    if branch in (None, MAIN_BRANCH) or route == SINK_ROUTE:
+    if branch in (None, MAIN_BRANCH) or route == KAFKA_CONNECT_ROUTE:
         return route
     return _digest({"route": route, "branch": branch})
 

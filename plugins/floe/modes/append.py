@@ -12,7 +12,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.modes.base import SnapshotMaker, spec_files, stale_message
 from floe.tables.snapshot_commit import SnapshotChange, append_files
-from floe.tables.table_ledger import refuse_other_routes, refuse_unseeded
+from floe.tables.table_ledger import check_ledger_routes, check_seeded
 from floe.tables.table_state import TableState
 
 
@@ -21,15 +21,15 @@ class Append:
 
     def check(self, state: TableState, plan: Plan, slice_: Slice, connector: Connector) -> None:
         if slice_.is_replay and state.table is not None:
-            refuse_unseeded(state.table, state.branch, plan, state.ledger)
+            check_seeded(state.table, state.branch, plan, state.ledger)
         taken = plan.taken(slice_, state.name)
         self.check_routes(state.name, state.ledger, slice_, [(r, state.routes[r.topic]) for r in taken])
 
     def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
-        return ledger.net(r, route)
+        return ledger.new_offsets(r, route)
 
     def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
-        refuse_other_routes(table, ledger, slice_, routed)
+        check_ledger_routes(table, ledger, slice_, routed)
 
     def state(self, ledger: Ledger, work: TableWork) -> CommitState:
         return ledger.state(work.new_offsets)
@@ -46,7 +46,7 @@ class Append:
         return Appending(work)
 
     def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:
-        return live_or_replayed(ledger, work).with_revived(work.recovered)
+        return live_or_replayed(ledger, work).with_recovered(work.recovered)
 
     def contained(self, ledger: Ledger, r: OffsetRange, route: str) -> Intervals:
         return ledger.held(r, route)

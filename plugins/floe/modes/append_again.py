@@ -27,7 +27,7 @@ class AppendAgain(Append):
         return CommitState.COMMITTED if is_known(ledger, work) else CommitState.PENDING
 
     def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:
-        after = ledger.with_replayed(work.routed).with_revived(work.recovered)
+        after = ledger.with_replayed(work.routed).with_recovered(work.recovered)
         return after.with_replay(work.plan.plan_id, work.slice.index)
 
     def summary(self, work: TableWork) -> dict[str, str]:

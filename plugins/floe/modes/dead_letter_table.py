@@ -27,7 +27,7 @@ class DeadLetterTable(Append):
     def state(self, ledger: Ledger, work: TableWork) -> CommitState:
         if (work.slice.is_replay and is_known(ledger, work)) or work.plan.slice_id(work.slice) in ledger.slices:
             return CommitState.COMMITTED
-        is_same = all(ledger.net(r, route) == net for r, route, net in work.new_offsets)
+        is_same = all(ledger.new_offsets(r, route) == new_offsets for r, route, new_offsets in work.new_offsets)
         return CommitState.PENDING if is_same else CommitState.STALE
 
     def stale_reason(self, work: TableWork) -> str:

@@ -20,7 +20,7 @@ class Recover(Append):
         return
 
     def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
-        return slice_.letters.reaching(table, r) - ledger.revived(r)
+        return slice_.dead_letters.reaching(table, r) - ledger.revived(r)
 
     def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
         return
@@ -41,5 +41,5 @@ class Recover(Append):
         )
 
     def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:
-        after = ledger.with_redriven(work.new_offsets).with_revived(work.recovered)
+        after = ledger.with_redriven(work.new_offsets).with_recovered(work.recovered)
         return after.with_replay(work.plan.plan_id, work.slice.index)

@@ -23,16 +23,16 @@ from floe.modes.base import SnapshotMaker, spec_files, stale_message
 from floe.parquet.partition_summaries import readable
 from floe.tables.file_checks import file_access
 from floe.tables.history import REPLACED
-from floe.tables.row_removal import Removal, Remover, refuse_shared_offsets
+from floe.tables.row_removal import Removal, RowRemover, check_no_shared_offsets
 from floe.tables.snapshot_commit import (
     PreparedUpdates,
     SnapshotChange,
     SpecFile,
     Unchanged,
     added_manifests,
+    check_known_specs,
     counted,
     prepare_updates,
-    refuse_strange_specs,
 )
 from floe.tables.snapshot_summary import bounded
 from floe.tables.source_columns import OriginColumns
@@ -62,15 +62,15 @@ class Replace(AppendAgain):
 
     def check_change(self, table: Table, work: TableWork, connector: Connector) -> None:
         with file_access(work.table):
-            remover = Remover(OriginColumns.of(table, connector), work.ranges)
-            remover.refuse_unfit(table, work.branch)
-            refuse_shared_offsets(table, work.branch, work.plan.group_id, remover.ranges)
+            remover = RowRemover(OriginColumns.of(table, connector), work.ranges)
+            remover.check_fits(table, work.branch)
+            check_no_shared_offsets(table, work.branch, work.plan.group_id, remover.ranges)
 
     def snapshots(self, work: TableWork, connector: Connector) -> SnapshotMaker:
         return Replacing(work, connector)
 
     def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:
-        after = ledger.with_replaced(work.routed).with_revived(work.recovered)
+        after = ledger.with_replaced(work.routed).with_recovered(work.recovered)
         return after.with_replay(work.plan.plan_id, work.slice.index)
 
     def contained(self, ledger: Ledger, r: OffsetRange, route: str) -> Intervals:
@@ -87,14 +87,14 @@ class Replacing:
     def __init__(self, work: TableWork, connector: Connector) -> None:
         self._work = work
         self._connector = connector
-        self._remover: Remover | None = None
+        self._remover: RowRemover | None = None
         self._removal = Removal()
 
     def rewrite(self, table: Table) -> Mapping[str, str]:
         work, connector = self._work, self._connector
         if self._remover is None:
-            self._remover = Remover(OriginColumns.of(table, connector), work.ranges, connector.write_props)
-        refuse_shared_offsets(table, work.branch, work.plan.group_id, work.ranges)
+            self._remover = RowRemover(OriginColumns.of(table, connector), work.ranges, connector.write_props)
+        check_no_shared_offsets(table, work.branch, work.plan.group_id, work.ranges)
         with file_access(work.table):
             self._removal = self._remover.remove(table, work.branch)
         return {"floe.removed-rows": str(self._removal.rows)}
@@ -153,5 +153,5 @@ def replace_files(
 
     Raises TableRefused for files of a spec that the table does not have.
     """
-    refuse_strange_specs(table, files)
+    check_known_specs(table, files)
     return _Replace(table, branch, properties, files, removal)

@@ -44,9 +44,9 @@ class CommitOperator(BaseOperator):
             raise
         reasons = run_log.reasons_of(connector, plan, report)
         status = run_log.look_up(connector, settings) if plan.positions else None
-        told = RunReport(plan, report, reasons, status)
-        run_log.say(told.lines())
-        return told.to_json()
+        message = RunReport(plan, report, reasons, status)
+        run_log.say(message.lines())
+        return message.to_json()
 
     def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
         """Log the lag of a run that failed, before its error."""

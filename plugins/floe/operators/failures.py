@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 FAILURE_KEY = "failure"
 """The XCom in which a failed task leaves its error."""
 
-MOST_CHARACTERS = 2000
+MAX_CHARACTERS = 2000
 """Of an error that is handed from task to task."""
 
 Result = TypeVar("Result")
@@ -58,7 +58,7 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
     """
 
     @wraps(execute)
-    def told(self: object, *args: object, **kwargs: object) -> Result:
+    def message(self: object, *args: object, **kwargs: object) -> Result:
         keep_environment_secret()
         mask_logs()
         connector = getattr(self, "_connector", None)
@@ -74,7 +74,7 @@ def floe_task(execute: Callable[..., Result]) -> Callable[..., Result]:
             failure = without_secrets(error)
         raise failure  # here, where no other error is its context
 
-    return told
+    return message
 
 
 def say_failure(context: Context) -> None:
@@ -85,10 +85,10 @@ def say_failure(context: Context) -> None:
     error = context.get("exception")
     if error is None:
         return
-    told, code = without_code(hide(str(error)))
-    message = told if isinstance(error, FloeError) else f"{type(error).__name__}: {told}"
+    message, code = without_code(hide(str(error)))
+    text = message if isinstance(error, FloeError) else f"{type(error).__name__}: {message}"
     log.info("::endgroup::")
-    for line in Brief.of(message):
+    for line in Brief.of(text):
         log.error("%s", line)
     if code is not None:
         log.error("See %s in docs/troubleshooting.md.", code)
@@ -96,11 +96,11 @@ def say_failure(context: Context) -> None:
 
 def leave_failure(context: Context, error: Exception) -> None:
     """Leave what a task failed of for the tasks behind it."""
-    told = _readable(
+    message = _readable(
         with_code(str(error), error.code) if isinstance(error, FloeError) else f"{type(error).__name__}: {error}"
     )
     try:
-        context["ti"].xcom_push(key=FAILURE_KEY, value=told)
+        context["ti"].xcom_push(key=FAILURE_KEY, value=message)
     except Exception as problem:  # noqa: BLE001 - the error itself counts
         log.warning("The next task will not know why this one failed: %s", hide(str(problem)))
 
@@ -113,14 +113,14 @@ def failure_of(context: Context, task_id: str) -> str | None:
 
 def _readable(text: str) -> str:
     """Return a text as one line of bounded length, without secrets and without characters that terminals obey."""
-    return clip(" ".join("".join(c if c.isprintable() else " " for c in hide(text)).split()), MOST_CHARACTERS)
+    return clip(" ".join("".join(c if c.isprintable() else " " for c in hide(text)).split()), MAX_CHARACTERS)
 
 
 def without_chain(error: FloeError) -> BaseException:
     """Return floe's error with secrets hidden, without its cause, its context and the frames it came through."""
-    told = _masked(error)
-    told.__cause__ = told.__context__ = None
-    return told.with_traceback(None)
+    message = _masked(error)
+    message.__cause__ = message.__context__ = None
+    return message.with_traceback(None)
 
 
 def without_secrets(error: BaseException) -> BaseException:
@@ -149,10 +149,10 @@ def _masked(error: BaseException) -> BaseException:
         setattr(error, name, _hidden(value))
     if hide(str(error)) == str(error):
         return error
-    told = TaskFailed(f"{type(error).__name__}: {hide(str(error))}")
-    told.__cause__, told.__context__ = error.__cause__, error.__context__
-    told.__suppress_context__ = error.__suppress_context__
-    return told.with_traceback(error.__traceback__)
+    message = TaskFailed(f"{type(error).__name__}: {hide(str(error))}")
+    message.__cause__, message.__context__ = error.__cause__, error.__context__
+    message.__suppress_context__ = error.__suppress_context__
+    return message.with_traceback(error.__traceback__)
 
 
 def _hidden(value: object) -> object:

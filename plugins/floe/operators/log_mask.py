@@ -16,13 +16,13 @@ class LogMask(logging.Filter):
             text = record.getMessage()
         except (TypeError, ValueError, LookupError):  # the handler says what is wrong with it
             return True
-        told = hide(text)
+        message = hide(text)
         if record.exc_info and record.exc_info[1] is not None:
             trace = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
             if hide(trace) != trace:
-                told, record.exc_info, record.exc_text = f"{told}\n{hide(trace)}", None, None
-        if told != text:
-            record.msg, record.args = told, ()
+                message, record.exc_info, record.exc_text = f"{message}\n{hide(trace)}", None, None
+        if message != text:
+            record.msg, record.args = message, ()
         return True
 
 

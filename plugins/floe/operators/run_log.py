@@ -40,7 +40,7 @@ def reasons_of(connector: Connector, plan: Plan, report: CommitReport) -> Mappin
     from floe.status.dead_letters import reasons_of as found
 
     is_needed = any(one.reasons for one in report.announcements) or any(
-        landed.share.table == plan.letters for landed in report.landed
+        committed.table_files.table == plan.dead_letters for committed in report.committed
     )
     if not is_needed:
         return {}

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from floe.config import Connector, KeyClass, thaw
+from floe.config import Connector, KeyClass, restore_config
 from floe.config.names import REPLAY_SUFFIX
 from floe.config.secrets.deployment_key import NO_KEY
 from floe.config.secrets.mask import clip
@@ -69,9 +69,9 @@ def opened(fields: object, context: Context, file: Connector) -> RunPlan:
         raise SealBroken(msg) from error
     if deployment is not None and key is None:
         is_replay = run_name(context).dag_id.endswith(REPLAY_SUFFIX)
-        _refuse_unsealed(plan, deployment, file, KeyClass.REPLAY if is_replay else KeyClass.LIVE)
+        _check_sealed(plan, deployment, file, KeyClass.REPLAY if is_replay else KeyClass.LIVE)
         log.warning("plan %s was made before plans were sealed; it is carried out as it is", plan.plan_id)
-    return RunPlan(plan, thaw(plan.config, file), key, fields)
+    return RunPlan(plan, restore_config(plan.config, file), key, fields)
 
 
 def pulled(context: Context, file: Connector) -> RunPlan:
@@ -92,7 +92,7 @@ def announced_slices(context: Context, plan: Plan) -> list[str]:
     if written is None:
         return []  # the write task failed
     found = written.get("announced") if isinstance(written, dict) else None
-    known = {plan.slice_id(piece) for piece in plan.slices}
+    known = {plan.slice_id(slice_) for slice_ in plan.slices}
     if not isinstance(found, list) or not all(isinstance(one, str) and one in known for one in found):
         msg = (
             f"the write task of this run left {clip(str(written), 200)!r} in XCom, not a list of slices of plan "
@@ -115,13 +115,13 @@ def _verified(fields: Mapping[str, Any], context: Context, deployment: Deploymen
     return deployment.unseal(fields, run_name(context))
 
 
-def _refuse_unsealed(plan: Plan, deployment: DeploymentKey, file: Connector, allowed: KeyClass) -> None:
+def _check_sealed(plan: Plan, deployment: DeploymentKey, file: Connector, allowed: KeyClass) -> None:
     """Compare a plan without a seal with what cannot be edited in Airflow."""
     from floe.kafka.admin import Cluster
     from floe.kafka.settings import KafkaSettings
-    from floe.planning.unsealed_plan import has_signed_records, refuse_unsealed
+    from floe.planning.unsealed_plan import check_sealed, has_signed_records
 
     # by the file's addresses: the plan's own are not trusted yet
     settings = KafkaSettings.of(file, task_context.kafka_extra(file))
     positions = Cluster.of_control(settings).positions(file.group_id)
-    refuse_unsealed(plan, file, allowed, positions, has_signed=has_signed_records(deployment, file, settings))
+    check_sealed(plan, file, allowed, positions, has_signed=has_signed_records(deployment, file, settings))

@@ -66,7 +66,7 @@ class WriteFilesOperator(SparkSubmitOperator):
         plan, connector, key, _ = pulled(context, self._connector)
         extra = task_context.kafka_extra(connector)
         committer = Committer(plan, connector, KafkaSettings.of(connector, extra), key)
-        still_open = {plan.slice_id(piece) for piece in committer.open_slices()}
+        still_open = {plan.slice_id(slice_) for slice_ in committer.open_slices()}
         if not still_open:
             self.log.info("plan %s is committed already: no Spark job is started", plan.plan_id)
             return _summary({})
@@ -76,7 +76,7 @@ class WriteFilesOperator(SparkSubmitOperator):
             return _summary(found)
         if found:
             self.log.info("%s of %s slices were announced by an earlier try", len(found), len(plan.slices))
-        done = frozenset(plan.slice_id(piece) for piece in plan.slices) - still_open | found.keys()
+        done = frozenset(plan.slice_id(slice_) for slice_ in plan.slices) - still_open | found.keys()
         job = code_archive.write_job()
         self._conn_id = connector.spark_conn_id
         spark = task_context.connection(self._conn_id, "floe.spark.conn-id")
@@ -224,7 +224,9 @@ def _path_with_spark() -> str:
 def _summary(found: Mapping[str, Announcement]) -> dict[str, Any]:
     tables: dict[str, dict[str, int]] = {}
     for announcement in found.values():
-        for name, books in announcement.tables.items():
-            files = sum(share.file_count for share in announcement.shares if share.table == name)
-            tables[name] = {"files": files, **books.to_json()}
+        for name, counts in announcement.tables.items():
+            files = sum(
+                table_files.file_count for table_files in announcement.all_table_files if table_files.table == name
+            )
+            tables[name] = {"files": files, **counts.to_json()}
     return {"announced": sorted(found), "tables": tables}

@@ -19,10 +19,10 @@ from floe.parquet.source_column import SourceColumn
 
 Values = tuple[Any, ...]
 
-LONGEST_PART = 150
+MAX_PART_LENGTH = 150
 """Bytes of a part of a path. File systems take names of 255, and some location providers put the file's own name (70)
 behind it."""
-LONGEST_PATH = 500
+MAX_PATH_LENGTH = 500
 """Bytes. S3 takes keys of 1024, the table's location among them."""
 
 
@@ -103,13 +103,13 @@ def _group(columns: list[pa.Array]) -> pa.Array:
 def bounded(path: str) -> str:
     """Shorten ``name=value/name=value``, quoted, to what every store takes; different paths stay different."""
     parts = "/".join(_cut(part) for part in path.split("/"))
-    return parts if len(parts) <= LONGEST_PATH else _cut(path.replace("/", "-"))
+    return parts if len(parts) <= MAX_PATH_LENGTH else _cut(path.replace("/", "-"))
 
 
 def _cut(part: str) -> str:
     """End a long part with its hash."""
-    if len(part) <= LONGEST_PART:
+    if len(part) <= MAX_PART_LENGTH:
         return part
     digest = blake2b(part.encode(), digest_size=8).hexdigest()
-    start = part[: LONGEST_PART - len(digest) - 1]
+    start = part[: MAX_PART_LENGTH - len(digest) - 1]
     return f"{re.sub('%[0-9A-F]?$', '', start)}-{digest}"

@@ -6,8 +6,8 @@ from typing import Any
 
 from floe.catalogs.client import Tables
 from floe.config import Connector
-from floe.config.sections.error_policy import LETTER_TABLE
-from floe.model.dead_letters import MOST_SPANS, LetterOffsets
+from floe.config.sections.error_policy import DEAD_LETTER_TABLE
+from floe.model.dead_letters import MAX_SPANS, DeadLetterOffsets
 from floe.model.exceptions import PlanRefused
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
@@ -26,7 +26,7 @@ KEPT_ROWS = (
 
 
 @dataclass(frozen=True, slots=True)
-class LetterForecast:
+class DeadLetterForecast:
     """What a re-drive means for the letters of one table and partition, in letters.
 
     ``table``: None for records that were refused before routing. ``range``: from the first to the last of them.
@@ -35,7 +35,7 @@ class LetterForecast:
 
     table: str | None
     range: OffsetRange
-    letters: int
+    dead_letters: int
     revived: int = 0
     left_out: str | None = None
 
@@ -44,7 +44,7 @@ class LetterForecast:
             "table": self.table,
             "partition": self.range.partition,
             "range": [self.range.start, self.range.end],
-            "letters": self.letters,
+            "letters": self.dead_letters,
             "revived": self.revived,
             "left_out": self.left_out,
         }
@@ -54,8 +54,8 @@ class LetterForecast:
 class Redrive:
     """The letters that a request asks for: those that are read again, and those that are not, with the reason."""
 
-    chosen: LetterOffsets
-    left_out: Mapping[str | None, tuple[str, LetterOffsets]]
+    chosen: DeadLetterOffsets
+    left_out: Mapping[str | None, tuple[str, DeadLetterOffsets]]
 
     def met(self, ranges: Sequence[OffsetRange]) -> tuple[OffsetRange, ...]:
         """Return the ranges, each from its first letter to its last, without those that have none."""
@@ -69,35 +69,37 @@ class Redrive:
 
     def slices(self, ranges: Sequence[OffsetRange], request: ReplayRequest, connector: Connector) -> tuple[Slice, ...]:
         """Cut the letters into slices, as other replays are cut."""
-        nets = {r: Intervals.of(s for _, _, offsets in self.chosen.within([r]) for s in offsets) for r in ranges}
-        cuts = cut(ranges, [nets], request.max_records)
-        return tuple(self._slice(i, piece, request, connector) for i, piece in enumerate(cuts))
+        new_ranges = {r: Intervals.of(s for _, _, offsets in self.chosen.within([r]) for s in offsets) for r in ranges}
+        cuts = cut(ranges, [new_ranges], request.max_records)
+        return tuple(self._slice(i, slice_, request, connector) for i, slice_ in enumerate(cuts))
 
     def _slice(
         self, index: int, ranges: tuple[OffsetRange, ...], request: ReplayRequest, connector: Connector
     ) -> Slice:
-        letters = self.chosen.within(ranges)
-        tables: tuple[str, ...] = tuple(table for table in request.tables if table in letters.tables)
-        if None in letters.by_table:
+        dead_letters = self.chosen.within(ranges)
+        tables: tuple[str, ...] = tuple(table for table in request.tables if table in dead_letters.tables)
+        if None in dead_letters.by_table:
             tables = request.tables  # they may belong to any of them
         elif connector.routing.is_dynamic:
-            tables = letters.tables
-        return Slice(index, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, ranges, tables, letters)
+            tables = dead_letters.tables
+        return Slice(index, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, ranges, tables, dead_letters)
 
-    def without(self, kept: LetterOffsets) -> "Redrive":
+    def without(self, kept: DeadLetterOffsets) -> "Redrive":
         """Return the same without dead letters whose records have rows: each would get a second one."""
-        left_out = {table: (KEPT_ROWS, LetterOffsets({table: kept.by_table[table]})) for table in kept.by_table}
+        left_out = {table: (KEPT_ROWS, DeadLetterOffsets({table: kept.by_table[table]})) for table in kept.by_table}
         return Redrive(self.chosen - kept, {**self.left_out, **left_out}) if kept else self
 
-    def forecasts(self, ledgers: Mapping[str, Ledger]) -> tuple[LetterForecast, ...]:
+    def forecasts(self, ledgers: Mapping[str, Ledger]) -> tuple[DeadLetterForecast, ...]:
         """Return what is done for each table and partition."""
-        told = [_forecast(table, log_id, offsets, ledgers.get(table or "")) for table, log_id, offsets in self.chosen]
-        for why, letters in self.left_out.values():
-            told += [_forecast(table, log_id, offsets, None, why) for table, log_id, offsets in letters]
-        return tuple(told)
+        message = [
+            _forecast(table, log_id, offsets, ledgers.get(table or "")) for table, log_id, offsets in self.chosen
+        ]
+        for why, dead_letters in self.left_out.values():
+            message += [_forecast(table, log_id, offsets, None, why) for table, log_id, offsets in dead_letters]
+        return tuple(message)
 
 
-def find_letters(
+def find_dead_letters(
     connector: Connector, target: Connector, plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
 ) -> Redrive:
     """Look up the open letters of the ranges and sort out those that the request is for.
@@ -108,20 +110,20 @@ def find_letters(
     if name is None:
         msg = (
             "dead letters are asked for, but the connector keeps none in a table: set floe.deadletter.table (and not "
-            f"errors.tolerance=none); {LETTER_TABLE} is {target.properties.get(LETTER_TABLE)!r}. No replay reads a topic of "
-            "dead letters"
+            f"errors.tolerance=none); {DEAD_LETTER_TABLE} is {target.properties.get(DEAD_LETTER_TABLE)!r}. No replay "
+            "reads a topic of dead letters"
         )
         raise PlanRefused(msg, code="FLOE-306")
     states = TableStates(Tables.of(target), target, plan.cluster_id)
-    letters = states.one(name)  # it refuses a table that was rolled back: its letters may be open again
-    redrive = _sorted_out(states.open_dead_letters(ranges, letters), connector, request)
-    return redrive.without(letters_with_rows(states, target, letters, redrive.chosen, ranges))
+    dead_letters = states.one(name)  # it refuses a table that was rolled back: its letters may be open again
+    redrive = _sorted_out(states.open_dead_letters(ranges, dead_letters), connector, request)
+    return redrive.without(letters_with_rows(states, target, dead_letters, redrive.chosen, ranges))
 
 
-def _sorted_out(found: LetterOffsets, connector: Connector, request: ReplayRequest) -> Redrive:
+def _sorted_out(found: DeadLetterOffsets, connector: Connector, request: ReplayRequest) -> Redrive:
     is_dynamic = connector.routing.is_dynamic
     is_restricted = bool(request.tables) if is_dynamic else set(request.tables) != set(connector.tables)
-    left_out: dict[str | None, tuple[str, LetterOffsets]] = {}
+    left_out: dict[str | None, tuple[str, DeadLetterOffsets]] = {}
     for table in found.by_table:
         if table is None:
             why = "they had no table yet: replay without `tables` to have them routed anew" if is_restricted else None
@@ -131,28 +133,28 @@ def _sorted_out(found: LetterOffsets, connector: Connector, request: ReplayReque
             known = table in connector.tables or is_dynamic
             why = "not among `tables`" if known else "the table is none of the connector's any more"
         if why is not None:
-            left_out[table] = (why, LetterOffsets({table: found.by_table[table]}))
-    chosen = LetterOffsets({table: logs for table, logs in found.by_table.items() if table not in left_out})
-    if chosen.spans > MOST_SPANS:
+            left_out[table] = (why, DeadLetterOffsets({table: found.by_table[table]}))
+    chosen = DeadLetterOffsets({table: logs for table, logs in found.by_table.items() if table not in left_out})
+    if chosen.spans > MAX_SPANS:
         msg = (
             f"{chosen.count} dead letters are open, in {chosen.spans} spans of offsets: a re-drive names at most "
-            f"{MOST_SPANS}. Restrict `ranges`, times or `tables`{_first_part(chosen)}"
+            f"{MAX_SPANS}. Restrict `ranges`, times or `tables`{_first_part(chosen)}"
         )
         raise PlanRefused(msg, code="FLOE-306")
     return Redrive(chosen, left_out)
 
 
-def _first_part(letters: LetterOffsets) -> str:
+def _first_part(dead_letters: DeadLetterOffsets) -> str:
     """Name a range that is not too large to begin with."""
-    left = MOST_SPANS
+    left = MAX_SPANS
     by_log: dict[LogId, list[int]] = {}
-    for _, log_id, offsets in letters:
+    for _, log_id, offsets in dead_letters:
         by_log.setdefault(log_id, []).extend(end for _, end in offsets)
     log_id, ends = next(iter(sorted(by_log.items())))
     return f', e.g. ranges={{"{log_id.partition}": [null, {sorted(ends)[min(left, len(ends)) - 1]}]}}'
 
 
-def letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger]:
+def dead_letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger]:
     """Load the ledgers of the tables that letters are for. Raises TableRefused, TableMissing."""
     states = TableStates(Tables.of(target), target, plan.cluster_id)
     found = states.open(names, (), must_exist=not target.auto_create)
@@ -161,7 +163,7 @@ def letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[
 
 def _forecast(
     table: str | None, log_id: LogId, offsets: Intervals, ledger: Ledger | None, left_out: str | None = None
-) -> LetterForecast:
+) -> DeadLetterForecast:
     r = OffsetRange(*log_id, offsets.spans[0][0], offsets.spans[-1][1])
     revived = 0 if ledger is None else (offsets & ledger.revived(r)).offsets
-    return LetterForecast(table, r, offsets.offsets, revived, left_out)
+    return DeadLetterForecast(table, r, offsets.offsets, revived, left_out)

@@ -25,20 +25,20 @@ def debtors(connector: Connector, positions: Mapping[TopicPartition, Position], 
     """Return the tables that may owe: the connector's; where records name them, those that do, or that lost rows."""
     if not connector.routing.is_dynamic:
         return connector.tables
-    owing = {table for position in positions.values() for table in position.debts}
-    return sorted(owing | decisions.rolled_back.keys() | decisions.dropped_tables.keys())
+    behind = {table for position in positions.values() for table in position.backlogs}
+    return sorted(behind | decisions.rolled_back.keys() | decisions.dropped_tables.keys())
 
 
 def refuse_wrong_drops(decisions: Decisions, connector: Connector) -> None:
-    letters = connector.errors.table
-    unknown = sorted(decisions.dropped_tables.keys() - set(connector.tables) - {letters})
+    dead_letters = connector.errors.table
+    unknown = sorted(decisions.dropped_tables.keys() - set(connector.tables) - {dead_letters})
     if unknown and not connector.routing.is_dynamic:
         msg = f"dropped_tables names {unknown}, but the connector writes {list(connector.tables)}: correct the param"
         raise PlanRefused(msg, code="FLOE-112")
-    if letters is not None and decisions.dropped_tables.get(letters) is DroppedTable.REFILL:
+    if dead_letters is not None and decisions.dropped_tables.get(dead_letters) is DroppedTable.REFILL:
         msg = (
-            f"the dead-letter table {letters!r} cannot be filled again: its records are not read a second time. Go on "
-            f'without them, dropped_tables={{"{letters}": "continue"}}, or replay the ranges that had dead letters'
+            f"the dead-letter table {dead_letters!r} cannot be filled again: its records are not read a second time. Go on "
+            f'without them, dropped_tables={{"{dead_letters}": "continue"}}, or replay the ranges that had dead letters'
         )
         raise PlanRefused(msg, code="FLOE-112")
 
@@ -59,10 +59,10 @@ def refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) ->
 def refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
     """Raise PlanRefused for a debt at a topic that the connector reads no longer: nobody would ever pay it."""
     for tp, position in sorted(positions.items()):
-        if tp.topic not in connector.topics and position.debts:
+        if tp.topic not in connector.topics and position.backlogs:
             msg = (
-                f"{sorted(position.debts)} are behind on {tp}, but the connector reads {tp.topic!r} no longer: put the topic "
-                'back until they have caught up, or for one run that drops the backlog (params config={"topics": …} and '
+                f"{sorted(position.backlogs)} are behind on {tp}, but the connector reads {tp.topic!r} no longer: put the "
+                'topic back until they have caught up, or for one run that drops the backlog (params config={"topics": …} and '
                 "drop_backlog)."
             )
             raise PlanRefused(msg, code="FLOE-221")
@@ -72,8 +72,10 @@ def refuse_unknown_debtors(
     connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions
 ) -> None:
     """Raise PlanRefused when a table that nobody knows is to be forgiven: a name that was mistyped forgives nothing."""
-    owing = {table for position in positions.values() for table in position.debts}
-    strangers = sorted(decisions.forgive - set(connector.tables) - owing)
-    if strangers:
-        msg = f"drop_backlog names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
+    behind = {table for position in positions.values() for table in position.backlogs}
+    unknown_tables = sorted(decisions.forgive - set(connector.tables) - behind)
+    if unknown_tables:
+        msg = (
+            f"drop_backlog names {unknown_tables}, but the connector writes {list(connector.tables)}: correct the param"
+        )
         raise PlanRefused(msg, code="FLOE-112")

@@ -66,7 +66,7 @@ def dropped_tables(
         filled = commits.filled(connector, None)
         lost = _lost(ledgers.look_up(sorted(filled)), filled)
     else:
-        found = ledgers.look_up(ledgers.with_letters)
+        found = ledgers.look_up(ledgers.with_dead_letters)
         lost = _lost(found, commits.filled(connector, [n for n, t in found.items() if _has_no_ledger(t)]))
     undecided = [loss for loss in lost if loss.name not in decisions.dropped_tables]
     if undecided:

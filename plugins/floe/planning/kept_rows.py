@@ -13,42 +13,48 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
 from floe.config import Connector
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import commit_id_of
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import TableRefused
 from floe.tables.open_dead_letters import letters_of_commits
-from floe.tables.row_removal import refuse_shared_offsets
+from floe.tables.row_removal import check_no_shared_offsets
 from floe.tables.source_columns import OriginColumns
 from floe.tables.table_state import TableState, TableStates
 
 
 def letters_with_rows(
-    states: TableStates, connector: Connector, letters: TableState, found: LetterOffsets, ranges: Sequence[OffsetRange]
-) -> LetterOffsets:
+    states: TableStates,
+    connector: Connector,
+    dead_letters: TableState,
+    found: DeadLetterOffsets,
+    ranges: Sequence[OffsetRange],
+) -> DeadLetterOffsets:
     """Return those of the ``found`` dead letters that replays made which a table does not have, though it has the row.
 
     Of a table that does not tell where its rows came from there are none: nothing of it can be replaced. Nor of replays
     that the dead-letter table (``letters``) has forgotten, as it remembers the last 100. Raises what loading tables raises.
     """
-    replays = _replays(letters)
-    if letters.table is None or not replays or not found:
-        return LetterOffsets()
+    replays = _replays(dead_letters)
+    if dead_letters.table is None or not replays or not found:
+        return DeadLetterOffsets()
     commits = {str(commit_id_of(connector.group_id, plan_id)): plan_id for plan_id in replays}
-    with states.client.reading(letters.name):
-        by_commit = letters_of_commits(letters.table, letters.branch, connector.name, ranges, list(commits))
+    with states.client.reading(dead_letters.name):
+        by_commit = letters_of_commits(dead_letters.table, dead_letters.branch, connector.name, ranges, list(commits))
     made = {commits[commit_id]: offsets & found for commit_id, offsets in by_commit.items()}
     made = {plan_id: offsets for plan_id, offsets in made.items() if offsets}
     names = {name for offsets in made.values() for name in offsets.by_table}
     tables = (names | set(connector.tables) if None in names else names) - {None}
-    kept = LetterOffsets()
+    kept = DeadLetterOffsets()
     for name in sorted(name for name in tables if name is not None) if made else ():
         state = states.one(name)
         known = _replays(state)
         unfinished = [offsets for plan_id, offsets in made.items() if known.get(plan_id, 0) < replays[plan_id]]
-        doubtful = LetterOffsets.of(entry for offsets in unfinished for entry in offsets if entry[0] in (name, None))
+        doubtful = DeadLetterOffsets.of(
+            entry for offsets in unfinished for entry in offsets if entry[0] in (name, None)
+        )
         kept |= _with_rows(states, connector, state, doubtful)
     return kept
 
@@ -58,20 +64,22 @@ def _replays(state: TableState) -> dict[str, int]:
     return {plan_id: int(count) for plan_id, count in (entry.rsplit("/", 1) for entry in state.ledger.replays)}
 
 
-def _with_rows(states: TableStates, connector: Connector, state: TableState, letters: LetterOffsets) -> LetterOffsets:
+def _with_rows(
+    states: TableStates, connector: Connector, state: TableState, dead_letters: DeadLetterOffsets
+) -> DeadLetterOffsets:
     """Return the dead letters whose records have rows in a table."""
-    if state.table is None or not letters:
-        return LetterOffsets()
-    ranges = [OffsetRange(*log_id, start, end) for _, log_id, offsets in letters for start, end in offsets]
+    if state.table is None or not dead_letters:
+        return DeadLetterOffsets()
+    ranges = [OffsetRange(*log_id, start, end) for _, log_id, offsets in dead_letters for start, end in offsets]
     try:
         columns = OriginColumns.of(state.table, connector)
-        refuse_shared_offsets(state.table, state.branch, connector.group_id, ranges)
+        check_no_shared_offsets(state.table, state.branch, connector.group_id, ranges)
     except TableRefused:
-        return LetterOffsets()  # no replacement was possible: none was left unfinished
+        return DeadLetterOffsets()  # no replacement was possible: none was left unfinished
     with states.client.reading(state.name):
         rows = offsets_with_rows(state.table, state.branch, columns, ranges)
-    return LetterOffsets.of(
-        (table, log_id, offsets & rows.get(log_id, Intervals())) for table, log_id, offsets in letters
+    return DeadLetterOffsets.of(
+        (table, log_id, offsets & rows.get(log_id, Intervals())) for table, log_id, offsets in dead_letters
     )
 
 

@@ -22,7 +22,7 @@ from floe.model.exceptions import PlanRefused, Superseded
 from floe.model.plan import Plan
 from floe.model.plan_progress import Progress, progress
 from floe.model.plan_seal import DeploymentKey, PlanKey
-from floe.model.positions import Position, PositionMetadata, refuse_other_owners
+from floe.model.positions import Position, PositionMetadata, check_owner
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.decision_checks import (
     debtors,
@@ -34,13 +34,13 @@ from floe.planning.decision_checks import (
 )
 from floe.planning.dropped_tables import Commits, dropped_tables, refilled_from
 from floe.planning.losses import OffsetsLost
-from floe.planning.refusing_tables import refuse_if_none_takes
+from floe.planning.refusing_tables import check_one_takes
 from floe.planning.slicing import cut_slices
-from floe.planning.start_policy import Beginnings, Settled
-from floe.planning.start_positions import settle_positions
+from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
+from floe.planning.start_positions import resolve_start_positions
 from floe.recovery.apply_decisions import Decided
 from floe.recovery.rollback import rolled_back
-from floe.tables.connector_ledgers import Ledgers, refuse_rows_of_sink
+from floe.tables.connector_ledgers import Ledgers, check_no_rows_of_sink
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def draft_plan(
     if not dry_run:
         control.ensure_control_topic(connector.control_topic)
     ends = {} if dry_run else control_ends(control, connector.control_topic)
-    control.refuse_members(connector.group_id)
+    control.check_no_members(connector.group_id)
     logs = source.logs(connector.topics)
     of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
     refuse_debts_elsewhere(connector, of_group)
@@ -79,7 +79,7 @@ def draft_plan(
     reopened = _reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs})
     for tp, starts in refilled_from(decided.dropped_tables, logs).items():
         reopened.setdefault(tp, {}).update(starts)
-    beginnings = Beginnings(
+    beginnings = StartPolicy(
         cluster_id=source.cluster_id(),
         owner=connector.name,
         offset_reset=connector.offset_reset,
@@ -96,7 +96,7 @@ def draft_plan(
         keeps_limits=connector.write_timeout_ms is not None,
     )
     if not known or decided.recover:
-        refuse_rows_of_sink(ledgers, connector)
+        check_no_rows_of_sink(ledgers, connector)
     settled = _settled(logs, known, beginnings, decided)
     limit = max_records if max_records is not None else connector.max_records_per_run
     on_record = replace(decisions or Decisions(), dropped_tables=decided.dropped_tables)
@@ -115,27 +115,29 @@ def draft_plan(
         anchors=_anchors(ledgers, connector, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
     )
-    refuse_if_none_takes(plan, ledgers, connector)
+    check_one_takes(plan, ledgers, connector)
     return plan
 
 
 def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, Position]) -> bool:
     """Say whether there is something to read: nobody looks tables up for an idle run."""
     found = [(log, positions.get(log.tp)) for log in logs]
-    return any(p is None or p.offset < log.stable_end or p.debts for log, p in found)
+    return any(p is None or p.offset < log.stable_end or p.backlogs for log, p in found)
 
 
 def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     """Add what the connector itself decides; refuse names that it does not have."""
-    strangers = sorted(decisions.rolled_back.keys() - set(connector.tables) - {connector.errors.table})
-    if strangers and not connector.routing.is_dynamic:
-        msg = f"rolled_back names {strangers}, but the connector writes {list(connector.tables)}: correct the param"
-        raise PlanRefused(msg, code="FLOE-112")
-    letters = connector.errors.table
-    if letters is not None and decisions.rolled_back.get(letters) is Rollback.REPLAY:
+    unknown_tables = sorted(decisions.rolled_back.keys() - set(connector.tables) - {connector.errors.table})
+    if unknown_tables and not connector.routing.is_dynamic:
         msg = (
-            f"the table of dead letters {letters!r} owes nothing that could be read again for it: go on without what it "
-            f'lost, rolled_back={{"{letters}": "accept"}}'
+            f"rolled_back names {unknown_tables}, but the connector writes {list(connector.tables)}: correct the param"
+        )
+        raise PlanRefused(msg, code="FLOE-112")
+    dead_letters = connector.errors.table
+    if dead_letters is not None and decisions.rolled_back.get(dead_letters) is Rollback.REPLAY:
+        msg = (
+            f"the table of dead letters {dead_letters!r} owes nothing that could be read again for it: go on without what it "
+            f'lost, rolled_back={{"{dead_letters}": "accept"}}'
         )
         raise PlanRefused(msg, code="FLOE-112")
     refuse_wrong_drops(decisions, connector)
@@ -149,12 +151,12 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
 def _settled(
     logs: Sequence[PartitionLog],
     positions: Mapping[TopicPartition, Position],
-    beginnings: Beginnings,
+    beginnings: StartPolicy,
     decisions: Decisions,
-) -> Settled:
+) -> ResolvedDeadLetters:
     """Settle the positions; what is lost and what was decided is logged, every range of it."""
     try:
-        settled = settle_positions(logs, positions, beginnings, decisions)
+        settled = resolve_start_positions(logs, positions, beginnings, decisions)
     except OffsetsLost as error:
         for loss in error.losses:
             log.error("%s", loss)
@@ -166,7 +168,7 @@ def _settled(
 
 def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
     """Return which snapshot each ledger stood on that a decision will change: it holds for that state alone."""
-    tables = set(decisions.rolled_back) if not decisions.adopt else set(ledgers.with_letters)
+    tables = set(decisions.rolled_back) if not decisions.adopt else set(ledgers.with_dead_letters)
     anchors = {table: known.ledger.anchor for table in sorted(tables) if (known := ledgers.of(table)) and known.ledger}
     return {table: anchor.snapshot_id for table, anchor in anchors.items() if anchor is not None}
 
@@ -211,7 +213,7 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: Pl
     replaced = frozenset(plan.replaced)
 
     def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
-        refuse_other_owners((p for p in found.values() if p not in replaced), plan.connector)
+        check_owner((p for p in found.values() if p not in replaced), plan.connector)
         settled[:] = [p if found.get(p.tp) in replaced else _opened(p, found.get(p.tp)) for p in plan.positions]
         places = {p.tp: p for p in settled}
         if plan.slices and all(progress(plan, s, places) is Progress.DONE for s in plan.slices):
@@ -250,9 +252,12 @@ def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
 
     And by limits: the plan's own write may have taken too long.
     """
-    if replace(now, debts={}, lost=then.lost, owner=then.owner, limits=then.limits) != replace(then, debts={}):
+    if replace(now, backlogs={}, lost=then.lost, owner=then.owner, limits=then.limits) != replace(then, backlogs={}):
         return False
-    return all(table in then.debts and then.debts[table].start <= debt.start for table, debt in now.debts.items())
+    return all(
+        table in then.backlogs and then.backlogs[table].start <= backlog.start
+        for table, backlog in now.backlogs.items()
+    )
 
 
 def _start(plan: Plan) -> list[ControlRecord]:

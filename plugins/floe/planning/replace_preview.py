@@ -13,12 +13,12 @@ from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
 from floe.planning.replay_request import ReplayRequest
 from floe.tables.file_checks import file_access
-from floe.tables.row_removal import Remover, refuse_shared_offsets
-from floe.tables.source_columns import OriginColumns, refuse_without_transform
+from floe.tables.row_removal import RowRemover, check_no_shared_offsets
+from floe.tables.source_columns import OriginColumns, check_has_transform
 from floe.tables.table_state import TableState, TableStates
 
 
-def refuse_compacted(source: Cluster, topic: str) -> None:
+def check_not_compacted(source: Cluster, topic: str) -> None:
     """Raise PlanRefused for a topic whose records may be gone although later ones are there.
 
     Their rows would be taken out, and nothing could bring them back.
@@ -66,7 +66,7 @@ def forecast_removals(
         )
         raise PlanRefused(msg, code="FLOE-305")
     for name in request.tables:
-        refuse_without_transform(name, target)
+        check_has_transform(name, target)
     states = TableStates(Tables.of(target), target, plan.cluster_id)
     found = states.open(request.tables, (), must_exist=not target.auto_create)
     return tuple(_forecast(state.checked(), target, plan, ranges) for state in found.values())
@@ -75,8 +75,8 @@ def forecast_removals(
 def _forecast(state: TableState, target: Connector, plan: Plan, ranges: Sequence[OffsetRange]) -> RemovalForecast:
     if state.table is None:
         return RemovalForecast(state.name, 0, is_exact=True)
-    remover = Remover(OriginColumns.of(state.table, target), ranges)
-    refuse_shared_offsets(state.table, state.branch, plan.group_id, ranges)
+    remover = RowRemover(OriginColumns.of(state.table, target), ranges)
+    check_no_shared_offsets(state.table, state.branch, plan.group_id, ranges)
     with file_access(state.name):
         remover.refuse_unknown(state.table, state.branch)
         return RemovalForecast(state.name, *remover.most(state.table, state.branch))

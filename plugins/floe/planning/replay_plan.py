@@ -22,17 +22,17 @@ from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
-from floe.model.positions import refuse_other_owners
+from floe.model.positions import check_owner
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.route_hash import MAIN_BRANCH
 from floe.model.slice_kind import ReadReason
-from floe.planning.dead_letter_replay import LetterForecast, find_letters, letter_ledgers
-from floe.planning.replace_preview import RemovalForecast, forecast_removals, refuse_compacted
-from floe.planning.replay_ranges import Ground, refuse_debts, resolve
+from floe.planning.dead_letter_replay import DeadLetterForecast, dead_letter_ledgers, find_dead_letters
+from floe.planning.replace_preview import RemovalForecast, check_not_compacted, forecast_removals
+from floe.planning.replay_ranges import ReplayContext, check_no_backlogs, resolve
 from floe.planning.replay_request import Bounds, Overlap, ReplayRequest
-from floe.planning.slicing import Forecast, Nets, cut, forecast, net_of
+from floe.planning.slicing import Forecast, NewOffsets, cut, forecast, net_of
 from floe.tables.routes import EVERY_TABLE, Routes
-from floe.tables.table_ledger import refuse_unseeded
+from floe.tables.table_ledger import check_seeded
 from floe.tables.table_state import TableStates
 
 BRANCH_KEY = "iceberg.tables.default-commit-branch"
@@ -50,7 +50,7 @@ class Replay:
     forecasts: tuple[Forecast, ...]
     request: ReplayRequest
     branch: str
-    letters: tuple[LetterForecast, ...] = ()
+    dead_letters: tuple[DeadLetterForecast, ...] = ()
     removals: tuple[RemovalForecast, ...] = ()
     is_dry: bool = False
 
@@ -62,7 +62,7 @@ class Replay:
             "branch": self.branch,
             "slices": len(self.plan.slices),
             **({"removes": [f.to_json() for f in self.removals]} if self.removals else {}),
-            **({"letters": [f.to_json() for f in self.letters]} if self.request.dead_letters else {}),
+            **({"letters": [f.to_json() for f in self.dead_letters]} if self.request.dead_letters else {}),
             "tables": [
                 {
                     "table": f.table,
@@ -94,22 +94,22 @@ def draft_replay(
         connector.max_records_per_run,
         may_name_any=connector.routing.is_dynamic,
     )
-    _refuse_unnameable(connector, request)
+    _check_nameable(connector, request)
     dry_run = dry_run or request.is_open
     target = connector
     if branch := params.get("branch"):
-        _refuse_dotted(connector, str(branch))
+        _check_no_dots(connector, str(branch))
         target = replace_keys(connector, _on_branch(connector, branch))
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
-    control.refuse_members(connector.group_id)
+    control.check_no_members(connector.group_id)
     logs = source.logs([request.topic])
     tps = [log.tp for log in logs]
     positions = control.positions(connector.group_id, tps)
-    refuse_other_owners(positions.values(), connector.name)
+    check_owner(positions.values(), connector.name)
     cluster_id = source.cluster_id()
-    ranges = resolve(request, Ground(cluster_id, logs, positions, _marks(source, tps, request.window)))
+    ranges = resolve(request, ReplayContext(cluster_id, logs, positions, _marks(source, tps, request.window)))
     there, here = Routes(target), Routes(connector)
-    _refuse_main(there, here, request.tables or (EVERY_TABLE, *(name for name, _ in connector.settings.known)))
+    _check_not_main(there, here, request.tables or (EVERY_TABLE, *(name for name, _ in connector.settings.known)))
     empty = Plan(
         plan_id=replay_id(),
         connector=connector.name,
@@ -121,26 +121,27 @@ def draft_replay(
         positions=(),
         slices=(),
     )
-    redrive = find_letters(connector, target, empty, request, ranges) if request.dead_letters else None
+    redrive = find_dead_letters(connector, target, empty, request, ranges) if request.dead_letters else None
     tables = request.tables if redrive is None or None in redrive.chosen.by_table else redrive.chosen.tables
     met = ranges if redrive is None else redrive.met(ranges)
-    refuse_debts(met, positions, [t for t in tables if there.branch(t) == here.branch(t)])
+    check_no_backlogs(met, positions, [t for t in tables if there.branch(t) == here.branch(t)])
     branches = ", ".join(sorted({there.branch(table) for table in tables}))
     replay = Replay(empty, (), request, branches, is_dry=dry_run)
     if request.replaces:
-        refuse_compacted(source, request.topic)
+        check_not_compacted(source, request.topic)
         replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))
     if redrive is None:
-        nets = _nets(target, empty, request, ranges)
-        pieces = cut(ranges, list(nets.values()), request.max_records)
+        new_ranges = _new_ranges_of(target, empty, request, ranges)
+        range_parts = cut(ranges, list(new_ranges.values()), request.max_records)
         slices = tuple(
-            Slice(i, ReadReason.REPLAY, request.overlap.mode, piece, request.tables) for i, piece in enumerate(pieces)
+            Slice(i, ReadReason.REPLAY, request.overlap.mode, slice_, request.tables)
+            for i, slice_ in enumerate(range_parts)
         )
-        replay = replace(replay, forecasts=forecast(ranges, pieces, nets))
+        replay = replace(replay, forecasts=forecast(ranges, range_parts, new_ranges))
     else:
-        ledgers = letter_ledgers(target, empty, redrive.chosen.tables)
+        ledgers = dead_letter_ledgers(target, empty, redrive.chosen.tables)
         slices = redrive.slices(ranges, request, target)
-        replay = replace(replay, letters=redrive.forecasts(ledgers))
+        replay = replace(replay, dead_letters=redrive.forecasts(ledgers))
     ends = _control_ends(control, connector.control_topic) if slices and not dry_run else {}
     return replace(replay, plan=replace(empty, slices=slices, control_ends=ends))
 
@@ -151,7 +152,7 @@ def _on_branch(connector: Connector, branch: str) -> dict[str, str]:
     return {BRANCH_KEY: branch, **{key: branch for key in own if key in connector.properties}}
 
 
-def _refuse_dotted(connector: Connector, branch: str) -> None:
+def _check_no_dots(connector: Connector, branch: str) -> None:
     """Raise PlanRefused for a branch that only a run names, and whose ledger could have the name of another group's.
 
     A ledger's property is named ``<group>.<branch>``: that of group a on branch x.main is that of group a.x on main.
@@ -166,19 +167,19 @@ def _refuse_dotted(connector: Connector, branch: str) -> None:
         raise PlanRefused(msg, code="FLOE-307")
 
 
-def _refuse_unnameable(connector: Connector, request: ReplayRequest) -> None:
+def _check_nameable(connector: Connector, request: ReplayRequest) -> None:
     """Raise PlanRefused for tables of a replay that no record of the topic can name."""
     template = connector.routing.template
-    strangers = [t for t in request.tables if template is not None and not connector.may_name([request.topic], t)]
-    if strangers:
+    unknown_tables = [t for t in request.tables if template is not None and not connector.may_name([request.topic], t)]
+    if unknown_tables:
         msg = (
-            f"table {strangers[0][:100]!r} is none that records of {request.topic!r} name ({template}): choose other "
+            f"table {unknown_tables[0][:100]!r} is none that records of {request.topic!r} name ({template}): choose other "
             "`tables`, or none for all"
         )
         raise PlanRefused(msg, code="FLOE-301")
 
 
-def _refuse_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
+def _check_not_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
     """Raise PlanRefused for a table that the connector keeps from main: whoever starts a replay does not publish it."""
     kept = [t for t in tables if there.branch(t) == MAIN_BRANCH != here.branch(t)]
     if kept:
@@ -216,16 +217,18 @@ def _control_ends(control: Cluster, topic: str) -> dict[int, int]:
     return control_ends(control, topic)
 
 
-def _nets(connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]) -> dict[str, Nets]:
+def _new_ranges_of(
+    connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]
+) -> dict[str, NewOffsets]:
     if not request.tables:
         # which tables the records name is not known before they are read: each then keeps out what it holds
         return {EVERY_TABLE: {r: Intervals(((r.start, r.end),)) for r in ranges}}
     states = TableStates(Tables.of(connector), connector, plan.cluster_id)
     found = states.open(request.tables, [request.topic], must_exist=not connector.auto_create)
-    nets = {}
+    new_ranges = {}
     for name, state in found.items():
         table = state.checked().table
         if table is not None and request.overlap is Overlap.SKIP:
-            refuse_unseeded(table, state.branch, plan, state.ledger)
-        nets[name] = net_of(name, state.ledger, tuple(ranges), state.routes[request.topic], request.overlap)
-    return nets
+            check_seeded(table, state.branch, plan, state.ledger)
+        new_ranges[name] = net_of(name, state.ledger, tuple(ranges), state.routes[request.topic], request.overlap)
+    return new_ranges

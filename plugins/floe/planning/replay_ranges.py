@@ -7,11 +7,11 @@ from datetime import timedelta
 from floe.model.exceptions import PlanRefused
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe.planning.replay_request import EPOCH, MOST_NAMED, Bounds, ReplayRequest, refuse
+from floe.planning.replay_request import EPOCH, MAX_NAMED, Bounds, ReplayRequest, refuse
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ReplayContext:
     """What a request is resolved against: one topic's logs, the group's positions, and the cluster.
 
     ``marks``: where the window begins and ends in each partition, by Kafka's timestamp index; None: past the last record.
@@ -23,13 +23,13 @@ class Ground:
     marks: Mapping[TopicPartition, Bounds]
 
 
-def resolve(request: ReplayRequest, ground: Ground) -> tuple[OffsetRange, ...]:
+def resolve(request: ReplayRequest, context: ReplayContext) -> tuple[OffsetRange, ...]:
     """Return the ranges to replay, none of them empty, all at or above the log start and below the position.
 
     Raises PlanRefused, naming every partition that is in the way, or when there is nothing at all in the request.
     """
-    logs = {log.tp.partition: log for log in ground.logs}
-    positions = {p: ground.positions[log.tp] for p, log in logs.items() if log.tp in ground.positions}
+    logs = {log.tp.partition: log for log in context.logs}
+    positions = {p: context.positions[log.tp] for p, log in logs.items() if log.tp in context.positions}
     if not positions:
         msg = (
             f"no partition of topic {request.topic!r} has a position: no run of the connector has read it yet, or the "
@@ -38,11 +38,11 @@ def resolve(request: ReplayRequest, ground: Ground) -> tuple[OffsetRange, ...]:
         raise PlanRefused(msg, code="FLOE-302")
     named = request.ranges or dict.fromkeys(positions, (None, None))
     if request.window is not None:
-        named = {p: _marked(request.window, ground.marks[logs[p].tp], logs[p], positions[p]) for p in positions}
+        named = {p: _marked(request.window, context.marks[logs[p].tp], logs[p], positions[p]) for p in positions}
     problems: list[str] = []
     ranges = []
     for partition, bounds in sorted(named.items()):
-        problem = _unreadable(request.topic, partition, logs, positions, ground.cluster_id)
+        problem = _unreadable(request.topic, partition, logs, positions, context.cluster_id)
         if problem is None:
             log, position = logs[partition], positions[partition]
             start = log.log_start if bounds[0] is None else bounds[0]
@@ -58,17 +58,17 @@ def resolve(request: ReplayRequest, ground: Ground) -> tuple[OffsetRange, ...]:
     return tuple(ranges)
 
 
-def refuse_debts(
+def check_no_backlogs(
     ranges: Iterable[OffsetRange], positions: Mapping[TopicPartition, Position], tables: Iterable[str]
 ) -> None:
     """Raise PlanRefused when a table owes offsets of a range: its catch-up brings them, a replay would be in its way."""
     chosen = set(tables)
     refuse(
-        f"table {table!r} is behind on {r.tp} from {debt.start} on, and the connector's own DAG reads that: end the "
-        f"range at {debt.start} at most, or leave the table out of `tables`"
+        f"table {table!r} is behind on {r.tp} from {backlog.start} on, and the connector's own DAG reads that: end the "
+        f"range at {backlog.start} at most, or leave the table out of `tables`"
         for r in ranges
-        for table, debt in sorted(positions[r.tp].debts.items())
-        if table in chosen and debt.start < r.end
+        for table, backlog in sorted(positions[r.tp].backlogs.items())
+        if table in chosen and backlog.start < r.end
     )
 
 
@@ -134,7 +134,7 @@ def _marked(window: Bounds, mark: Bounds, log: PartitionLog, position: Position)
 
 
 def _nothing(request: ReplayRequest, positions: Mapping[int, Position]) -> str:
-    read = ", ".join(f"{p} up to {position.offset}" for p, position in sorted(positions.items())[:MOST_NAMED])
+    read = ", ".join(f"{p} up to {position.offset}" for p, position in sorted(positions.items())[:MAX_NAMED])
     if request.window is not None:
         start, end = (None if ms is None else _at(ms) for ms in request.window)
         return (

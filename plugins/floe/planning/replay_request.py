@@ -13,7 +13,7 @@ from floe.model.slice_kind import WriteModeName
 Bounds = tuple[int | None, int | None]
 """``[start, end)``; None: as far as a replay may go on that side."""
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Problems of a request that its refusal names."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -119,8 +119,8 @@ def refuse(problems: Iterable[str]) -> None:
     """Raise PlanRefused with the problems, if there are any."""
     found = list(problems)
     if found:
-        more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-        msg = f"nothing is replayed: {'; '.join(found[:MOST_NAMED])}{more}"
+        more = f"; and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        msg = f"nothing is replayed: {'; '.join(found[:MAX_NAMED])}{more}"
         raise PlanRefused(msg, code="FLOE-302")
 
 
@@ -137,9 +137,9 @@ def _topic(value: Any, topics: Sequence[str]) -> str:
 def _tables(value: Any, tables: Sequence[str], *, may_name_any: bool) -> tuple[str, ...]:
     if may_name_any:
         return tuple(dict.fromkeys(map(str, value or ())))
-    strangers = [table for table in value or () if table not in tables]
-    if strangers:
-        asked = f"table {strangers[0]!r} is not configured in this connector"
+    unknown_tables = [table for table in value or () if table not in tables]
+    if unknown_tables:
+        asked = f"table {unknown_tables[0]!r} is not configured in this connector"
         msg = f"{asked}: choose `tables` among {list(tables)}, or none for all"
         raise PlanRefused(msg, code="FLOE-301")
     return tuple(table for table in tables if not value or table in value)

@@ -22,12 +22,12 @@ def limit_slices(plan: Plan, slices: Sequence[Slice], connector: Connector, sett
 
     def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
         present = [found[p.tp] for p in plan.positions if p.tp in found]
-        left = [piece for piece in slices if progress(plan, piece, found) is Progress.BEFORE]
+        left = [slice_ for slice_ in slices if progress(plan, slice_, found) is Progress.BEFORE]
         if not left or not present:
             return None
         limited = positions_limited(present, left)
-        if any(limit_of(limited, piece.limit_name) is None for piece in left):
-            msg = f"the metadata of the positions has no room beside the backlog of {sorted(present[0].debts)}"
+        if any(limit_of(limited, slice_.limit_name) is None for slice_ in left):
+            msg = f"the metadata of the positions has no room beside the backlog of {sorted(present[0].backlogs)}"
             raise PositionFull(msg)
         return Move([], limited)
 

@@ -16,10 +16,10 @@ from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.replay_request import Overlap
 
-MOST_SLICES = 1000
+MAX_SLICES = 1000
 """Of one replay: each is a Spark job and a snapshot in each table."""
 
-Nets = Mapping[OffsetRange, Intervals]
+NewOffsets = Mapping[OffsetRange, Intervals]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,9 @@ class Forecast:
     write: int
 
 
-def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], route: str, overlap: Overlap) -> Nets:
+def net_of(
+    table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], route: str, overlap: Overlap
+) -> NewOffsets:
     """Return the offsets of each range that a replay writes to one table; a table without ledger gets all.
 
     Raises PlanRefused when it is to skip offsets that are held under another route hash: which of their rows the table
@@ -56,10 +58,12 @@ def net_of(table: str, ledger: Ledger | None, ranges: Sequence[OffsetRange], rou
                 "it has of the range, or to append, which adds all rows of the range again"
             )
             raise PlanRefused(msg, code="FLOE-303")
-    return {r: ledger.net(r, route) for r in ranges}
+    return {r: ledger.new_offsets(r, route) for r in ranges}
 
 
-def cut(ranges: Sequence[OffsetRange], nets: Sequence[Nets], limit: int | None) -> tuple[tuple[OffsetRange, ...], ...]:
+def cut(
+    ranges: Sequence[OffsetRange], new_ranges: Sequence[NewOffsets], limit: int | None
+) -> tuple[tuple[OffsetRange, ...], ...]:
     """Return the pieces of each slice: at most ``limit`` offsets, a partition at most once, in order of offset.
 
     ``nets``: one per table; what no table lacks is not read, unless it lies between what a slice reads. Raises
@@ -67,7 +71,7 @@ def cut(ranges: Sequence[OffsetRange], nets: Sequence[Nets], limit: int | None) 
     """
     slices = _Slices(maxsize if limit is None else limit)
     for r in ranges:
-        for start, end in reduce(or_, (net[r] for net in nets), Intervals()):
+        for start, end in reduce(or_, (new_offsets[r] for new_offsets in new_ranges), Intervals()):
             slices.take(r, start, end)
     return slices.close()
 
@@ -96,9 +100,9 @@ class _Slices:
     def close(self) -> tuple[tuple[OffsetRange, ...], ...]:
         if self._open:
             self._done.append(tuple(self._open.values()))
-        if len(self._done) > MOST_SLICES:
+        if len(self._done) > MAX_SLICES:
             msg = (
-                f"the replay would be cut into more than {MOST_SLICES} slices of {self._limit} records, each a Spark job and "
+                f"the replay would be cut into more than {MAX_SLICES} slices of {self._limit} records, each a Spark job and "
                 "a snapshot: raise max_records, or replay a smaller range"
             )
             raise PlanRefused(msg, code="FLOE-304")
@@ -107,15 +111,15 @@ class _Slices:
 
 
 def forecast(
-    ranges: Sequence[OffsetRange], slices: Sequence[Sequence[OffsetRange]], nets: Mapping[str, Nets]
+    ranges: Sequence[OffsetRange], slices: Sequence[Sequence[OffsetRange]], new_ranges: Mapping[str, NewOffsets]
 ) -> tuple[Forecast, ...]:
     """Return what each table gets of each range."""
     read: dict[TopicPartition, int] = {}
-    for piece in (piece for pieces in slices for piece in pieces):
-        read[piece.tp] = read.get(piece.tp, 0) + len(piece)
+    for slice_ in (slice_ for range_parts in slices for slice_ in range_parts):
+        read[slice_.tp] = read.get(slice_.tp, 0) + len(slice_)
     return tuple(
-        Forecast(table, r, read.get(r.tp, 0), len(r) - net[r].offsets, net[r].offsets)
-        for table, net in nets.items()
+        Forecast(table, r, read.get(r.tp, 0), len(r) - new_offsets[r].offsets, new_offsets[r].offsets)
+        for table, new_offsets in new_ranges.items()
         for r in ranges
     )
 
@@ -134,20 +138,20 @@ def cut_slices(
     smaller one that the positions hold for a slice counts. A partition that every table is behind on has no new part
     before they have caught up.
     """
-    debts = {p.tp: p.debts for p in positions}
-    paid = [p for p in positions if not tables or not all(table in debts[p.tp] for table in tables)]
+    backlogs = {p.tp: p.backlogs for p in positions}
+    paid = [p for p in positions if not tables or not all(table in backlogs[p.tp] for table in tables)]
     live = allocate(paid, logs, smaller(limit, limit_of(positions, LIVE)))
     reasons = [(ReadReason.LIVE, live, tuple(tables))] if live else []
     ends = {p.tp: p.offset for p in positions} | {r.tp: r.end for r in live}
     log_of = {log.tp: log for log in logs}
-    for table in sorted({table for owed in debts.values() for table in owed}):
-        starts = {tp: owed[table].start for tp, owed in debts.items() if table in owed}
+    for table in sorted({table for owed in backlogs.values() for table in owed}):
+        starts = {tp: owed[table].start for tp, owed in backlogs.items() if table in owed}
         most = smaller(limit, limit_of(positions, table))
-        shares = fair_shares({tp: ends[tp] - start for tp, start in starts.items()}, most)
+        all_table_files = fair_shares({tp: ends[tp] - start for tp, start in starts.items()}, most)
         ranges = tuple(
-            OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, start, start + shares[tp])
+            OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, start, start + all_table_files[tp])
             for tp, start in starts.items()
-            if shares[tp] > 0
+            if all_table_files[tp] > 0
         )
         if ranges:
             reasons.append((ReadReason.CATCH_UP, ranges, (table,)))
@@ -162,11 +166,11 @@ def allocate(positions: Iterable[Position], logs: Sequence[PartitionLog], limit:
     """
     log_of = {log.tp: log for log in logs}
     offsets = {p.tp: p.offset for p in positions}
-    shares = fair_shares({tp: log_of[tp].stable_end - offset for tp, offset in offsets.items()}, limit)
+    all_table_files = fair_shares({tp: log_of[tp].stable_end - offset for tp, offset in offsets.items()}, limit)
     return tuple(
-        OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, offset, offset + shares[tp])
+        OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, offset, offset + all_table_files[tp])
         for tp, offset in offsets.items()
-        if shares[tp] > 0
+        if all_table_files[tp] > 0
     )
 
 
@@ -174,10 +178,10 @@ def fair_shares(lags: Mapping[TopicPartition, int], limit: int | None) -> dict[T
     """Cut ``limit`` into shares by max-min fairness, in whole offsets; without a limit everyone gets all."""
     if limit is None or sum(lags.values()) <= limit:
         return dict(lags)
-    shares: dict[TopicPartition, int] = {}
+    all_table_files: dict[TopicPartition, int] = {}
     left = limit
     waiting = sorted(lags, key=lambda tp: (lags[tp], tp))
     for i, tp in enumerate(waiting):
-        shares[tp] = min(lags[tp], left // (len(waiting) - i))
-        left -= shares[tp]
-    return shares
+        all_table_files[tp] = min(lags[tp], left // (len(waiting) - i))
+        left -= all_table_files[tp]
+    return all_table_files

@@ -9,7 +9,7 @@ from floe.model.ranges import PartitionLog, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Beginnings:
+class StartPolicy:
     """What decides where partitions begin that cannot simply be read on.
 
     ``owner``: the connector's name. ``routing``: routing hash by topic. ``held_ids``: the ids of a topic's incarnations
@@ -35,7 +35,7 @@ class Beginnings:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResolvedDeadLetters:
     """Positions to read on from.
 
     ``replaced``: as found, those of them that are written anew; as the ledgers tell, where they were to be recovered

@@ -7,38 +7,38 @@ from functools import cache
 from floe.model.decisions import Decisions
 from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
-from floe.model.positions import Debt, Position, PositionMetadata, owner_of, refuse_other_owners
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata, check_owner, owner_of
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.losses import Loss, OffsetsLost
-from floe.planning.start_policy import Beginnings, Settled
+from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
 
 
-def settle_positions(
+def resolve_start_positions(
     logs: Sequence[PartitionLog],
     found: Mapping[TopicPartition, Position],
-    beginnings: Beginnings,
+    beginnings: StartPolicy,
     decisions: Decisions | None = None,
-) -> Settled:
+) -> ResolvedDeadLetters:
     """Return one checked position per partition, with present metadata.
 
     Raises PlanRefused for all that cannot be read on safely and was not decided: a foreign or impossible position, lost
     or vanished offsets, another cluster, another incarnation of a topic, a debt that cannot be caught up. Lost offsets
     are raised last, as OffsetsLost with all of them.
     """
-    settler = _Settler(logs, found, beginnings, decisions or Decisions())
-    settler.refuse_vanished(logs)
-    positions = tuple(settler.settle(log) for log in logs)
-    if settler.losses:
-        raise OffsetsLost(settler.losses)
-    return Settled(positions, tuple(settler.replaced), tuple(settler.notes))
+    resolver = _Resolver(logs, found, beginnings, decisions or Decisions())
+    resolver.check_not_vanished(logs)
+    positions = tuple(resolver.settle(log) for log in logs)
+    if resolver.losses:
+        raise OffsetsLost(resolver.losses)
+    return ResolvedDeadLetters(positions, tuple(resolver.replaced), tuple(resolver.notes))
 
 
-class _Settler:
+class _Resolver:
     def __init__(
         self,
         logs: Sequence[PartitionLog],
         found: Mapping[TopicPartition, Position],
-        beginnings: Beginnings,
+        beginnings: StartPolicy,
         decisions: Decisions,
     ) -> None:
         self._found = found
@@ -51,7 +51,7 @@ class _Settler:
         self.notes: list[str] = []
         self.losses: list[Loss] = []
 
-    def refuse_vanished(self, logs: Sequence[PartitionLog]) -> None:
+    def check_not_vanished(self, logs: Sequence[PartitionLog]) -> None:
         """Raise for a partition with a position that its topic no longer has, unless its topic was adopted."""
         present = {log.tp for log in logs}
         ids = {log.tp.topic: log.topic_id for log in logs}
@@ -149,7 +149,7 @@ class _Settler:
     def _taken_over(self, log: PartitionLog, position: Position, facts: PositionMetadata) -> Position:
         """Put the ledgers' copy, or the log start, in the place of another connector's position, where that is decided."""
         if not self._decisions.recover:
-            refuse_other_owners([position], self._beginnings.owner)
+            check_owner([position], self._beginnings.owner)
         self.notes.append(f"{log.tp}: the position {position.offset} is taken over from connector {facts.owner!r}")
         self.replaced.append(position)
         return self._begun(log, log.log_start)
@@ -174,7 +174,7 @@ class _Settler:
             facts = replace(facts, since=log.log_start, lost=facts.lost | Intervals(((offset, log.log_start),)))
             offset = log.log_start
         owner = owner_of(self._beginnings.owner)
-        facts = replace(self._with_debts(log, offset, facts), cluster_id=self._beginnings.cluster_id, owner=owner)
+        facts = replace(self._with_backlogs(log, offset, facts), cluster_id=self._beginnings.cluster_id, owner=owner)
         if not self._beginnings.keeps_limits:
             facts = replace(facts, limits={})
         routing = self._beginnings.routing[log.tp.topic]
@@ -198,7 +198,7 @@ class _Settler:
         self.notes.append(
             f"{log.tp}: adopted {log.topic_id} in the place of {facts.topic_id}, which was read up to {position.offset}; "
             f"the new log is read from {log.log_start}"
-            + (f"; what {', '.join(sorted(facts.debts))} owed of the old one is lost" if facts.debts else "")
+            + (f"; what {', '.join(sorted(facts.backlogs))} owed of the old one is lost" if facts.backlogs else "")
         )
         return Position(log.tp, log.log_start, self._first_facts(log, log.log_start).encode())
 
@@ -215,44 +215,44 @@ class _Settler:
         self.notes.append(
             f"{log.tp}: the log ends at {log.stable_end}, below {position.offset}; it is read on from there"
         )
-        debts = {t: debt for t, debt in facts.debts.items() if debt.start < log.stable_end}
-        return log.stable_end, replace(facts, since=log.stable_end, debts=debts)
+        backlogs = {t: backlog for t, backlog in facts.backlogs.items() if backlog.start < log.stable_end}
+        return log.stable_end, replace(facts, since=log.stable_end, backlogs=backlogs)
 
-    def _with_debts(self, log: PartitionLog, offset: int, facts: PositionMetadata) -> PositionMetadata:
+    def _with_backlogs(self, log: PartitionLog, offset: int, facts: PositionMetadata) -> PositionMetadata:
         """Return the metadata with the debts that are left; raise for one that cannot be caught up.
 
         *Since* moves over what stays away, so that no ledger closes over it.
         """
         left, since = {}, facts.since
-        for table, debt in self._all_debts(log, facts).items():
+        for table, backlog in self._all_backlogs(log, facts).items():
             if table in self._decisions.forgive:
-                self.notes.append(f"{log.tp}: the backlog [{debt.start}, {offset}) of table {table!r} was dropped")
+                self.notes.append(f"{log.tp}: the backlog [{backlog.start}, {offset}) of table {table!r} was dropped")
                 since = max(since, offset)
                 continue
             route = self._beginnings.routes.get((table, log.tp.topic))
-            if route != debt.route:
+            if route != backlog.route:
                 why = "the connector names it no longer" if route is None else "its routing was changed meanwhile"
                 msg = (
-                    f"table {table!r} is behind on {log.tp} from {debt.start} on, but {why}: put the connector back as it "
+                    f"table {table!r} is behind on {log.tp} from {backlog.start} on, but {why}: put the connector back as it "
                     f'was, or trigger the DAG with drop_backlog=["{table}"]: these rows are skipped.'
                 )
                 raise PlanRefused(msg, code="FLOE-221")
-            if debt.start < log.log_start:
-                self._lose(Loss(log.tp, debt.start, min(log.log_start, offset), table))
-                debt = debt._replace(start=log.log_start)
+            if backlog.start < log.log_start:
+                self._lose(Loss(log.tp, backlog.start, min(log.log_start, offset), table))
+                backlog = backlog._replace(start=log.log_start)
                 since = max(since, log.log_start)
-            if debt.start < offset:
-                left[table] = debt
-        return replace(facts, debts=left, since=since)
+            if backlog.start < offset:
+                left[table] = backlog
+        return replace(facts, backlogs=left, since=since)
 
-    def _all_debts(self, log: PartitionLog, facts: PositionMetadata) -> dict[str, Debt]:
+    def _all_backlogs(self, log: PartitionLog, facts: PositionMetadata) -> dict[str, PartitionBacklog]:
         """Return the position's debts, and those that come of reading again what was rolled back."""
-        debts = dict(facts.debts)
+        backlogs = dict(facts.backlogs)
         for table, start in self._beginnings.reopened.get(log.tp, {}).items():
-            known = debts.get(table, Debt(start, self._beginnings.routes[table, log.tp.topic]))
-            debts[table] = known._replace(start=min(start, known.start))
-            self.notes.append(self._reopened(log, table, debts[table].start))
-        return debts
+            known = backlogs.get(table, PartitionBacklog(start, self._beginnings.routes[table, log.tp.topic]))
+            backlogs[table] = known._replace(start=min(start, known.start))
+            self.notes.append(self._reopened(log, table, backlogs[table].start))
+        return backlogs
 
     def _reopened(self, log: PartitionLog, table: str, start: int) -> str:
         if table not in self._decisions.dropped_tables:

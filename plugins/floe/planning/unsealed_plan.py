@@ -8,7 +8,7 @@ decisions of a param, and replays that ask no ledger.
 
 from collections.abc import Iterator, Mapping
 
-from floe.config import Connector, KeyClass, foreign_changes, thaw
+from floe.config import Connector, KeyClass, foreign_changes, restore_config
 from floe.control.signature import is_signed
 from floe.control.topic_reader import control_ends, read_control
 from floe.kafka.admin import Cluster
@@ -31,7 +31,7 @@ def has_signed_records(key: DeploymentKey, connector: Connector, settings: Kafka
     return any(is_signed(key, message) for message in messages)
 
 
-def refuse_unsealed(
+def check_sealed(
     plan: Plan,
     file: Connector,
     allowed: KeyClass,
@@ -65,36 +65,36 @@ def _problems(
     if changes:
         yield from changes
         return
-    connector = thaw(plan.config, file)
+    connector = restore_config(plan.config, file)
     mine = (connector.name, connector.group_id, connector.control_topic)
     if (plan.connector, plan.group_id, plan.control_topic) != mine:
         yield f"it is for {(plan.connector, plan.group_id, plan.control_topic)}, not for {mine}"
     if plan.decisions or plan.replaced or plan.anchors:
         yield "it carries out decisions of its run's params, which cannot be compared with anything: give them again"
-    for piece in plan.slices:
-        if piece.is_replay != (allowed is KeyClass.REPLAY) or piece.is_by_id:
-            yield f"a slice of kind {piece.kind!r} cannot be compared with a ledger: trigger the replay again"
-        elif piece.is_replay:
-            yield from _of_other_tables(piece, connector)
+    for slice_ in plan.slices:
+        if slice_.is_replay != (allowed is KeyClass.REPLAY) or slice_.is_by_id:
+            yield f"a slice of kind {slice_.kind!r} cannot be compared with a ledger: trigger the replay again"
+        elif slice_.is_replay:
+            yield from _of_other_tables(slice_, connector)
         else:
-            yield from _elsewhere(plan, piece, connector, positions)
+            yield from _elsewhere(plan, slice_, connector, positions)
 
 
-def _of_other_tables(piece: Slice, connector: Connector) -> Iterator[str]:
-    topics = {r.topic for r in piece.ranges} - set(connector.topics)
-    tables = set(piece.tables) - set(connector.tables)
+def _of_other_tables(slice_: Slice, connector: Connector) -> Iterator[str]:
+    topics = {r.topic for r in slice_.ranges} - set(connector.topics)
+    tables = set(slice_.tables) - set(connector.tables)
     if topics or (tables and not connector.routing.is_dynamic):
         yield f"it reads {sorted(topics)} or writes {sorted(tables)}, which the connector does not"
 
 
 def _elsewhere(
-    plan: Plan, piece: Slice, connector: Connector, positions: Mapping[TopicPartition, Position]
+    plan: Plan, slice_: Slice, connector: Connector, positions: Mapping[TopicPartition, Position]
 ) -> Iterator[str]:
     """Compare a slice with the positions, where it must start, and with the tables of the connector."""
-    if piece.reason is ReadReason.LIVE and set(piece.tables) != set(connector.tables):
-        yield f"its tables {sorted(piece.tables)} are not the connector's {sorted(connector.tables)}"
+    if slice_.reason is ReadReason.LIVE and set(slice_.tables) != set(connector.tables):
+        yield f"its tables {sorted(slice_.tables)} are not the connector's {sorted(connector.tables)}"
     planned = {p.tp: p for p in plan.positions}
-    for r in piece.ranges:
+    for r in slice_.ranges:
         then, now = planned.get(r.tp), positions.get(r.tp)
         if then is None or now is None or (now != then and now.offset <= then.offset):
             yield f"the position of {r.tp} is {now}, not {then}"

@@ -17,7 +17,7 @@ from floe.model.ledger_codec import property_name, read_properties
 from floe.model.plan import Plan
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import TopicPartition
-from floe.recovery.ledger_amendment import Unanchored, amend
+from floe.recovery.ledger_amendment import KeepAnchor, update_ledger
 from floe.recovery.rollback import left_replacement, rolled_back, with_gained
 from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import GROUP, SLICE, check_history, find_slice, older_metadata
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 _ALL = 2**63 - 1
 
 
-ChangeOfLedger = Callable[[Table, str, Ledger], Ledger | Unanchored | None]
+ChangeOfLedger = Callable[[Table, str, Ledger], Ledger | KeepAnchor | None]
 """From a table, the branch whose ledger speaks of it, and that ledger."""
 
 
@@ -56,9 +56,9 @@ class Decided:
         if self._decisions.adopt:
             ledgers = Ledgers(self._connector)
             tables = ledgers.tables
-            for name in ledgers.with_letters:
+            for name in ledgers.with_dead_letters:
                 if tables.load(name) is not None:
-                    self._amend(tables, name, "adopt", self._adopted)
+                    self._update_ledger(tables, name, "adopt", self._adopted)
 
     def after_positions(self, settled: Iterable[Position]) -> None:
         """Take rolled back offsets out of the ledgers, or let the ledgers go on from the present heads.
@@ -71,9 +71,9 @@ class Decided:
             tables = Tables.of(self._connector)
             for name, how in self._decisions.rolled_back.items():
                 change = self._reopened if how is Rollback.REPLAY else self._accepted
-                self._amend(tables, name, f"rolled-back-{how}", change)
+                self._update_ledger(tables, name, f"rolled-back-{how}", change)
 
-    def _amend(self, tables: Tables, name: str, kind: str, change: ChangeOfLedger) -> None:
+    def _update_ledger(self, tables: Tables, name: str, kind: str, change: ChangeOfLedger) -> None:
         summary = {
             GROUP: self._plan.group_id,
             SLICE: f"{self._plan.plan_id}/{kind}",
@@ -81,7 +81,7 @@ class Decided:
             "engine-name": "floe",
         }
 
-        def checked(table: Table) -> Ledger | Unanchored | None:
+        def checked(table: Table) -> Ledger | KeepAnchor | None:
             origin = self._origin(table)
             ledger = read_properties(property_name(self._plan.group_id, origin), table.metadata.properties)
             if ledger is None or find_slice(table.metadata, origin, summary[SLICE]) is not None:
@@ -97,19 +97,19 @@ class Decided:
                 raise Superseded(msg)
             return changed
 
-        amend(tables, self._connector, name, checked, summary, self._origin)
+        update_ledger(tables, self._connector, name, checked, summary, self._origin)
 
     def _origin(self, table: Table) -> str:
         return origin_of(table.metadata, self._routes.branch(".".join(table.name())), self._plan.group_id)
 
-    def _adopted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | Unanchored | None:
+    def _adopted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | KeepAnchor | None:
         cuts = self._cuts()
         gone = {log_id: Intervals(((position.offset, _ALL),)) for log_id, position in cuts.items()}
-        amended = ledger.without(gone).with_copies_below(cuts).of_cluster(self._plan.cluster_id)
-        if amended == ledger:
+        updated_ledger = ledger.without(gone).with_copies_below(cuts).of_cluster(self._plan.cluster_id)
+        if updated_ledger == ledger:
             return None
         is_whole = self._leads_back(table, origin, ledger)
-        return amended if is_whole else Unanchored(amended)
+        return updated_ledger if is_whole else KeepAnchor(updated_ledger)
 
     def _leads_back(self, table: Table, origin: str, ledger: Ledger) -> bool:
         return check_history(table.metadata, origin, self._plan.group_id, ledger, older_metadata(table)).leads_back
@@ -130,22 +130,22 @@ class Decided:
         lost = rolled_back(table, origin, self._plan.group_id, ledger)
         if lost is None:
             return None
-        self._warn_of_letters(table, origin, ledger)
+        self._warn_of_dead_letters(table, origin, ledger)
         reopened = with_gained(table, origin, self._plan.group_id, ledger, ledger.without(lost))
         holdings = dict(reopened.holdings)
         for log_id, gone in lost.items():
             position = self._positions.get((TopicPartition(log_id.topic, log_id.partition), log_id.topic_id))
             if position is None or not gone:
                 continue  # of an older incarnation of the topic: nothing of it can be read again
-            self._refuse_unowed(".".join(table.name()), position, gone.spans[0][0])
+            self._check_has_backlog(".".join(table.name()), position, gone.spans[0][0])
             holding = holdings.get(log_id, Holding())
             holdings[log_id] = replace(holding, live_end=None, position=(position.offset, position.metadata))
         return reopened.holding(holdings)
 
-    def _warn_of_letters(self, table: Table, origin: str, ledger: Ledger) -> None:
+    def _warn_of_dead_letters(self, table: Table, origin: str, ledger: Ledger) -> None:
         """Say that records may have a row again and an open letter, too: which of them, no ledger tells."""
         left = left_replacement(table, origin, self._plan.group_id, ledger)
-        if left is not None and self._plan.letters is not None:
+        if left is not None and self._plan.dead_letters is not None:
             log.warning(
                 "table %s was rolled back past a replacement (slice %s): rows that it took out are back, and letters that it "
                 "made are open still. Replace its range again before you re-drive them.",
@@ -153,10 +153,10 @@ class Decided:
                 left,
             )
 
-    def _refuse_unowed(self, name: str, position: Position, start: int) -> None:
+    def _check_has_backlog(self, name: str, position: Position, start: int) -> None:
         """Raise unless the position says that the table owes what is about to leave its ledger."""
-        debt = position.debts.get(name)
-        if start < position.offset and (debt is None or start < debt.start):
+        backlog = position.backlogs.get(name)
+        if start < position.offset and (backlog is None or start < backlog.start):
             msg = (
                 f"table {name!r} was rolled back further since the plan was made: trigger the DAG again with "
                 f'rolled_back={{"{name}": "replay"}}'
@@ -166,7 +166,7 @@ class Decided:
     def _accepted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
         if self._leads_back(table, origin, ledger):
             return None
-        self._warn_of_letters(table, origin, ledger)
+        self._warn_of_dead_letters(table, origin, ledger)
         return with_gained(table, origin, self._plan.group_id, ledger, ledger)
 
 

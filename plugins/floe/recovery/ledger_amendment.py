@@ -20,16 +20,16 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Unanchored:
+class KeepAnchor:
     """A ledger to be written without a new anchor: its history is still to be decided about."""
 
     ledger: Ledger
 
 
-Change = Callable[[Table], Ledger | Unanchored | None]
+Change = Callable[[Table], Ledger | KeepAnchor | None]
 
 
-def amend(
+def update_ledger(
     tables: Tables,
     connector: Connector,
     name: str,
@@ -57,8 +57,8 @@ def amend(
         reach(CrashPoint.AMEND_TABLE)
         branch = branch_of(table) if branch_of is not None else Routes(connector).branch(name)
         ledger_name = property_name(connector.group_id, branch)
-        keeps = isinstance(ledger, Unanchored)
-        written = ledger.ledger if isinstance(ledger, Unanchored) else ledger
+        keeps = isinstance(ledger, KeepAnchor)
+        written = ledger.ledger if isinstance(ledger, KeepAnchor) else ledger
         with tables.committing(name):
             snapshot_id = append(table, branch, (), summary, ledger_name, written, keep_anchor=keeps)
         reach(CrashPoint.AMEND_TABLE_LANDED)

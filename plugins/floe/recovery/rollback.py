@@ -13,12 +13,12 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.ranges import OffsetRange, ranges_from_json
-from floe.model.route_hash import MAIN_BRANCH, SINK_ROUTE, moved_route, route_hash
+from floe.model.route_hash import KAFKA_CONNECT_ROUTE, MAIN_BRANCH, moved_route, route_hash
 from floe.tables.exceptions import TableRefused
 from floe.tables.history import (
     BRANCH,
     GROUP,
-    NET,
+    NEW_OFFSETS,
     REPLACED,
     REVIVED,
     ROUTE,
@@ -93,14 +93,14 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
     line = set() if ledger.anchor is None else {s.snapshot_id for s in graph.line(ledger.anchor.snapshot_id)}
     history = list(graph.branch(branch)) if line else []
     gained = list(takewhile(lambda s: s.snapshot_id not in line, history))
-    _refuse_gap(table, ledger.anchor, history[: len(gained) + 1])
+    _check_no_gap(table, ledger.anchor, history[: len(gained) + 1])
     for snapshot in reversed(gained):
         if snapshot_property(snapshot, GROUP) != group_id:
             continue
-        net, revived, replaced = (_offsets(snapshot, name) for name in (NET, REVIVED, REPLACED))
-        topics = {r.topic for r in (*(net or ()), *(replaced or ()))}
+        new_offsets, revived, replaced = (_offsets(snapshot, name) for name in (NEW_OFFSETS, REVIVED, REPLACED))
+        topics = {r.topic for r in (*(new_offsets or ()), *(replaced or ()))}
         here = _routes(snapshot, branch, topics, ledger.routes())
-        if net is None or revived is None or replaced is None or here is None:
+        if new_offsets is None or revived is None or replaced is None or here is None:
             msg = (
                 f"table {'.'.join(table.name())!r}: which offsets snapshot {snapshot.snapshot_id} added, its summary does "
                 "not tell in full, and it is not in the history that the ledger speaks of. Set the branch to "
@@ -108,11 +108,11 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
             )
             raise TableRefused(msg, code="FLOE-408")
         to = to.with_replaced((r, here[r.topic]) for r in replaced)
-        to = to.with_replayed((r, here[r.topic]) for r in net).with_revived(_by_log(revived))
+        to = to.with_replayed((r, here[r.topic]) for r in new_offsets).with_recovered(_by_log(revived))
     return to
 
 
-def _refuse_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapshot]) -> None:
+def _check_no_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapshot]) -> None:
     """Raise TableRefused when snapshots have expired in between that the ledger's connector may have made.
 
     Each of its commits moves the ledger: what it made has no higher number than the anchor.
@@ -131,22 +131,24 @@ def _refuse_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapshot]
 def _routes(snapshot: Snapshot, branch: str, topics: Iterable[str], known: Iterable[str]) -> dict[str, str] | None:
     """Return by topic the route hash of a snapshot's offsets, as ``branch`` calls it; None when its summary has others."""
     try:
-        told = json.loads(snapshot_property(snapshot, ROUTE) or "{}")
+        message = json.loads(snapshot_property(snapshot, ROUTE) or "{}")
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict) or not all(isinstance(route, str) for route in told.values()):
+        message = None
+    if not isinstance(message, dict) or not all(isinstance(route, str) for route in message.values()):
         return None
     was = snapshot_property(snapshot, BRANCH) or branch
     return {
         topic: moved_route(
-            told.get(topic, route_hash(topic, was)), was, branch, {route_hash(topic, MAIN_BRANCH), *known}
+            message.get(topic, route_hash(topic, was)), was, branch, {route_hash(topic, MAIN_BRANCH), *known}
         )
         for topic in topics
     }
 
 
 def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
-    return ledger.holdings[log_id].held.get(SINK_ROUTE, Intervals()) if log_id in ledger.holdings else Intervals()
+    return (
+        ledger.holdings[log_id].held.get(KAFKA_CONNECT_ROUTE, Intervals()) if log_id in ledger.holdings else Intervals()
+    )
 
 
 def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
@@ -163,10 +165,10 @@ def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger:
         if snapshot is None:
             return None
         if snapshot_property(snapshot, GROUP) == group_id:
-            net = _offsets(snapshot, NET)
-            if net is None:
+            new_offsets = _offsets(snapshot, NEW_OFFSETS)
+            if new_offsets is None:
                 return None
-            added += net
+            added += new_offsets
         elif snapshot.summary is not None and any(n.startswith(PREFIX) for n in snapshot.summary.additional_properties):
             return None  # a sink's, which tells no source offsets: older metadata has the ledger of its time
         first, at = snapshot, snapshot.parent_snapshot_id

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from pyiceberg.table import Table
 
 from floe.catalogs.client import Tables
-from floe.control.announcement import Announcement, TableShare
+from floe.control.announcement import Announcement, TableFiles
 from floe.model.plan import Plan
 
 _COLUMN = "error"
@@ -23,22 +23,24 @@ def reasons_of(tables: Tables, plan: Plan, announcements: Iterable[Announcement]
     of dead letters, nothing where they brought none. Raises what the catalog and the store raise.
     """
     counted: Counter[str] = Counter()
-    shares: list[TableShare] = []
+    all_table_files: list[TableFiles] = []
     for announcement in announcements:
         counted.update(announcement.reasons)
         if not announcement.reasons:
-            shares += [share for share in announcement.shares if share.table == plan.letters]
-    if shares:
-        table = tables.require(shares[0].table)
-        with tables.reading(shares[0].table):
-            for share in shares:
-                counted.update(_in_files(table, share))
+            all_table_files += [
+                table_files for table_files in announcement.all_table_files if table_files.table == plan.dead_letters
+            ]
+    if all_table_files:
+        table = tables.require(all_table_files[0].table)
+        with tables.reading(all_table_files[0].table):
+            for table_files in all_table_files:
+                counted.update(_in_files(table, table_files))
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _in_files(table: Table, share: TableShare) -> Counter[str]:
+def _in_files(table: Table, table_files: TableFiles) -> Counter[str]:
     counted: Counter[str] = Counter()
-    for file in (file for spec in share.files for file in spec.files):
+    for file in (file for spec in table_files.files for file in spec.files):
         with table.io.new_input(file.file_path).open() as stream, pq.ParquetFile(stream) as parquet:
             if _COLUMN not in parquet.schema_arrow.names:
                 counted[_UNNAMED] += parquet.metadata.num_rows

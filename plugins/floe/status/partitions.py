@@ -22,9 +22,9 @@ def partition_statuses(
 def backlogs(positions: Iterable[Position]) -> tuple[Backlog, ...]:
     """Return what each table lacks, by table and partition."""
     found = [
-        Backlog(table, position.tp.topic, position.tp.partition, debt.start, position.offset)
+        Backlog(table, position.tp.topic, position.tp.partition, backlog.start, position.offset)
         for position in positions
-        for table, debt in position.debts.items()
+        for table, backlog in position.backlogs.items()
     ]
     return tuple(sorted(found, key=lambda one: (one.table, one.tp)))
 

@@ -26,15 +26,15 @@ def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
             yield info(f"  {position.tp}: nothing new above {position.offset}")
         if len(plan.positions) > MOST_SHOWN:
             yield info(f"  and {counted(len(plan.positions) - MOST_SHOWN, 'more partition')}")
-    for piece in plan.slices[:MOST_SHOWN]:
-        yield from _slice_lines(piece, ends)
+    for slice_ in plan.slices[:MOST_SHOWN]:
+        yield from _slice_lines(slice_, ends)
     others = plan.slices[MOST_SHOWN:]
     if others:
         yield info(
             f"and {counted(len(others), 'more slice')} with {counted(sum(one.records for one in others), 'offset')}"
         )
     if partitions:
-        new = sum(piece.records for piece in plan.slices if piece.reason is ReadReason.LIVE)
+        new = sum(slice_.records for slice_ in plan.slices if slice_.reason is ReadReason.LIVE)
         reads = f"; this run reads {counted(new, 'offset')} of them" if new else ""
         yield info(lag_text(partitions) + reads)
 
@@ -46,14 +46,14 @@ def _limit_lines(plan: Plan) -> Iterator[Line]:
         yield Line(logging.WARNING, line(text))
 
 
-def _slice_lines(piece: Slice, ends: Mapping[TopicPartition, PartitionStatus]) -> Iterator[Line]:
-    tables = ", ".join(piece.tables[:MOST_SHOWN]) or "the tables that records name"
-    yield info(f"slice {piece.index} ({piece.kind}): {counted(piece.records, 'offset')} for {tables}")
-    shown = heapq.nsmallest(MOST_SHOWN, piece.ranges, key=lambda r: (-len(r), r.tp))
+def _slice_lines(slice_: Slice, ends: Mapping[TopicPartition, PartitionStatus]) -> Iterator[Line]:
+    tables = ", ".join(slice_.tables[:MOST_SHOWN]) or "the tables that records name"
+    yield info(f"slice {slice_.index} ({slice_.kind}): {counted(slice_.records, 'offset')} for {tables}")
+    shown = heapq.nsmallest(MOST_SHOWN, slice_.ranges, key=lambda r: (-len(r), r.tp))
     for r in sorted(shown, key=lambda r: r.tp):
-        known = ends.get(r.tp) if piece.reason is ReadReason.LIVE else None
+        known = ends.get(r.tp) if slice_.reason is ReadReason.LIVE else None
         after = f", log end {known.end}, lag after this run {max(0, known.end - r.end):,}" if known is not None else ""
         yield info(f"  {r}: {counted(len(r), 'offset')}{after}")
-    if len(piece.ranges) > len(shown):
-        left = piece.records - sum(map(len, shown))
-        yield info(f"  and {counted(len(piece.ranges) - len(shown), 'more partition')} with {counted(left, 'offset')}")
+    if len(slice_.ranges) > len(shown):
+        left = slice_.records - sum(map(len, shown))
+        yield info(f"  and {counted(len(slice_.ranges) - len(shown), 'more partition')} with {counted(left, 'offset')}")

@@ -10,7 +10,7 @@ from floe.config.secrets.mask import learn
 from floe.exceptions import FloeError
 from floe.kafka.admin import Cluster
 from floe.kafka.settings import KafkaSettings
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.status.kafka_state import KafkaState
 from floe.status.model import ConnectorStatus, TableStatus
 from floe.status.tables import Found, TableReader, problem_of
@@ -93,21 +93,22 @@ def _with_dead_letters(
     status: ConnectorStatus, reader: TableReader, found: dict[str, Found], kafka: KafkaState
 ) -> ConnectorStatus:
     try:
-        letters = reader.open_dead_letters(found, kafka.logs)
+        dead_letters = reader.open_dead_letters(found, kafka.logs)
     except FloeError as error:
         return replace(status, problems=(*status.problems, problem_of(error)))
     table = reader.connector.errors.table
-    return replace(status, tables=_counted(status.tables or (), letters, table))
+    return replace(status, tables=_counted(status.tables or (), dead_letters, table))
 
 
 def _counted(
-    tables: Sequence[TableStatus], letters: LetterOffsets, table_of_letters: str | None
+    tables: Sequence[TableStatus], dead_letters: DeadLetterOffsets, table_of_letters: str | None
 ) -> tuple[TableStatus, ...]:
     """Put to each table how many of its records are open dead letters; to the table of dead letters all of them."""
     of_each = {
-        name: sum(offsets.offsets for offsets in letters.by_table.get(name, {}).values()) for name in letters.by_table
+        name: sum(offsets.offsets for offsets in dead_letters.by_table.get(name, {}).values())
+        for name in dead_letters.by_table
     }
     return tuple(
-        replace(one, open_dead_letters=letters.count if one.name == table_of_letters else of_each.get(one.name, 0))
+        replace(one, open_dead_letters=dead_letters.count if one.name == table_of_letters else of_each.get(one.name, 0))
         for one in tables
     )

@@ -34,7 +34,7 @@ class RunReport:
         if len(tables) > 1:
             rows, files = self._added(tables)
             yield info(f"in all: {counted(rows, 'row')} in {counted(files, 'file')} of {counted(len(tables), 'table')}")
-        if self.reasons and not any(piece.reason is ReadReason.DEAD_LETTERS for piece in self.plan.slices):
+        if self.reasons and not any(slice_.reason is ReadReason.DEAD_LETTERS for slice_ in self.plan.slices):
             why = ", ".join(f"{count:,} {name}" for name, count in islice(self.reasons.items(), MOST_SHOWN))
             yield Line(logging.WARNING, line(f"dead letters: {counted(sum(self.reasons.values()), 'record')}: {why}"))
         if self.status is not None:
@@ -67,17 +67,17 @@ class RunReport:
         rows: Counter[str] = Counter()
         files: Counter[str] = Counter()
         tables: dict[str, dict[str, Any]] = {}
-        for landed in self.report.landed:
-            name = landed.share.table
-            if name == self.plan.letters:
+        for committed in self.report.committed:
+            name = committed.table_files.table
+            if name == self.plan.dead_letters:
                 continue
-            rows[name] += landed.share.books.rows
-            files[name] += landed.share.file_count
+            rows[name] += committed.table_files.counts.rows
+            files[name] += committed.table_files.file_count
             tables[name] = {
-                "snapshot_id": None if landed.snapshot_id is None else str(landed.snapshot_id),
+                "snapshot_id": None if committed.snapshot_id is None else str(committed.snapshot_id),
                 "rows": rows[name],
                 "files": files[name],
-                "committed_before": landed.already,
+                "committed_before": committed.already,
             }
         return tables
 

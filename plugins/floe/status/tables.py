@@ -11,16 +11,16 @@ from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.config.secrets.mask import clip
 from floe.exceptions import FloeError
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.ledger_codec import property_name, read_properties
 from floe.model.ranges import OffsetRange, PartitionLog
 from floe.status.commits import commits_of
 from floe.status.model import TableStatus
-from floe.tables.open_dead_letters import open_letters
+from floe.tables.open_dead_letters import scan_open_dead_letters
 from floe.tables.routes import Routes
 from floe.tables.table_ledger import branch_ledger, origin_of
 
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 """Of a problem."""
 
 Found = Table | str | None
@@ -46,12 +46,12 @@ class TableReader(NamedTuple):
         Where records name the tables, those of the catalog that have its ledger, and those in a namespace of its own that
         cannot be read. Raises what keeps the catalog from listing them.
         """
-        routing, letters = self.connector.routing, self.connector.errors.table
+        routing, dead_letters = self.connector.routing, self.connector.errors.table
         names = sorted(self.tables.names(routing.namespace)) if routing.is_dynamic else self.connector.tables
-        asked = [name for name in names if name != letters] + ([] if letters is None else [letters])
+        asked = [name for name in names if name != dead_letters] + ([] if dead_letters is None else [dead_letters])
         with ThreadPoolExecutor(max(self.connector.commit_threads, 1)) as pool:
             found = dict(zip(asked, pool.map(self._load, asked), strict=True))
-        return {name: one for name, one in found.items() if name == letters or self._is_own(one)}
+        return {name: one for name, one in found.items() if name == dead_letters or self._is_own(one)}
 
     def _is_own(self, found: Found) -> bool:
         routing = self.connector.routing
@@ -126,7 +126,7 @@ class TableReader(NamedTuple):
             return problem_of(error)
         return None
 
-    def open_dead_letters(self, found: Mapping[str, Found], logs: Sequence[PartitionLog]) -> LetterOffsets:
+    def open_dead_letters(self, found: Mapping[str, Found], logs: Sequence[PartitionLog]) -> DeadLetterOffsets:
         """Return what is open in the table of dead letters, of the present topics; it reads that table's places.
 
         Raises what reading it raises.
@@ -135,12 +135,12 @@ class TableReader(NamedTuple):
         table = found.get(name or "")
         ranges = [OffsetRange(log.tp.topic, log.topic_id, log.tp.partition, 0, log.stable_end) for log in logs]
         if name is None or not isinstance(table, Table) or not ranges:
-            return LetterOffsets()
+            return DeadLetterOffsets()
         with self.tables.reading(name):
-            return open_letters(table, self.routes.branch(name), self.connector.name, ranges)
+            return scan_open_dead_letters(table, self.routes.branch(name), self.connector.name, ranges)
 
 
 def problem_of(error: Exception) -> str:
     """Return an error as one bounded line without secrets."""
     said = str(error) if isinstance(error, FloeError) else f"{type(error).__name__}: {error}"
-    return clip(" ".join(said.split()), MOST_CHARACTERS)
+    return clip(" ".join(said.split()), MAX_CHARACTERS)

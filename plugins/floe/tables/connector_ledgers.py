@@ -15,7 +15,7 @@ from floe.model.exceptions import PlanRefused
 from floe.model.holding import LogId
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import PartitionLog
 from floe.tables.exceptions import REFUSALS
 from floe.tables.routes import Routes
@@ -24,7 +24,7 @@ from floe.tables.table_ledger import origin_of
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 8
+PARALLELISM = 8
 """Tables that the catalog is asked about at once."""
 
 
@@ -59,11 +59,11 @@ class Ledgers:
         if not self._connector.routing.is_dynamic:
             return self._connector.tables
         log.info("looking for the tables of %s in the catalog", self._connector.group_id)
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(PARALLELISM) as pool:
             listed = sorted(self.tables.names(self._connector.routing.namespace))
             found = dict(zip(listed, pool.map(self._load, listed), strict=True))
-        letters = self._connector.errors.table
-        return tuple(name for name, one in found.items() if name != letters and self._is_mine(name, one))
+        dead_letters = self._connector.errors.table
+        return tuple(name for name, one in found.items() if name != dead_letters and self._is_mine(name, one))
 
     def _is_mine(self, name: str, known: Known | FloeError | None) -> bool:
         if not isinstance(known, Known):
@@ -90,7 +90,7 @@ class Ledgers:
         return {name: str(known.table.metadata.table_uuid) for name, known in sorted(found.items())}
 
     @property
-    def with_letters(self) -> tuple[str, ...]:
+    def with_dead_letters(self) -> tuple[str, ...]:
         """The same, and the table of dead letters, which has a ledger too."""
         return self.names if self._connector.errors.table is None else (*self.names, self._connector.errors.table)
 
@@ -157,20 +157,20 @@ class Ledgers:
             return None
         highest = max(copy.offset for copy in copies)
         newest = [copy for copy in copies if copy.offset == highest]
-        debts: dict[str, Debt] = {}
+        backlogs: dict[str, PartitionBacklog] = {}
         for copy in newest:
-            for table, debt in copy.debts.items():
-                debts[table] = min(debt, debts.get(table, debt))
-        offset = self._held_up_to(log_id, highest, debts.keys())
-        return Position(log.tp, offset, newest[0].facts.owing(debts).encode())
+            for table, backlog in copy.backlogs.items():
+                backlogs[table] = min(backlog, backlogs.get(table, backlog))
+        offset = self._held_up_to(log_id, highest, backlogs.keys())
+        return Position(log.tp, offset, newest[0].facts.behind(backlogs).encode())
 
-    def _held_up_to(self, log_id: LogId, offset: int, owing: Collection[str]) -> int:
+    def _held_up_to(self, log_id: LogId, offset: int, behind: Collection[str]) -> int:
         """Return the offset up to which every table that owes nothing holds all from ``offset`` on."""
         if self._connector.routing.is_dynamic:
             return offset  # a table without a ledger yet may lack rows, and nobody knows its name
         ends = []
         for table in self.names:
-            if table in owing:
+            if table in behind:
                 continue
             known = self.known.get(table)
             holding = known.ledger.holdings.get(log_id) if known is not None and known.ledger is not None else None
@@ -188,7 +188,7 @@ class Ledgers:
         return found
 
 
-def refuse_rows_of_sink(ledgers: Ledgers, connector: Connector) -> None:
+def check_no_rows_of_sink(ledgers: Ledgers, connector: Connector) -> None:
     """Raise PlanRefused when a table has rows of the connector's sink that its ledger does not know of.
 
     To be asked before positions are begun or put back: reading harms nothing that a ledger holds, but would double

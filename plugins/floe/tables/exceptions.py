@@ -52,7 +52,7 @@ class TableNotCommitted(CommitError, Retryable):
     code = "FLOE-606"
 
 
-class TablesOwe(CommitError, Terminal):
+class TablesBehind(CommitError, Terminal):
     """Some tables could not take their rows; all others did. They are on record as owing them, or it is said why not."""
 
     code = "FLOE-602"

@@ -23,13 +23,13 @@ from pyiceberg.table.snapshots import Snapshot
 from floe.catalogs.clock import age_of
 from floe.model.exceptions import LedgerUnreadable
 from floe.model.ledger import Ledger
-from floe.model.ledger_codec import LONGEST_VALUE, ledger_names, read_properties
+from floe.model.ledger_codec import MAX_VALUE_LENGTH, ledger_names, read_properties
 from floe.tables.history import GROUP, LINKS, SnapshotGraph, is_before, write_links
 from floe.tables.retention import Retention
 
 log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 100
+MAX_AT_ONCE = 100
 """Snapshots that one commit takes out, the oldest first: a table that comes with thousands gets rid of them by and by."""
 
 SINK = "kafka.connect."
@@ -95,11 +95,11 @@ class Expiry:
             if s.snapshot_id not in protected and (s.snapshot_id in reachable or _is_old(s, retention, self.added))
         ]
         old.sort(key=lambda s: (s.sequence_number or 0, s.timestamp_ms))
-        gone = dict.fromkeys(s.snapshot_id for s in old[:MOST_AT_ONCE])
+        gone = dict.fromkeys(s.snapshot_id for s in old[:MAX_AT_ONCE])
         left = graph.snapshots.keys() - gone.keys()
         for ends in (left, found_by_walking):  # with many tags, only what must be found is led to
             text = write_links(graph.links_over(gone, ends))
-            if len(text) <= LONGEST_VALUE:
+            if len(text) <= MAX_VALUE_LENGTH:
                 return Expired(tuple(gone), tuple(refs), text)
         _warn(self.table, f"links over expired snapshots do not fit into property {LINKS!r}")
         return Expired()
@@ -141,20 +141,20 @@ def _retained(line: Sequence[Snapshot], retention: Retention, newest: Snapshot) 
 
 def _newest_of_each(line: Iterable[Snapshot], old: Iterable[Snapshot]) -> Iterable[int]:
     """Yield the newest snapshot of each connector, and of each property that a sink looks up, that old ones tell of."""
-    wanted = {one for snapshot in old for one in _told(snapshot)}
+    wanted = {one for snapshot in old for one in _reported_properties(snapshot)}
     for snapshot in line:
         if not wanted:
             return
-        told = wanted & _told(snapshot)
-        if told:
-            wanted -= told
+        reported = wanted & _reported_properties(snapshot)
+        if reported:
+            wanted -= reported
             yield snapshot.snapshot_id
 
 
-def _told(snapshot: Snapshot) -> set[str]:
+def _reported_properties(snapshot: Snapshot) -> set[str]:
     names = {} if snapshot.summary is None else snapshot.summary.additional_properties
-    told = {name for name in names if name.startswith(SINK)}
-    return told | {f"{GROUP}={names[GROUP]}"} if GROUP in names else told
+    reported = {name for name in names if name.startswith(SINK)}
+    return reported | {f"{GROUP}={names[GROUP]}"} if GROUP in names else reported
 
 
 def _rollback_paths(

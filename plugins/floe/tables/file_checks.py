@@ -11,16 +11,16 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 
 from floe.catalogs.exceptions import CatalogUnreachable
-from floe.control.announcement import TableShare
+from floe.control.announcement import TableFiles
 from floe.control.wire.events import DataFile, FileContent
 from floe.exceptions import FloeError
 from floe.tables.exceptions import AnnouncementVoid, FilesNotWritten, TableRefused
 from floe.tables.snapshot_commit import COMES_AGAIN
 
 
-def check_files(table: Table, share: TableShare) -> None:
+def check_files(table: Table, table_files: TableFiles) -> None:
     """Raise AnnouncementVoid unless every file of a share counts, as :func:`check_data_files` says."""
-    check_data_files(table, share.table, [f for spec in share.files for f in spec.files])
+    check_data_files(table, table_files.table, [f for spec in table_files.files for f in spec.files])
 
 
 def check_data_files(table: Table, name: str, files: Sequence[DataFile]) -> None:

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 GROUP = "floe.group"
 SLICE = "floe.slice"
-NET = "floe.net"
+NEW_OFFSETS = "floe.net"
 REPLACED = "floe.replaced"
 REVIVED = "floe.revived"
 ROUTE = "floe.route"
@@ -191,7 +191,7 @@ class HistoryCheck:
         )
 
 
-def refuse_changed_history(table: Table, branch: str, group_id: str, ledger: Ledger) -> None:
+def check_unchanged_history(table: Table, branch: str, group_id: str, ledger: Ledger) -> None:
     """Raise TableRefused when the branch no longer leads back to the ledger's anchor."""
     check = check_history(table.metadata, branch, group_id, ledger, older_metadata(table))
     name = ".".join(table.name())
@@ -266,7 +266,7 @@ def _descends(older: TableMetadata, branch: str, snapshot: Snapshot, anchor: Anc
     return False
 
 
-def refuse_lost_ledger(table: str, metadata: TableMetadata, branch: str, group_id: str) -> None:
+def check_ledger_present(table: str, metadata: TableMetadata, branch: str, group_id: str) -> None:
     """Raise TableRefused when the branch has snapshots of this group but the table has no ledger of it."""
     for snapshot in branch_history(metadata, branch):
         if snapshot_property(snapshot, GROUP) == group_id:

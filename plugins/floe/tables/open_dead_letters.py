@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
-from floe.model.dead_letters import Entry, LetterKind, LetterOffsets
+from floe.model.dead_letters import DeadLetterKind, DeadLetterOffsets, Entry
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
@@ -18,7 +18,9 @@ _PLACE = pa.schema(
 )
 
 
-def open_letters(table: Table, branch: str, connector: str, ranges: Sequence[OffsetRange]) -> LetterOffsets:
+def scan_open_dead_letters(
+    table: Table, branch: str, connector: str, ranges: Sequence[OffsetRange]
+) -> DeadLetterOffsets:
     """Return the open letters of a connector in some ranges, as a branch of the dead-letter table has them.
 
     A branch that does not exist yet is as main is. Rows that name no connector count for each.
@@ -26,20 +28,20 @@ def open_letters(table: Table, branch: str, connector: str, ranges: Sequence[Off
     refs = table.metadata.refs
     ref = refs.get(branch) or refs.get(MAIN_BRANCH)
     if ref is None:
-        return LetterOffsets()
-    found: list[LetterOffsets] = []
+        return DeadLetterOffsets()
+    found: list[DeadLetterOffsets] = []
     for topic, topic_id in dict.fromkeys((r.topic, r.topic_id) for r in ranges):
         mine = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
         scan = table.scan(_filter(mine), selected_fields=_COLUMNS, snapshot_id=ref.snapshot_id)
         weighed = [_weighed(batch, connector) for batch in scan.to_arrow_batch_reader()]
         places = pa.Table.from_batches(weighed, schema=_PLACE)
-        found.append(LetterOffsets.of(_entries(places, topic, topic_id)))
-    return LetterOffsets.of(entry for one in found for entry in one).within(ranges)
+        found.append(DeadLetterOffsets.of(_entries(places, topic, topic_id)))
+    return DeadLetterOffsets.of(entry for one in found for entry in one).within(ranges)
 
 
 def letters_of_commits(
     table: Table, branch: str, connector: str, ranges: Sequence[OffsetRange], commit_ids: Sequence[str]
-) -> dict[str, LetterOffsets]:
+) -> dict[str, DeadLetterOffsets]:
     """Return by commit id the dead letters, open or not, that the commits of some plans added in some ranges."""
     refs = table.metadata.refs
     ref = refs.get(branch) or refs.get(MAIN_BRANCH)
@@ -49,7 +51,7 @@ def letters_of_commits(
     found: dict[str, list[Entry]] = {}
     for topic, topic_id in dict.fromkeys((r.topic, r.topic_id) for r in ranges):
         mine = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
-        condition = f"{_filter(mine)} and kind = '{LetterKind.DEAD}' and commit_id in ({listed})"
+        condition = f"{_filter(mine)} and kind = '{DeadLetterKind.DEAD}' and commit_id in ({listed})"
         scan = table.scan(condition, selected_fields=(*_COLUMNS, "commit_id"), snapshot_id=ref.snapshot_id)
         for batch in scan.to_arrow_batch_reader():
             for row in batch.to_pylist():
@@ -57,7 +59,7 @@ def letters_of_commits(
                     offset = Intervals(((row["offset"], row["offset"] + 1),))
                     place = LogId(topic, topic_id, row["partition"])
                     found.setdefault(row["commit_id"], []).append((row["table"], place, offset))
-    return {commit_id: LetterOffsets.of(entries).within(ranges) for commit_id, entries in found.items()}
+    return {commit_id: DeadLetterOffsets.of(entries).within(ranges) for commit_id, entries in found.items()}
 
 
 def _filter(ranges: Sequence[OffsetRange]) -> str:
@@ -73,8 +75,8 @@ def _weighed(batch: pa.RecordBatch, connector: str) -> pa.RecordBatch:
     """Return the place of each letter of a connector, and what its row weighs: 1 for a dead one, -1 for a resolved one."""
     of_others = pc.fill_null(pc.not_equal(batch.column("connector"), connector), False)
     batch = batch.filter(pc.invert(of_others))
-    is_dead = pc.equal(batch.column("kind"), LetterKind.DEAD.value)
-    is_resolved = pc.equal(batch.column("kind"), LetterKind.RESOLVED.value)
+    is_dead = pc.equal(batch.column("kind"), DeadLetterKind.DEAD.value)
+    is_resolved = pc.equal(batch.column("kind"), DeadLetterKind.RESOLVED.value)
     weight = pc.subtract(pc.cast(is_dead, pa.int64()), pc.cast(is_resolved, pa.int64()))
     columns = [batch.column(name).cast(_PLACE.field(name).type) for name in _PLACE.names[:3]]
     return pa.RecordBatch.from_arrays([*columns, weight], schema=_PLACE)

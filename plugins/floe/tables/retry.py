@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-FIRST_WAIT, LONGEST_WAIT = 0.1, 10.0
+FIRST_WAIT, MAX_WAIT = 0.1, 10.0
 """Seconds between attempts, at most; doubled each time, with jitter."""
 
 
@@ -37,7 +37,7 @@ def retry(what: str, retry_for: float, attempt: Callable[[], T]) -> T:
 
     retrying = Retrying(
         retry=retry_if_exception_type((CommitFailedException, CatalogUnreachable)),
-        wait=wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT),
+        wait=wait_random_exponential(multiplier=FIRST_WAIT, max=MAX_WAIT),
         stop=stop_before_delay(retry_for),
         before_sleep=say,
         retry_error_callback=give_up,

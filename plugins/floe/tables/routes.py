@@ -9,7 +9,7 @@ EVERY_TABLE = "*"
 """Stands for the tables that records name, in the hash of a topic's routing."""
 
 
-LETTERS = "dead letters"
+DEAD_LETTERS = "dead letters"
 """The rule of the table of dead letters: whatever the routing is."""
 
 
@@ -30,7 +30,7 @@ class Routes:
     def on_branch(self, topic: str, table: str, branch: str) -> str:
         """Return what that hash would be on another branch."""
         if table == self._connector.errors.table:
-            return route_hash(topic, branch, LETTERS)
+            return route_hash(topic, branch, DEAD_LETTERS)
         return route_hash(topic, branch, self._connector.route_rule(table, topic))
 
     def of(self, table: str, topics: Iterable[str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ class Removal:
 
 
 @dataclass
-class Remover:
+class RowRemover:
     """Takes the rows of ranges out of one table's branch; what it has written anew, it does not write again.
 
     ``write_props``: table properties that the connector sets over those of the table, for files.
@@ -50,10 +50,10 @@ class Remover:
     def most(self, table: Table, branch: str) -> tuple[int, bool]:
         """Return how many rows may go, by metadata only, and whether these are exactly those that go."""
         tasks = self._tasks(table, branch, self.columns.condition(self.ranges))
-        is_exact = all(not task.delete_files and self._goes_whole(table.schema(), task.file) for task in tasks)
+        is_exact = all(not task.delete_files and self._is_fully_covered(table.schema(), task.file) for task in tasks)
         return sum(task.file.record_count for task in tasks), is_exact
 
-    def _goes_whole(self, schema: Schema, file: DataFile) -> bool:
+    def _is_fully_covered(self, schema: Schema, file: DataFile) -> bool:
         """Say whether the bounds of a file's columns show that all its rows are of one range."""
         low: list[Any] = []
         high: list[Any] = []
@@ -102,7 +102,7 @@ class Remover:
             raise TableRefused(msg, code="FLOE-305") from error
         return [task for task in found if isinstance(task, FileScanTask)]
 
-    def refuse_unfit(self, table: Table, branch: str) -> None:
+    def check_fits(self, table: Table, branch: str) -> None:
         """Raise TableRefused for what :meth:`remove` would refuse, without writing anything."""
         self.refuse_unknown(table, branch)
         self._tasks(table, branch, self.columns.condition(self.ranges))
@@ -145,7 +145,7 @@ class Remover:
         return gone, SpecFile(task.file.spec_id, rewriter.rewrite(task.file, kept))
 
 
-def refuse_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequence[OffsetRange]) -> None:
+def check_no_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequence[OffsetRange]) -> None:
     """Raise TableRefused when other rows have the same topic, partition and offset as those of the ranges.
 
     Those are of another connector, or of an earlier topic of the same name: by their columns they cannot be told apart.

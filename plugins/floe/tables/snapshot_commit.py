@@ -172,15 +172,15 @@ def append(
 
 def append_files(table: Table, branch: str, properties: Mapping[str, str], files: Sequence[SpecFile]) -> SnapshotChange:
     """Return the append of files. Raises TableRefused for files of a spec that the table does not have."""
-    refuse_strange_specs(table, files)
+    check_known_specs(table, files)
     return _Append(table, branch, properties, files)
 
 
-def refuse_strange_specs(table: Table, files: Sequence[SpecFile]) -> None:
+def check_known_specs(table: Table, files: Sequence[SpecFile]) -> None:
     """Raise TableRefused for files of a partition spec that the table does not have."""
-    strangers = {f.spec_id for f in files} - set(table.metadata.specs())
-    if strangers:
-        msg = f"table {table.name()} has no partition spec {sorted(strangers)}: it was replaced; run again"
+    unknown_tables = {f.spec_id for f in files} - set(table.metadata.specs())
+    if unknown_tables:
+        msg = f"table {table.name()} has no partition spec {sorted(unknown_tables)}: it was replaced; run again"
         raise TableRefused(msg, code="FLOE-409")
 
 

@@ -13,10 +13,10 @@ from pyiceberg.table.snapshots import Snapshot
 
 import floe
 from floe.config.secrets.mask import clip
-from floe.control.announcement import Announcement, TableShare
+from floe.control.announcement import Announcement, TableFiles
 from floe.control.table_work import TableWork
 from floe.control.wire.events import TopicPartitionOffset
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Anchor, ranges_of
@@ -24,7 +24,7 @@ from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.model.route_hash import MAIN_BRANCH
 from floe.tables.exceptions import TableRefused
-from floe.tables.history import BRANCH, GROUP, NET, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
+from floe.tables.history import BRANCH, GROUP, NEW_OFFSETS, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ PREFIX = "kafka.connect.offsets."
 Offsets = Mapping[int, int]
 """Next offset by partition of the control topic."""
 
-_MOST = 2**63 - 1
+_MAX = 2**63 - 1
 _SHOWN_CHARACTERS = 100
 
 
@@ -90,7 +90,7 @@ def _offsets(snapshot: Snapshot, name: str) -> Offsets | None:
         return None
     try:
         offsets = {int(partition): int(offset) for partition, offset in json.loads(text).items()}
-        if all(partition >= 0 and 0 <= offset <= _MOST for partition, offset in offsets.items()):
+        if all(partition >= 0 and 0 <= offset <= _MAX for partition, offset in offsets.items()):
             return offsets
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         pass
@@ -148,7 +148,7 @@ def _control_topic(snapshot: Snapshot, group_id: str) -> str | None:
 Contained = Callable[[OffsetRange, str], Intervals]
 """The offsets of a range that a table contained under a route hash, or under any, before a commit."""
 
-LONGEST_PROPERTY = 4_096
+MAX_PROPERTY_LENGTH = 4_096
 """Characters of a net or of books in a summary; longer ones are replaced by a digest."""
 
 
@@ -162,20 +162,20 @@ def snapshot_properties(
     newly, beside what the table ``contained``; ``floe.revived`` dead letters that became rows. ``of_mode``: what the write
     mode adds.
     """
-    plan, announcement, share = work.plan, work.announcement, work.files
+    plan, announcement, table_files = work.plan, work.announcement, work.files
     offsets_key = offsets_property(plan.control_topic, plan.group_id)
     properties = {
-        offsets_key: _control_offsets(offsets_key, plan, announcement, share, metadata),
+        offsets_key: _control_offsets(offsets_key, plan, announcement, table_files, metadata),
         "kafka.connect.commit-id": str(plan.commit_id),
         "kafka.connect.task-id": f"{plan.connector}-0",
         **_engine(),
         GROUP: plan.group_id,
         SLICE: announcement.slice_id,
         "floe.kind": announcement.kind,
-        NET: bounded(_net(work, contained)),
-        BRANCH: share.branch,
-        ROUTE: json.dumps(dict(sorted(share.routes.items())), separators=(",", ":")),
-        "floe.books": bounded(_books(announcement, share)),
+        NEW_OFFSETS: bounded(_new_offsets(work, contained)),
+        BRANCH: table_files.branch,
+        ROUTE: json.dumps(dict(sorted(table_files.routes.items())), separators=(",", ":")),
+        "floe.books": bounded(_counts(announcement, table_files)),
         **of_mode,
     }
     if work.recovered:
@@ -188,14 +188,14 @@ def snapshot_properties(
     return properties
 
 
-def marks_properties(plan: Plan, announcement: Announcement, branch: str, marks: LetterOffsets) -> dict[str, str]:
+def marks_properties(plan: Plan, announcement: Announcement, branch: str, marks: DeadLetterOffsets) -> dict[str, str]:
     """Return the summary properties of a snapshot that marks dead letters resolved."""
     return {
         **_engine(),
         GROUP: plan.group_id,
         SLICE: f"{announcement.slice_id}/resolved",
         "floe.kind": announcement.kind,
-        NET: "{}",
+        NEW_OFFSETS: "{}",
         BRANCH: branch,
         "floe.resolved": str(marks.count),
     }
@@ -210,13 +210,13 @@ def _engine() -> dict[str, str]:
 
 
 def _control_offsets(
-    key: str, plan: Plan, announcement: Announcement, share: TableShare, metadata: TableMetadata
+    key: str, plan: Plan, announcement: Announcement, table_files: TableFiles, metadata: TableMetadata
 ) -> str:
     ends = dict(plan.control_ends)
     if announcement.control_offset is not None:
         partition, end = announcement.control_offset
         ends[partition] = max(end, ends.get(partition, 0))
-    return raised(known_offsets(metadata, share.branch, key), ends)
+    return raised(known_offsets(metadata, table_files.branch, key), ends)
 
 
 def valid_through(assignments: Iterable[TopicPartitionOffset]) -> datetime | None:
@@ -238,26 +238,26 @@ def offset_date_time(moment: datetime) -> str:
     return text + "Z"
 
 
-def _net(work: TableWork, contained: Contained) -> Mapping[str, object]:
+def _new_offsets(work: TableWork, contained: Contained) -> Mapping[str, object]:
     """Return what the table gets newly: what it did not contain, and dead letters, which it contained without a row."""
     return ranges_to_json(
         OffsetRange(r.topic, r.topic_id, r.partition, start, end)
-        for r, route, net in work.new_offsets
-        for start, end in (net - contained(r, route))
+        for r, route, new_offsets in work.new_offsets
+        for start, end in (new_offsets - contained(r, route))
         | (work.recovered.get(LogId.of(r), Intervals()) & Intervals(((r.start, r.end),)))
     )
 
 
-def _books(announcement: Announcement, share: TableShare) -> Mapping[str, object]:
+def _counts(announcement: Announcement, table_files: TableFiles) -> Mapping[str, object]:
     return {
-        "ranges": [[r.topic, r.partition, r.start, r.end, b.to_json()] for r, b in announcement.books],
-        "table": share.books.to_json(),
+        "ranges": [[r.topic, r.partition, r.start, r.end, b.to_json()] for r, b in announcement.counts],
+        "table": table_files.counts.to_json(),
     }
 
 
 def bounded(value: Mapping[str, object]) -> str:
     """Write a value for a summary; of one that is too long, its digest."""
     text = json.dumps(value, separators=(",", ":"))
-    if len(text) <= LONGEST_PROPERTY:
+    if len(text) <= MAX_PROPERTY_LENGTH:
         return text
     return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)})

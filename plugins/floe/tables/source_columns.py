@@ -32,7 +32,7 @@ class OriginColumns:
     def of(cls, table: Table, connector: Connector) -> "OriginColumns":
         """Find the columns of a table by the connector's transforms. Raises TableRefused, naming what to add."""
         name = ".".join(table.name())
-        refuse_without_transform(name, connector)
+        check_has_transform(name, connector)
         problems = []
         for names in source_columns(connector.transforms):
             wrong = _problems(table.schema(), names)
@@ -84,7 +84,7 @@ class OriginColumns:
         return found
 
 
-def refuse_without_transform(table: str, connector: Connector) -> None:
+def check_has_transform(table: str, connector: Connector) -> None:
     """Raise TableRefused when the connector writes no such columns."""
     if source_columns(connector.transforms):
         return

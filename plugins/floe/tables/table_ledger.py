@@ -14,7 +14,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import branch_route
 from floe.tables.exceptions import TableRefused
-from floe.tables.history import branch_history, refuse_changed_history, refuse_lost_ledger
+from floe.tables.history import branch_history, check_ledger_present, check_unchanged_history
 from floe.tables.snapshot_summary import committed_offsets, offsets_property
 
 NEWEST_FORMAT = 2
@@ -48,7 +48,7 @@ def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> 
     origin = origin_of(metadata, branch, group_id)
     ledger = read_properties(property_name(group_id, origin), metadata.properties)
     if ledger is None:
-        refuse_lost_ledger(name, metadata, origin, group_id)
+        check_ledger_present(name, metadata, origin, group_id)
         return Ledger(cluster_id)
     if ledger.cluster_id != cluster_id:
         msg = (
@@ -57,7 +57,7 @@ def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> 
             'DAG with reset_topics=["*"]'
         )
         raise TableRefused(msg, code="FLOE-219")
-    refuse_changed_history(table, origin, group_id, ledger)
+    check_unchanged_history(table, origin, group_id, ledger)
     if origin == branch:
         return ledger
     return ledger.rerouted({route: branch_route(route, branch) for route in ledger.routes()})
@@ -83,7 +83,7 @@ def _check_partition_values(name: str, metadata: TableMetadata) -> None:
             raise TableRefused(msg, code="FLOE-413")
 
 
-def refuse_unseeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
+def check_seeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
     """Raise TableRefused for a table that a Kafka Connect sink filled and whose ledger does not tell with what.
 
     A replay that skips what is held would double its rows.
@@ -114,7 +114,7 @@ def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
     return MAIN_BRANCH if is_made_of_main else branch
 
 
-def refuse_other_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
+def check_ledger_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
     """Raise TableRefused when the table holds offsets that were routed otherwise.
 
     At or above a range they would be passed over or doubled by reading on; a replay that skips what is held minds only

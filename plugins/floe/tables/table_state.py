@@ -16,17 +16,17 @@ from pyiceberg.table.update.schema import UpdateSchema
 from floe.catalogs.client import Tables
 from floe.config import Connector
 from floe.exceptions import FloeError
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.ledger import Ledger
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import REFUSALS, TableRefused, TableReplaced
-from floe.tables.open_dead_letters import open_letters
+from floe.tables.open_dead_letters import scan_open_dead_letters
 from floe.tables.routes import Routes
 from floe.tables.table_ledger import branch_ledger
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 8
+PARALLELISM = 8
 """Tables that the catalog is asked about at once."""
 
 Uuids = Mapping[str, UUID | str | None]
@@ -123,7 +123,7 @@ class TableStates:
         asked = list(dict.fromkeys(names))
         if len(asked) <= 1:
             return {name: self._open(name, topics, must_exist, uuid) for name in asked}
-        with ThreadPoolExecutor(min(AT_ONCE, len(asked))) as pool:
+        with ThreadPoolExecutor(min(PARALLELISM, len(asked))) as pool:
             found = pool.map(lambda name: self._open(name, topics, must_exist, uuid), asked)
             return dict(zip(asked, found, strict=True))
 
@@ -151,19 +151,19 @@ class TableStates:
         except REFUSALS as error:
             return state.refused(error)
 
-    def open_dead_letters(self, ranges: Sequence[OffsetRange], state: TableState | None = None) -> LetterOffsets:
+    def open_dead_letters(self, ranges: Sequence[OffsetRange], state: TableState | None = None) -> DeadLetterOffsets:
         """Return the dead letters of some ranges that are open in the connector's table of dead letters.
 
         ``state``: that table, where it is open already. Raises what keeps the table from being read.
         """
         name = self._connector.errors.table
         if name is None or not ranges:
-            return LetterOffsets()
+            return DeadLetterOffsets()
         found = state if state is not None else self.one(name)
         if found.table is None:
-            return LetterOffsets()
+            return DeadLetterOffsets()
         with self.client.reading(name):
-            return open_letters(found.table, found.branch, self._connector.name, ranges)
+            return scan_open_dead_letters(found.table, found.branch, self._connector.name, ranges)
 
     def _open(
         self, name: str, topics: Collection[str], must_exist: bool, uuid: Uuids, branch: str | None = None

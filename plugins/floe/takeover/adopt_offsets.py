@@ -19,8 +19,8 @@ from floe.model.ranges import TopicPartition
 from floe.tables.connector_ledgers import Ledgers
 from floe.takeover.exceptions import TakeoverBlocked
 from floe.takeover.pending_files import Written
-from floe.takeover.seed_table import KIND, Seed, Taken
-from floe.takeover.sink_state import LeftBehind, is_floes
+from floe.takeover.seed_table import KIND, InitialLedger, TableTakeover
+from floe.takeover.sink_state import SinkState, is_floes
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +37,9 @@ class TakenPositions:
         self,
         connector: Connector,
         settings: KafkaSettings,
-        left: LeftBehind,
+        left: SinkState,
         positions: Sequence[Position],
-        seed: Seed,
+        seed: InitialLedger,
     ) -> None:
         self._connector = connector
         self._settings = settings
@@ -47,7 +47,7 @@ class TakenPositions:
         self._positions = tuple(positions)
         self._seed = seed
 
-    def move(self, taken: Sequence[Taken], pending: Mapping[str, Sequence[Written]]) -> list[str]:
+    def move(self, taken: Sequence[TableTakeover], pending: Mapping[str, Sequence[Written]]) -> list[str]:
         """Send positions and events in one fenced transaction, and return what somebody should know.
 
         Raises TakeoverBlocked when the positions are no longer those that were taken over.
@@ -58,8 +58,8 @@ class TakenPositions:
             if len(found) == len(self._positions) and all(map(is_floes, found.values())) and found != self._expected():
                 log.info("another takeover of %s was faster", self._connector.group_id)
                 return None
-            self._refuse_moved(found)
-            others = self._left.others if self._make_group_anew(notes) else ()
+            self._check_not_moved(found)
+            others = self._left.others if self._recreate_group(notes) else ()
             return Move(self._records(taken, pending), (*self._positions, *others))
 
         partitions = [p.tp for p in self._positions]
@@ -69,7 +69,7 @@ class TakenPositions:
     def _expected(self) -> dict[TopicPartition, Position]:
         return {p.tp: self._left.found[p.tp] for p in self._positions if p.tp in self._left.found}
 
-    def _refuse_moved(self, found: Mapping[TopicPartition, Position]) -> None:
+    def _check_not_moved(self, found: Mapping[TopicPartition, Position]) -> None:
         expected = self._expected()
         odd = [tp for tp in {*found, *expected} if found.get(tp) != expected.get(tp)]
         if odd:
@@ -81,7 +81,7 @@ class TakenPositions:
             )
             raise TakeoverBlocked(msg)
 
-    def _make_group_anew(self, notes: list[str]) -> bool:
+    def _recreate_group(self, notes: list[str]) -> bool:
         """Delete the group when a table holds its positions; say whether it is gone."""
         group = self._connector.group_id
         if not self._are_copied():
@@ -113,7 +113,7 @@ class TakenPositions:
             for ledger in ledgers
         )
 
-    def _records(self, taken: Sequence[Taken], pending: Mapping[str, Sequence[Written]]) -> list[ControlRecord]:
+    def _records(self, taken: Sequence[TableTakeover], pending: Mapping[str, Sequence[Written]]) -> list[ControlRecord]:
         """Return the events that the sink's coordinator would have sent, for whoever follows the control topic."""
         commit_id = self._seed.plan.commit_id
         payloads: list[Any] = [

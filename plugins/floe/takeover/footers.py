@@ -15,12 +15,12 @@ from floe.catalogs.exceptions import CatalogUnreachable
 from floe.control.wire.events import DataFile
 from floe.tables.exceptions import AnnouncementVoid
 
-AT_ONCE = 8
+PARALLELISM = 8
 
 
 def check_footers(table: Table, name: str, files: Sequence[DataFile]) -> None:
     """Raise AnnouncementVoid unless each file is Parquet with the announced number of records."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(PARALLELISM) as pool:
         list(pool.map(lambda file: _check_footer(table, name, file), files))
 
 

@@ -17,9 +17,9 @@ from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import TransactionalProducer
 from floe.model.ledger import Ledger
 from floe.model.plan import Plan
-from floe.model.positions import Position, refuse_other_owners
+from floe.model.positions import Position, check_owner
 from floe.model.ranges import PartitionLog, TopicPartition
-from floe.recovery.ledger_amendment import amend
+from floe.recovery.ledger_amendment import update_ledger
 from floe.tables.connector_ledgers import Ledgers
 from floe.tables.history import GROUP
 from floe.tables.routes import Routes
@@ -27,7 +27,7 @@ from floe.tables.snapshot_summary import committed_offsets, offsets_property, ra
 from floe.tables.table_ledger import branch_ledger
 from floe.tables.table_state import TableStates
 from floe.takeover.exceptions import HandBackRefused
-from floe.takeover.sink_state import Control, all_positions, coordinator_group, is_floes, refuse_running_sink
+from floe.takeover.sink_state import Control, all_positions, check_sink_is_stopped, coordinator_group, is_floes
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +54,12 @@ def hand_back(connector: Connector, settings: KafkaSettings) -> HandBackReport:
     Raises HandBackRefused, TableRefused, GroupInUse and what catalog and Kafka raise.
     """
     source, cluster = Cluster.of_source(settings), Cluster.of_control(settings)
-    refuse_running_sink(connector, cluster)
+    check_sink_is_stopped(connector, cluster)
     producer = TransactionalProducer.open(settings, commit_transactional_id(connector))
     logs = source.logs(connector.topics)
     found = all_positions(cluster, connector.group_id, logs)
     positions = tuple(p for tp, p in sorted(found.items()) if tp.topic in connector.topics)
-    refuse_other_owners(positions, connector.name)
+    check_owner(positions, connector.name)
     _check_positions(connector, positions, logs)
     control = Control.open(cluster, connector.control_topic)
     cluster_id = source.cluster_id()
@@ -94,11 +94,11 @@ def _check_positions(connector: Connector, positions: Sequence[Position], logs: 
         if position.facts.topic_id != ids.get(position.tp):
             msg = f"{position.tp} is another log than the position's: the topic was re-created. {RUN_FIRST}"
             raise HandBackRefused(msg)
-        if position.debts:
-            table, debt = min(position.debts.items())
+        if position.backlogs:
+            table, backlog = min(position.backlogs.items())
             msg = (
-                f"table {table!r} is behind on {position.tp} from {debt.start} on: the sink would never read that again. Fix "
-                f"the table, or drop its backlog (drop_backlog). {RUN_FIRST}"
+                f"table {table!r} is behind on {position.tp} from {backlog.start} on: the sink would never read that again. "
+                f"Fix the table, or drop its backlog (drop_backlog). {RUN_FIRST}"
             )
             raise HandBackRefused(msg)
 
@@ -136,7 +136,10 @@ class _HandBack:
         existing = {name: state for name, state in found.items() if state.checked().table is not None}
         for name, state in existing.items():
             self._check_table(name, state.required(), state.ledger)
-        return {name: amend(self._tables, self._connector, name, self._told, self._summary()) for name in existing}
+        return {
+            name: update_ledger(self._tables, self._connector, name, self._ledger_for_sink, self._summary())
+            for name in existing
+        }
 
     def _branch(self, table: Table) -> str:
         return self._routes.branch(".".join(table.name()))
@@ -164,12 +167,12 @@ class _HandBack:
                     )
                     raise HandBackRefused(msg, code="FLOE-705")
 
-    def _told(self, table: Table) -> Ledger | None:
+    def _ledger_for_sink(self, table: Table) -> Ledger | None:
         """Return the ledger as it is, or None when the table has been told."""
         wanted = self._summary()
         names = [offsets_property(self._connector.control_topic, group) for group in self._groups]
-        told = [raised(committed_offsets(table.metadata, self._branch(table), name).offsets, {}) for name in names]
-        if told == [wanted[name] for name in names]:
+        message = [raised(committed_offsets(table.metadata, self._branch(table), name).offsets, {}) for name in names]
+        if message == [wanted[name] for name in names]:
             return None
         return branch_ledger(table, self._branch(table), self._plan.group_id, self._plan.cluster_id)
 

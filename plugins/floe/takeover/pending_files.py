@@ -13,7 +13,7 @@ from floe.control.wire.events import DataFile, DataWritten, PartitionType
 from floe.tables.snapshot_summary import Committed, Offsets
 from floe.takeover.exceptions import TakeoverRefused
 
-LARGEST_EVENT = 16 * 1024 * 1024
+MAX_EVENT_BYTES = 16 * 1024 * 1024
 """Bytes. The sink does not cut its events; brokers were set to take longer ones for tables with many partitions."""
 
 START_IT = "Start the sink again until it has committed, stop it, then take over"
@@ -58,7 +58,7 @@ def written_by_sink(messages: Iterable[ControlMessage], group_id: str) -> Iterat
         if h.VERSION in message.headers:
             continue
         try:
-            event = decode(message.value, LARGEST_EVENT)
+            event = decode(message.value, MAX_EVENT_BYTES)
         except EventDecodeError as error:
             msg = (
                 f"the message at {message.partition}@{message.offset} of the control topic cannot be read, and may hold "
@@ -118,7 +118,7 @@ def files_of(written: Iterable[Written]) -> list[PendingFile]:
     return list(files.values())
 
 
-def refuse_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: Offsets) -> None:
+def check_no_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: Offsets) -> None:
     """Raise TakeoverRefused when the control topic no longer has, or never had, what the table's offsets speak of.
 
     ``starts``, ``ends``: of the control topic's partitions.

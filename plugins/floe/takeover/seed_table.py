@@ -20,10 +20,10 @@ from floe.model.holding import LogId
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name
 from floe.model.plan import Plan
-from floe.model.route_hash import SINK_ROUTE
+from floe.model.route_hash import KAFKA_CONNECT_ROUTE
 from floe.tables.exceptions import AnnouncementVoid
 from floe.tables.file_checks import check_data_files
-from floe.tables.history import GROUP, NET
+from floe.tables.history import GROUP, NEW_OFFSETS
 from floe.tables.retry import retry
 from floe.tables.snapshot_commit import SpecFile, append
 from floe.tables.snapshot_summary import Offsets, committed_offsets, offsets_property, raised
@@ -41,7 +41,7 @@ SINCE_TAKEN = Since("while it was taken over", "Nothing was done to it. Take ove
 
 
 @dataclass(frozen=True)
-class Taken:
+class TableTakeover:
     """One table, taken over. ``snapshot_id`` is None when it was so already, or when it does not exist."""
 
     table: str
@@ -51,7 +51,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Seed:
+class InitialLedger:
     """What goes into every table.
 
     ``plan``: a plan without slices, for ids and identity. ``positions``: offset and metadata by partition; ``written``:
@@ -67,7 +67,7 @@ class Seed:
 
     def added_to(self, ledger: Ledger) -> Ledger:
         """Return a table's ledger as it is to be. Raises TableRefused."""
-        return ledger.seeded(self.positions, self.written, SINK_ROUTE)
+        return ledger.seeded(self.positions, self.written, KAFKA_CONNECT_ROUTE)
 
     def left(self, table: Table, written: Sequence[Written]) -> list[PendingFile]:
         """Return the files of events that the table does not have: by its control offsets, and by their names."""
@@ -85,7 +85,7 @@ class Seed:
         """
         names = [offsets_property(self.plan.control_topic, group) for group in self.groups]
         paths = "\n".join(sorted(f.file.file_path for f in files))
-        net = {"sha256": hashlib.sha256(paths.encode()).hexdigest(), "characters": len(paths)} if files else {}
+        new_offsets = {"sha256": hashlib.sha256(paths.encode()).hexdigest(), "characters": len(paths)} if files else {}
         return {
             **{n: raised(committed_offsets(table.metadata, self.branch, n).offsets, self.ends) for n in names},
             "kafka.connect.commit-id": str(self.plan.commit_id),
@@ -95,11 +95,11 @@ class Seed:
             "iceberg-version": f"PyIceberg {pyiceberg.__version__}",
             GROUP: self.plan.group_id,
             "floe.kind": KIND,
-            NET: json.dumps(net, separators=(",", ":")),
+            NEW_OFFSETS: json.dumps(new_offsets, separators=(",", ":")),
         }
 
 
-def examine(table: Table, seed: Seed, written: Sequence[Written]) -> None:
+def check_table(table: Table, seed: InitialLedger, written: Sequence[Written]) -> None:
     """Raise TakeoverRefused or TableRefused unless the table can be seeded with the files of these events."""
     name = ".".join(table.name())
     seed.added_to(branch_ledger(table, seed.branch, seed.plan.group_id, seed.plan.cluster_id))
@@ -113,7 +113,9 @@ def examine(table: Table, seed: Seed, written: Sequence[Written]) -> None:
         raise TakeoverRefused(msg, code="FLOE-706") from error
 
 
-def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written], retry_for: float) -> Taken:
+def commit_takeover(
+    tables: Tables, name: str, seed: InitialLedger, written: Sequence[Written], retry_for: float
+) -> TableTakeover:
     """Commit files and ledger to one table in one snapshot, once, however often this is called.
 
     Conflicts and unclear answers are tried again for ``retry_for`` seconds from the table's present state. Raises
@@ -123,14 +125,14 @@ def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written],
     wanted = {one.payload.table_reference.table_uuid for one in written} - {None}
     uuid = {name: wanted.pop() if len(wanted) == 1 else None} if wanted else {}
 
-    def attempt() -> Taken:
+    def attempt() -> TableTakeover:
         state = states.one(name, uuid=uuid, branch=seed.branch)
         table, after = state.table, seed.added_to(state.ledger)
         if table is None:
-            return Taken(name, None)
+            return TableTakeover(name, None)
         files = seed.left(table, written)
         if after == state.ledger and not files:
-            return Taken(name, None)
+            return TableTakeover(name, None)
         reach(CrashPoint.TAKEOVER_TABLE)
         with tables.committing(name):
             snapshot_id = append(
@@ -142,7 +144,7 @@ def land_seed(tables: Tables, name: str, seed: Seed, written: Sequence[Written],
                 after,
             )
         reach(CrashPoint.TAKEOVER_TABLE_LANDED)
-        return Taken(name, snapshot_id, len(files), sum(f.file.record_count for f in files))
+        return TableTakeover(name, snapshot_id, len(files), sum(f.file.record_count for f in files))
 
     return retry(f"table {name!r}", retry_for, attempt)
 

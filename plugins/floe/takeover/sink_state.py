@@ -69,7 +69,7 @@ def _decided_ends(cluster: Cluster, tps: Sequence[TopicPartition]) -> Offsets:
 
 
 @dataclass(frozen=True)
-class LeftBehind:
+class SinkState:
     """The state of a sink whose group has no members.
 
     ``logs``: every partition of the connector. ``found``: all positions of the connector's own group, verbatim.
@@ -104,23 +104,23 @@ def is_floes(position: Position) -> bool:
     return PositionMetadata.decode(position.metadata) is not None
 
 
-def look(connector: Connector, settings: KafkaSettings) -> LeftBehind:
+def look(connector: Connector, settings: KafkaSettings) -> SinkState:
     """Look at what the sink left. Raises GroupInUse, TakeoverRefused, TakeoverBlocked and the errors of ``floe.kafka``.
 
     Positions first, then the control topic's ends: what was committed with the positions lies below them.
     """
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
-    refuse_running_sink(connector, control)
+    check_sink_is_stopped(connector, control)
     logs = source.logs(connector.topics)
     found = all_positions(control, connector.group_id, logs)
     theirs = found
     if connector.sink_group_id != connector.group_id:
         theirs = all_positions(control, connector.sink_group_id, logs)
-    positions = {tp: p for tp, p in truth(found, theirs).items() if tp.topic in connector.topics}
-    refuse_impossible(positions, logs, source.log_ends([log.tp for log in logs]))
+    positions = {tp: p for tp, p in effective_positions(found, theirs).items() if tp.topic in connector.topics}
+    check_possible(positions, logs, source.log_ends([log.tp for log in logs]))
     topic = Control.open(control, connector.control_topic)
     finished = control.positions(coordinator_group(connector))
-    return LeftBehind(
+    return SinkState(
         cluster_id=source.cluster_id(),
         logs=logs,
         found=found,
@@ -135,10 +135,10 @@ def coordinator_group(connector: Connector) -> str:
     return f"{connector.sink_group_id}-coord"
 
 
-def refuse_running_sink(connector: Connector, cluster: Cluster) -> None:
+def check_sink_is_stopped(connector: Connector, cluster: Cluster) -> None:
     """Raise GroupInUse while a task or the coordinator of the sink is a member of its group, or is not forgotten yet."""
     for group in sorted({connector.group_id, connector.sink_group_id, coordinator_group(connector)}):
-        cluster.refuse_members(group)
+        cluster.check_no_members(group)
 
 
 def all_positions(cluster: Cluster, group_id: str, logs: Sequence[PartitionLog]) -> dict[TopicPartition, Position]:
@@ -146,7 +146,7 @@ def all_positions(cluster: Cluster, group_id: str, logs: Sequence[PartitionLog])
     return cluster.positions(group_id) | cluster.positions(group_id, [log.tp for log in logs])
 
 
-def truth(own: Positions, sinks: Positions) -> dict[TopicPartition, Position]:
+def effective_positions(own: Positions, sinks: Positions) -> dict[TopicPartition, Position]:
     """Return the positions that count, of the connector's own group and of the sink's.
 
     Tabular's sink begins at those of its own group, and copies them to the other by a second transaction that may be
@@ -159,9 +159,7 @@ def truth(own: Positions, sinks: Positions) -> dict[TopicPartition, Position]:
     return chosen
 
 
-def refuse_impossible(
-    positions: Positions, logs: Sequence[PartitionLog], log_ends: Mapping[TopicPartition, int]
-) -> None:
+def check_possible(positions: Positions, logs: Sequence[PartitionLog], log_ends: Mapping[TopicPartition, int]) -> None:
     """Raise TakeoverRefused for positions that the topics of today do not have, TakeoverBlocked above open transactions.
 
     The sink may read uncommitted records; floe reads up to the last stable offset.
@@ -190,7 +188,7 @@ def refuse_impossible(
             raise TakeoverBlocked(msg)
 
 
-def with_metadata(left: LeftBehind, connector: Connector) -> tuple[Position, ...]:
+def with_metadata(left: SinkState, connector: Connector) -> tuple[Position, ...]:
     """Return the positions as floe writes them; those that it wrote itself stay as they are."""
     taken, routes = [], Routes(connector)
     for tp, position in sorted(left.positions.items()):

@@ -12,7 +12,7 @@ from floe.kafka.group_offsets import commit_transactional_id
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import TransactionalProducer
 from floe.model.plan import Plan
-from floe.model.positions import Position, refuse_other_owners
+from floe.model.positions import Position, check_owner
 from floe.model.ranges import TopicPartition
 from floe.model.route_hash import MAIN_BRANCH
 from floe.tables.connector_ledgers import Ledgers
@@ -21,9 +21,9 @@ from floe.tables.routes import Routes
 from floe.tables.snapshot_summary import Committed, Offsets, committed_offsets, offsets_property, topic_in_use
 from floe.takeover.adopt_offsets import TakenPositions
 from floe.takeover.exceptions import TakeoverRefused
-from floe.takeover.pending_files import Destination, Written, collect, pending_of, refuse_gap, written_by_sink
-from floe.takeover.seed_table import KIND, Seed, Taken, examine, land_seed
-from floe.takeover.sink_state import LeftBehind, is_floes, look, with_metadata
+from floe.takeover.pending_files import Destination, Written, check_no_gap, collect, pending_of, written_by_sink
+from floe.takeover.seed_table import KIND, InitialLedger, TableTakeover, check_table, commit_takeover
+from floe.takeover.sink_state import SinkState, is_floes, look, with_metadata
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class TakeoverReport:
 
     already: bool
     positions: tuple[Position, ...] = ()
-    tables: tuple[Taken, ...] = ()
+    tables: tuple[TableTakeover, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -48,7 +48,7 @@ def take_over(connector: Connector, settings: KafkaSettings) -> TakeoverReport:
     # ends what a killed takeover left open, which would hide positions and events until its time-out
     TransactionalProducer.open(settings, commit_transactional_id(connector))
     left = look(connector, settings)
-    refuse_other_owners(left.positions.values(), connector.name)
+    check_owner(left.positions.values(), connector.name)
     if left.is_floes:
         log.info("all positions of %s are floe's already: nothing to take over", connector.group_id)
         return TakeoverReport(already=True, positions=tuple(p for _, p in sorted(left.positions.items())))
@@ -58,7 +58,7 @@ def take_over(connector: Connector, settings: KafkaSettings) -> TakeoverReport:
 
 
 class _Takeover:
-    def __init__(self, connector: Connector, settings: KafkaSettings, left: LeftBehind, ledgers: Ledgers) -> None:
+    def __init__(self, connector: Connector, settings: KafkaSettings, left: SinkState, ledgers: Ledgers) -> None:
         self._connector = connector
         self._settings = settings
         self._left = left
@@ -73,11 +73,11 @@ class _Takeover:
         for name in names:
             table = self._ledgers.tables.load(name)
             if table is not None:
-                examine(table, self._seed_of(name), pending.get(name, []))
-        patience = self._connector.commit_timeout_ms / 1000
+                check_table(table, self._seed_of(name), pending.get(name, []))
+        timeout_s = self._connector.commit_timeout_ms / 1000
         taken = []
         for name in names:
-            one = land_seed(self._ledgers.tables, name, self._seed_of(name), pending.get(name, []), patience)
+            one = commit_takeover(self._ledgers.tables, name, self._seed_of(name), pending.get(name, []), timeout_s)
             log.info("table %s: %s rows in %s files, snapshot %s", name, one.rows, one.files, one.snapshot_id)
             taken.append(one)
         mover = TakenPositions(self._connector, self._settings, self._left, self._positions, self._seed)
@@ -86,7 +86,7 @@ class _Takeover:
             log.warning("%s", note)
         return TakeoverReport(already=False, positions=self._positions, tables=tuple(taken), notes=notes)
 
-    def _make_seed(self) -> Seed:
+    def _make_seed(self) -> InitialLedger:
         connector, left = self._connector, self._left
         plan = Plan(
             plan_id=uuid.uuid4().hex,
@@ -99,7 +99,7 @@ class _Takeover:
             positions=self._positions,
             slices=(),
         )
-        return Seed(
+        return InitialLedger(
             plan=plan,
             branch=MAIN_BRANCH,
             positions={left.log_id(p.tp): (p.offset, p.metadata) for p in self._positions},
@@ -108,7 +108,7 @@ class _Takeover:
             ends=left.control.ends,
         )
 
-    def _seed_of(self, name: str) -> Seed:
+    def _seed_of(self, name: str) -> InitialLedger:
         return replace(self._seed, branch=self._routes.branch(name))
 
     def _pending(self) -> dict[str, list[Written]]:
@@ -117,7 +117,7 @@ class _Takeover:
         own = [destination(name) for name in self._ledgers.names]
         existing = [table for table in own if table.uuid is not None]
         for table in existing:
-            refuse_gap(table, self._left.control.starts, self._left.control.ends, self._left.coordinator)
+            check_no_gap(table, self._left.control.starts, self._left.control.ends, self._left.coordinator)
         messages = read_control(
             self._settings, self._connector.control_topic, self._first_offsets(existing), self._left.control.ends
         )
@@ -161,7 +161,7 @@ class _Takeover:
         return notes
 
 
-def _copies(connector: Connector, left: LeftBehind) -> Mapping[TopicPartition, Position]:
+def _copies(connector: Connector, left: SinkState) -> Mapping[TopicPartition, Position]:
     """Return the positions of a takeover that was killed while the group was deleted, from a table's ledger.
 
     Raises TakeoverRefused when no table's last change was a takeover.

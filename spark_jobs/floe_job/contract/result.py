@@ -7,21 +7,21 @@ from typing import NamedTuple, Self
 from floe.config.secrets.mask import hide
 from floe.control.announcement import SpecFiles
 from floe.exceptions import FloeError, Terminal
-from floe.model.accounting import RangeBooks, TableBooks
-from floe_job.contract.letter import Letter
+from floe.model.accounting import RangeCounts, TableCounts
+from floe_job.contract.dead_letter import DeadLetter
 from floe_job.contract.target import TableResult
-from floe_job.source.piece import Piece
+from floe_job.source.range_part import RangePart
 
 
 @dataclass(frozen=True)
-class PieceResult:
+class RangePartResult:
     """One piece, read: its books, the first offset seen, the time of the last record (epoch ms).
 
     ``deliveries``: how often its records were handed to a table.
     """
 
-    piece: Piece
-    books: RangeBooks
+    slice_: RangePart
+    counts: RangeCounts
     first_offset: int | None
     timestamp: int | None
     deliveries: int = 0
@@ -51,14 +51,14 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class LettersResult:
+class DeadLetterResult:
     """What one task's letters came to: how many, some of them by name (without the record), the table's share, and
     how many there are by error.
     """
 
     dead: int = 0
-    named: tuple[Letter, ...] = ()
-    books: TableBooks = field(default_factory=TableBooks)
+    named: tuple[DeadLetter, ...] = ()
+    counts: TableCounts = field(default_factory=TableCounts)
     files: SpecFiles | None = None
     reasons: Mapping[str, int] = field(default_factory=dict)
 
@@ -77,7 +77,7 @@ class BadRecordCounts:
 
     read: int = 0
     kinds: Mapping[BadKind, int] = field(default_factory=dict)
-    named: tuple[Letter, ...] = ()
+    named: tuple[DeadLetter, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.kinds)
@@ -93,9 +93,9 @@ class TaskResult:
     """
 
     index: int
-    pieces: tuple[PieceResult, ...] = ()
+    range_parts: tuple[RangePartResult, ...] = ()
     tables: Mapping[str, TableResult] = field(default_factory=dict)
-    letters: LettersResult = field(default_factory=LettersResult)
+    dead_letters: DeadLetterResult = field(default_factory=DeadLetterResult)
     unknown: tuple[str, ...] = ()
     failure: Failure | None = None
     bad: BadRecordCounts = field(default_factory=BadRecordCounts)

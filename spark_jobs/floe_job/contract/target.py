@@ -9,16 +9,16 @@ from pyiceberg.table.metadata import TableMetadata
 from floe.config.sections.converters import PLAIN_JSON, ConverterSpec
 from floe.config.sections.transforms import TransformSpec
 from floe.control.announcement import SpecFiles
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
-from floe_job.contract.letter_outcomes import LetterFates
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.contract.dead_letter_outcomes import DeadLetterOutcomes
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 
 
 @dataclass(frozen=True)
-class Target:
+class TableTarget:
     """A table as a worker sees it; ``metadata`` and ``io`` are None while it does not exist.
 
     ``properties``: the table's own with the connector's write-props over them. ``held``: per range, the offsets that
@@ -35,7 +35,7 @@ class Target:
     owed: frozenset[OffsetRange] = frozenset()
     rules: ColumnRules = field(default_factory=ColumnRules)
     transforms: tuple[TransformSpec, ...] = ()
-    letters: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
+    dead_letters: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
     value_converter: ConverterSpec = PLAIN_JSON
 
 
@@ -46,8 +46,8 @@ class TableResult:
     ``fast``: records that took the columnar path. ``fates``: of those that were on record as bad.
     """
 
-    books: TableBooks = field(default_factory=TableBooks)
+    counts: TableCounts = field(default_factory=TableCounts)
     files: SpecFiles | None = None
-    needs: SchemaNeeds | None = None
+    needs: SchemaChanges | None = None
     fast: int = 0
-    fates: LetterFates = field(default_factory=LetterFates)
+    outcomes: DeadLetterOutcomes = field(default_factory=DeadLetterOutcomes)

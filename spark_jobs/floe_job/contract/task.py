@@ -10,9 +10,9 @@ from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe.config.sections.transforms import TransformSpec
 from floe.kafka.reader_limits import ReaderLimits
-from floe.model.dead_letters import LetterOffsets
-from floe_job.contract.target import Target
-from floe_job.source.piece import Piece
+from floe.model.dead_letters import DeadLetterOffsets
+from floe_job.contract.target import TableTarget
+from floe_job.source.range_part import RangePart
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RouteRules:
     judges: bool = True
     reserved: str | None = None
     closed: str | None = None
-    redriven: LetterOffsets | None = None
+    redriven: DeadLetterOffsets | None = None
     value_converter: ConverterSpec = PLAIN_JSON
     transforms: tuple[TransformSpec, ...] = ()
 
@@ -49,8 +49,8 @@ class DeadLetterRules:
     policy: ErrorPolicy
     connector: str
     commit_id: str
-    target: Target | None = None
-    known: LetterOffsets = field(default_factory=LetterOffsets)
+    target: TableTarget | None = None
+    known: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
     conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -64,11 +64,11 @@ class Task:
     """
 
     index: int
-    pieces: tuple[Piece, ...]
-    targets: tuple[Target, ...]
+    range_parts: tuple[RangePart, ...]
+    targets: tuple[TableTarget, ...]
     routes: RouteRules
-    letters: DeadLetterRules
+    dead_letters: DeadLetterRules
     conf: Mapping[str, Any] = field(repr=False)
-    guess: Target | None = None
+    guess: TableTarget | None = None
     writers: int = 0
     limits: ReaderLimits = field(default_factory=ReaderLimits)

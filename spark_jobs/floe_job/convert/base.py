@@ -18,7 +18,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
 from floe_job.contract.rejected import Rejected
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 
@@ -54,7 +54,7 @@ class TableConverter(Protocol):
     """Turns the values of records into rows of one table."""
 
     @property
-    def needs(self) -> SchemaNeeds:
+    def needs(self) -> SchemaChanges:
         """What records bring and the table lacks, over all calls. While there is some, there are no rows."""
 
     def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:

@@ -1,27 +1,27 @@
 """Dead letters: records that cannot become rows, kept whole in a table or a topic, logged, and bounded in number."""
 
-from floe_job.contract.letter import Letter
+from floe_job.contract.dead_letter import DeadLetter
 from floe_job.dead_letters.limits import check_ratio
-from floe_job.dead_letters.log import LetterLog
-from floe_job.dead_letters.table_rows import LETTERS_SCHEMA, letters_to_arrow, refuse_unsuitable
-from floe_job.dead_letters.topic import LetterTopic
+from floe_job.dead_letters.log import DeadLetterLog
+from floe_job.dead_letters.table_rows import DEAD_LETTERS_SCHEMA, check_suitable, dead_letters_to_arrow
+from floe_job.dead_letters.topic import DeadLetterTopic
 from floe_job.exceptions import (
-    LetterRefused,
-    LettersTableUnsuitable,
-    LetterUndelivered,
+    DeadLetterRefused,
+    DeadLetterTableUnsuitable,
+    DeadLetterUndelivered,
     TooManyDeadLetters,
 )
 
 __all__ = [
-    "LETTERS_SCHEMA",
-    "Letter",
-    "LetterLog",
-    "LetterRefused",
-    "LetterTopic",
-    "LetterUndelivered",
-    "LettersTableUnsuitable",
+    "DEAD_LETTERS_SCHEMA",
+    "DeadLetter",
+    "DeadLetterLog",
+    "DeadLetterRefused",
+    "DeadLetterTableUnsuitable",
+    "DeadLetterTopic",
+    "DeadLetterUndelivered",
     "TooManyDeadLetters",
     "check_ratio",
-    "letters_to_arrow",
-    "refuse_unsuitable",
+    "check_suitable",
+    "dead_letters_to_arrow",
 ]

@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.model.holding import LogId
 from floe.parquet.budget import WriteBudget
-from floe_job.contract.letter import Letter
-from floe_job.contract.result import LettersResult
+from floe_job.contract.dead_letter import DeadLetter
+from floe_job.contract.result import DeadLetterResult
 from floe_job.contract.task import DeadLetterRules
-from floe_job.dead_letters.limits import NAMED_LETTERS
-from floe_job.dead_letters.log import LetterLog
-from floe_job.dead_letters.table_rows import letters_to_arrow
-from floe_job.dead_letters.topic import LetterTopic
+from floe_job.dead_letters.limits import NAMED_DEAD_LETTERS
+from floe_job.dead_letters.log import DeadLetterLog
+from floe_job.dead_letters.table_rows import dead_letters_to_arrow
+from floe_job.dead_letters.topic import DeadLetterTopic
 from floe_job.write.task_files import TargetFiles
 
 ROWS_AT_ONCE = 1_000
@@ -21,35 +21,39 @@ KEPT_BYTES = 32 * 1024 * 1024
 """Of letters for the topic that wait for the task's end; beyond, they are sent at once."""
 
 
-class Letterbox:
+class DeadLetterCollector:
     """Takes letters as they come; they are kept after ``close`` only."""
 
     def __init__(self, rules: DeadLetterRules, task_index: int, budget: WriteBudget | None = None) -> None:
         self._rules = rules
         self._task_index = task_index
-        self._log = LetterLog(messages=rules.policy.log_messages) if rules.policy.log else None
+        self._log = DeadLetterLog(messages=rules.policy.log_messages) if rules.policy.log else None
         self._files = TargetFiles(rules.target, task_index, budget) if rules.target is not None else None
-        self._waiting: list[Letter] = []
-        self._unsent: list[Letter] = []
+        self._waiting: list[DeadLetter] = []
+        self._unsent: list[DeadLetter] = []
         self._waiting_bytes = self._unsent_bytes = 0
-        self._topic: LetterTopic | None = None
-        self._named: list[Letter] = []
+        self._topic: DeadLetterTopic | None = None
+        self._named: list[DeadLetter] = []
         self._dead = self._held = 0
         self._reasons: Counter[str] = Counter()
 
-    def take(self, letters: Sequence[Letter]) -> None:
+    def take(self, dead_letters: Sequence[DeadLetter]) -> None:
         """Take letters. Raises WriteFailed, LetterRefused, LetterUndelivered."""
-        if not letters:
+        if not dead_letters:
             return
-        self._dead += len(letters)
-        self._reasons.update(one.error for one in letters)
-        room = NAMED_LETTERS - len(self._named)
-        self._named += [replace(one, key=None, value=None, headers=()) for one in letters[: max(room, 0)]]
+        self._dead += len(dead_letters)
+        self._reasons.update(one.error for one in dead_letters)
+        room = NAMED_DEAD_LETTERS - len(self._named)
+        self._named += [replace(one, key=None, value=None, headers=()) for one in dead_letters[: max(room, 0)]]
         if self._log is not None:
-            self._log.note(letters)
+            self._log.note(dead_letters)
         known = self._rules.known
-        fresh = [one for one in letters if not known.at(one.table, _log_of(one)).has(one.offset)] if known else letters
-        self._held += len(letters) - len(fresh)
+        fresh = (
+            [one for one in dead_letters if not known.at(one.table, _log_of(one)).has(one.offset)]
+            if known
+            else dead_letters
+        )
+        self._held += len(dead_letters) - len(fresh)
         if self._files is not None:
             for one in fresh:
                 self._waiting.append(one)
@@ -63,11 +67,11 @@ class Letterbox:
                 if self._unsent_bytes > KEPT_BYTES:
                     self._send()
 
-    def close(self, *, complete: bool) -> LettersResult:
+    def close(self, *, complete: bool) -> DeadLetterResult:
         """Put the letters where they are kept; without ``complete`` the task runs again, and finds them again."""
         if not complete:
             self.abort()
-            return LettersResult(self._dead, tuple(self._named))
+            return DeadLetterResult(self._dead, tuple(self._named))
         if self._log is not None:
             self._log.close()
         files, rows = None, 0
@@ -78,8 +82,8 @@ class Letterbox:
         if self._topic is not None:
             self._topic.flush()
         in_table = self._rules.target is not None
-        books = TableBooks(assigned=self._dead, rows=rows, held=self._held) if in_table else TableBooks()
-        return LettersResult(self._dead, tuple(self._named), books, files, dict(self._reasons))
+        counts = TableCounts(assigned=self._dead, rows=rows, held=self._held) if in_table else TableCounts()
+        return DeadLetterResult(self._dead, tuple(self._named), counts, files, dict(self._reasons))
 
     def abort(self) -> None:
         """Drop what is not kept yet."""
@@ -93,7 +97,7 @@ class Letterbox:
         if not self._waiting or self._files is None or target is None or target.metadata is None:
             return
         rules = self._rules
-        rows = letters_to_arrow(
+        rows = dead_letters_to_arrow(
             self._waiting, target.metadata.schema(), rules.connector, rules.commit_id, table=target.name
         )
         self._files.write(rows)
@@ -104,7 +108,7 @@ class Letterbox:
         if not self._unsent or policy.topic is None:
             return
         if self._topic is None:
-            self._topic = LetterTopic.open(
+            self._topic = DeadLetterTopic.open(
                 self._rules.conf,
                 policy.topic,
                 policy.context_headers,
@@ -115,5 +119,5 @@ class Letterbox:
         self._unsent, self._unsent_bytes = [], 0
 
 
-def _log_of(letter: Letter) -> LogId:
-    return LogId(letter.topic, letter.topic_id, letter.partition)
+def _log_of(dead_letter: DeadLetter) -> LogId:
+    return LogId(dead_letter.topic, dead_letter.topic_id, dead_letter.partition)

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from floe_job.contract.letter import Letter
+from floe_job.contract.dead_letter import DeadLetter
 from floe_job.contract.result import BadKind, BadRecordCounts
 from floe_job.exceptions import TooManyDeadLetters
 
-NAMED_LETTERS = 5
+NAMED_DEAD_LETTERS = 5
 
 
-def check_ratio(dead: int, records: int, max_ratio: float, letters: Sequence[Letter] = ()) -> None:
+def check_ratio(dead: int, records: int, max_ratio: float, dead_letters: Sequence[DeadLetter] = ()) -> None:
     """Raise TooManyDeadLetters when ``dead`` of ``records`` are more than ``max_ratio`` of them; 1 is no limit.
 
     ``letters`` are some of the dead ones: the first five are named.
@@ -19,8 +19,10 @@ def check_ratio(dead: int, records: int, max_ratio: float, letters: Sequence[Let
     # a quotient, not a product: 29 / 100 is 0.29, but 0.29 * 100 is less than 29
     if max_ratio >= 1 or not dead or dead / max(records, 1) <= max_ratio:
         return
-    named = "; ".join(f"{letter.place}: {letter.short_reason}" for letter in letters[:NAMED_LETTERS])
-    first = f" (the first {NAMED_LETTERS} are named)" if named and dead > NAMED_LETTERS else ""
+    named = "; ".join(
+        f"{dead_letter.place}: {dead_letter.short_reason}" for dead_letter in dead_letters[:NAMED_DEAD_LETTERS]
+    )
+    first = f" (the first {NAMED_DEAD_LETTERS} are named)" if named and dead > NAMED_DEAD_LETTERS else ""
     msg = (
         f"{dead} of {records} records are bad: a share of {dead / max(records, 1):.4g}, floe.deadletter.max-ratio is "
         f"{max_ratio:g}{first}{': ' + named if named else ''}. Nothing was announced and the position stays. Fix the table "
@@ -47,16 +49,16 @@ class BadRecordCollector:
 
     def __init__(self) -> None:
         self._kinds: Counter[BadKind] = Counter()
-        self._named: list[Letter] = []
+        self._named: list[DeadLetter] = []
 
     def __bool__(self) -> bool:
         return bool(self._kinds)
 
-    def take(self, letters: Sequence[Letter], what: str, advice: str) -> None:
+    def take(self, dead_letters: Sequence[DeadLetter], what: str, advice: str) -> None:
         """Take bad records of one kind."""
-        self._kinds.update(BadKind(what, one.error, advice) for one in letters)
+        self._kinds.update(BadKind(what, one.error, advice) for one in dead_letters)
         room = max(MAX_NAMED - len(self._named), 0)
-        self._named += [replace(one, key=None, value=None, headers=()) for one in letters[:room]]
+        self._named += [replace(one, key=None, value=None, headers=()) for one in dead_letters[:room]]
 
     def counts(self, read: int) -> BadRecordCounts:
         """Return what was counted among ``read`` records."""
@@ -72,17 +74,17 @@ def bad_records(parts: Sequence[BadRecordCounts]) -> str:
     reasons: dict[str, Counter[str]] = {}
     for kind, count in kinds.items():
         reasons.setdefault(kind.what, Counter())[kind.error] += count
-    told = [(sum(errors.values()), what, _listed(errors)) for what, errors in sorted(reasons.items())]
-    if len(told) == 1:
-        count, what, listed = told[0]
+    message = [(sum(errors.values()), what, _listed(errors)) for what, errors in sorted(reasons.items())]
+    if len(message) == 1:
+        count, what, listed = message[0]
         head = f"{count} of the {read} records just read {what} ({listed})"
     else:
-        each = ", ".join(f"{count} {what} ({listed})" for count, what, listed in told)
+        each = ", ".join(f"{count} {what} ({listed})" for count, what, listed in message)
         head = f"{sum(kinds.values())} of the {read} records just read are bad: {each}"
-    letters = sorted(
+    dead_letters = sorted(
         (one for part in parts for one in part.named), key=lambda one: (one.topic, one.partition, one.offset)
     )
-    named = "; ".join(f"{one.place}: {one.short_reason}" for one in letters[:MAX_NAMED])
+    named = "; ".join(f"{one.place}: {one.short_reason}" for one in dead_letters[:MAX_NAMED])
     more = f" (the first {MAX_NAMED} are named)" if sum(kinds.values()) > MAX_NAMED else ""
     advice = " ".join(sorted({kind.advice for kind in kinds}))
     return f"{head}{more}: {named}. Nothing was announced and the position stays. {advice}"

@@ -3,36 +3,42 @@
 import logging
 from collections.abc import Iterable
 
-from floe_job.contract.letter import Letter
+from floe_job.contract.dead_letter import DeadLetter
 from floe_job.exceptions import clip
 
 log = logging.getLogger(__name__)
 
-MOST_LINES = 100
+MAX_LINES = 100
 """Lines of one task: a topic of nothing but bad records must not fill the disk."""
 
 VALUE_CHARACTERS = 200
 _VALUE_BYTES = VALUE_CHARACTERS * 4
 
 
-class LetterLog:
+class DeadLetterLog:
     """Logs what one task could not use; ``messages`` shows the beginning of the values, too."""
 
-    def __init__(self, *, messages: bool, most: int = MOST_LINES) -> None:
+    def __init__(self, *, messages: bool, most: int = MAX_LINES) -> None:
         self._messages = messages
         self._most = most
         self._lines = 0
         self._rest = 0
 
-    def note(self, letters: Iterable[Letter]) -> None:
+    def note(self, dead_letters: Iterable[DeadLetter]) -> None:
         """Log letters, one WARNING each, as long as there are lines left."""
-        for letter in letters:
+        for dead_letter in dead_letters:
             if self._lines == self._most:
                 self._rest += 1
                 continue
             self._lines += 1
-            value = f"; value {_readable(letter.value)}" if self._messages else ""
-            log.warning("bad record: %s, stage %s: %s%s", letter.place, letter.stage, _one_line(letter.reason), value)
+            value = f"; value {_readable(dead_letter.value)}" if self._messages else ""
+            log.warning(
+                "bad record: %s, stage %s: %s%s",
+                dead_letter.place,
+                dead_letter.stage,
+                _one_line(dead_letter.reason),
+                value,
+            )
 
     def close(self) -> None:
         """Say how many letters got no line."""

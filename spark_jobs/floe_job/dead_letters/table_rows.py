@@ -19,11 +19,11 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from floe.model.dead_letters import LetterKind
-from floe_job.contract.letter import Letter
-from floe_job.exceptions import LettersTableUnsuitable
+from floe.model.dead_letters import DeadLetterKind
+from floe_job.contract.dead_letter import DeadLetter
+from floe_job.exceptions import DeadLetterTableUnsuitable
 
-LETTERS_SCHEMA: Final = Schema(
+DEAD_LETTERS_SCHEMA: Final = Schema(
     NestedField(1, "topic", StringType(), required=True),
     NestedField(2, "partition", IntegerType(), required=True),
     NestedField(3, "offset", LongType(), required=True),
@@ -59,13 +59,13 @@ _EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999
 """Years 1 to 9999 in epoch ms. A producer may send any number; beyond, most readers of a table fail."""
 
 
-def refuse_unsuitable(table: str, schema: Schema) -> None:
+def check_suitable(table: str, schema: Schema) -> None:
     """Raise LettersTableUnsuitable unless letters can be rows of ``schema``, whatever they hold.
 
     Columns go by name; those that letters do not know stay null, and so must be optional.
     """
     found = {field.name: field for field in schema.fields}
-    for needed in LETTERS_SCHEMA.fields:
+    for needed in DEAD_LETTERS_SCHEMA.fields:
         column = found.pop(needed.name, None)
         if column is None:
             msg = f"has no column {needed.name!r}: add it as {_spelled(needed.field_type)}"
@@ -85,8 +85,8 @@ def refuse_unsuitable(table: str, schema: Schema) -> None:
             raise _unsuitable(table, msg)
 
 
-def letters_to_arrow(
-    letters: Sequence[Letter],
+def dead_letters_to_arrow(
+    dead_letters: Sequence[DeadLetter],
     schema: Schema,
     connector: str,
     commit_id: str,
@@ -97,28 +97,30 @@ def letters_to_arrow(
 
     ``commit_id`` is the run's UUID as text. Raises LettersTableUnsuitable, naming ``table``.
     """
-    refuse_unsuitable(table, schema)
+    check_suitable(table, schema)
     values: Mapping[str, list[Any]] = {
-        "topic": [letter.topic for letter in letters],
-        "topic_id": [letter.topic_id for letter in letters],
-        "partition": [letter.partition for letter in letters],
-        "offset": [letter.offset for letter in letters],
-        "timestamp": [_microseconds(letter.timestamp) for letter in letters],
-        "key": [letter.key for letter in letters],
-        "value": [letter.value for letter in letters],
-        "table": [letter.table for letter in letters],
-        "stage": [letter.stage for letter in letters],
-        "error": [letter.error for letter in letters],
-        "reason": [letter.short_reason for letter in letters],
+        "topic": [dead_letter.topic for dead_letter in dead_letters],
+        "topic_id": [dead_letter.topic_id for dead_letter in dead_letters],
+        "partition": [dead_letter.partition for dead_letter in dead_letters],
+        "offset": [dead_letter.offset for dead_letter in dead_letters],
+        "timestamp": [_microseconds(dead_letter.timestamp) for dead_letter in dead_letters],
+        "key": [dead_letter.key for dead_letter in dead_letters],
+        "value": [dead_letter.value for dead_letter in dead_letters],
+        "table": [dead_letter.table for dead_letter in dead_letters],
+        "stage": [dead_letter.stage for dead_letter in dead_letters],
+        "error": [dead_letter.error for dead_letter in dead_letters],
+        "reason": [dead_letter.short_reason for dead_letter in dead_letters],
     }
-    constants = {"kind": LetterKind.DEAD.value, "connector": connector, "commit_id": commit_id}
+    constants = {"kind": DeadLetterKind.DEAD.value, "connector": connector, "commit_id": commit_id}
 
     def column(field: pa.Field) -> pa.Array:
         if field.name in values:
             return _array(values[field.name], field.type)
         if field.name in constants:
-            return pa.repeat(pa.scalar(constants[field.name], field.type), len(letters))
-        return _headers(letters, field.type) if field.name == "headers" else pa.nulls(len(letters), field.type)
+            return pa.repeat(pa.scalar(constants[field.name], field.type), len(dead_letters))
+        return (
+            _headers(dead_letters, field.type) if field.name == "headers" else pa.nulls(len(dead_letters), field.type)
+        )
 
     arrow = schema_to_pyarrow(schema)
     return pa.Table.from_arrays([column(field) for field in arrow], schema=arrow)
@@ -131,11 +133,11 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-def _headers(letters: Sequence[Letter], kind: pa.DataType) -> pa.Array:
-    found = [header for letter in letters for header in letter.headers]
+def _headers(dead_letters: Sequence[DeadLetter], kind: pa.DataType) -> pa.Array:
+    found = [header for dead_letter in dead_letters for header in dead_letter.headers]
     inside = {"key": [_text(key) for key, _ in found], "value": [value for _, value in found]}
     entries = [pa.array(inside[field.name], field.type) for field in kind.value_type]
-    counts = [0, *(len(letter.headers) for letter in letters)]
+    counts = [0, *(len(dead_letter.headers) for dead_letter in dead_letters)]
     structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
     return pa.LargeListArray.from_arrays(pa.array(np.cumsum(counts)), structs, type=kind)
 
@@ -166,8 +168,8 @@ def _spelled(kind: IcebergType) -> str:
     return str(kind)
 
 
-def _unsuitable(table: str, problem: str) -> LettersTableUnsuitable:
-    return LettersTableUnsuitable(
+def _unsuitable(table: str, problem: str) -> DeadLetterTableUnsuitable:
+    return DeadLetterTableUnsuitable(
         f"dead-letter table {table!r} {problem}, or name a table in floe.deadletter.table that does not exist yet: floe "
         "creates it"
     )

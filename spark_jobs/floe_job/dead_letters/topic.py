@@ -6,8 +6,8 @@ from typing import Any, Self
 import confluent_kafka as ck
 
 from floe.kafka.client_log import ClientLog
-from floe_job.contract.letter import Letter
-from floe_job.exceptions import JobError, LetterRefused, LetterUndelivered, SliceRefused
+from floe_job.contract.dead_letter import DeadLetter
+from floe_job.exceptions import DeadLetterRefused, DeadLetterUndelivered, JobError, SliceRefused
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -42,7 +42,7 @@ _ADVICE = {
 """What to do where the same letter would be refused again."""
 
 
-class LetterTopic:
+class DeadLetterTopic:
     """Produces letters at least once: a run that fails after ``flush`` sends them again.
 
     A letter keeps the record's key, value, headers and timestamp; the topic's retention counts from that. The value
@@ -75,10 +75,10 @@ class LetterTopic:
             raise SliceRefused(msg) from error
         return cls(producer, topic, context_headers, connector, task_index=task_index)
 
-    def send(self, letters: Iterable[Letter]) -> None:
+    def send(self, dead_letters: Iterable[DeadLetter]) -> None:
         """Hand letters to the producer. Raises LetterRefused, LetterUndelivered, also of letters sent earlier."""
-        for letter in letters:
-            self._produce(letter)
+        for dead_letter in dead_letters:
+            self._produce(dead_letter)
             self._producer.poll(0)
             self._raise_failure()
 
@@ -91,13 +91,17 @@ class LetterTopic:
                 f"dead-letter topic {self._topic!r} did not take {left} letters within {DELIVERY_SECONDS + 5:.0f} s: is "
                 "the broker up? Run again; those that arrived come a second time."
             )
-            raise LetterUndelivered(msg)
+            raise DeadLetterUndelivered(msg)
 
-    def _produce(self, letter: Letter) -> None:
-        record: dict[str, Any] = {"key": letter.key, "value": letter.value, "headers": self._headers(letter)}
-        if letter.timestamp is not None and letter.timestamp > 0:  # 0 is the client's word for now
-            record["timestamp"] = letter.timestamp
-        place = letter.place
+    def _produce(self, dead_letter: DeadLetter) -> None:
+        record: dict[str, Any] = {
+            "key": dead_letter.key,
+            "value": dead_letter.value,
+            "headers": self._headers(dead_letter),
+        }
+        if dead_letter.timestamp is not None and dead_letter.timestamp > 0:  # 0 is the client's word for now
+            record["timestamp"] = dead_letter.timestamp
+        place = dead_letter.place
 
         def delivered(error: ck.KafkaError | None, _: ck.Message) -> None:
             # kept to be raised later: what a callback raises comes out of the client as something else
@@ -110,27 +114,27 @@ class LetterTopic:
                 self._producer.produce(self._topic, on_delivery=delivered, **record)
             except BufferError as error:
                 if not len(self._producer):
-                    raise self._told(place, ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE)) from error
+                    raise self._undelivered(place, ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE)) from error
                 self._producer.poll(0.1)
                 self._raise_failure()
             except ck.KafkaException as error:
-                raise self._told(place, error.args[0]) from error
+                raise self._undelivered(place, error.args[0]) from error
             else:
                 return
 
-    def _headers(self, letter: Letter) -> Headers:
-        headers: Headers = list(letter.headers)
+    def _headers(self, dead_letter: DeadLetter) -> Headers:
+        headers: Headers = list(dead_letter.headers)
         if self._context_headers:
             # A letter that died before has such headers already. Of several of one name the last counts.
-            headers += connect_headers(letter, self._connector, self._task_index)
+            headers += connect_headers(dead_letter, self._connector, self._task_index)
         return headers
 
     def _raise_failure(self) -> None:
         if self._failed is not None:
             place, error = self._failed
-            raise self._told(place, error)
+            raise self._undelivered(place, error)
 
-    def _told(self, place: str, error: ck.KafkaError) -> JobError:
+    def _undelivered(self, place: str, error: ck.KafkaError) -> JobError:
         more = f" ({self._failures} failed so far)" if self._failures > 1 else ""
         what = (
             f"the letter of {place} could not be put into dead-letter topic {self._topic!r}{more}: {error.str()} "
@@ -138,27 +142,27 @@ class LetterTopic:
         )
         advice = _ADVICE.get(error.code())
         if advice is not None:
-            return LetterRefused(f"{what}Nothing was announced; {advice}, then run again.")
-        return LetterUndelivered(
+            return DeadLetterRefused(f"{what}Nothing was announced; {advice}, then run again.")
+        return DeadLetterUndelivered(
             f"{what}Is the broker up, does the topic exist? Run again; letters that arrived come a second time."
         )
 
 
-def connect_headers(letter: Letter, connector: str, task_index: int) -> Headers:
+def connect_headers(dead_letter: DeadLetter, connector: str, task_index: int) -> Headers:
     """Return the context headers of Kafka Connect: the values are texts in UTF-8.
 
     Stages are spelled as Connect's; the executing class is floe's step; in place of a stack trace stands the reason.
     """
     context = {
-        "topic": letter.topic,
-        "partition": str(letter.partition),
-        "offset": str(letter.offset),
+        "topic": dead_letter.topic,
+        "partition": str(dead_letter.partition),
+        "offset": str(dead_letter.offset),
         "connector.name": connector,
         "task.id": str(task_index),
-        "stage": _STAGES.get(letter.stage, _OTHER_STAGE),
-        "class.name": f"floe.{letter.stage}",
-        "exception.class.name": letter.error,
-        "exception.message": letter.short_reason,
-        "exception.stacktrace": f"{letter.error}: {letter.short_reason}",
+        "stage": _STAGES.get(dead_letter.stage, _OTHER_STAGE),
+        "class.name": f"floe.{dead_letter.stage}",
+        "exception.class.name": dead_letter.error,
+        "exception.message": dead_letter.short_reason,
+        "exception.stacktrace": f"{dead_letter.error}: {dead_letter.short_reason}",
     }
     return [(_PREFIX + name, text.encode("utf-8", "replace")) for name, text in context.items()]

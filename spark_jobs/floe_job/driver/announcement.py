@@ -5,12 +5,12 @@ import time
 from collections import Counter
 from dataclasses import replace
 
-from floe.control.announcement import Announcement, TableShare, encode_announcement, next_offset
+from floe.control.announcement import Announcement, TableFiles, encode_announcement, next_offset
 from floe.control.signature import signed
 from floe.control.wire.events import TopicPartitionOffset
 from floe.crash_points import CrashPoint, reach
 from floe.kafka.transactions import TransactionalProducer
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.range_limits import limit_of
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason
@@ -44,8 +44,8 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
     files = [_announced(job, checked, name) for name in checked.tables]
     files.append(dead_letters.announced(job, checked.dead_letter_results))
     counts = dict(checked.tables)
-    if job.plan.letters and checked.dead_letter_counts is not None and checked.dead_letter_counts.assigned:
-        counts[job.plan.letters] = checked.dead_letter_counts
+    if job.plan.dead_letters and checked.dead_letter_counts is not None and checked.dead_letter_counts.assigned:
+        counts[job.plan.dead_letters] = checked.dead_letter_counts
     tables = checked.slice_tables.by_name
     problems = {name: tables[name].problem for name in counts if name in tables}
     resolved = _resolved(inputs, checked)
@@ -54,20 +54,20 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
         commit_id=job.plan.commit_id,
         kind=job.slice.kind,
         ranges=job.slice.ranges,
-        shares=tuple(found for found in files if found is not None),
+        all_table_files=tuple(found for found in files if found is not None),
         tables=counts,
-        books=checked.ranges,
+        counts=checked.ranges,
         assignments=_assignments(job, checked),
         refused={name: str(problem) for name, problem in problems.items() if problem is not None},
         lost=_lost(job),
         revived=resolved.revived,
         resolved=resolved.resolved,
         reasons=_reasons(job, checked),
-        known=dead_letters.open_letters if job.slice.mode.removes_rows else LetterOffsets(),
+        known=dead_letters.scan_open_dead_letters if job.slice.mode.removes_rows else DeadLetterOffsets(),
     )
 
 
-def _announced(job: SliceJob, checked: CheckedSlice, name: str) -> TableShare | None:
+def _announced(job: SliceJob, checked: CheckedSlice, name: str) -> TableFiles | None:
     """Return what is announced of one table."""
     of_table = [result.tables[name] for result in checked.results if name in result.tables]
     written = [found.files for found in of_table if found.files and found.files.files]
@@ -84,12 +84,12 @@ def _reasons(job: SliceJob, checked: CheckedSlice) -> dict[str, int]:
 
 def _resolved(inputs: SliceInputs, checked: CheckedSlice) -> ResolvedDeadLetters:
     """Return which open dead letters the slice resolves."""
-    open_letters, tables = inputs.dead_letters.open_letters, checked.slice_tables.by_name
-    if not open_letters and not any(table.replaces and table.recovered for table in tables.values()):
+    scan_open_dead_letters, tables = inputs.dead_letters.scan_open_dead_letters, checked.slice_tables.by_name
+    if not scan_open_dead_letters and not any(table.replaces and table.recovered for table in tables.values()):
         return ResolvedDeadLetters()
-    outcomes = {n: [result.tables[n].fates for result in checked.results if n in result.tables] for n in tables}
+    outcomes = {n: [result.tables[n].outcomes for result in checked.results if n in result.tables] for n in tables}
     recovered = {name: table.recovered for name, table in tables.items()}
-    return resolve_dead_letters(open_letters, outcomes, recovered, is_whole=inputs.job.judges_records)
+    return resolve_dead_letters(scan_open_dead_letters, outcomes, recovered, is_whole=inputs.job.judges_records)
 
 
 def _lost(job: SliceJob) -> tuple[OffsetRange, ...]:
@@ -107,8 +107,8 @@ def _lost(job: SliceJob) -> tuple[OffsetRange, ...]:
 def _assignments(job: SliceJob, checked: CheckedSlice) -> tuple[TopicPartitionOffset, ...]:
     """Return every partition of the connector, those read with next offset and last timestamp, as the sink does."""
     read = {
-        r.tp: next_offset(r, next((p.timestamp for p in reversed(pieces) if p.timestamp is not None), None))
-        for r, pieces in checked.pieces.items()
+        r.tp: next_offset(r, next((p.timestamp for p in reversed(range_parts) if p.timestamp is not None), None))
+        for r, range_parts in checked.range_parts.items()
     }
     return tuple(read.get(p.tp, TopicPartitionOffset(p.tp.topic, p.tp.partition)) for p in job.plan.positions)
 

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from floe.config.sections.tables import TableSettings
-from floe.control.announcement import TableShare
+from floe.control.announcement import TableFiles
 from floe.kafka.admin import Cluster
-from floe.kafka.dead_letter_topic import ensure_letter_topic
-from floe.model.accounting import TableBooks
-from floe.model.dead_letters import LetterOffsets
+from floe.kafka.dead_letter_topic import ensure_dead_letter_topic
+from floe.model.accounting import TableCounts
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
 from floe.tables.table_state import TableStates
-from floe_job.contract.result import LettersResult
+from floe_job.contract.result import DeadLetterResult
 from floe_job.contract.task import DeadLetterRules
-from floe_job.dead_letters import LETTERS_SCHEMA, refuse_unsuitable
+from floe_job.dead_letters import DEAD_LETTERS_SCHEMA, check_suitable
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable
 from floe_job.driver.write_check import check_writable
@@ -24,21 +24,21 @@ from floe_job.driver.write_check import check_writable
 class SliceDeadLetters:
     """Where the slice's dead letters go. ``table``: None without one.
 
-    ``open_letters``: dead letters of the slice's offsets from earlier runs, which are not resolved yet.
+    ``scan_open_dead_letters``: dead letters of the slice's offsets from earlier runs, which are not resolved yet.
     """
 
     table: SliceTable | None = None
-    open_letters: LetterOffsets = field(default_factory=LetterOffsets)
+    scan_open_dead_letters: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
 
     @classmethod
     def open(cls, job: SliceJob, states: TableStates) -> "SliceDeadLetters":
         """Open the table and the topic of dead letters, created where they are missing. Raises what keeps them from that."""
         policy = job.connector.errors
         table = None if policy.table is None else _opened(job, states, policy.table)
-        open_letters = LetterOffsets() if table is None else _open_letters(states, table)
+        scan_open_dead_letters = DeadLetterOffsets() if table is None else _open_letters(states, table)
         if policy.topic is not None:
-            ensure_letter_topic(Cluster.of_control(job.settings), policy.topic, policy.topic_replication)
-        return cls(table, open_letters)
+            ensure_dead_letter_topic(Cluster.of_control(job.settings), policy.topic, policy.topic_replication)
+        return cls(table, scan_open_dead_letters)
 
     def rules(self, job: SliceJob) -> DeadLetterRules:
         """Return what tasks need to keep dead letters."""
@@ -48,15 +48,15 @@ class SliceDeadLetters:
             connector=job.connector.name,
             commit_id=str(job.plan.commit_id),
             target=None if self.table is None else self.table.target(job),
-            known=self.open_letters,
+            known=self.scan_open_dead_letters,
             conf=job.settings.control if policy.topic is not None else {},
         )
 
-    def counts(self, results: Iterable[LettersResult]) -> TableBooks | None:
+    def counts(self, results: Iterable[DeadLetterResult]) -> TableCounts | None:
         """Return the record counts of the table; None without one."""
-        return None if self.table is None else sum((result.books for result in results), TableBooks())
+        return None if self.table is None else sum((result.counts for result in results), TableCounts())
 
-    def announced(self, job: SliceJob, results: Sequence[LettersResult]) -> TableShare | None:
+    def announced(self, job: SliceJob, results: Sequence[DeadLetterResult]) -> TableFiles | None:
         """Return what is announced of the table; None when it got nothing."""
         counts = self.counts(results)
         if self.table is None or counts is None:
@@ -69,23 +69,23 @@ def _opened(job: SliceJob, states: TableStates, name: str) -> SliceTable:
     topics, uuid = job.topics, job.plan.tables
     state = states.one(name, topics, uuid=uuid)
     if state.table is None:
-        states.client.create(name, LETTERS_SCHEMA, TableSettings())
+        states.client.create(name, DEAD_LETTERS_SCHEMA, TableSettings())
         state = states.one(name, topics, must_exist=True)
-    refuse_unsuitable(name, state.required().schema())
-    new = tuple((r, state.ledger.net(r, state.routes[r.topic])) for r in job.slice.ranges)
+    check_suitable(name, state.required().schema())
+    new = tuple((r, state.ledger.new_offsets(r, state.routes[r.topic])) for r in job.slice.ranges)
     table = SliceTable(state, new)
     check_writable(table.target(job))
     return table
 
 
-def _open_letters(states: TableStates, letters: SliceTable) -> LetterOffsets:
+def _open_letters(states: TableStates, dead_letters: SliceTable) -> DeadLetterOffsets:
     """Return the open dead letters of the offsets that the table has seen before.
 
     Those are read a second time because a run died, because a table that was behind is caught up, or by a replay.
     """
     seen = [
         OffsetRange(r.topic, r.topic_id, r.partition, start, end)
-        for r, new in letters.new_offsets
+        for r, new in dead_letters.new_offsets
         for start, end in Intervals.of([(r.start, r.end)]) - new
     ]
-    return states.open_dead_letters(seen, letters.state)
+    return states.open_dead_letters(seen, dead_letters.state)

@@ -14,7 +14,7 @@ from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.driver.split_ranges import divide
 from floe_job.driver.table_lookup import TableLookup
-from floe_job.source.piece import Piece
+from floe_job.source.range_part import RangePart
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class SliceInputs:
     job: SliceJob
     dead_letters: SliceDeadLetters
     tables: SliceTables
-    parts: tuple[tuple[Piece, ...], ...]
+    parts: tuple[tuple[RangePart, ...], ...]
     lookup: TableLookup
 
 
@@ -37,7 +37,7 @@ def prepare(job: SliceJob) -> SliceInputs:
     """Open the tables of a slice, with their ledgers and open dead letters. Raises what keeps all of it from being read."""
     states = TableStates(Tables.of(job.connector), job.connector, job.plan.cluster_id)
     dead_letters = SliceDeadLetters.open(job, states)
-    job = job.with_open_letters(dead_letters.open_letters)
+    job = job.with_open_letters(dead_letters.scan_open_dead_letters)
     log.info(
         "slice %s (%s): %s ranges, %s offsets, for %s",
         job.slice_id,
@@ -63,7 +63,7 @@ def _recent_tables(job: SliceJob) -> frozenset[str]:
     if job.slice.tables:
         return frozenset()
     plan = job.plan
-    behind = {table for position in plan.positions for table in position.debts}
+    behind = {table for position in plan.positions for table in position.backlogs}
     recent = recent_tables(job.settings, plan.control_topic, plan.control_ends, plan.group_id)
     named = {table for table in recent if job.connector.may_name(job.topics, table)}
-    return frozenset(named | behind) - {plan.letters or ""}
+    return frozenset(named | behind) - {plan.dead_letters or ""}

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from floe.config import Connector
 from floe.kafka.settings import KafkaSettings
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
 from floe.model.slice_kind import ReadReason
@@ -50,8 +50,8 @@ class SliceJob:
         replay = f"replay-{self.plan.plan_id}-" if self.slice.is_replay else ""
         return f"{self.connector.transactional_prefix}floe-{self.connector.name}-{replay}{self.slice.index}"
 
-    def with_open_letters(self, open_letters: LetterOffsets) -> "SliceJob":
+    def with_open_letters(self, scan_open_dead_letters: DeadLetterOffsets) -> "SliceJob":
         """Return the job of a redrive for those of its dead letters that are still open."""
         if not self.is_redrive:
             return self
-        return replace(self, slice=replace(self.slice, letters=self.slice.letters & open_letters))
+        return replace(self, slice=replace(self.slice, dead_letters=self.slice.dead_letters & scan_open_dead_letters))

@@ -13,7 +13,7 @@ from floe_job.driver.inputs import SliceInputs
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.exceptions import SliceFailed, SliceRefused
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.shuffle.distribution import writing_tasks
 
 log = logging.getLogger(__name__)
@@ -72,10 +72,12 @@ def tasks_of(inputs: SliceInputs, current: Round) -> list[Task]:
     limits = ReaderLimits(
         job.connector.worker_memory, job.connector.batch_max_bytes, is_portable=job.connector.is_read_portably
     )
-    targets, routes = tables.targets(job, inputs.dead_letters.open_letters), tables.route_rules(job)
-    letters, conf, guess = inputs.dead_letters.rules(job), job.settings.reader(limits), tables.guess(job.connector)
+    targets, routes = tables.targets(job, inputs.dead_letters.scan_open_dead_letters), tables.route_rules(job)
+    dead_letters, conf, guess = inputs.dead_letters.rules(job), job.settings.reader(limits), tables.guess(job.connector)
     writers = writing_tasks(targets, len(current.parts), job.connector.tasks_max)
-    return [Task(i, inputs.parts[i], targets, routes, letters, conf, guess, writers, limits) for i in current.parts]
+    return [
+        Task(i, inputs.parts[i], targets, routes, dead_letters, conf, guess, writers, limits) for i in current.parts
+    ]
 
 
 def next_round(job: SliceJob, current: Round, done: Sequence[TaskResult], tables: SliceTables) -> Round | Done:
@@ -124,9 +126,9 @@ def _evolved(inputs: SliceInputs, tables: SliceTables, done: Sequence[TaskResult
     return evolved
 
 
-def _changes(results: Sequence[TaskResult], without: Container[str]) -> dict[str, SchemaNeeds]:
+def _changes(results: Sequence[TaskResult], without: Container[str]) -> dict[str, SchemaChanges]:
     """Return what each table lacks, of those that lack something, ``without`` some. Raises SchemaConflict."""
-    merged: dict[str, SchemaNeeds] = {}
+    merged: dict[str, SchemaChanges] = {}
     for result in sorted(results, key=lambda result: result.index):
         for name, table in result.tables.items():
             if name in without:
@@ -143,6 +145,6 @@ def _rows_wanted(results: Iterable[TaskResult]) -> dict[str, int]:
     wanted: dict[str, int] = {}
     for result in results:
         for name, table in result.tables.items():
-            books = table.books
-            wanted[name] = wanted.get(name, 0) + books.assigned - books.dead - books.held - books.owed
+            counts = table.counts
+            wanted[name] = wanted.get(name, 0) + counts.assigned - counts.dead - counts.held - counts.owed
     return wanted

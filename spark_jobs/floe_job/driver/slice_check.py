@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from floe.model.accounting import RangeBooks, TableBooks, balance_range, balance_tables
+from floe.model.accounting import RangeCounts, TableCounts, balance_tables, check_range_counts
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe_job.contract.result import LettersResult, PieceResult, TaskResult
+from floe_job.contract.result import DeadLetterResult, RangePartResult, TaskResult
 from floe_job.dead_letters import check_ratio
 from floe_job.driver.inputs import SliceInputs
 from floe_job.driver.job import SliceJob
@@ -13,7 +13,7 @@ from floe_job.driver.rounds import Done
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.exceptions import RangeLost
 
-Pieces = Mapping[OffsetRange, Sequence[PieceResult]]
+Pieces = Mapping[OffsetRange, Sequence[RangePartResult]]
 """What was read of each range, in the order of its offsets."""
 
 
@@ -27,15 +27,15 @@ class CheckedSlice:
 
     slice_tables: SliceTables
     results: tuple[TaskResult, ...]
-    pieces: Pieces
-    ranges: tuple[tuple[OffsetRange, RangeBooks], ...]
-    tables: Mapping[str, TableBooks]
-    dead_letter_counts: TableBooks | None
+    range_parts: Pieces
+    ranges: tuple[tuple[OffsetRange, RangeCounts], ...]
+    tables: Mapping[str, TableCounts]
+    dead_letter_counts: TableCounts | None
 
     @property
-    def dead_letter_results(self) -> list[LettersResult]:
+    def dead_letter_results(self) -> list[DeadLetterResult]:
         """What each task's dead letters came to."""
-        return [result.letters for result in self.results]
+        return [result.dead_letters for result in self.results]
 
 
 def check(inputs: SliceInputs, done: Done, logs: Mapping[TopicPartition, PartitionLog]) -> CheckedSlice:
@@ -44,48 +44,48 @@ def check(inputs: SliceInputs, done: Done, logs: Mapping[TopicPartition, Partiti
     Raises RangeLost, BooksDoNotBalance and TooManyDeadLetters.
     """
     job, results = inputs.job, done.results
-    pieces = _pieces(job, results)
-    _check_topics(job, pieces, logs)
+    range_parts = _range_parts(job, results)
+    _check_topics(job, range_parts, logs)
     checked = CheckedSlice(
         slice_tables=done.tables,
         results=results,
-        pieces=pieces,
-        ranges=tuple((r, sum((p.books for p in read), RangeBooks())) for r, read in pieces.items()),
+        range_parts=range_parts,
+        ranges=tuple((r, sum((p.counts for p in read), RangeCounts())) for r, read in range_parts.items()),
         tables=_table_counts(job, done),
-        dead_letter_counts=inputs.dead_letters.counts(result.letters for result in results),
+        dead_letter_counts=inputs.dead_letters.counts(result.dead_letters for result in results),
     )
     for r, counts in checked.ranges:
-        balance_range(r, counts)
-    deliveries = sum(read.deliveries for result in results for read in result.pieces)
+        check_range_counts(r, counts)
+    deliveries = sum(read.deliveries for result in results for read in result.range_parts)
     balance_tables([counts for _, counts in checked.ranges], checked.tables, deliveries, checked.dead_letter_counts)
     if not job.is_redrive:  # what that reads was dead before
         _check_ratio(job, checked)
     return checked
 
 
-def _pieces(job: SliceJob, results: Sequence[TaskResult]) -> Pieces:
-    pieces: dict[OffsetRange, list[PieceResult]] = {r: [] for r in job.slice.ranges}
-    for read in (piece for result in results for piece in result.pieces):
-        pieces[read.piece.range].append(read)
-    return {r: sorted(found, key=lambda p: p.piece.start) for r, found in pieces.items()}
+def _range_parts(job: SliceJob, results: Sequence[TaskResult]) -> Pieces:
+    range_parts: dict[OffsetRange, list[RangePartResult]] = {r: [] for r in job.slice.ranges}
+    for read in (slice_ for result in results for slice_ in result.range_parts):
+        range_parts[read.slice_.range].append(read)
+    return {r: sorted(found, key=lambda p: p.slice_.start) for r, found in range_parts.items()}
 
 
-def _table_counts(job: SliceJob, done: Done) -> dict[str, TableBooks]:
+def _table_counts(job: SliceJob, done: Done) -> dict[str, TableCounts]:
     counts = {
-        name: sum((result.tables[name].books for result in done.results if name in result.tables), TableBooks())
+        name: sum((result.tables[name].counts for result in done.results if name in result.tables), TableCounts())
         for name in done.tables.by_name
     }
     return counts if job.slice.tables else {name: found for name, found in counts.items() if found.assigned}
 
 
-def _check_topics(job: SliceJob, pieces: Pieces, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+def _check_topics(job: SliceJob, range_parts: Pieces, logs: Mapping[TopicPartition, PartitionLog]) -> None:
     """Raise RangeLost for ranges whose topic was re-created, or whose start was removed, while they were read."""
     for r in job.slice.ranges:
         now = logs.get(r.tp)
         if now is None or now.topic_id != r.topic_id:
             msg = f"topic {r.topic!r} was re-created while {r} was read; nothing was announced"
             raise RangeLost(msg)
-        first = min((p.first_offset for p in pieces[r] if p.first_offset is not None), default=None)
+        first = min((p.first_offset for p in range_parts[r] if p.first_offset is not None), default=None)
         if (first is None or first > r.start) and now.log_start > r.start:
             msg = (
                 f"{r} begins with a gap and the log of {r.tp} begins at {now.log_start} by now: records may have "
@@ -99,5 +99,5 @@ def _check_ratio(job: SliceJob, checked: CheckedSlice) -> None:
     ranges, tables = [counts for _, counts in checked.ranges], checked.tables.values()
     dead = sum(counts.dead for counts in ranges) + sum(counts.dead for counts in tables)
     judged = sum(counts.dead + counts.dropped for counts in ranges) + sum(counts.assigned for counts in tables)
-    named = [letter for result in checked.dead_letter_results for letter in result.named]
+    named = [dead_letter for result in checked.dead_letter_results for dead_letter in result.named]
     check_ratio(dead, judged, job.connector.errors.max_ratio, named)

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field, replace
 from pyiceberg.table import Table
 
 from floe.config import Connector
-from floe.control.announcement import SpecFiles, TableShare
+from floe.control.announcement import SpecFiles, TableFiles
 from floe.control.data_files import partition_type_of
 from floe.control.wire.events import TableReference
 from floe.exceptions import FloeError
-from floe.model.accounting import TableBooks
-from floe.model.dead_letters import MOST_SPANS, LetterOffsets
+from floe.model.accounting import TableCounts
+from floe.model.dead_letters import MAX_SPANS, DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
 from floe.modes.registry import MODES
 from floe.tables.exceptions import REFUSALS
 from floe.tables.table_state import TableState
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.driver.job import SliceJob
 from floe_job.driver.write_check import check_writable
 from floe_job.exceptions import SliceRefused
@@ -76,13 +76,13 @@ class SliceTable:
         """Return the table after a change of it."""
         return SliceTable(state) if state.problem is not None else replace(self, state=state)
 
-    def target(self, job: SliceJob, open_letters: LetterOffsets | None = None) -> Target:
+    def target(self, job: SliceJob, scan_open_dead_letters: DeadLetterOffsets | None = None) -> TableTarget:
         """Return what a worker needs to know of the table."""
         # every task carries this: of thousands of ranges only those that a repeated run finds held
         held = {r: held for r, new in self.new_offsets if (held := _whole(r) - new)}
         owed = frozenset(job.slice.ranges) - {r for r, _ in self.new_offsets}
-        watched = {r: found for r in job.slice.ranges if (found := self._watched(r, open_letters))}
-        target = replace(new_target(self.name, job.connector), held=held, owed=owed, letters=watched)
+        watched = {r: found for r in job.slice.ranges if (found := self._watched(r, scan_open_dead_letters))}
+        target = replace(new_target(self.name, job.connector), held=held, owed=owed, dead_letters=watched)
         if self.table is None:
             return target
         # workers need schema, spec, location and properties; the snapshots would be shipped to each of them
@@ -92,12 +92,12 @@ class SliceTable:
         properties = {**self.table.metadata.properties, **job.connector.write_props}
         return replace(target, metadata=slim, io=self.table.io, properties=properties)
 
-    def _watched(self, r: OffsetRange, open_letters: LetterOffsets | None) -> Intervals:
+    def _watched(self, r: OffsetRange, scan_open_dead_letters: DeadLetterOffsets | None) -> Intervals:
         """Return the records whose outcome counts: with open dead letters, and those recovered that are to be replaced."""
-        waiting = open_letters.reaching(self.name, r) if open_letters else Intervals()
+        waiting = scan_open_dead_letters.reaching(self.name, r) if scan_open_dead_letters else Intervals()
         return waiting | self.recovered.get(LogId.of(r), Intervals()) if self.replaces else waiting
 
-    def announced(self, connector: Connector, written: Iterable[SpecFiles], counts: TableBooks) -> TableShare | None:
+    def announced(self, connector: Connector, written: Iterable[SpecFiles], counts: TableCounts) -> TableFiles | None:
         """Return what is announced of the table; None when it got no file.
 
         What is replaced is announced without files, too: the rows that the table has are removed. Raises SliceRefused for
@@ -111,21 +111,21 @@ class SliceTable:
             spec_id = metadata.default_spec_id
             by_spec[spec_id] = SpecFiles(spec_id, partition_type_of(metadata.spec(), metadata.schema()), ())
         seen = self.recovered if self.replaces else {}
-        if sum(len(offsets.spans) for offsets in seen.values()) > MOST_SPANS:
+        if sum(len(offsets.spans) for offsets in seen.values()) > MAX_SPANS:
             msg = (
-                f"table {self.name!r} has rows of dead letters in more than {MOST_SPANS} spans of the offsets that are to be "
+                f"table {self.name!r} has rows of dead letters in more than {MAX_SPANS} spans of the offsets that are to be "
                 "replaced: an announcement names no more. Nothing was announced; replay with a smaller max_records"
             )
             raise SliceRefused(msg)
         *namespace, name = self.name.split(".")
-        return TableShare(
+        return TableFiles(
             reference=TableReference(connector.catalog.name, tuple(namespace), name, metadata.table_uuid),
             branch=self.state.branch,
             schema_id=metadata.current_schema_id,
-            nets=self.new_offsets,
+            new_ranges=self.new_offsets,
             routes=self.state.routes,
             files=tuple(by_spec.values()),
-            books=counts,
+            counts=counts,
             seen=seen,
         )
 
@@ -137,7 +137,7 @@ def raise_if_none_is_left(tables: Sequence[SliceTable]) -> None:
         raise problem
 
 
-def new_target(name: str, connector: Connector) -> Target:
+def new_target(name: str, connector: Connector) -> TableTarget:
     """Return what a worker is told of a table that does not exist."""
     schema = connector.schema
     rules = ColumnRules(
@@ -145,7 +145,7 @@ def new_target(name: str, connector: Connector) -> Target:
         case_insensitive=schema.case_insensitive,
         on_conflict=schema.on_conflict,
     )
-    return Target(name, rules=rules, transforms=connector.transforms, value_converter=connector.value_converter)
+    return TableTarget(name, rules=rules, transforms=connector.transforms, value_converter=connector.value_converter)
 
 
 def _whole(r: OffsetRange) -> Intervals:

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from floe.config import Connector
-from floe.model.dead_letters import LetterOffsets
-from floe_job.contract.target import Target
+from floe.model.dead_letters import DeadLetterOffsets
+from floe_job.contract.target import TableTarget
 from floe_job.contract.task import RouteRules
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable, new_target
@@ -61,11 +61,11 @@ class SliceTables:
 
     # -- what tasks are given -----------------------------------------------------------------------------------------
 
-    def targets(self, job: SliceJob, open_letters: LetterOffsets) -> tuple[Target, ...]:
+    def targets(self, job: SliceJob, scan_open_dead_letters: DeadLetterOffsets) -> tuple[TableTarget, ...]:
         """Return what tasks are told of each table."""
-        return tuple(table.target(job, open_letters) for table in self.by_name.values())
+        return tuple(table.target(job, scan_open_dead_letters) for table in self.by_name.values())
 
-    def guess(self, connector: Connector) -> Target | None:
+    def guess(self, connector: Connector) -> TableTarget | None:
         """Return what a table is taken for that no task was given; None where floe may not create it."""
         return None if self.are_all or not connector.auto_create else new_target("", connector)
 
@@ -79,7 +79,7 @@ class SliceTables:
             judges=job.judges_records,
             reserved=connector.properties.get("floe.deadletter.table", "").strip().lower() or None,
             closed=unknown_table_reason(connector) if self.are_all else None,
-            redriven=job.slice.letters if job.is_redrive else None,
+            redriven=job.slice.dead_letters if job.is_redrive else None,
             value_converter=connector.value_converter,
             transforms=connector.transforms,
         )
@@ -91,7 +91,7 @@ def unknown_table_reason(connector: Connector) -> str:
         return "does not exist, and iceberg.tables.auto-create-enabled is false"
     return (
         "does not exist, and this run creates none beyond floe.route.max-new-tables "
-        f"({connector.routing.most_new_tables}), nor one whose records have no field"
+        f"({connector.routing.max_new_tables}), nor one whose records have no field"
     )
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from floe.model.ledger import Ledger
 from floe.model.slice_kind import ReadReason
-from floe.tables.table_state import AT_ONCE, TableState, TableStates
+from floe.tables.table_state import PARALLELISM, TableState, TableStates
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable, raise_if_none_is_left
 from floe_job.driver.slice_tables import SliceTables, unknown_table_reason
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 
 log = logging.getLogger(__name__)
 
-MOST_LOOKED_UP = 100
+MAX_LOOKED_UP = 100
 """Tables that are looked up one by one, whether they exist or not; of more, the catalog's lists tell first."""
 
 
@@ -37,10 +37,10 @@ class TableLookup:
         if slice_.tables:
             opened = self._opened(slice_.tables)
         else:
-            of_letters = slice_.letters.tables
+            of_dead_letters = slice_.dead_letters.tables
             guessed, _ = self._listed(sorted(tables.recent))  # anybody may have named the recent ones
-            opened = self._opened(sorted({*guessed, *of_letters}))
-            opened = [table for table in opened if table.name in of_letters or self._is_worth_keeping(table)]
+            opened = self._opened(sorted({*guessed, *of_dead_letters}))
+            opened = [table for table in opened if table.name in of_dead_letters or self._is_worth_keeping(table)]
         tables = self._with(tables, opened)
         if slice_.tables:
             raise_if_none_is_left(opened)
@@ -51,7 +51,7 @@ class TableLookup:
         connector = self.job.connector
         asked, missing = self._listed(sorted(set(names) - tables.by_name.keys()))
         opened = self._opened(asked)
-        room = connector.routing.most_new_tables if connector.auto_create else 0
+        room = connector.routing.max_new_tables if connector.auto_create else 0
         new = [table for table in opened if table.state.is_new]
         count = len(new) + len(missing)
         new += [SliceTable.of(self.job, self._absent(name)) for name in missing[: max(room - len(new), 0)]]
@@ -62,7 +62,7 @@ class TableLookup:
             log.error("%s tables that records name are not created: %s", count - room, reason)
         return SliceTables(found.by_name, are_all=True, recent=found.recent)
 
-    def evolve(self, tables: SliceTables, changes: Mapping[str, SchemaNeeds]) -> SliceTables:
+    def evolve(self, tables: SliceTables, changes: Mapping[str, SchemaChanges]) -> SliceTables:
         """Create tables, or add what they lack, several at once; one that does not take it refuses, and is behind.
 
         Raises the problem of one in a replay, and when no table is left.
@@ -71,7 +71,7 @@ class TableLookup:
         # new tables may share a namespace that is new too: some catalogs fail when two create it at once
         evolved = [self._evolved(table, changes[table.name]) for table in named if table.table is None]
         others = [table for table in named if table.table is not None]
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(PARALLELISM) as pool:
             evolved += pool.map(lambda table: self._evolved(table, changes[table.name]), others)
         found = tables.including(evolved)
         if self.job.slice.tables:
@@ -79,7 +79,7 @@ class TableLookup:
         _warn_of_problems(tables, found)
         return found
 
-    def _evolved(self, table: SliceTable, changes: SchemaNeeds) -> SliceTable:
+    def _evolved(self, table: SliceTable, changes: SchemaChanges) -> SliceTable:
         state = self.states.evolve(table.state, changes)
         if state.problem is not None and self.job.slice.is_replay:
             raise state.problem
@@ -88,7 +88,7 @@ class TableLookup:
     def _opened(self, names: Sequence[str]) -> list[SliceTable]:
         must_exist = bool(self.job.slice.tables) and not self.job.connector.auto_create
         states = self.states.open(names, self.job.topics, must_exist=must_exist, uuid=self.job.plan.tables)
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(PARALLELISM) as pool:
             return list(pool.map(lambda state: SliceTable.of(self.job, state), states.values()))
 
     def _absent(self, name: str) -> TableState:
@@ -102,11 +102,11 @@ class TableLookup:
 
         Some that it does not list are looked up all the same, as a catalog may keep tables from its lists.
         """
-        listed = self.states.client.listed(names) if len(names) > MOST_LOOKED_UP else None
+        listed = self.states.client.listed(names) if len(names) > MAX_LOOKED_UP else None
         if listed is None:
             return names, ()
         others = [name for name in names if name not in listed]
-        return [*sorted(listed), *others[:MOST_LOOKED_UP]], others[MOST_LOOKED_UP:]
+        return [*sorted(listed), *others[:MAX_LOOKED_UP]], others[MAX_LOOKED_UP:]
 
     def _is_worth_keeping(self, table: SliceTable) -> bool:
         """Say whether a table that was guessed is there. In a replay, one that refuses counts once a record names it."""

@@ -11,16 +11,16 @@ from floe.catalogs.exceptions import TableUnsuitable
 from floe.parquet import TableWriter
 from floe.parquet.exceptions import UnsupportedColumn, UnsupportedFileFormat
 from floe.tables.file_checks import is_inside, roots_of
-from floe_job.contract.target import Target
-from floe_job.write.table_rows import TargetWriter
+from floe_job.contract.target import TableTarget
+from floe_job.write.table_rows import TableRows
 
-_LARGEST_PARAMETER = 2**31 - 1
+_MAX_PARAMETER = 2**31 - 1
 _UNSUPPORTED = (UnsupportedColumn, UnsupportedFileFormat)
 _UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, NotImplementedError, pa.ArrowException)
 """What libraries raise for values of properties that they cannot read."""
 
 
-def check_writable(target: Target) -> None:
+def check_writable(target: TableTarget) -> None:
     """Make what a worker makes for a table, and a file without rows in memory.
 
     Raises TableUnsuitable for columns, partitions, sort orders, properties and locations that no file can be written with.
@@ -29,7 +29,7 @@ def check_writable(target: Target) -> None:
     if target.metadata is None or target.io is None:
         return
     try:
-        TargetWriter(target, 0)
+        TableRows(target, 0)
         properties = dict(target.properties)
         metadata, schema = target.metadata, target.metadata.schema()
         writer = TableWriter(metadata, target.io, schema, metadata.spec(), properties, "check")
@@ -53,7 +53,7 @@ def _check_partitions(spec: PartitionSpec, schema: Schema) -> None:
         elif isinstance(transform, TruncateTransform):
             parameter = transform.width
         is_known = not isinstance(transform, UnknownTransform) and transform.can_transform(source)
-        if not is_known or not 1 <= parameter <= _LARGEST_PARAMETER:
+        if not is_known or not 1 <= parameter <= _MAX_PARAMETER:
             msg = f"partition field {field.name!r} is {transform} of a {source}"
             raise ValueError(msg)
 
@@ -69,7 +69,7 @@ def _check_location(location: str, metadata: TableMetadata, io: FileIO) -> None:
     io.new_output(location)
 
 
-def _unsuitable(target: Target, reason: str) -> TableUnsuitable:
+def _unsuitable(target: TableTarget, reason: str) -> TableUnsuitable:
     return TableUnsuitable(
         f"table {target.name!r} cannot be written: {reason}. Nothing was written for it; its rows wait until it is fixed",
         code="FLOE-418",

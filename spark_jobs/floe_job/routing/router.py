@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from floe.config.sections.tables import TableSettings
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe_job.contract.rejected import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.routing.route_values import STAGE, UNROUTABLE, RouteValues, matcher
 from floe_job.routing.rules import Destination, Places, Routed
-from floe_job.routing.table_names import MOST_CHARACTERS, Unusable, table_name
+from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
 from floe_job.source.record_batch import Records
 
 TOO_LONG = "\ud800"
@@ -24,7 +24,7 @@ TOO_LONG = "\ud800"
 
 NOWHERE = -1
 
-MOST_UNKNOWN = 20_000
+MAX_UNKNOWN = 20_000
 """Names of tables that one task asks the driver about at most."""
 
 
@@ -45,27 +45,27 @@ class Router:
 
     def concerned(self, records: Records) -> Records:
         """Return the records that are any business of this slice: of a re-drive, those with letters."""
-        letters = self._rules.redriven
-        if letters is None:
+        dead_letters = self._rules.redriven
+        if dead_letters is None:
             return records
-        log_id = LogId.of(records.piece.range)
-        offsets = letters.at(None, log_id)
-        for table in letters.tables:
-            offsets = offsets | letters.at(table, log_id)
+        log_id = LogId.of(records.slice_.range)
+        offsets = dead_letters.at(None, log_id)
+        for table in dead_letters.tables:
+            offsets = offsets | dead_letters.at(table, log_id)
         return records.select(_indices(records, offsets))
 
-    def _redrive(self, records: Records, letters: LetterOffsets) -> Routed:
+    def _redrive(self, records: Records, dead_letters: DeadLetterOffsets) -> Routed:
         """Hand records to the tables that refused them, and route anew those that were refused before."""
-        log_id = LogId.of(records.piece.range)
-        anew = _indices(records, letters.at(None, log_id))
+        log_id = LogId.of(records.slice_.range)
+        anew = _indices(records, dead_letters.at(None, log_id))
         routed = self._route(records.select(anew)) if anew else Routed()
         places = {
             table: anew if found is None else [anew[i] for i in found.tolist()]
             for table, found in routed.places.items()
         }
-        for table in letters.tables:
-            mine = set(_indices(records, letters.at(table, log_id)))
-            if not mine or (table not in self._known and self._strange(table) is not None):
+        for table in dead_letters.tables:
+            mine = set(_indices(records, dead_letters.at(table, log_id)))
+            if not mine or (table not in self._known and self._unexpected(table) is not None):
                 continue  # its letters stay as they are
             places[table] = sorted(mine.union(places.get(table, ())))
         routed.tables = {table: records.select(found) for table, found in places.items()}
@@ -146,9 +146,9 @@ class Router:
 
     def _destinations(self, topic: str, values: Sequence[str | None]) -> list[Destination]:
         """Return the destination of each of some distinct route values."""
-        if len(self._found) > MOST_UNKNOWN:
+        if len(self._found) > MAX_UNKNOWN:
             self._found.clear()
-        values = [value if value is None or len(value) <= MOST_CHARACTERS else TOO_LONG for value in values]
+        values = [value if value is None or len(value) <= MAX_CHARACTERS else TOO_LONG for value in values]
         new = [value for value in dict.fromkeys(values) if (topic, value) not in self._found]
         if new:
             takers = [(t, s) for t, s in self._rules.tables if s.topics is None or topic in s.topics]
@@ -169,7 +169,7 @@ class Router:
         if value is None and routing.is_by_value:
             return Unusable("it has no route value")
         if value == TOO_LONG:
-            return Unusable(f"its route value has more than {MOST_CHARACTERS} characters")
+            return Unusable(f"its route value has more than {MAX_CHARACTERS} characters")
         if routing.template is None:
             return found
         name = table_name(routing.template, topic, value or "")
@@ -188,16 +188,16 @@ class Router:
         only = self._rules.only
         tables = tuple(table for table in destination if only is None or table in only)
         for table in tables:
-            if table not in self._known and (reason := self._strange(table)) is not None:
+            if table not in self._known and (reason := self._unexpected(table)) is not None:
                 return Unusable(reason)
         return tables
 
-    def _strange(self, table: str) -> str | None:
+    def _unexpected(self, table: str) -> str | None:
         """Note a table that the driver is to look up; why it is none once the driver has looked."""
         if self._rules.closed is not None:
             return f"table {table!r} {self._rules.closed}"
-        if len(self.unknown) >= MOST_UNKNOWN:
-            return f"table {table!r} is one of more than {MOST_UNKNOWN} new ones"
+        if len(self.unknown) >= MAX_UNKNOWN:
+            return f"table {table!r} is one of more than {MAX_UNKNOWN} new ones"
         self.unknown[table] = None
         return None
 

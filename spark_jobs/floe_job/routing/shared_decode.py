@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyiceberg.schema import Schema
 from pyiceberg.types import StringType, StructType
 
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.contract.task import RouteRules
 from floe_job.convert.registry import converters_of
 from floe_job.exceptions import SchemaConflict
@@ -35,15 +35,15 @@ class DecodedTogether:
     fast: bool
 
 
-class Lookalikes:
+class SharedDecoder:
     """Decodes records of tables that are alike. ``path``: where the route's value stands."""
 
-    def __init__(self, schema: Schema, target: Target, path: Sequence[str]) -> None:
+    def __init__(self, schema: Schema, target: TableTarget, path: Sequence[str]) -> None:
         self._decoder = converters_of(target.value_converter).for_table(schema, target.rules, create=False)
         self._path = path
 
     @classmethod
-    def of(cls, targets: Sequence[Target], routes: RouteRules) -> Lookalikes | None:
+    def of(cls, targets: Sequence[TableTarget], routes: RouteRules) -> SharedDecoder | None:
         """Return None where tables differ, may differ from what the route is read by, or where it is not in a column."""
         path = routes.routing.path
         if len(targets) < 2 or not path or routes.redriven is not None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from floe.config.sections.table_template import TOPIC, VALUE, topic_part
 
-MOST_CHARACTERS = 1000
+MAX_CHARACTERS = 1000
 """Of a route value; a longer one names no table."""
 
-MOST_PARTS = 6
+MAX_PARTS = 6
 """Of a table's name, namespaces included."""
 
 _PART = re.compile(r"[a-z_][a-z0-9_]{0,127}")
@@ -40,8 +40,8 @@ def table_name(template: str, topic: str, value: str) -> str | Unusable:
         return Unusable(f"its route value {value[:60]!r} is no part of a name: letters, digits and '_' make one")
     name = template.replace(TOPIC, topic_part(topic)).replace(VALUE, lowered)
     parts = name.split(".")
-    if len(parts) > MOST_PARTS:
-        return Unusable(f"its route value {value[:60]!r} has {len(parts)} parts, at most {MOST_PARTS} are taken")
+    if len(parts) > MAX_PARTS:
+        return Unusable(f"its route value {value[:60]!r} has {len(parts)} parts, at most {MAX_PARTS} are taken")
     if len(parts) < 2:
         return Unusable(f"its route value {value[:60]!r} names no namespace: namespace.table is needed")
     wrong = next((part for part in parts if not _PART.fullmatch(part)), None)

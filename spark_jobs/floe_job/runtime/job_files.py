@@ -34,7 +34,7 @@ class JobRequest:
     @property
     def todo(self) -> tuple[Slice, ...]:
         """The slices to write."""
-        return tuple(piece for piece in self.plan.slices if self.plan.slice_id(piece) not in self.done)
+        return tuple(slice_ for slice_ in self.plan.slices if self.plan.slice_id(slice_) not in self.done)
 
     @property
     def settings(self) -> KafkaSettings:

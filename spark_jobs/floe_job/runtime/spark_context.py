@@ -34,8 +34,8 @@ def prefer_installed() -> None:
         sys.path[:] = [entry for entry in sys.path if Path(entry).parent != archives]
 
 
-def start_context(most_workers: int) -> Any:
-    """Start the context, and on a local master the Python workers, ``most_workers`` of them."""
+def start_context(max_workers: int) -> Any:
+    """Start the context, and on a local master the Python workers, ``max_workers`` of them."""
     from pyspark import SparkContext
 
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -44,7 +44,7 @@ def start_context(most_workers: int) -> Any:
     Thread(target=import_module, args=(LIBRARIES,), daemon=True).start()
     context = SparkContext.getOrCreate()
     if str(context.master).startswith("local"):
-        Thread(target=_start_workers, args=(context, most_workers), daemon=True).start()
+        Thread(target=_start_workers, args=(context, max_workers), daemon=True).start()
     return context
 
 
@@ -67,8 +67,8 @@ def _may_halt(context: Any, folder: Path) -> bool:
     """Say whether Spark leaves nothing behind that is not in the job's folder, and owes nobody a word."""
     conf = context.getConf()
     local = Path(os.environ.get("SPARK_LOCAL_DIRS") or conf.get("spark.local.dir", "/"))  # as Spark looks
-    owes = conf.get("spark.eventLog.enabled", "false") == "true" or any(conf.get(key, "") for key in LISTENERS)
-    return conf.get(HALT, "false") == "true" and local.is_relative_to(folder) and not owes
+    is_behind = conf.get("spark.eventLog.enabled", "false") == "true" or any(conf.get(key, "") for key in LISTENERS)
+    return conf.get(HALT, "false") == "true" and local.is_relative_to(folder) and not is_behind
 
 
 def _start_workers(context: Any, most: int) -> None:

@@ -22,12 +22,12 @@ from pyiceberg.types import (
 
 from floe.catalogs.pyiceberg_internals import changed_metadata, changed_schema
 from floe_job.schema.inference import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, count, iceberg_type, merge
-from floe_job.schema.limits import Room, reserved_names
+from floe_job.schema.limits import ColumnLimits, reserved_names
 from floe_job.schema.rules import PLAIN, ColumnRules
 from floe_job.schema.tree import columns, is_wider, paths, resolve, widened
 from floe_job.types.promotions import identifiers, widest
 
-__all__ = ["Path", "SchemaNeeds"]
+__all__ = ["Path", "SchemaChanges"]
 
 _ByName = Mapping[str, NestedField]
 
@@ -36,7 +36,7 @@ _PROMOTED: dict[str, PrimitiveType] = {"long": LongType(), "double": DoubleType(
 
 
 @dataclass
-class SchemaNeeds:
+class SchemaChanges:
     """Columns to add, to promote and to make optional, by path, in record order.
 
     A path names the way from the table's root to the column: fields by name, what is inside a list as ``element``, inside
@@ -57,7 +57,7 @@ class SchemaNeeds:
             f"{self.count()} columns to add, {len(self.promotions)} to promote, {len(self.optional)} to make optional"
         )
 
-    def merge(self, other: SchemaNeeds) -> None:
+    def merge(self, other: SchemaChanges) -> None:
         """Take in the needs of another batch or task, whose rules count if there were none yet.
 
         Raises SchemaConflict for two types of one new column, if the rules say so.
@@ -102,14 +102,14 @@ class SchemaNeeds:
         promoted = {i: _promoted(self.promotions[path]) for i, path in by_id.items() if path in self.promotions}
         return widened(schema, promoted, {i for i, path in by_id.items() if path in self.optional})
 
-    def beyond(self, schema: Schema) -> SchemaNeeds:
+    def beyond(self, schema: Schema) -> SchemaChanges:
         """Return what ``schema`` still lacks, e.g. after somebody else's update.
 
         What has become impossible by then (the column is gone, or of another type) is left out: the records are read again
         against the new schema, and judged by it.
         """
         known, required = columns(schema), identifiers(schema)
-        lacking = SchemaNeeds(rules=self.rules)
+        lacking = SchemaChanges(rules=self.rules)
         lacking.update(self._beyond(schema))
         for path, text in self.promotions.items():
             if path in known and is_wider(known[path].field_type, _promoted(text)):
@@ -179,7 +179,7 @@ class SchemaNeeds:
 
     def _admitted(self, schema: Schema, reserved: Collection[str] = frozenset()) -> Iterator[tuple[Path, Proposal]]:
         """Yield the columns that the schema can get, one after the other, without what it cannot get inside them."""
-        room = Room({*index_by_name(schema), *reserved}, len(index_by_id(schema)))
+        room = ColumnLimits({*index_by_name(schema), *reserved}, len(index_by_id(schema)))
         for path, proposal in self.columns.items():
             admitted = room.admit(path, proposal)
             if admitted is not None:

@@ -120,7 +120,7 @@ class _Both(Container[str]):
         return name in self._first or name in self._second
 
 
-class Room:
+class ColumnLimits:
     """What a table has room for: columns up to the cap, by names that no other has."""
 
     def __init__(self, full_names: Iterable[str], count: int) -> None:

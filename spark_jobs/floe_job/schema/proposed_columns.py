@@ -50,7 +50,7 @@ class ProposedColumns:
         self._names = names
         self.count = count
         self._nodes: dict[Path, tuple[Path, Node]] = {}
-        self._look = AddedColumns(self._nodes, fold=rules.case_insensitive)
+        self._open = AddedColumns(self._nodes, fold=rules.case_insensitive)
         self._change = Change()
         self._unread: dict[Path, None] = {}
 
@@ -61,7 +61,7 @@ class ProposedColumns:
         SchemaConflict if the rules say so.
         """
         try:
-            added, first = self._look.count(found)
+            added, first = self._open.count(found)
         except Unsure:
             return self._take(found)
         if first is None:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from pyiceberg.transforms import VoidTransform
 
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 
 log = logging.getLogger(__name__)
 
@@ -13,7 +13,7 @@ MODE = "write.distribution-mode"
 """The table property (Iceberg: ``TableProperties.WRITE_DISTRIBUTION_MODE``)."""
 
 
-def is_spread(target: Target) -> bool:
+def is_spread(target: TableTarget) -> bool:
     """Tell whether rows go to the task that writes their partition.
 
     Rows of a table without partitions stay where they are read: one task for all of them would be a bottleneck.
@@ -24,7 +24,7 @@ def is_spread(target: Target) -> bool:
     return any(not isinstance(field.transform, VoidTransform) for field in target.metadata.spec().fields)
 
 
-def writing_tasks(targets: Collection[Target], reading: int, most: int) -> int:
+def writing_tasks(targets: Collection[TableTarget], reading: int, most: int) -> int:
     """Return how many tasks write what ``reading`` tasks read; 0 where each writes its own rows.
 
     A task that reads alone has all rows of a partition as it is.
@@ -38,5 +38,5 @@ def writing_tasks(targets: Collection[Target], reading: int, most: int) -> int:
     return most if reading > 1 and any(is_spread(target) for target in targets) else 0
 
 
-def _mode(target: Target) -> str:
+def _mode(target: TableTarget) -> str:
     return target.properties.get(MODE, "none").strip().lower()

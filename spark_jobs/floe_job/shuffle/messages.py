@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 HELD_BYTES = 64 * 1024 * 1024
 """Of parcels that Spark's Python worker gathers before it hands them on."""
-LARGEST_PARCEL = 8 * 1024 * 1024
+MAX_BLOCK_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class RowBlock:
     """Parts of one table. ``task`` read them, and this is its ``number``-th parcel."""
 
     table: str
@@ -32,7 +32,7 @@ class Parcel:
 
 
 @dataclass(frozen=True)
-class Seal:
+class EndOfTask:
     """A task's last word to a ``writer``: all was sent. Unless ``is_complete``, the task has to run again."""
 
     task: int
@@ -40,16 +40,16 @@ class Seal:
     is_complete: bool
 
 
-class Outbox:
+class SendQueue:
     """The parcels of one task that wait to be sent, each with the number of the task that it is for."""
 
     def __init__(self, task: int, writers: int) -> None:
         """Send to ``writers`` tasks."""
-        self.parcel_bytes = parcel_bytes(writers)
+        self.block_bytes = block_bytes(writers)
         self._task = task
         self._writers = writers
         self._count = 0
-        self._waiting: list[tuple[int, Parcel]] = []
+        self._waiting: list[tuple[int, RowBlock]] = []
 
     def writer_of(self, table: str, partition: str) -> int:
         """Return the task that writes a partition: the same one whoever asks."""
@@ -58,19 +58,19 @@ class Outbox:
 
     def put(self, writer: int, table: str, parts: tuple[Part, ...]) -> None:
         """Put a parcel in."""
-        self._waiting.append((writer, Parcel(table, self._task, self._count, parts)))
+        self._waiting.append((writer, RowBlock(table, self._task, self._count, parts)))
         self._count += 1
 
-    def take(self) -> Iterator[tuple[int, Parcel]]:
+    def take(self) -> Iterator[tuple[int, RowBlock]]:
         """Take everything out."""
         waiting, self._waiting = self._waiting, []
         yield from waiting
 
 
-def parcel_bytes(writers: int) -> int:
+def block_bytes(writers: int) -> int:
     """Return how large a parcel may grow (Arrow's bytes in memory).
 
     PySpark's ``partitionBy`` gathers ten times as many items as there are partitions, at most a thousand, before it
     looks at their size.
     """
-    return min(LARGEST_PARCEL, HELD_BYTES // min(10 * max(writers, 1), 1000))
+    return min(MAX_BLOCK_BYTES, HELD_BYTES // min(10 * max(writers, 1), 1000))

@@ -5,26 +5,26 @@ import pyarrow as pa
 from floe.control.announcement import SpecFiles
 from floe.parquet.budget import WriteBudget
 from floe.parquet.partitions import Partitioner
-from floe_job.contract.target import Target
-from floe_job.shuffle.messages import Outbox, Part
+from floe_job.contract.target import TableTarget
+from floe_job.shuffle.messages import Part, SendQueue
 
 
-class RowSpool:
+class PartitionSender:
     """Takes rows in the Arrow schema of the table's schema and puts them into an outbox by partition.
 
     What waits to become a parcel counts against the budget, which the writers of one task share.
     """
 
-    def __init__(self, target: Target, outbox: Outbox, budget: WriteBudget) -> None:
+    def __init__(self, target: TableTarget, send_queue: SendQueue, budget: WriteBudget) -> None:
         """Send rows of ``target``, which exists. Raises UnsupportedColumn."""
         if target.metadata is None:
             msg = f"table {target.name!r} has rows but no metadata"
             raise AssertionError(msg)
         self._table = target.name
         self._partitioner = Partitioner(target.metadata.spec(), target.metadata.schema())
-        self._outbox = outbox
+        self._send_queue = send_queue
         self._budget = budget
-        self._bundles: dict[int, Bundle] = {}
+        self._builders: dict[int, BlockBuilder] = {}
 
     def write(self, rows: pa.Table) -> None:
         """Sort rows by partition and send what makes a parcel."""
@@ -33,32 +33,32 @@ class RowSpool:
         bytes_per_row = rows.nbytes / rows.num_rows
         for values, part in self._partitioner.split(rows):
             partition = repr(values)  # NaN is not equal to itself, its name is
-            writer = self._outbox.writer_of(self._table, partition)
-            if writer not in self._bundles:
-                self._bundles[writer] = Bundle(writer, self._table, self._outbox, self._budget)
-            self._bundles[writer].add(partition, part, round(part.num_rows * bytes_per_row))
+            writer = self._send_queue.writer_of(self._table, partition)
+            if writer not in self._builders:
+                self._builders[writer] = BlockBuilder(writer, self._table, self._send_queue, self._budget)
+            self._builders[writer].add(partition, part, round(part.num_rows * bytes_per_row))
             self._budget.settle()
 
     def close(self) -> tuple[SpecFiles | None, int]:
         """Send the rest. No file was written here."""
-        for bundle in self._bundles.values():
-            bundle.flush()
+        for builder in self._builders.values():
+            builder.flush()
         return None, 0
 
     def abort(self) -> None:
         """Drop what is not sent yet."""
-        for bundle in self._bundles.values():
-            bundle.drop()
+        for builder in self._builders.values():
+            builder.drop()
 
 
-class Bundle:
+class BlockBuilder:
     """Rows of one table for one task that writes: the next parcel."""
 
-    def __init__(self, writer: int, table: str, outbox: Outbox, budget: WriteBudget) -> None:
+    def __init__(self, writer: int, table: str, send_queue: SendQueue, budget: WriteBudget) -> None:
         self.waiting_bytes = 0
         self._writer = writer
         self._table = table
-        self._outbox = outbox
+        self._send_queue = send_queue
         self._budget = budget
         self._rows: dict[str, list[pa.Table]] = {}
 
@@ -67,7 +67,7 @@ class Bundle:
         self._rows.setdefault(partition, []).append(rows)
         self.waiting_bytes += size
         self._budget.hold(self, size)
-        if self.waiting_bytes >= self._outbox.parcel_bytes:
+        if self.waiting_bytes >= self._send_queue.block_bytes:
             self.flush()
 
     def flush(self) -> None:
@@ -79,7 +79,7 @@ class Bundle:
                 for partition, tables in waiting.items()
                 for batch in pa.concat_tables(tables).combine_chunks().to_batches()
             )
-            self._outbox.put(self._writer, self._table, parts)
+            self._send_queue.put(self._writer, self._table, parts)
 
     def finish(self) -> None:
         """There is no file to close."""

@@ -9,13 +9,13 @@ from typing import IO, Self
 
 import pyarrow as pa
 
-from floe_job.shuffle.messages import Parcel
+from floe_job.shuffle.messages import RowBlock
 
 SPARK_FOLDERS = "SPARK_LOCAL_DIRS"
 """Spark tells its Python workers by this variable where there is room on disk."""
 
 
-class ParcelStore:
+class SpillFile:
     """Keeps parcels in a file without a name, which is gone with the process; in memory is only where each part lies."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -36,12 +36,12 @@ class ParcelStore:
         with suppress(OSError):  # what could not be written was told when it was added
             self._file.close()
 
-    def add(self, parcel: Parcel) -> None:
+    def add(self, block: RowBlock) -> None:
         """Keep a parcel. Raises OSError."""
-        for part in parcel.parts:
+        for part in block.parts:
             self._file.write(part.rows)
-            place = (parcel.task, parcel.number, self._end, len(part.rows))
-            self._parts.setdefault((parcel.table, part.partition), []).append(place)
+            place = (block.task, block.number, self._end, len(part.rows))
+            self._parts.setdefault((block.table, part.partition), []).append(place)
             self._end += len(part.rows)
 
     def partitions(self) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from floe_job.source.messages import Messages
-from floe_job.source.native.memory import Lease, Loan, Words, columns
+from floe_job.source.native.memory import BlockRefs, MessageBlock, Words, columns
 from floe_job.source.values import Values
 
 
@@ -17,7 +17,7 @@ from floe_job.source.values import Values
 class Batch:
     """Records of one partition: the same place in each column is the same record. Addresses are 0 where there is none."""
 
-    lease: Lease
+    refs: BlockRefs
     pointers: Words
     offsets: Words
     addresses: Words
@@ -25,9 +25,9 @@ class Batch:
     key_sizes: Words
 
     @classmethod
-    def of(cls, loan: Loan, pointers: Words) -> Batch:
+    def of(cls, block: MessageBlock, pointers: Words) -> Batch:
         """Read the columns of messages, which are records all."""
-        return cls((loan,), pointers, *columns(pointers, "offset", "payload", "len", "key_len"))
+        return cls((block,), pointers, *columns(pointers, "offset", "payload", "len", "key_len"))
 
     @staticmethod
     def joined(parts: Sequence[Batch]) -> Batch:
@@ -35,9 +35,9 @@ class Batch:
         return parts[0] if len(parts) == 1 else parts[0]._joined(parts)
 
     def _joined(self, parts: Sequence[Batch]) -> Batch:
-        lease = tuple(loan for part in parts for loan in part.lease)
+        refs = tuple(block for part in parts for block in part.refs)
         return Batch(
-            lease,
+            refs,
             np.concatenate([part.pointers for part in parts]),
             np.concatenate([part.offsets for part in parts]),
             np.concatenate([part.addresses for part in parts]),
@@ -51,7 +51,7 @@ class Batch:
     def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> Batch:
         """Return the records that a mask or a slice has."""
         return Batch(
-            self.lease,
+            self.refs,
             self.pointers[mask],
             self.offsets[mask],
             self.addresses[mask],
@@ -59,27 +59,27 @@ class Batch:
             self.key_sizes[mask],
         )
 
-    def pieces(self, octets: int) -> Iterator[Batch]:
+    def range_parts(self, nbytes: int) -> Iterator[Batch]:
         """Cut the batch where its values come to so many bytes; a piece has one record at least."""
         ends = np.cumsum(self.sizes + self.key_sizes)
         start = 0
         while start < len(self):
             taken = int(ends[start - 1]) if start else 0
-            end = max(start + 1, int(np.searchsorted(ends, taken + octets, "right")))
+            end = max(start + 1, int(np.searchsorted(ends, taken + nbytes, "right")))
             yield self.where(slice(start, end)) if end - start < len(self) else self
             start = end
 
     @property
-    def octets(self) -> int:
+    def nbytes(self) -> int:
         """Bytes of values and keys."""
         return int(self.sizes.sum() + self.key_sizes.sum())
 
     @property
     def values(self) -> Values:
         """The values, None for tombstones."""
-        return Values(self.lease, self.addresses, self.sizes)
+        return Values(self.refs, self.addresses, self.sizes)
 
     @property
     def messages(self) -> Messages:
         """Each record with its key, time and headers."""
-        return Messages(self.lease, self.pointers)
+        return Messages(self.refs, self.pointers)

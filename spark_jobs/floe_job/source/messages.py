@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from floe_job.source.native import librdkafka
-from floe_job.source.native.memory import Lease, Words, columns
+from floe_job.source.native.memory import BlockRefs, Words, columns
 from floe_job.source.values import Values
 
 Headers = list[tuple[str, bytes | None]]
@@ -37,9 +37,9 @@ class Message:
 class Messages(Sequence[Message]):
     """The records of a batch, or some of them: one by one, or a part of all of them at once, which costs less."""
 
-    def __init__(self, lease: Lease, pointers: Words, read: dict[int, Headers | None] | None = None) -> None:
+    def __init__(self, refs: BlockRefs, pointers: Words, read: dict[int, Headers | None] | None = None) -> None:
         """``read``: headers that were read before, by pointer."""
-        self._lease = lease
+        self._refs = refs
         self._pointers = pointers
         self._read = {} if read is None else read
 
@@ -56,12 +56,12 @@ class Messages(Sequence[Message]):
     def select(self, indices: Sequence[int] | slice) -> Messages:
         """Return some of them, by index."""
         chosen = indices if isinstance(indices, slice) else list(indices)
-        return Messages(self._lease, self._pointers[chosen], self._read)
+        return Messages(self._refs, self._pointers[chosen], self._read)
 
     def keys(self) -> list[bytes | None]:
         """Return the key of each, as it stands in the log."""
         addresses, sizes = columns(self._pointers, "key", "key_len")
-        return list(Values(self._lease, addresses, sizes))
+        return list(Values(self._refs, addresses, sizes))
 
     def timestamps(self) -> list[int | None]:
         """Return the time of each, in epoch ms; None where the broker has none."""

@@ -76,7 +76,7 @@ class PortableConsumer:
         """Return what is there, after at most some seconds: records, and events that came among them."""
         batch, events = self._consume(seconds, self._at_once)
         if len(batch):
-            mean = max(1, batch.octets // len(batch))
+            mean = max(1, batch.nbytes // len(batch))
             self._at_once = max(1, min(self._most, self._octets_at_once // mean))
         return batch, events
 
@@ -124,9 +124,9 @@ class AnswerSizes:
     def measure(self, records: Batch) -> Measured:
         """Return how large records are, keys and headers included, and the batches that they are of."""
         own = records.records if isinstance(records, PortableBatch) else ()
-        octets = records.octets + sum(map(headers_octets, own))
-        is_unsure = not self._is_one and octets > self._limits.unsure_bytes
-        return Measured(octets, [Stretch(int(records.offsets[0]), 0, octets)] if octets else [], is_unsure)
+        nbytes = records.nbytes + sum(map(headers_octets, own))
+        is_unsure = not self._is_one and nbytes > self._limits.unsure_bytes
+        return Measured(nbytes, [Stretch(int(records.offsets[0]), 0, nbytes)] if nbytes else [], is_unsure)
 
 
 def _event(message: ck.Message, error: ck.KafkaError) -> Event:

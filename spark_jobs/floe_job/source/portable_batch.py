@@ -77,7 +77,7 @@ class PortableValues(Values):
         self._values = values
 
     @property
-    def octets(self) -> int:
+    def nbytes(self) -> int:
         """Bytes of all of them."""
         return sum(len(value) for value in self._values if value)
 
@@ -110,8 +110,8 @@ class PortableValues(Values):
         text = b"\n".join([*values, b""])
         ends = np.cumsum(sizes + 1) - 1
         starts = ends - sizes
-        octets = np.frombuffer(text, np.uint8)
-        if (octets[starts] != OPENING).any() or (octets[ends - 1] != CLOSING).any():
+        nbytes = np.frombuffer(text, np.uint8)
+        if (nbytes[starts] != OPENING).any() or (nbytes[ends - 1] != CLOSING).any():
             return None
         return Lines(text, starts, ends)
 

@@ -27,7 +27,7 @@ FIRST_POLL_SECONDS = 0.001
 SMALL_ANSWERS = 16
 """Batches that are small, one after the other, before many are asked for at once again."""
 
-TINY_OCTETS = 2 * 1024 * 1024
+TINY_NBYTES = 2 * 1024 * 1024
 """Of batches that are tiny, one after the other, before longer answers are asked for."""
 
 CHANGES = 3
@@ -123,25 +123,25 @@ class RangeProgress:
             self._go_on(Mode.ONE)
             return
         largest = measured.largest
-        if largest is not None and largest.octets > self._limits.largest_batch:
-            what = f"has {largest.octets} bytes or more once decompressed"
+        if largest is not None and largest.nbytes > self._limits.largest_batch:
+            what = f"has {largest.nbytes} bytes or more once decompressed"
             raise BatchTooLarge(too_large(self._range, largest.offset, what))
         self.position = int(some.offsets[-1]) + 1
-        self._gathered.add(some, measured.octets)
-        is_heavy = measured.octets >= 2 * self._limits.queue_bytes or (
-            largest is not None and largest.octets >= self._limits.heavy_bytes
+        self._gathered.add(some, measured.nbytes)
+        is_heavy = measured.nbytes >= 2 * self._limits.queue_bytes or (
+            largest is not None and largest.nbytes >= self._limits.heavy_bytes
         )
         if is_heavy:
             self._go_on(Mode.ONE)
         elif self._mode is Mode.ONE:
-            self._small = self._small + 1 if measured.octets <= SMALL_BATCH else 0
+            self._small = self._small + 1 if measured.nbytes <= SMALL_BATCH else 0
             if self._small >= SMALL_ANSWERS:
                 self._go_on(Mode.MANY)
         elif self._mode is Mode.MANY and self._changes:
             # tiny batches that are not compressed may lie so close that they are measured as one
-            is_tiny = largest is None or largest.octets <= 4 * TINY_BATCH
-            self._tiny = self._tiny + measured.octets if is_tiny else 0
-            if self._tiny >= TINY_OCTETS:
+            is_tiny = largest is None or largest.nbytes <= 4 * TINY_BATCH
+            self._tiny = self._tiny + measured.nbytes if is_tiny else 0
+            if self._tiny >= TINY_NBYTES:
                 self._changes -= 1
                 self._go_on(Mode.VERY_MANY)
 
@@ -152,24 +152,24 @@ class RangeProgress:
 class _Gathered:
     """Records that wait to be handed on."""
 
-    def __init__(self, octets: int) -> None:
-        self._most = octets
+    def __init__(self, nbytes: int) -> None:
+        self._most = nbytes
         self._parts: list[Batch] = []
-        self._records = self._octets = 0
+        self._records = self._nbytes = 0
 
     def __bool__(self) -> bool:
         return bool(self._parts)
 
     @property
     def is_full(self) -> bool:
-        return self._records >= BATCH_RECORDS or self._octets >= self._most
+        return self._records >= BATCH_RECORDS or self._nbytes >= self._most
 
-    def add(self, some: Batch, octets: int) -> None:
+    def add(self, some: Batch, nbytes: int) -> None:
         self._parts.append(some)
-        self._records, self._octets = self._records + len(some), self._octets + octets
+        self._records, self._nbytes = self._records + len(some), self._nbytes + nbytes
 
     def take(self) -> list[Batch]:
         """Return what was gathered, joined, in pieces where it is more than is handed on at once."""
-        joined, is_more = Batch.joined(self._parts), self._octets > 2 * self._most
-        self._parts, self._records, self._octets = [], 0, 0
-        return list(joined.pieces(self._most)) if is_more else [joined]
+        joined, is_more = Batch.joined(self._parts), self._nbytes > 2 * self._most
+        self._parts, self._records, self._nbytes = [], 0, 0
+        return list(joined.range_parts(self._most)) if is_more else [joined]

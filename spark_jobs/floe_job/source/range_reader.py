@@ -10,7 +10,7 @@ from typing import Any
 from floe.kafka.reader_limits import ReaderLimits
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import SliceRefused
-from floe_job.memory_tuning import give_back
+from floe_job.memory_tuning import destroy_messages
 from floe_job.source.batch import Batch
 from floe_job.source.clients import Client, open_client, warn_of_portable
 from floe_job.source.native.consumer import LayoutUnknown, SettingRefused
@@ -67,7 +67,7 @@ class RangeReader:
                     break
                 if reading.is_interrupted:
                     consumer.unassign()  # nothing is fetched ahead while what is here is handled
-                    give_back()  # what decompressing took, and what handling takes, would be kept beside the batch
+                    destroy_messages()  # what decompressing took, and what handling takes, would be kept beside the batch
                 if reading.has_batch:
                     parts = reading.parts()
                     while parts:
@@ -75,7 +75,7 @@ class RangeReader:
                         after = int(parts[0].offsets[-1])
                         yield parts.pop(0)
                         if reading.is_interrupted:
-                            give_back()
+                            destroy_messages()
                     reading.handled()
             self._mode = reading.next_mode
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from floe_job.source.messages import Headers, Messages
-from floe_job.source.piece import Piece
+from floe_job.source.range_part import RangePart
 from floe_job.source.values import Values
 
 UNREADABLE = "its headers cannot be read: they are broken, or a name in them is not UTF-8"
@@ -53,7 +53,7 @@ class Records:
     changed; dead letters keep ``values`` and ``messages``.
     """
 
-    piece: Piece
+    slice_: RangePart
     offsets: Sequence[int]
     values: Values
     messages: Messages
@@ -65,7 +65,7 @@ class Records:
     @property
     def topic(self) -> str:
         """The topic that the records are routed by."""
-        return self.piece.range.topic if self.changes is None else self.changes.topic
+        return self.slice_.range.topic if self.changes is None else self.changes.topic
 
     @property
     def content(self) -> Values | ParsedValues:
@@ -94,7 +94,7 @@ class Records:
     def select(self, indices: Sequence[int]) -> Records:
         """Return some of the records, by index."""
         return Records(
-            self.piece,
+            self.slice_,
             [self.offsets[i] for i in indices],
             self.values.select(indices),
             self.messages.select(indices),

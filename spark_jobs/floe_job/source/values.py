@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from floe_job.source.native.memory import Lease, Words
+from floe_job.source.native.memory import BlockRefs, Words
 
 WIDEST_GAP = 128
 """Bytes between two values up to which they are copied together: a record's frame is ten bytes, its key comes on top."""
 
-FEWEST_TOGETHER = 4
+MIN_TOGETHER = 4
 """Values that have to lie together, on average, for copying them so to be worth it."""
 
 OPENING, CLOSING = b"{}"
@@ -34,13 +34,13 @@ class Lines(NamedTuple):
 class Values(Sequence[Any]):
     """Values of records: bytes, None for tombstones. A value is copied when it is asked for."""
 
-    def __init__(self, lease: Lease, addresses: Words, sizes: Words) -> None:
-        self._lease = lease
+    def __init__(self, refs: BlockRefs, addresses: Words, sizes: Words) -> None:
+        self._refs = refs
         self._addresses = addresses
         self._sizes = sizes
 
     @property
-    def octets(self) -> int:
+    def nbytes(self) -> int:
         """Bytes of all of them."""
         return int(self._sizes.sum())
 
@@ -50,7 +50,7 @@ class Values(Sequence[Any]):
     def __getitem__(self, index: Any) -> Any:
         addresses, sizes = self._addresses[index], self._sizes[index]
         if isinstance(index, slice):
-            return Values(self._lease, addresses, sizes)
+            return Values(self._refs, addresses, sizes)
         return string_at(int(addresses), int(sizes)) if addresses else None
 
     def __iter__(self) -> Iterator[bytes | None]:
@@ -64,7 +64,7 @@ class Values(Sequence[Any]):
     def select(self, indices: Sequence[int]) -> Values:
         """Return some of the values, by index."""
         chosen = list(indices)
-        return Values(self._lease, self._addresses[chosen], self._sizes[chosen])
+        return Values(self._refs, self._addresses[chosen], self._sizes[chosen])
 
     def lines(self) -> Lines | None:
         """Return all values in one text, a newline after each, if each begins and ends as a JSON object.
@@ -79,24 +79,24 @@ class Values(Sequence[Any]):
         starts, ends = self._addresses, self._addresses + self._sizes
         gaps = starts[1:] - ends[:-1]
         breaks = np.flatnonzero((gaps < 1) | (gaps > WIDEST_GAP))
-        if (len(breaks) + 1) * FEWEST_TOGETHER > len(self) + FEWEST_TOGETHER:
+        if (len(breaks) + 1) * MIN_TOGETHER > len(self) + MIN_TOGETHER:
             return None
         first, last = np.append(0, breaks + 1), np.append(breaks, len(self) - 1)
         spans = ends[last] - starts[first]
         # where each stretch lands: behind the one before, and its newline
         landings = np.cumsum(spans + 1) - spans - 1
         text = bytearray(int(spans.sum()) + len(spans))
-        octets = np.frombuffer(text, np.uint8)
-        base = octets.ctypes.data
+        nbytes = np.frombuffer(text, np.uint8)
+        base = nbytes.ctypes.data
         for landing, start, span in zip(landings.tolist(), starts[first].tolist(), spans.tolist(), strict=True):
             memmove(base + landing, start, span)
         shift = np.repeat(landings - starts[first], last - first + 1)
         starts, ends = starts + shift, ends + shift
-        if (octets[starts] != OPENING).any() or (octets[ends - 1] != CLOSING).any():
+        if (nbytes[starts] != OPENING).any() or (nbytes[ends - 1] != CLOSING).any():
             return None
         gaps[breaks] = 1
         text[-1:] = b"\n"
         for gap in np.flatnonzero(np.bincount(gaps)).tolist():
-            frames = np.ndarray(len(octets) - gap + 1, f"V{gap}", text, 0, (1,))
+            frames = np.ndarray(len(nbytes) - gap + 1, f"V{gap}", text, 0, (1,))
             frames[ends[:-1][gaps == gap]] = np.void(b"\n".ljust(gap))
         return Lines(text, starts, ends)

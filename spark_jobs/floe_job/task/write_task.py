@@ -9,15 +9,15 @@ from typing import Self
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from floe.exceptions import FloeError
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.parquet import WriteBudget
 from floe_job.contract.result import Failure, TaskResult
-from floe_job.contract.target import TableResult, Target
+from floe_job.contract.target import TableResult, TableTarget
 from floe_job.contract.task import Task
-from floe_job.memory_tuning import rare_housekeeping
-from floe_job.shuffle.messages import Parcel, Seal
-from floe_job.shuffle.spill_file import ParcelStore
-from floe_job.task.read_task import Sent
+from floe_job.memory_tuning import tuned_memory
+from floe_job.shuffle.messages import EndOfTask, RowBlock
+from floe_job.shuffle.spill_file import SpillFile
+from floe_job.task.read_task import SentRows
 from floe_job.write.task_files import TargetFiles
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class PartitionFiles:
     final columns. ``readers``: the indices of those tasks.
     """
 
-    targets: tuple[Target, ...]
+    targets: tuple[TableTarget, ...]
     readers: frozenset[int]
     writers: int
 
@@ -40,19 +40,19 @@ class PartitionFiles:
         """Return what writes the rows that these tasks read."""
         return cls(tasks[0].targets, frozenset(task.index for task in tasks), tasks[0].writers)
 
-    def run(self, sent: Iterable[Sent]) -> Iterator[TaskResult]:
+    def run(self, sent: Iterable[SentRows]) -> Iterator[TaskResult]:
         """Take all that was sent to one task and write the rows; yield the results that came along, and its own."""
         seals: dict[int, bool] = {}
         failure: Failure | None = None
         writer = 0
-        with rare_housekeeping(), ParcelStore.open() as store:
+        with tuned_memory(), SpillFile.open() as store:
             for item in sent:
                 match item:
                     case TaskResult():
                         yield item
-                    case Seal():
+                    case EndOfTask():
                         seals[item.task], writer = item.is_complete, item.writer
-                    case Parcel() if failure is None:
+                    case RowBlock() if failure is None:
                         failure = _keep(store, item)
             lost = sorted(self.readers - seals.keys())
             if lost and failure is None:
@@ -63,7 +63,7 @@ class PartitionFiles:
             elif all(seals.values()):
                 yield self._write(store, writer)
 
-    def _write(self, store: ParcelStore, writer: int) -> TaskResult:
+    def _write(self, store: SpillFile, writer: int) -> TaskResult:
         targets = {target.name: target for target in self.targets}
         budget = WriteBudget()
         tables = {}
@@ -83,12 +83,12 @@ def own_index(writer: int) -> int:
     return -1 - writer
 
 
-def _keep(store: ParcelStore, parcel: Parcel) -> Failure | None:
+def _keep(store: SpillFile, block: RowBlock) -> Failure | None:
     try:
-        store.add(parcel)
+        store.add(block)
     except OSError as error:
         msg = (
-            f"rows of table {parcel.table!r} could not be kept on the local disk: {error}. Give Spark's workers room in "
+            f"rows of table {block.table!r} could not be kept on the local disk: {error}. Give Spark's workers room in "
             "spark.local.dir, or lower floe.max-records-per-run; nothing was announced"
         )
         return Failure(msg, retryable=True)
@@ -96,7 +96,7 @@ def _keep(store: ParcelStore, parcel: Parcel) -> Failure | None:
 
 
 def _write_table(
-    store: ParcelStore, target: Target, partitions: Sequence[str], writer: int, budget: WriteBudget
+    store: SpillFile, target: TableTarget, partitions: Sequence[str], writer: int, budget: WriteBudget
 ) -> TableResult:
     assert target.metadata is not None  # noqa: S101 - rows were made for it
     schema = schema_to_pyarrow(target.metadata.schema())
@@ -109,4 +109,4 @@ def _write_table(
         files, count = sink.close()
     finally:
         sink.abort()
-    return TableResult(TableBooks(rows=count), files)
+    return TableResult(TableCounts(rows=count), files)

@@ -19,7 +19,7 @@ from pyiceberg.schema import Schema
 from floe_job.schema.evolution import Path
 from floe_job.schema.inference import Proposal
 from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.record_metadata import RecordFacts
+from floe_job.transform.record_metadata import RecordMetadata
 
 Refusal = tuple[int, str, str]
 """A row that a column transform refuses: its index, the error's name, the reason."""
@@ -57,5 +57,5 @@ class ColumnTransform(Protocol):
     def needs(self) -> dict[Path, Proposal]:
         """Propose what the table lacks."""
 
-    def fill(self, rows: pa.Table, facts: RecordFacts) -> tuple[pa.Table, list[Refusal]]:
+    def fill(self, rows: pa.Table, facts: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         """Add the columns to rows of ``record_schema``; rows that they refuse are left out."""

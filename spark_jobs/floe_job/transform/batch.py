@@ -52,7 +52,7 @@ class ParsedBatch:
     @property
     def partition(self) -> int:
         """The partition of all of them."""
-        return self.source.piece.range.partition
+        return self.source.slice_.range.partition
 
     @property
     def offsets(self) -> list[int]:

@@ -17,7 +17,7 @@ from floe_job.schema.inference import Proposal
 from floe_job.source.record_batch import Records
 from floe_job.transform.base import ColumnTransform, Predicate, RecordTransform, Refusal
 from floe_job.transform.batch import ParsedBatch
-from floe_job.transform.record_metadata import RecordFacts
+from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.transform.registry import family_of, predicate_of
 
 
@@ -82,7 +82,7 @@ class Chain:
 
     def batches(self, records: Records, converters: Converters) -> Iterator[ParsedBatch]:
         """Parse records, tombstones too, and apply the transforms that see them, to some at a time."""
-        size = max(1, PARSED_BYTES * len(records) // max(1, records.values.octets))
+        size = max(1, PARSED_BYTES * len(records) // max(1, records.values.nbytes))
         for start in range(0, len(records), size):
             some = records.select(range(start, min(start + size, len(records))))
             yield self.apply(ParsedBatch.of(some, converters.whole(some.values)))
@@ -126,7 +126,7 @@ class Columns:
         """Propose what the table lacks."""
         return {path: proposal for part in self._parts for path, proposal in part.needs().items()}
 
-    def fill(self, rows: pa.Table, facts: RecordFacts) -> tuple[pa.Table, list[Refusal]]:
+    def fill(self, rows: pa.Table, facts: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         """Add the columns of each kind in turn; a row that one refuses is not shown to the next."""
         refusals: list[Refusal] = []
         places = list(range(len(facts)))

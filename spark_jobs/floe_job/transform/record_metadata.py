@@ -14,7 +14,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 @dataclass(frozen=True)
-class RecordFacts:
+class RecordMetadata:
     """Facts of records of one partition, one entry per record.
 
     ``timestamps`` are epoch milliseconds, None where the broker has none. ``offsets`` and ``timestamps`` may be int64
@@ -32,9 +32,9 @@ class RecordFacts:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def take(self, kept: Sequence[int]) -> RecordFacts:
+    def take(self, kept: Sequence[int]) -> RecordMetadata:
         """Return the facts of some records, by index."""
-        return RecordFacts(
+        return RecordMetadata(
             self.topic,
             self.partition,
             _take(self.offsets, kept),
@@ -44,10 +44,10 @@ class RecordFacts:
         )
 
 
-def facts_of(records: Records, *, keys: bool, headers: bool) -> RecordFacts:
+def metadata_of(records: Records, *, keys: bool, headers: bool) -> RecordMetadata:
     """Return what Kafka knows of the records beside their values."""
-    tp = records.piece.range.tp
-    return RecordFacts(
+    tp = records.slice_.range.tp
+    return RecordMetadata(
         records.topic,
         tp.partition,
         records.offsets,

@@ -2,6 +2,6 @@
 
 from floe_job.types.coercion import Converter, converter, field_converter
 from floe_job.types.column_lookup import Lookup, StructLookup
-from floe_job.types.promotions import Wishes
+from floe_job.types.promotions import PromotionRequests
 
-__all__ = ["Converter", "Lookup", "StructLookup", "Wishes", "converter", "field_converter"]
+__all__ = ["Converter", "Lookup", "PromotionRequests", "StructLookup", "converter", "field_converter"]

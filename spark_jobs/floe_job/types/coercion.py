@@ -41,7 +41,7 @@ from floe_job.exceptions import Unconvertible
 from floe_job.types.coercion_error import refuse
 from floe_job.types.column_lookup import EXACT, Lookup
 from floe_job.types.numbers import decimal_column, double_column, float_column, int_column, long_column
-from floe_job.types.promotions import Wishes
+from floe_job.types.promotions import PromotionRequests
 from floe_job.types.temporal import date_column, time_column, timestamp_column, timestamptz_column
 from floe_job.types.text import binary_column, boolean_column, fixed_column, string_column, uuid_column
 
@@ -59,7 +59,7 @@ class Trees:
 
     primitive: Callable[[IcebergType], Converter]
     lookup: Lookup
-    wishes: Wishes | None = None
+    promotions: PromotionRequests | None = None
 
     def converter(self, target: IcebergType) -> Converter:
         """Compile the converter of a column type; it is never given a null."""
@@ -89,7 +89,7 @@ class Trees:
     def _optional_leaf(self, name: str, field: NestedField) -> Converter:
         """Compile the converter of a column that has none inside, in one step, as most are."""
         convert = self.converter(field.field_type)
-        wishes, field_id = self.wishes, field.field_id
+        promotions, field_id = self.promotions, field.field_id
 
         def convert_leaf(record: dict[str, Any]) -> Any:
             value = record.get(name)
@@ -98,9 +98,9 @@ class Trees:
             try:
                 return convert(value)
             except Unconvertible as error:
-                if error.wider is None or wishes is None:
+                if error.wider is None or promotions is None:
                     raise error.inside(name) from None
-                wishes.promote(field_id, error.wider)
+                promotions.promote(field_id, error.wider)
                 return None
 
         return convert_leaf
@@ -157,8 +157,8 @@ class Trees:
     def _entry(self, field: NestedField) -> Converter:
         """Compile the converter of a column, an element or a map's value, which may be null."""
         convert = self.converter(field.field_type)
-        wishes, field_id = self.wishes, field.field_id
-        refused = field.required and (wishes is None or not wishes.may_be_optional(field_id))
+        promotions, field_id = self.promotions, field.field_id
+        refused = field.required and (promotions is None or not promotions.may_be_optional(field_id))
 
         def convert_entry(value: Any) -> Any:
             if value is not None:
@@ -166,11 +166,11 @@ class Trees:
             if refused:
                 problem = "null in a required column"
                 raise Unconvertible(problem)
-            if field.required and wishes is not None:
-                wishes.make_optional(field_id)
+            if field.required and promotions is not None:
+                promotions.make_optional(field_id)
             return None
 
-        if wishes is None or not field.field_type.is_primitive:
+        if promotions is None or not field.field_type.is_primitive:
             return convert_entry
 
         def convert_or_wish(value: Any) -> Any:
@@ -179,7 +179,7 @@ class Trees:
             except Unconvertible as error:
                 if error.wider is None:
                     raise
-                wishes.promote(field_id, error.wider)
+                promotions.promote(field_id, error.wider)
                 return None
 
         return convert_or_wish
@@ -206,13 +206,15 @@ def converter(target: IcebergType, lookup: Lookup = EXACT) -> Converter:
     return Trees(_primitive, lookup).converter(target)
 
 
-def field_converter(field: NestedField, lookup: Lookup = EXACT, wishes: Wishes | None = None) -> tuple[str, Converter]:
+def field_converter(
+    field: NestedField, lookup: Lookup = EXACT, promotions: PromotionRequests | None = None
+) -> tuple[str, Converter]:
     """Compile name and converter of one column; the converter takes the record's values by column name.
 
     With ``wishes`` a value that a promotion would fit, or a null that an optional column would, is noted there, and the
     record converts; its row is then of no use.
     """
-    return Trees(_primitive, lookup, wishes).field_converter(field)
+    return Trees(_primitive, lookup, promotions).field_converter(field)
 
 
 def _primitive(target: IcebergType) -> Converter:

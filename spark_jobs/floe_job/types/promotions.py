@@ -8,7 +8,7 @@ from pyiceberg.types import DecimalType, PrimitiveType
 from floe.catalogs.pyiceberg_internals import parents_of
 
 
-class Wishes:
+class PromotionRequests:
     """Promotions and required columns to be made optional, by field id."""
 
     def __init__(self, schema: Schema) -> None:

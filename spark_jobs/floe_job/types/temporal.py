@@ -21,7 +21,7 @@ LAST_DAY = date.max.toordinal() - EPOCH_ORDINAL
 FIRST_MICRO = FIRST_DAY * MICROS_PER_DAY
 LAST_MICRO = (LAST_DAY + 1) * MICROS_PER_DAY - 1
 
-_LONGEST_OFFSET = 18 * 3600
+_MAX_OFFSET_LENGTH = 18 * 3600
 
 _DATE = r"(\d{4})-(\d{2})-(\d{2})"
 _TIME = r"(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?"
@@ -93,7 +93,7 @@ def _offset(zone: str | None) -> int | None:
         return 0
     minutes = int(zone[-2:]) if len(zone) > 3 else 0
     seconds = int(zone[1:3]) * 3600 + minutes * 60
-    if minutes > 59 or seconds > _LONGEST_OFFSET:
+    if minutes > 59 or seconds > _MAX_OFFSET_LENGTH:
         return None
     return -seconds if zone[0] == "-" else seconds
 

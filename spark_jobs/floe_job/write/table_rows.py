@@ -6,32 +6,32 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
 from floe.parquet.budget import WriteBudget
-from floe_job.contract.letter import Letter, letters_of
-from floe_job.contract.letter_outcomes import FateWatch
+from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
+from floe_job.contract.dead_letter_outcomes import OutcomeRecorder
 from floe_job.contract.rejected import Rejected
-from floe_job.contract.target import TableResult, Target
+from floe_job.contract.target import TableResult, TableTarget
 from floe_job.convert.base import Decoded
 from floe_job.convert.registry import converters_of
 from floe_job.exceptions import Unconvertible
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import reserved_names
 from floe_job.source.record_batch import UNREADABLE, Records
 from floe_job.transform.batch import STAGE as TRANSFORM_STAGE
 from floe_job.transform.chain import Chain
-from floe_job.transform.record_metadata import facts_of
+from floe_job.transform.record_metadata import metadata_of
 from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.task_files import RowSink, TargetFiles
 
 
-class TargetWriter:
+class TableRows:
     """Takes records in the order of their offsets; the files are there after ``close``."""
 
     def __init__(
-        self, target: Target, task_index: int, budget: WriteBudget | None = None, sink: RowSink | None = None
+        self, target: TableTarget, task_index: int, budget: WriteBudget | None = None, sink: RowSink | None = None
     ) -> None:
         """Write rows to files of this task, or else give them to ``sink``."""
         self._target = target
@@ -55,27 +55,27 @@ class TargetWriter:
         self._limits = PartitionLimits(target.metadata.spec(), schema) if schema and target.metadata else None
         self._files: RowSink = sink or TargetFiles(target, task_index, budget)
         self._assigned = self._held = self._owed = self._dead = self._fast = 0
-        self._watch = FateWatch(target.letters)
+        self._watch = OutcomeRecorder(target.dead_letters)
 
     @property
     def name(self) -> str:
         return self._target.name
 
     @property
-    def needs(self) -> SchemaNeeds:
+    def needs(self) -> SchemaChanges:
         """What the table lacks."""
         needs = self._decoder.needs
         if self._assigned > self._held + self._owed + self._dead:
             needs.update(self._lacking)
         return needs
 
-    def take(self, records: Records, *, for_good: bool = True) -> list[Letter]:
+    def take(self, records: Records, *, for_good: bool = True) -> list[DeadLetter]:
         """Make rows of the records that the table does not hold yet; return those that cannot. Raises WriteFailed.
 
         Not ``for_good``: once a column is missing none is returned. The task runs again, and finds them again.
         """
         self._assigned += len(records)
-        piece_range = records.piece.range
+        piece_range = records.slice_.range
         if piece_range in self._target.owed:
             self._owed += len(records)
             self._watch.passed(piece_range, records.offsets)
@@ -94,19 +94,21 @@ class TargetWriter:
             self.abort()
             self._dead += len(decoded.rejected)
             return []
-        letters = letters_of(records, decoded.rejected, self.name)
-        letters += self._write(records, decoded)
-        self._dead += len(letters)
-        if self._target.letters:
-            refused = {letter.offset for letter in letters}
+        dead_letters = dead_letters_of(records, decoded.rejected, self.name)
+        dead_letters += self._write(records, decoded)
+        self._dead += len(dead_letters)
+        if self._target.dead_letters:
+            refused = {dead_letter.offset for dead_letter in dead_letters}
             self._watch.refused(piece_range, sorted(refused))
             self._watch.written(piece_range, (offset for offset in records.offsets if offset not in refused))
-        return letters
+        return dead_letters
 
     def is_plain(self, piece_range: OffsetRange) -> bool:
         """Say whether rows of a range may come decoded: none is held, owed, watched, filled in or without a partition."""
         target = self._target
-        special = piece_range in target.owed or target.held.get(piece_range) or target.letters or self._columns.injected
+        special = (
+            piece_range in target.owed or target.held.get(piece_range) or target.dead_letters or self._columns.injected
+        )
         return not special and not self._limits and not self._decoder.needs
 
     def take_rows(self, rows: pa.Table, *, fast: bool) -> None:
@@ -121,14 +123,14 @@ class TargetWriter:
             self.abort()
             return TableResult(needs=self.needs or None)
         files, rows = self._files.close()
-        books = TableBooks(assigned=self._assigned, rows=rows, dead=self._dead, held=self._held, owed=self._owed)
-        return TableResult(books, files, fast=self._fast, fates=self._watch.fates())
+        counts = TableCounts(assigned=self._assigned, rows=rows, dead=self._dead, held=self._held, owed=self._owed)
+        return TableResult(counts, files, fast=self._fast, outcomes=self._watch.outcomes())
 
     def abort(self) -> None:
         """Drop what is not closed yet."""
         self._files.abort()
 
-    def _write(self, records: Records, decoded: Decoded) -> Sequence[Letter]:
+    def _write(self, records: Records, decoded: Decoded) -> Sequence[DeadLetter]:
         """Write rows, until a column turns out to be missing: then the task only reads on. Return what has no row."""
         if self._decoder.needs or self._lacking:
             self.abort()
@@ -136,43 +138,45 @@ class TargetWriter:
         rows = decoded.table
         if rows is None or len(decoded.rejected) == len(records):
             return []
-        letters: list[Letter] = []
+        dead_letters: list[DeadLetter] = []
         if self._columns.injected or self._limits:
             records = records.without([r.index for r in decoded.rejected])
         if self._columns.injected:
             if self._columns.with_headers:
-                rows, records, letters = self._without_unreadable(rows, records)
-            facts = facts_of(records, keys=self._columns.with_keys, headers=self._columns.with_headers)
+                rows, records, dead_letters = self._without_unreadable(rows, records)
+            facts = metadata_of(records, keys=self._columns.with_keys, headers=self._columns.with_headers)
             rows, refused = self._columns.fill(rows, facts)
-            letters += letters_of(
+            dead_letters += dead_letters_of(
                 records, (Rejected(i, TRANSFORM_STAGE, why, error) for i, error, why in refused), self.name
             )
             records = records.without([index for index, _, _ in refused])
         if self._limits and rows.num_rows:
             rows, placeless = self._without_placeless(rows, records, self._limits)
-            letters += placeless
+            dead_letters += placeless
         if rows.num_rows:
             self._files.write(rows)
-        return letters
+        return dead_letters
 
     def _without_placeless(
         self, rows: pa.Table, records: Records, limits: PartitionLimits
-    ) -> tuple[pa.Table, list[Letter]]:
+    ) -> tuple[pa.Table, list[DeadLetter]]:
         """Take out the rows that have no partition."""
         refused = limits.refused(rows)
         if not refused:
             return rows, []
         stage, error = Unconvertible.stage, Unconvertible.__name__
-        letters = letters_of(records, (Rejected(i, stage, refused[i], error) for i in sorted(refused)), self.name)
-        return rows.take(np.delete(np.arange(len(records)), list(refused))), letters
+        dead_letters = dead_letters_of(
+            records, (Rejected(i, stage, refused[i], error) for i in sorted(refused)), self.name
+        )
+        return rows.take(np.delete(np.arange(len(records)), list(refused))), dead_letters
 
-    def _without_unreadable(self, rows: pa.Table, records: Records) -> tuple[pa.Table, Records, list[Letter]]:
+    def _without_unreadable(self, rows: pa.Table, records: Records) -> tuple[pa.Table, Records, list[DeadLetter]]:
         """Take out the records whose headers cannot become a column."""
         bad = [index for index in range(len(records)) if records.headers(index) is None]
         if not bad:
             return rows, records, []
-        letters = letters_of(
+        dead_letters = dead_letters_of(
             records, (Rejected(i, TRANSFORM_STAGE, UNREADABLE, "Unconvertible") for i in bad), self.name
         )
         kept = np.delete(np.arange(len(records)), bad)
-        return (rows.take(kept) if rows.num_columns else rows), records.without(bad), letters
+        return (rows.take(kept) if rows.num_columns else rows), records.without(bad), dead_letters

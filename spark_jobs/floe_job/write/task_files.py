@@ -10,7 +10,7 @@ from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.crash_points import CrashPoint, reach
 from floe.parquet import TableWriter
 from floe.parquet.budget import WriteBudget
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.exceptions import WriteFailed
 
 
@@ -34,7 +34,7 @@ STREAM_BYTES = 128 * 1024
 class TargetFiles:
     """Takes rows in the Arrow schema of the table's schema; nothing is opened before there are some."""
 
-    def __init__(self, target: Target, task_index: int, budget: WriteBudget | None = None) -> None:
+    def __init__(self, target: TableTarget, task_index: int, budget: WriteBudget | None = None) -> None:
         self._target = target
         self._task_index = task_index
         self._budget = budget

@@ -14,7 +14,7 @@ from stack import processes
 from stack.broker import Broker
 from stack.rest_catalog import RestCatalog
 from tests.faults.ports import lasting_port
-from tests.faults.run import Attempt, Outcome
+from tests.faults.run import Attempt, JobResult
 from tests.faults.sink import Sink
 from tests.faults.zygote import Zygote
 from tests.support.kafka.proxy import KafkaProxy, listeners
@@ -98,7 +98,7 @@ class Stage:
         """Count a fault that happened."""
         self.sink.faults[kind] += 1
 
-    def note(self, outcome: Outcome) -> Outcome:
+    def note(self, outcome: JobResult) -> JobResult:
         """Count how a step ended; what floe did not raise on purpose is a finding."""
         if outcome.is_done:
             self.outcomes["done"] += 1

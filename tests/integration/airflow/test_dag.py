@@ -64,12 +64,12 @@ class Orders:
         self._next += count
 
     def produce(self, count: int, partitions: int) -> None:
-        share = count // partitions
+        table_files = count // partitions
         for partition in range(partitions):
-            self._pipeline.produce(self.take(share // 2), partition=partition)
+            self._pipeline.produce(self.take(table_files // 2), partition=partition)
             self._pipeline.abort(self.take(50), partition=partition)
             self._pipeline.produce([None] * 20, partition=partition)
-            self._pipeline.produce(self.take(share - share // 2), partition=partition)
+            self._pipeline.produce(self.take(table_files - table_files // 2), partition=partition)
         self._pipeline.abort(self.take(10), partition=0)
 
 
@@ -104,11 +104,11 @@ def assert_books_balance(pipeline: Pipeline) -> None:
     for snapshot in pipeline.table().snapshots():
         assert snapshot.summary is not None
         properties = snapshot.summary.additional_properties
-        books = json.loads(properties["floe.books"])
-        for _topic, _partition, start, end, counts in books["ranges"]:
-            assert sum(counts.values()) == end - start
-        assert books["table"]["rows"] == int(properties["added-records"])
-        total += sum(counts.get("tombstones", 0) for *_range, counts in books["ranges"])
+        counts = json.loads(properties["floe.books"])
+        for _topic, _partition, start, end, found_counts in counts["ranges"]:
+            assert sum(found_counts.values()) == end - start
+        assert counts["table"]["rows"] == int(properties["added-records"])
+        total += sum(found_counts.get("tombstones", 0) for *_range, found_counts in counts["ranges"])
     assert total == 20 * (3 + 4 + 4)
 
 

@@ -81,7 +81,7 @@ def test_a_red_run_names_the_param_that_leads_out(
     red = deployment.run(pizzas, {"adopt": ["othre"]})
     assert red.state == "failed"
     assert "reset_topics names ['othre']" in red.log("plan")
-    assert json.dumps(pizzas.debts()) == "{}"
+    assert json.dumps(pizzas.backlogs()) == "{}"
 
     # from a Kafka Connect sink and back: nothing to take over here, and one at a time
     taken = deployment.run(pizzas, {"takeover": True})

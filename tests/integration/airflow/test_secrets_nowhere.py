@@ -32,11 +32,11 @@ def walked(
     names = [f"canary-{uuid.uuid4().hex[:8]}" for _ in range(3)]
     for created in admin.create_topics([NewTopic(name, num_partitions=1) for name in names]).values():
         created.result(30)
-    source, letters, _ = names
+    source, dead_letter_rows, _ = names
     dags = {
         name: deployment.add(source, folder, **keys).connector.name for name, keys in connectors(deployment).items()
     }
-    good = deployment.add(source, folder, **secrets_of_a_file(canaries), **dead_letters(letters))
+    good = deployment.add(source, folder, **secrets_of_a_file(canaries), **dead_letters(dead_letter_rows))
     good.produce([{"id": 1}, b"oops", {"id": 2}])
     broken = broken_file(deployment)
     home = deployment.airflow.folder

@@ -19,7 +19,7 @@ from tests.integration.readers.metadata_tables import Row
 from tests.integration.readers.reader_tables import Column, ReaderTable
 from tests.integration.readers.spark_queries import READ_BY_SPARK, Spark
 
-AT_ONCE = 100
+PARALLELISM = 100
 EACH = pytest.mark.parametrize("name", READ_BY_SPARK)
 
 
@@ -27,7 +27,7 @@ EACH = pytest.mark.parametrize("name", READ_BY_SPARK)
 def test_spark_counts_every_filter_right(spark: Spark, tables: dict[str, ReaderTable], name: str) -> None:
     asked = [one for one in filters(tables[name]) if not is_apart(one)]
     wrong = []
-    for some in (asked[i : i + AT_ONCE] for i in range(0, len(asked), AT_ONCE)):
+    for some in (asked[i : i + PARALLELISM] for i in range(0, len(asked), PARALLELISM)):
         # what is counted this way is not pushed down: all rows are read and judged by Spark
         (expected,) = spark.ask(f"select {', '.join(f'count_if({one.sql})' for one in some)} from {name}")  # noqa: S608
         found = _counted(spark, name, some)

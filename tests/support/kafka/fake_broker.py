@@ -74,7 +74,7 @@ class Broker:
     def topics(self, names: Sequence[str]) -> dict[str, None]:
         return dict.fromkeys(names)
 
-    def refuse_members(self, _group_id: str) -> None:
+    def check_no_members(self, _group_id: str) -> None:
         self.done.append("refuse members")
 
     def logs(self, _topics: Iterable[str]) -> list[PartitionLog]:

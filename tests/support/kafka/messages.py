@@ -11,12 +11,12 @@ import numpy as np
 
 from floe.model.ranges import OffsetRange
 from floe_job.source.messages import Headers, Messages
-from floe_job.source.piece import Piece
+from floe_job.source.range_part import RangePart
 from floe_job.source.record_batch import Records
 from floe_job.source.values import Values
 
 RANGE, OTHER = (OffsetRange("pizzas", "T1", p, 0, 1000) for p in range(2))
-PIECE, OTHER_PIECE = Piece(RANGE, 0, 1000), Piece(OTHER, 0, 1000)
+PIECE, OTHER_PIECE = RangePart(RANGE, 0, 1000), RangePart(OTHER, 0, 1000)
 FRAME = b"\x14\x00\x00"
 
 
@@ -62,8 +62,8 @@ def values_of(given: Sequence[bytes | None]) -> Values:
     return Values((held,), np.where(is_there, addresses, 0), sizes)
 
 
-def records(piece: Piece, values: Sequence[bytes | None], messages: Sequence[Message] | None = None) -> Records:
+def records(slice_: RangePart, values: Sequence[bytes | None], messages: Sequence[Message] | None = None) -> Records:
     """Return records at the offsets 0, 1, 2…"""
     offsets = range(len(values))
     given = messages if messages is not None else [Message(offset) for offset in offsets]
-    return Records(piece, list(offsets), values_of(values), GivenMessages(given))
+    return Records(slice_, list(offsets), values_of(values), GivenMessages(given))

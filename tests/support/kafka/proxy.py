@@ -184,8 +184,8 @@ def _frame(source: socket.socket) -> bytes:
 def _exactly(source: socket.socket, size: int) -> bytes:
     data = bytearray()
     while len(data) < size:
-        piece = source.recv(size - len(data))
-        if not piece:
+        slice_ = source.recv(size - len(data))
+        if not slice_:
             return b""
-        data += piece
+        data += slice_
     return bytes(data)

@@ -20,7 +20,7 @@ def break_batch(answer: bytes, offset: int, *, checksum: bool) -> bytes:
     end = start + 12 + length
     broken = bytearray(answer)
     middle = (start + RECORDS + end) // 2
-    broken[middle : middle + 8] = bytes(octet ^ 0xFF for octet in broken[middle : middle + 8])
+    broken[middle : middle + 8] = bytes(byte_ ^ 0xFF for byte_ in broken[middle : middle + 8])
     if checksum:
         struct.pack_into(">I", broken, start + CRC, crc32c(broken[start + ATTRIBUTES : end]))
     return bytes(broken)
@@ -42,8 +42,8 @@ def _find(answer: bytes, offset: int) -> int | None:
 def crc32c(data: bytes | bytearray) -> int:
     """Return Castagnoli's checksum."""
     crc = 0xFFFFFFFF
-    for octet in data:
-        crc = _TABLE[(crc ^ octet) & 0xFF] ^ (crc >> 8)
+    for byte_ in data:
+        crc = _TABLE[(crc ^ byte_) & 0xFF] ^ (crc >> 8)
     return crc ^ 0xFFFFFFFF
 
 

@@ -27,7 +27,7 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties, write_properties
 from floe.model.plan import Plan
 from floe.planning.live_plan import open_plan
-from floe.tables.exceptions import TablesOwe
+from floe.tables.exceptions import TablesBehind
 from stack.progress import wait_until
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
@@ -50,7 +50,7 @@ def with_another_topic(pizzas: Pipeline, topic: str) -> tuple[Pipeline, Pipeline
 
 def both_whole(pizzas: Pipeline, end: int) -> bool:
     """Say whether both tables have the ids below ``end``, each once, and no debt is left."""
-    return pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(end)) and not pizzas.debts()
+    return pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(end)) and not pizzas.backlogs()
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------
@@ -63,13 +63,13 @@ def run_each(pizzas: Pipeline, *starts: int, length: int = 10) -> None:
         pizzas.run()
 
 
-def run_owing(pizzas: Pipeline, **decisions: Any) -> TablesOwe:
+def run_behind(pizzas: Pipeline, **decisions: Any) -> TablesBehind:
     """Run as the DAG does: what can be written is, and the commit tells who owes."""
     plan = pizzas.plan(**decisions)
     pizzas.try_write(plan)
-    with pytest.raises(TablesOwe) as told:
+    with pytest.raises(TablesBehind) as message:
         pizzas.committer(plan).commit([])
-    return told.value
+    return message.value
 
 
 def run_to_the_end(pizzas: Pipeline) -> None:
@@ -77,10 +77,10 @@ def run_to_the_end(pizzas: Pipeline) -> None:
     for _ in range(MOST_RUNS):
         try:
             pizzas.run()
-        except TablesOwe:
+        except TablesBehind:
             continue
         return
-    raise AssertionError(pizzas.debts())
+    raise AssertionError(pizzas.backlogs())
 
 
 def clear(pizzas: Pipeline, plan: Plan) -> list[FloeError]:
@@ -125,7 +125,7 @@ def owe(pizzas: Pipeline, start: int, end: int) -> None:
     plan = pizzas.plan()
     pizzas.write(plan)
     replace_table(pizzas, BAD)
-    with pytest.raises(TablesOwe):
+    with pytest.raises(TablesBehind):
         pizzas.commit(plan)
 
 

@@ -28,7 +28,7 @@ from floe.planning.live_plan import draft_plan, open_plan
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
 from floe_job.driver.slice_job import RunTasks, SliceJob, write_slice
-from floe_job.task.read_task import Sent, run_task, send_tasks
+from floe_job.task.read_task import SentRows, run_task, send_tasks
 from floe_job.task.write_task import PartitionFiles
 from tests.support.connectors import connector_keys
 from tests.support.keys import KEY
@@ -39,7 +39,7 @@ def in_process(tasks: Sequence[Task]) -> list[TaskResult]:
     if not any(task.writers for task in tasks):
         return [run_task(task) for task in tasks]
     files = PartitionFiles.of(tasks)
-    sent: dict[int, list[Sent]] = {}
+    sent: dict[int, list[SentRows]] = {}
     for writer, item in send_tasks(tasks):
         sent.setdefault(writer, []).append(pickle.loads(pickle.dumps(item)))  # noqa: S301
     return [result for items in sent.values() for result in files.run(items)]
@@ -161,19 +161,23 @@ class Pipeline:
         values: list[Any] = self.table(table).scan(selected_fields=(name,)).to_arrow().column(name).to_pylist()
         return sorted(values)
 
-    def debts(self) -> dict[int, dict[str, int]]:
+    def backlogs(self) -> dict[int, dict[str, int]]:
         """Return where each debt begins, by partition and table."""
         from floe.kafka.admin import Cluster
 
         found = Cluster.of_control(self.settings).positions(self.connector.group_id)
-        return {tp.partition: {t: debt.start for t, debt in p.debts.items()} for tp, p in found.items() if p.debts}
+        return {
+            tp.partition: {t: backlog.start for t, backlog in p.backlogs.items()}
+            for tp, p in found.items()
+            if p.backlogs
+        }
 
     def try_write(self, plan: Plan) -> list[FloeError]:
         """Write every slice that can be written, as the job does, and return the errors of the others."""
         errors: list[FloeError] = []
-        for piece in plan.slices:
+        for slice_ in plan.slices:
             try:
-                self.write_slice(plan, piece)
+                self.write_slice(plan, slice_)
             except FloeError as error:
                 errors.append(error)
         return errors

@@ -9,7 +9,7 @@ from typing import Any
 from pyiceberg.types import StringType
 
 from floe.catalogs.client import Tables
-from floe.config import thaw
+from floe.config import restore_config
 from floe.control.topic_reader import control_ends
 from floe.kafka.admin import Cluster
 from floe.model.plan import Plan
@@ -32,7 +32,7 @@ def drafted(one: Pipeline, **params: Any) -> Replay:
 def opened(one: Pipeline, **params: Any) -> tuple[Plan, Pipeline]:
     """Plan and open a replay, through JSON as the task state store keeps it; the connector is the plan's."""
     plan = Plan.from_json(json.loads(json.dumps(drafted(one, **params).plan.to_json())))
-    effective = Pipeline(one.bootstrap, one.topic, thaw(plan.config, one.connector))
+    effective = Pipeline(one.bootstrap, one.topic, restore_config(plan.config, one.connector))
     if plan.slices:
         open_replay(plan, effective.connector, effective.settings, effective.key(plan))
     return plan, effective

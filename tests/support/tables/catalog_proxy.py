@@ -147,11 +147,11 @@ class CatalogProxy:
                 _drop(handler)
                 return
             if fault.status is not None:
-                told = {"error": {"message": "as told by the proxy", "type": "Proxy", "code": fault.status}}
+                message = {"error": {"message": "as told by the proxy", "type": "Proxy", "code": fault.status}}
                 status, headers, answer = (
                     fault.status,
                     [("Content-Type", "application/json")],
-                    json.dumps(told).encode(),
+                    json.dumps(message).encode(),
                 )
         if self.rewrite is not None:
             answer = self.rewrite(handler.path, answer)

@@ -22,16 +22,16 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from floe.catalogs.client import Tables, open_catalog
 from floe.commit.table_commit import TableCommit, commit_table
 from floe.config import Connector, parse_connector
-from floe.control.announcement import Announcement, SpecFiles, TableShare, next_offset
+from floe.control.announcement import Announcement, SpecFiles, TableFiles, next_offset
 from floe.control.data_files import from_pyiceberg, partition_type_of
 from floe.control.table_work import TableWork
 from floe.control.wire.events import DataFile, TableReference
-from floe.model.accounting import RangeBooks, TableBooks
+from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.plan import Plan, Slice
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.route_hash import route_hash
 from floe.model.slice_kind import reason_and_mode
@@ -130,13 +130,13 @@ def make_plan(
     since: int = 0,
     control_ends: Mapping[int, int] | None = None,
     tables: Sequence[str] = (TABLE,),
-    debts: Mapping[str, Debt] | None = None,
+    backlogs: Mapping[str, PartitionBacklog] | None = None,
     kind: str = "live",
     index: int = 0,
 ) -> Plan:
     """Make a plan of one slice over (partition, start, end); every position is at its range's start, with ``debts``."""
     reason, mode = reason_and_mode(kind)
-    metadata = PositionMetadata("routing", since, TOPIC_ID, CLUSTER, debts=debts or {}).encode()
+    metadata = PositionMetadata("routing", since, TOPIC_ID, CLUSTER, backlogs=backlogs or {}).encode()
     frozen = tuple(OffsetRange(TOPIC, TOPIC_ID, p, start, end) for p, start, end in ranges)
     return Plan(
         plan_id=plan_id,
@@ -167,35 +167,38 @@ def write_rows(table: Table, rows: Iterable[Row], spec_id: int | None = None) ->
 
 def make_share(
     table: Table,
-    nets: Sequence[tuple[OffsetRange, Intervals]],
+    new_ranges: Sequence[tuple[OffsetRange, Intervals]],
     files: tuple[SpecFiles, ...],
     branch: str = "main",
     table_uuid: UUID | None = None,
-) -> TableShare:
+) -> TableFiles:
     rows = sum(f.record_count for spec in files for f in spec.files)
     *namespace, name = table.name()
-    return TableShare(
+    return TableFiles(
         reference=TableReference("iceberg", tuple(namespace), name, table_uuid or table.metadata.table_uuid),
         branch=branch,
         schema_id=table.schema().schema_id,
-        nets=tuple(nets),
+        new_ranges=tuple(new_ranges),
         routes={TOPIC: route_hash(TOPIC, branch)},
         files=files,
-        books=TableBooks(assigned=rows, rows=rows),
+        counts=TableCounts(assigned=rows, rows=rows),
     )
 
 
-def make_announcement(plan: Plan, *shares: TableShare, control_offset: tuple[int, int] | None = (0, 9)) -> Announcement:
-    (piece,) = plan.slices
-    ranges = piece.ranges
+def make_announcement(
+    plan: Plan, *all_table_files: TableFiles, control_offset: tuple[int, int] | None = (0, 9)
+) -> Announcement:
+    (slice_,) = plan.slices
+    ranges = slice_.ranges
     return Announcement(
-        slice_id=plan.slice_id(piece),
+        slice_id=plan.slice_id(slice_),
         commit_id=plan.commit_id,
-        kind=piece.kind,
+        kind=slice_.kind,
         ranges=ranges,
-        shares=shares,
-        tables=dict.fromkeys(piece.tables, TableBooks()) | {share.table: share.books for share in shares},
-        books=tuple((r, RangeBooks(routed=len(r))) for r in ranges),
+        all_table_files=all_table_files,
+        tables=dict.fromkeys(slice_.tables, TableCounts())
+        | {table_files.table: table_files.counts for table_files in all_table_files},
+        counts=tuple((r, RangeCounts(routed=len(r))) for r in ranges),
         assignments=tuple(next_offset(r, TIME_MS) for r in ranges),
         control_offset=control_offset,
     )
@@ -210,27 +213,27 @@ class Written:
     announcement: Announcement
 
     @property
-    def share(self) -> TableShare:
-        return self.announcement.shares[0]
+    def table_files(self) -> TableFiles:
+        return self.announcement.all_table_files[0]
 
     @property
     def files(self) -> tuple[DataFile, ...]:
-        return tuple(f for spec in self.share.files for f in spec.files)
+        return tuple(f for spec in self.table_files.files for f in spec.files)
 
     def with_share(self, **changes: Any) -> Written:
         """Return the same slice, announced otherwise."""
-        share = replace(self.share, **changes)
-        return replace(self, announcement=replace(self.announcement, shares=(share,)))
+        table_files = replace(self.table_files, **changes)
+        return replace(self, announcement=replace(self.announcement, all_table_files=(table_files,)))
 
     def with_files(self, *files: DataFile) -> Written:
         """Return the same slice, with other files announced in the place of its own."""
-        return self.with_share(files=(replace(self.share.files[0], files=files),))
+        return self.with_share(files=(replace(self.table_files.files[0], files=files),))
 
-    def land(self, catalog: Catalog | None = None, patience: float = 20) -> TableCommit:
+    def land(self, catalog: Catalog | None = None, timeout_s: float = 20) -> TableCommit:
         """Land it by a client of its own."""
-        work = TableWork.of(self.plan, self.announcement, self.share)
+        work = TableWork.of(self.plan, self.announcement, self.table_files)
         tables = self.lake.tables(catalog, name=self.plan.group_id.removeprefix("connect-"))
-        return commit_table(tables, work, patience)
+        return commit_table(tables, work, timeout_s)
 
 
 def write_slice(
@@ -242,24 +245,29 @@ def write_slice(
 ) -> Written:
     """Plan ranges (partition, start, end) and write what the tables' ledgers lack: each offset is a row."""
     plan = make_plan(*ranges, **of_plan)
-    shares = (write_share(lake, plan, name, branch, spec_ids) for name in plan.slices[0].tables)
-    return Written(lake, plan, make_announcement(plan, *shares))
+    all_table_files = (write_share(lake, plan, name, branch, spec_ids) for name in plan.slices[0].tables)
+    return Written(lake, plan, make_announcement(plan, *all_table_files))
 
 
 def write_share(
     lake: Lake, plan: Plan, name: str = TABLE, branch: str = "main", spec_ids: Sequence[int | None] = (None,)
-) -> TableShare:
+) -> TableFiles:
     """Write what one table lacks of the slice of a plan; all of it, where it is appended once more."""
-    (piece,) = plan.slices
+    (slice_,) = plan.slices
     table = lake.load(name)
     ledger = ledger_of(table, branch, plan)
-    if piece.kind == "append":
+    if slice_.kind == "append":
         ledger = Ledger(plan.cluster_id)
-    nets = [(r, ledger.net(r, route_hash(TOPIC, branch))) for r in plan.taken(piece, name)]
-    rows = [(r.partition, offset) for r, net in nets for start, end in net for offset in range(start, end)]
+    new_ranges = [(r, ledger.new_offsets(r, route_hash(TOPIC, branch))) for r in plan.taken(slice_, name)]
+    rows = [
+        (r.partition, offset)
+        for r, new_offsets in new_ranges
+        for start, end in new_offsets
+        for offset in range(start, end)
+    ]
     share_of = len(spec_ids)
     files = tuple(write_rows(table, rows[i::share_of], spec_id) for i, spec_id in enumerate(spec_ids))
-    return make_share(table, nets, files, branch)
+    return make_share(table, new_ranges, files, branch)
 
 
 @dataclass

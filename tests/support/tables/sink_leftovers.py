@@ -16,7 +16,7 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
 from floe.model.plan import Plan
 from floe.takeover.pending_files import Written
-from floe.takeover.seed_table import Seed, Taken, examine, land_seed
+from floe.takeover.seed_table import InitialLedger, TableTakeover, check_table, commit_takeover
 from tests.support.tables.lake import (
     CLUSTER,
     GROUP,
@@ -39,9 +39,9 @@ class Sink:
 
     lake: Lake
 
-    def seed(self, end: int = 100, branch: str = "main") -> Seed:
+    def seed(self, end: int = 100, branch: str = "main") -> InitialLedger:
         plan = Plan("takeover-1", "pizzas", GROUP, CLUSTER, {}, "control-iceberg", {0: 50}, (), ())
-        return Seed(plan, branch, {LOG: (end, "metadata")}, frozenset([LOG]), (GROUP,), {0: 50})
+        return InitialLedger(plan, branch, {LOG: (end, "metadata")}, frozenset([LOG]), (GROUP,), {0: 50})
 
     def written(self, files: SpecFiles, at: int = 10, table_uuid: UUID | None = None) -> Written:
         reference = TableReference("iceberg", ("rpc",), "pizzas", table_uuid or self.lake.load().metadata.table_uuid)
@@ -50,11 +50,11 @@ class Sink:
     def write(self, start: int, end: int, at: int = 10, spec_id: int | None = None) -> Written:
         return self.written(write_rows(self.lake.load(), expected((start, end)), spec_id), at)
 
-    def land(self, *written: Written, catalog: Any = None, patience: float = 20, **seed: Any) -> Taken:
-        return land_seed(self.lake.tables(catalog), TABLE, self.seed(**seed), written, patience)
+    def land(self, *written: Written, catalog: Any = None, timeout_s: float = 20, **seed: Any) -> TableTakeover:
+        return commit_takeover(self.lake.tables(catalog), TABLE, self.seed(**seed), written, timeout_s)
 
-    def examine(self, *written: Written) -> None:
-        examine(self.lake.load(), self.seed(), written)
+    def check_table(self, *written: Written) -> None:
+        check_table(self.lake.load(), self.seed(), written)
 
     def ledger(self) -> Ledger:
         found = read_properties(LEDGER, self.lake.load().properties)

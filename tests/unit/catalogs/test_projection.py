@@ -72,12 +72,12 @@ def test_fields_that_were_renamed_or_added_are_found_by_their_ids(shape: str) ->
     wider = schema_of(shape, topping("renamed", NestedField(91, "added", StringType(), required=False)))
     projected = engine._to_requested_schema(wider, schema_of(shape, topping()), batch_of(shape))
     projected.validate(full=True)
-    told = str(projected["column"].to_pylist())
+    message = str(projected["column"].to_pylist())
     wanted = str(batch_of(shape)["column"].to_pylist()).replace("'x': 1", "'renamed': 1, 'added': None")
     wanted = wanted.replace("'x': 2", "'renamed': 2, 'added': None").replace(
         "'x': None", "'renamed': None, 'added': None"
     )
-    assert told == wanted
+    assert message == wanted
 
 
 def test_pyiceberg_still_loses_them_and_so_the_repair_is_still_needed(monkeypatch: pytest.MonkeyPatch) -> None:

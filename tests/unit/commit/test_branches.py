@@ -36,7 +36,7 @@ def test_a_missing_branch_grows_from_mains_head_and_begins_with_mains_ledger(lak
     append_foreign(lake, 1)
     write((0, 0, 5)).land()
     written = write((0, 3, 9), plan_id="plan-2", branch="audit")
-    assert written.share.books.rows == 4
+    assert written.table_files.counts.rows == 4
     written.land()
     assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
     assert lake.rows() == [*expected((0, 5)), (99, 1)]
@@ -54,10 +54,10 @@ def test_ledgers_of_branches_go_their_own_ways(lake: Lake, write: Write) -> None
     write((0, 0, 5)).land()
     write((0, 5, 9), plan_id="plan-2", branch="audit").land()
     on_main = write((0, 5, 7), plan_id="plan-3")
-    assert on_main.share.books.rows == 2
+    assert on_main.table_files.counts.rows == 2
     on_main.land()
     again = write((0, 5, 12), plan_id="plan-4", branch="audit")
-    assert again.share.books.rows == 3
+    assert again.table_files.counts.rows == 3
     again.land()
     assert lake.rows() == expected((0, 7))
     assert lake.rows("audit") == expected((0, 12))
@@ -90,11 +90,11 @@ def test_a_lost_answer_on_a_branch_lands_once(lake: Lake, write: Write, answer: 
     written = write((0, 0, 5), branch="audit")
     client = lake.catalog()
     Wire(client, after=fails_first(answer))
-    landed = written.land(client)
-    assert landed.already
+    committed = written.land(client)
+    assert committed.already
     head = lake.load().metadata.snapshot_by_name("audit")
     assert head is not None
-    assert head.snapshot_id == landed.snapshot_id
+    assert head.snapshot_id == committed.snapshot_id
     assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
 
 
@@ -142,7 +142,7 @@ def test_a_branch_made_of_main_that_has_mains_anchor_inherits_its_ledger(lake: L
     append_foreign(lake, 1)
     make_branch(lake, "audit")
     written = write((0, 3, 9), plan_id="plan-2", branch="audit")
-    assert written.share.books.rows == 4
+    assert written.table_files.counts.rows == 4
     written.land()
     assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
     assert held_by(lake, written, "audit") == ((0, 9),)
@@ -165,7 +165,7 @@ def test_a_branch_made_before_main_had_rows_of_ours_inherits_nothing(lake: Lake,
     make_branch(lake, "audit")
     write((0, 0, 5)).land()
     written = write((0, 0, 5), plan_id="plan-2", branch="audit")
-    assert written.share.books.rows == 5
+    assert written.table_files.counts.rows == 5
     written.land()
     assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
 
@@ -186,7 +186,7 @@ def test_a_branch_with_a_ledger_of_its_own_keeps_it_whatever_main_holds(lake: La
     write((0, 0, 5), branch="audit").land()
     write((0, 0, 9), plan_id="plan-2").land()
     written = write((0, 0, 7), plan_id="plan-3", branch="audit")
-    assert written.share.books.rows == 2
+    assert written.table_files.counts.rows == 2
 
 
 def test_a_tag_in_the_place_of_the_branch_is_refused(lake: Lake, write: Write) -> None:

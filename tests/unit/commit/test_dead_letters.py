@@ -13,22 +13,22 @@ from floe.config import Connector
 from floe.control.table_work import TableWork
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import SliceStale
-from floe.tables.routes import LETTERS
+from floe.tables.routes import DEAD_LETTERS
 from floe.tables.table_ledger import ledger_of
 from tests.support.tables.lake import OTHER_TABLE, TABLE, TOPIC, Lake, Written, expected, make_announcement, write_slice
 
-ROUTE = route_hash(TOPIC, None, LETTERS)
+ROUTE = route_hash(TOPIC, None, DEAD_LETTERS)
 KEYS = {"floe.deadletter.table": OTHER_TABLE}
 
 
-def with_letters(written: Written) -> Written:
+def with_dead_letters(written: Written) -> Written:
     """Return the slice with its second table as that of the letters."""
-    table, letters = written.announcement.shares
+    table, dead_letters = written.announcement.all_table_files
     plan = replace(written.plan, config=KEYS, slices=(replace(written.plan.slices[0], tables=(TABLE,)),))
     ledger = ledger_of(written.lake.load(OTHER_TABLE), "main", plan)
-    nets = tuple((r, ledger.net(r, ROUTE)) for r, _ in letters.nets)
-    letters = replace(letters, routes={TOPIC: ROUTE}, nets=nets)
-    return replace(written, plan=plan, announcement=make_announcement(plan, table, letters))
+    new_ranges = tuple((r, ledger.new_offsets(r, ROUTE)) for r, _ in dead_letters.new_ranges)
+    dead_letters = replace(dead_letters, routes={TOPIC: ROUTE}, new_ranges=new_ranges)
+    return replace(written, plan=plan, announcement=make_announcement(plan, table, dead_letters))
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Post:
     monkeypatch: pytest.MonkeyPatch
 
     def write(self, *ranges: tuple[int, int, int], **of_plan: object) -> Written:
-        return with_letters(write_slice(self.lake, *ranges, tables=(TABLE, OTHER_TABLE), **of_plan))  # type: ignore[arg-type]
+        return with_dead_letters(write_slice(self.lake, *ranges, tables=(TABLE, OTHER_TABLE), **of_plan))  # type: ignore[arg-type]
 
     def connector(self) -> Connector:
         return self.lake.connector(**KEYS)
@@ -63,8 +63,8 @@ def post(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Post:
 def test_letters_land_first_and_once(post: Post) -> None:
     written = post.write((0, 0, 5))
     outcome = post.land(written)
-    assert [landed.share.table for landed in outcome.committed] == [OTHER_TABLE, TABLE]
-    assert [landed.already for landed in post.land(written).committed] == [True, True]
+    assert [committed.table_files.table for committed in outcome.committed] == [OTHER_TABLE, TABLE]
+    assert [committed.already for committed in post.land(written).committed] == [True, True]
     assert post.rows() == (5, 5)
 
 
@@ -88,14 +88,14 @@ def test_letters_of_a_caught_up_table_are_new_at_offsets_that_are_held(post: Pos
     """Its ledger holds the offsets from the live slice: the slice tells that these are others."""
     post.land(post.write((0, 0, 5)))
     late = post.write((0, 0, 5), plan_id="plan-2", kind="catch-up")
-    share = late.announcement.shares[1]
-    assert [net.spans for _, net in share.nets] == [()]
-    files = write_slice(post.lake, (0, 0, 2), tables=(OTHER_TABLE,), kind="append").announcement.shares[0]
+    table_files = late.announcement.all_table_files[1]
+    assert [new_offsets.spans for _, new_offsets in table_files.new_ranges] == [()]
+    files = write_slice(post.lake, (0, 0, 2), tables=(OTHER_TABLE,), kind="append").announcement.all_table_files[0]
     late = replace(
-        late, announcement=make_announcement(late.plan, replace(share, files=files.files, books=files.books))
+        late, announcement=make_announcement(late.plan, replace(table_files, files=files.files, counts=files.counts))
     )
-    assert [landed.already for landed in post.land(late).committed] == [False]
-    assert [landed.already for landed in post.land(late).committed] == [True]
+    assert [committed.already for committed in post.land(late).committed] == [False]
+    assert [committed.already for committed in post.land(late).committed] == [True]
     assert post.lake.rows(name=OTHER_TABLE) == sorted(expected((0, 5)) + expected((0, 2)))
 
 
@@ -111,5 +111,5 @@ def test_letters_that_another_run_wrote_meanwhile_make_the_slice_stale(post: Pos
 def test_a_change_of_routing_is_none_of_the_letters_business(post: Post) -> None:
     post.land(post.write((0, 0, 5)))
     later = post.write((0, 5, 9), plan_id="plan-2")
-    assert [landed.already for landed in post.land(later).committed] == [False, False]
+    assert [committed.already for committed in post.land(later).committed] == [False, False]
     assert post.rows() == (9, 9)

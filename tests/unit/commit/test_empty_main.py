@@ -79,7 +79,7 @@ def test_branch_of_an_empty_table_goes_on_and_main_stays_empty(lake: Lake, write
     lake.create()
     first = write((0, 0, 5), branch=AUDIT).land()
     written = write((0, 3, 9), plan_id="plan-2", branch=AUDIT)
-    assert written.share.books.rows == 4
+    assert written.table_files.counts.rows == 4
     written.land()
     assert lake.rows(AUDIT) == expected((0, 9))
     head = of_branch(lake.load(), AUDIT)
@@ -151,7 +151,7 @@ def test_main_of_a_table_that_has_a_branch_begins_by_itself(lake: Lake, write: W
     lake.create()
     write((0, 0, 5), branch=AUDIT).land()
     written = write((0, 0, 3), plan_id="plan-2")
-    assert written.share.books.rows == 3
+    assert written.table_files.counts.rows == 3
     written.land()
     assert lake.rows() == expected((0, 3))
     assert lake.rows(AUDIT) == expected((0, 5))
@@ -231,8 +231,8 @@ def test_dropped_branch_beside_an_empty_main_is_refused(lake: Lake, write: Write
 
 def test_expiry_on_a_branch_beside_an_empty_main_keeps_the_rest(aging: AgingLake) -> None:
     aging.create(properties={MAX_SNAPSHOTS: "2"})
-    landed = aging.commit(*range(5), branch=AUDIT)
-    assert aging.kept() == landed[-2:]
+    committed = aging.commit(*range(5), branch=AUDIT)
+    assert aging.kept() == committed[-2:]
     assert aging.rows(AUDIT) == expected((0, 5))
     ledger = read_properties(property_name(GROUP, AUDIT), aging.load(TABLE).properties)
     assert ledger is not None

@@ -91,8 +91,10 @@ def test_a_table_replaced_between_the_look_and_the_commit_is_refused(lake: Lake,
 def test_an_announcement_for_a_table_without_uuid_is_refused(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
-    refuses(written.with_share(reference=written.share.reference.__class__("iceberg", ("rpc",), "pizzas")), "replaced")
-    other = written.share.reference.__class__("iceberg", ("rpc",), "pizzas", uuid4())
+    refuses(
+        written.with_share(reference=written.table_files.reference.__class__("iceberg", ("rpc",), "pizzas")), "replaced"
+    )
+    other = written.table_files.reference.__class__("iceberg", ("rpc",), "pizzas", uuid4())
     refuses(written.with_share(reference=other), "replaced")
 
 

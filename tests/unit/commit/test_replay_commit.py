@@ -9,7 +9,7 @@ from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownExcept
 from floe.exceptions import Terminal
 from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LogId
-from floe.model.ledger import MOST_REPLAYS, Ledger
+from floe.model.ledger import MAX_REPLAYS, Ledger
 from floe.model.ledger_codec import write_properties
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import SliceStale, TableRefused
@@ -89,11 +89,11 @@ def test_the_summary_tells_what_is_newly_held_from_what_was_appended(lake: Lake,
 def test_landing_it_again_adds_nothing_by_its_id(lake: Lake, append: Write) -> None:
     lake.create()
     first, retried = append(0, 5), append(0, 5)
-    landed = first.land()
+    committed = first.land()
     append_foreign(lake, 1)
     for again in (first.land(), retried.land()):
         assert again.already
-        assert again.snapshot_id == landed.snapshot_id
+        assert again.snapshot_id == committed.snapshot_id
     assert lake.rows() == [*expected((0, 5)), (99, 1)]
 
 
@@ -107,10 +107,10 @@ def test_another_replay_of_the_same_range_appends_it_again(lake: Lake, append: W
 def test_the_slices_of_a_replay_land_one_after_another_each_once(lake: Lake, append: Write) -> None:
     lake.create()
     slices = [append(3 * i, 3 * i + 3, index=i) for i in range(3)]
-    for piece in slices:
-        assert not piece.land().already
-    for piece in slices:
-        assert piece.land().already
+    for slice_ in slices:
+        assert not slice_.land().already
+    for slice_ in slices:
+        assert slice_.land().already
     assert lake.rows() == expected((0, 9))
 
 
@@ -153,7 +153,7 @@ def test_a_live_run_that_lands_the_same_offsets_in_between_is_no_reason_not_to_a
 
 def test_a_replay_that_the_table_has_forgotten_is_refused_not_appended_again(lake: Lake, append: Write) -> None:
     ledger = Ledger(CLUSTER)
-    for number in range(MOST_REPLAYS):
+    for number in range(MAX_REPLAYS):
         ledger = ledger.with_replay(f"replay-{number + 5:04d}", 0)
     lake.create(properties=write_properties(LEDGER, ledger))
     with pytest.raises(ReplayForgotten, match="replay-0004 is older than the last 100 replays") as caught:

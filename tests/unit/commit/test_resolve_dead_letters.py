@@ -12,15 +12,15 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 
-from floe.commit.resolve_dead_letters import mark_resolved
+from floe.commit.resolve_dead_letters import append_resolved_markers
 from floe.control.announcement import Announcement
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan
 from floe.tables.exceptions import TableNotCommitted
-from floe.tables.open_dead_letters import open_letters
-from floe_job.dead_letters import LETTERS_SCHEMA
+from floe.tables.open_dead_letters import scan_open_dead_letters
+from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
 from tests.support.tables.lake import (
     TABLE,
     TOPIC,
@@ -33,14 +33,14 @@ from tests.support.tables.lake import (
     once,
 )
 
-LETTERS = "rpc.letters"
+DEAD_LETTERS = "rpc.letters"
 LOG = LogId(TOPIC, TOPIC_ID, 0)
 Row = tuple[str, int, str | None]
 
 
 def add(lake: Lake, rows: Sequence[Row], connector: str | None = "pizzas", branch: str = "main") -> None:
     """Append rows (kind, offset, table) as some earlier run did."""
-    table = lake.load(LETTERS)
+    table = lake.load(DEAD_LETTERS)
     fields = [
         {
             "topic": TOPIC,
@@ -57,84 +57,87 @@ def add(lake: Lake, rows: Sequence[Row], connector: str | None = "pizzas", branc
 
 
 def rows(lake: Lake) -> list[Row]:
-    found = lake.load(LETTERS).scan().to_arrow().to_pylist()
+    found = lake.load(DEAD_LETTERS).scan().to_arrow().to_pylist()
     return sorted(((row["kind"], row["offset"], row["table"]) for row in found), key=str)
 
 
 def slice_with(*resolved: tuple[str | None, int]) -> tuple[Plan, Announcement]:
     plan = make_plan((0, 0, 100), kind="redrive")
-    letters = LetterOffsets.of((table, LOG, Intervals(((o, o + 1),))) for table, o in resolved)
-    return plan, replace(make_announcement(plan), resolved=letters)
+    dead_letters = DeadLetterOffsets.of((table, LOG, Intervals(((o, o + 1),))) for table, o in resolved)
+    return plan, replace(make_announcement(plan), resolved=dead_letters)
 
 
-def mark(lake: Lake, *resolved: tuple[str | None, int], catalog: Catalog | None = None, patience: float = 20) -> None:
-    mark_resolved(lake.tables(catalog), *slice_with(*resolved), LETTERS, "main", patience)
+def mark(lake: Lake, *resolved: tuple[str | None, int], catalog: Catalog | None = None, timeout_s: float = 20) -> None:
+    append_resolved_markers(lake.tables(catalog), *slice_with(*resolved), DEAD_LETTERS, "main", timeout_s)
 
 
 @pytest.fixture
-def letters(lake: Lake) -> Lake:
+def dead_letters(lake: Lake) -> Lake:
     """A lake with three letters."""
-    lake.create(schema=LETTERS_SCHEMA, name=LETTERS)
+    lake.create(schema=DEAD_LETTERS_SCHEMA, name=DEAD_LETTERS)
     add(lake, [("dead", 1, TABLE), ("dead", 2, TABLE), ("dead", 3, None)])
     return lake
 
 
-def test_what_is_open_is_marked_once_however_often_it_is_asked_for(letters: Lake) -> None:
+def test_what_is_open_is_marked_once_however_often_it_is_asked_for(dead_letters: Lake) -> None:
     for _ in range(3):
-        mark(letters, (TABLE, 1), (None, 3), (TABLE, 77))
-    assert rows(letters) == [
+        mark(dead_letters, (TABLE, 1), (None, 3), (TABLE, 77))
+    assert rows(dead_letters) == [
         *(("dead", 1, TABLE), ("dead", 2, TABLE), ("dead", 3, None)),
         *(("resolved", 1, TABLE), ("resolved", 3, None)),
     ]
 
 
-def test_a_letter_that_was_opened_again_is_not_marked_by_an_old_slice(letters: Lake) -> None:
-    mark(letters, (TABLE, 1))
-    add(letters, [("dead", 1, TABLE)])
-    mark(letters, (TABLE, 1))
-    assert rows(letters).count(("resolved", 1, TABLE)) == 1
+def test_a_letter_that_was_opened_again_is_not_marked_by_an_old_slice(dead_letters: Lake) -> None:
+    mark(dead_letters, (TABLE, 1))
+    add(dead_letters, [("dead", 1, TABLE)])
+    mark(dead_letters, (TABLE, 1))
+    assert rows(dead_letters).count(("resolved", 1, TABLE)) == 1
 
 
-def test_a_mark_that_somebody_else_made_in_between_is_not_made_twice(letters: Lake) -> None:
-    catalog = letters.catalog()
-    wire = Wire(catalog, before=once(lambda: add(letters, [("resolved", 1, TABLE)])))
-    mark(letters, (TABLE, 1), (TABLE, 2), catalog=catalog)
+def test_a_mark_that_somebody_else_made_in_between_is_not_made_twice(dead_letters: Lake) -> None:
+    catalog = dead_letters.catalog()
+    wire = Wire(catalog, before=once(lambda: add(dead_letters, [("resolved", 1, TABLE)])))
+    mark(dead_letters, (TABLE, 1), (TABLE, 2), catalog=catalog)
     assert wire.sent == 2
-    assert [row for row in rows(letters) if row[0] == "resolved"] == [("resolved", 1, TABLE), ("resolved", 2, TABLE)]
+    assert [row for row in rows(dead_letters) if row[0] == "resolved"] == [
+        ("resolved", 1, TABLE),
+        ("resolved", 2, TABLE),
+    ]
 
 
-def test_a_lost_answer_is_looked_at_again(letters: Lake) -> None:
-    catalog = letters.catalog()
+def test_a_lost_answer_is_looked_at_again(dead_letters: Lake) -> None:
+    catalog = dead_letters.catalog()
     Wire(catalog, after=fails_first(ConnectionError("reset")))
-    mark(letters, (TABLE, 1), catalog=catalog)
-    assert rows(letters).count(("resolved", 1, TABLE)) == 1
+    mark(dead_letters, (TABLE, 1), catalog=catalog)
+    assert rows(dead_letters).count(("resolved", 1, TABLE)) == 1
 
 
-def test_a_catalog_that_stays_away_is_said_in_the_end(letters: Lake) -> None:
-    catalog = letters.catalog()
+def test_a_catalog_that_stays_away_is_said_in_the_end(dead_letters: Lake) -> None:
+    catalog = dead_letters.catalog()
     Wire(catalog, before=fails_first(ConnectionError("reset"), times=99))
     with pytest.raises(TableNotCommitted, match="reset"):
-        mark(letters, (TABLE, 1), catalog=catalog, patience=0.3)
+        mark(dead_letters, (TABLE, 1), catalog=catalog, timeout_s=0.3)
 
 
 def test_a_table_that_is_gone_or_has_partitions_is_no_obstacle(lake: Lake) -> None:
     lake.create()
     mark(lake, (TABLE, 1))
     spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "topic"))
-    lake.create(schema=LETTERS_SCHEMA, name=LETTERS, spec=spec)
+    lake.create(schema=DEAD_LETTERS_SCHEMA, name=DEAD_LETTERS, spec=spec)
     mark(lake, (TABLE, 1))
     add(lake, [("dead", 1, TABLE)])
     mark(lake, (TABLE, 1))
     assert rows(lake) == [("dead", 1, TABLE), ("resolved", 1, TABLE)]
 
 
-def test_open_letters_are_of_one_connector_one_log_and_one_branch(letters: Lake) -> None:
-    add(letters, [("dead", 5, TABLE)], connector="another")
-    add(letters, [("resolved", 2, TABLE)], connector=None)
-    (piece,) = make_plan((0, 0, 100)).slices
+def test_open_letters_are_of_one_connector_one_log_and_one_branch(dead_letters: Lake) -> None:
+    add(dead_letters, [("dead", 5, TABLE)], connector="another")
+    add(dead_letters, [("resolved", 2, TABLE)], connector=None)
+    (slice_,) = make_plan((0, 0, 100)).slices
     (other,) = make_plan((1, 0, 100)).slices
-    table = letters.load(LETTERS)
-    expected = LetterOffsets.of([(TABLE, LOG, Intervals(((1, 2),))), (None, LOG, Intervals(((3, 4),)))])
-    assert open_letters(table, "main", "pizzas", piece.ranges) == expected
-    assert open_letters(table, "not-there-yet", "pizzas", piece.ranges) == expected
-    assert not open_letters(table, "main", "pizzas", other.ranges)
+    table = dead_letters.load(DEAD_LETTERS)
+    expected = DeadLetterOffsets.of([(TABLE, LOG, Intervals(((1, 2),))), (None, LOG, Intervals(((3, 4),)))])
+    assert scan_open_dead_letters(table, "main", "pizzas", slice_.ranges) == expected
+    assert scan_open_dead_letters(table, "not-there-yet", "pizzas", slice_.ranges) == expected
+    assert not scan_open_dead_letters(table, "main", "pizzas", other.ranges)

@@ -12,7 +12,7 @@ from floe.control.wire.events import CommitComplete, CommitToTable
 from floe.exceptions import Terminal
 from floe.model.exceptions import Superseded
 from floe.model.plan import Plan
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
 from floe.tables.exceptions import (
     AnnouncementVoid,
@@ -20,7 +20,7 @@ from floe.tables.exceptions import (
     SliceStale,
     TableNotCommitted,
     TableRefused,
-    TablesOwe,
+    TablesBehind,
 )
 from tests.support.kafka.fake_broker import Broker
 from tests.support.keys import KEY
@@ -67,16 +67,16 @@ def of_all(lake: Lake, *written: Written) -> tuple[Plan, dict[str, Announcement]
     slices = tuple(replace(w.plan.slices[0], index=i) for i, w in enumerate(written))
     plan = replace(first, slices=slices)
     announcements = {}
-    for piece in slices:
-        one = replace(plan, slices=(piece,))
-        shares = [write_share(lake, one, table) for table in piece.tables]
-        announcements[plan.slice_id(piece)] = make_announcement(one, *shares)
+    for slice_ in slices:
+        one = replace(plan, slices=(slice_,))
+        all_table_files = [write_share(lake, one, table) for table in slice_.tables]
+        announcements[plan.slice_id(slice_)] = make_announcement(one, *all_table_files)
     return plan, announcements
 
 
-def position(offset: int, **debts: int) -> Position:
-    owed = {f"rpc.{table}": Debt(start, ROUTE) for table, start in debts.items()}
-    metadata = PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, debts=owed)
+def position(offset: int, **backlogs: int) -> Position:
+    owed = {f"rpc.{table}": PartitionBacklog(start, ROUTE) for table, start in backlogs.items()}
+    metadata = PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, backlogs=owed)
     return Position(TopicPartition(TOPIC, 0), offset, metadata.encode())
 
 
@@ -88,7 +88,7 @@ def test_positions_move_only_when_the_table_has_the_rows(lake: Lake, write: Writ
     (moved,) = broker.moves
     assert (moved.offsets, moved.rows) == ([5], expected((0, 5)))
     assert [type(event) for event in moved.events] == [CommitToTable, CommitComplete]
-    assert moved.events[0].snapshot_id == lake.load().metadata.current_snapshot_id == report.landed[0].snapshot_id
+    assert moved.events[0].snapshot_id == lake.load().metadata.current_snapshot_id == report.committed[0].snapshot_id
 
 
 def test_a_commit_that_is_run_again_does_nothing(lake: Lake, write: Write, commit: Commit) -> None:
@@ -107,7 +107,7 @@ def test_a_run_that_died_after_the_table_and_before_the_position_is_finished_by_
     written = write((0, 0, 5))
     written.land()
     committer, broker = commit(*of_one(written))
-    assert committer.commit([]).landed[0].already
+    assert committer.commit([]).committed[0].already
     assert broker.moves[0].offsets == [5]
     assert lake.rows() == expected((0, 5))
 
@@ -174,7 +174,7 @@ def test_a_table_that_refuses_is_on_record_as_owing_when_the_others_went_on(
     match = (
         r"table 'rpc\.audit' is behind on 1 partition\(s\): completed-pizzas-0\[0, 5\), .*was replaced.*drop_backlog="
     )
-    with pytest.raises(TablesOwe, match=match) as caught:
+    with pytest.raises(TablesBehind, match=match) as caught:
         committer.commit([])
     assert isinstance(caught.value, Terminal)
     (moved,) = broker.moves
@@ -190,7 +190,7 @@ def test_a_commit_that_is_run_again_stays_red_while_a_table_owes(lake: Lake, wri
     lake.replace(OTHER_TABLE)
     committer, broker = commit(*of_one(written))
     for _ in range(2):
-        with pytest.raises(TablesOwe, match=r'drop_backlog=\["rpc.audit"\]'):
+        with pytest.raises(TablesBehind, match=r'drop_backlog=\["rpc.audit"\]'):
             committer.commit([])
     assert len(broker.moves) == 1
 
@@ -251,7 +251,7 @@ def test_a_debt_is_gone_when_the_table_caught_up(lake: Lake, behind: Written, co
 def test_live_and_catch_up_slices_move_a_partition_together(
     lake: Lake, write: Write, behind: Written, commit: Commit
 ) -> None:
-    live = write((0, 6, 9), tables=BOTH, debts=position(6, audit=3).debts)
+    live = write((0, 6, 9), tables=BOTH, backlogs=position(6, audit=3).backlogs)
     whole = replace(behind.plan.slices[0], ranges=(replace(behind.plan.slices[0].ranges[0], end=9),))
     plan, announcements = of_all(lake, live, replace(behind, plan=replace(behind.plan, slices=(whole,))))
     committer, broker = commit(plan, announcements)
@@ -263,7 +263,7 @@ def test_live_and_catch_up_slices_move_a_partition_together(
 def test_a_catch_up_that_lands_beside_a_live_slice_that_fails_pays_the_debt_and_doubles_nothing(
     lake: Lake, write: Write, behind: Written, commit: Commit
 ) -> None:
-    live = write((0, 6, 9), tables=BOTH, debts=position(6, audit=3).debts)
+    live = write((0, 6, 9), tables=BOTH, backlogs=position(6, audit=3).backlogs)
     whole = replace(behind.plan.slices[0], ranges=(replace(behind.plan.slices[0].ranges[0], end=9),))
     plan, announcements = of_all(lake, live, replace(behind, plan=replace(behind.plan, slices=(whole,))))
     del announcements["plan-1/0"]
@@ -282,13 +282,13 @@ def test_a_catch_up_that_lands_beside_a_live_slice_that_fails_pays_the_debt_and_
 def test_a_table_that_still_refuses_goes_on_owing_and_the_others_go_on(
     lake: Lake, write: Write, behind: Written, commit: Commit, announced: bool
 ) -> None:
-    live = write((0, 6, 9), tables=BOTH, debts=position(6, audit=3).debts)
+    live = write((0, 6, 9), tables=BOTH, backlogs=position(6, audit=3).backlogs)
     plan, announcements = of_all(lake, live, behind)
     lake.replace(OTHER_TABLE)
     if not announced:
         del announcements["plan-1/1"]
     committer, broker = commit(plan, announcements)
-    with pytest.raises(TablesOwe, match=r"'rpc\.audit' is behind.*completed-pizzas-0\[3, 9\)"):
+    with pytest.raises(TablesBehind, match=r"'rpc\.audit' is behind.*completed-pizzas-0\[3, 9\)"):
         committer.commit([])
     assert broker.moves[0].positions == [position(9, audit=3)]
     assert lake.rows() == expected((0, 9))
@@ -335,10 +335,10 @@ def test_a_replays_slices_behind_one_that_did_not_land_wait(
     """A later slice on record would make the table take the earlier one for landed."""
     plan, announcements = replay
     second = announcements["plan-1/1"]
-    (share,) = second.shares
-    (files,) = share.files
+    (table_files,) = second.all_table_files
+    (files,) = table_files.files
     gone = replace(files, files=(replace(files.files[0], file_path=f"{files.files[0].file_path}-gone"),))
-    void = replace(second, shares=(replace(share, files=(gone,)),))
+    void = replace(second, all_table_files=(replace(table_files, files=(gone,)),))
     committer, _ = commit(plan, announcements | {"plan-1/1": void})
     with pytest.raises(AnnouncementVoid):
         committer.commit([])

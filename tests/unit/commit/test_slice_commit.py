@@ -8,7 +8,7 @@ import pytest
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable
 from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceCommitter
-from floe.model.positions import Debt
+from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
 from tests.support.tables.lake import (
     OTHER_TABLE,
@@ -26,10 +26,10 @@ OWED = {TOPIC: ROUTE}
 def test_every_table_takes_its_rows_and_the_slice_has_ended(landing: Landing) -> None:
     outcome = landing.land(landing.write((0, 0, 5)))
     assert landing.rows() == (expected((0, 5)), expected((0, 5)))
-    assert [t.share.table for t in outcome.committed] == list(BOTH)
+    assert [t.table_files.table for t in outcome.committed] == list(BOTH)
     end = outcome.end
     assert end is not None
-    assert (end.owing, end.has_snapshot) == ({}, True)
+    assert (end.behind, end.has_snapshot) == ({}, True)
     assert (outcome.errors, outcome.behind) == ((), {})
 
 
@@ -40,7 +40,7 @@ def test_a_table_that_refuses_owes_and_the_other_goes_on(landing: Landing) -> No
     assert landing.rows() == (expected((0, 5)) + expected((7, 9), partition=1), [])
     end = outcome.end
     assert end is not None
-    assert (end.slice, end.owing, end.has_snapshot) == (written.plan.slices[0], {OTHER_TABLE: OWED}, True)
+    assert (end.slice, end.behind, end.has_snapshot) == (written.plan.slices[0], {OTHER_TABLE: OWED}, True)
     assert outcome.errors == ()
     assert outcome.behind.keys() == {OTHER_TABLE}
     assert "was replaced" in outcome.behind[OTHER_TABLE]
@@ -50,16 +50,18 @@ def test_a_table_whose_ledger_was_spoilt_owes(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     table = landing.lake.load(OTHER_TABLE)
     table.transaction().set_properties(**{"floe.ledger.connect-pizzas.main": "{}"}).commit_transaction()
-    assert landing.land(written).end.owing == {OTHER_TABLE: OWED}
+    assert landing.land(written).end.behind == {OTHER_TABLE: OWED}
 
 
 def test_a_table_that_could_not_be_written_for_owes_without_a_look_at_it(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     announcement = replace(
-        written.announcement, shares=written.announcement.shares[:1], refused={OTHER_TABLE: "it was dropped"}
+        written.announcement,
+        all_table_files=written.announcement.all_table_files[:1],
+        refused={OTHER_TABLE: "it was dropped"},
     )
     outcome = landing.land(replace(written, announcement=announcement))
-    assert outcome.end.owing == {OTHER_TABLE: OWED}
+    assert outcome.end.behind == {OTHER_TABLE: OWED}
     assert outcome.behind == {OTHER_TABLE: "it was dropped"}
 
 
@@ -77,17 +79,23 @@ def test_when_every_table_refuses_the_slice_fails_and_nothing_is_owed(landing: L
 def test_when_no_table_could_be_written_for_the_slice_fails_with_the_reasons(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     refused = dict.fromkeys(BOTH, "it was dropped")
-    outcome = landing.land(replace(written, announcement=replace(written.announcement, shares=(), refused=refused)))
+    outcome = landing.land(
+        replace(written, announcement=replace(written.announcement, all_table_files=(), refused=refused))
+    )
     assert outcome.end is None
     ((error),) = outcome.errors
     assert str(error) == "it was dropped; it was dropped"
 
 
 def test_when_all_refuse_but_one_that_owes_the_partitions_anyway_the_slice_fails(landing: Landing) -> None:
-    debts = {OTHER_TABLE: Debt(2, ROUTE)}
-    written = landing.write((0, 5, 9), debts=debts)
-    assert [share.nets for share in written.announcement.shares if share.table == OTHER_TABLE] == [()]
-    announcement = replace(written.announcement, shares=written.announcement.shares[:1])
+    backlogs = {OTHER_TABLE: PartitionBacklog(2, ROUTE)}
+    written = landing.write((0, 5, 9), backlogs=backlogs)
+    assert [
+        table_files.new_ranges
+        for table_files in written.announcement.all_table_files
+        if table_files.table == OTHER_TABLE
+    ] == [()]
+    announcement = replace(written.announcement, all_table_files=written.announcement.all_table_files[:1])
     landing.lake.replace(TABLE)
     outcome = landing.land(replace(written, announcement=announcement))
     assert outcome.end is None
@@ -96,10 +104,10 @@ def test_when_all_refuse_but_one_that_owes_the_partitions_anyway_the_slice_fails
 
 def test_a_slice_without_rows_has_ended_without_a_snapshot(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    outcome = landing.land(replace(written, announcement=replace(written.announcement, shares=())))
+    outcome = landing.land(replace(written, announcement=replace(written.announcement, all_table_files=())))
     end = outcome.end
     assert end is not None
-    assert (end.owing, end.has_snapshot) == ({}, False)
+    assert (end.behind, end.has_snapshot) == ({}, False)
 
 
 def test_landing_again_is_an_end_with_the_snapshots_of_then(landing: Landing) -> None:
@@ -125,10 +133,10 @@ def test_a_stale_table_fails_the_slice_and_owes_nothing(landing: Landing) -> Non
 
 def test_a_void_announcement_fails_the_slice_and_owes_nothing(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
-    first, second = written.announcement.shares
+    first, second = written.announcement.all_table_files
     spec = second.files[0]
     gone = replace(second, files=(replace(spec, files=(replace(spec.files[0], file_path="/elsewhere/x"),)),))
-    outcome = landing.land(replace(written, announcement=replace(written.announcement, shares=(first, gone))))
+    outcome = landing.land(replace(written, announcement=replace(written.announcement, all_table_files=(first, gone))))
     assert outcome.end is None
     assert [type(error) for error in outcome.errors] == [AnnouncementVoid]
 
@@ -138,7 +146,7 @@ def test_a_table_that_cannot_be_committed_in_time_fails_the_slice_and_owes_nothi
     outcome = landing.land(written, patience_ms=1, wire=True)
     assert outcome.end is None
     assert [type(error) for error in outcome.errors] == [TableNotCommitted, TableNotCommitted]
-    assert landing.land(written).end.owing == {}
+    assert landing.land(written).end.behind == {}
 
 
 def test_one_refuses_and_one_is_not_committed_in_time_fails_the_slice(landing: Landing) -> None:
@@ -187,8 +195,10 @@ def test_a_catalog_that_lets_nobody_in_is_a_refusal_of_all_tables(
 
 def catch_up(landing: Landing, start: int, end: int, plan_id: str = "plan-2") -> Written:
     """Write what the other table owes."""
-    debts = {OTHER_TABLE: Debt(start, ROUTE)}
-    return landing.write((0, start, end), tables=(OTHER_TABLE,), debts=debts, kind="catch-up", plan_id=plan_id, index=1)
+    backlogs = {OTHER_TABLE: PartitionBacklog(start, ROUTE)}
+    return landing.write(
+        (0, start, end), tables=(OTHER_TABLE,), backlogs=backlogs, kind="catch-up", plan_id=plan_id, index=1
+    )
 
 
 def test_a_table_catches_up_in_a_slice_of_its_own(landing: Landing) -> None:

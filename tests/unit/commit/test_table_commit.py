@@ -54,11 +54,11 @@ def manifests_of_all_snapshots(lake: Lake) -> list[str]:
 def test_rows_land_once_with_ledger_and_files_in_one_snapshot(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5), (1, 10, 12))
-    landed = written.land()
-    assert not landed.already
+    committed = written.land()
+    assert not committed.already
     assert lake.rows() == expected((0, 5)) + expected((10, 12), partition=1)
     (snapshot,) = lake.load().metadata.snapshots
-    assert snapshot.snapshot_id == landed.snapshot_id
+    assert snapshot.snapshot_id == committed.snapshot_id
     ledger = ledger_of(lake.load(), "main", written.plan)
     assert ledger.anchor == (snapshot.snapshot_id, snapshot.sequence_number)
     assert held(lake, written) == Intervals(((0, 5),))
@@ -91,7 +91,7 @@ def test_a_range_read_again_lands_only_what_the_table_lacks(lake: Lake, write: W
     lake.create()
     write((0, 0, 5)).land()
     again = write((0, 0, 8), plan_id="plan-2")
-    assert again.share.books.rows == 3
+    assert again.table_files.counts.rows == 3
     assert not again.land().already
     assert lake.rows() == expected((0, 8))
     assert held(lake, again) == Intervals(((0, 8),))
@@ -117,9 +117,9 @@ def test_two_committers_of_one_announcement_land_it_once_and_both_succeed(lake: 
     for client in clients:
         Wire(client, before=once(both_have_looked.wait))
     with ThreadPoolExecutor(2) as pool:
-        landed = list(pool.map(written.land, clients))
-    assert sorted(result.already for result in landed) == [False, True]
-    assert landed[0].snapshot_id == landed[1].snapshot_id
+        committed = list(pool.map(written.land, clients))
+    assert sorted(result.already for result in committed) == [False, True]
+    assert committed[0].snapshot_id == committed[1].snapshot_id
     assert lake.rows() == expected((0, 5))
     assert len(lake.load().metadata.snapshots) == 1
 
@@ -132,8 +132,8 @@ def test_two_committers_of_rival_announcements_of_one_slice_land_one_of_them(lak
     for client in clients:
         Wire(client, before=once(both_have_looked.wait))
     with ThreadPoolExecutor(2) as pool:
-        landed = list(pool.map(lambda pair: pair[0].land(pair[1]), zip(rivals, clients, strict=True)))
-    assert sorted(result.already for result in landed) == [False, True]
+        committed = list(pool.map(lambda pair: pair[0].land(pair[1]), zip(rivals, clients, strict=True)))
+    assert sorted(result.already for result in committed) == [False, True]
     assert lake.rows() == expected((0, 5))
 
 
@@ -145,8 +145,8 @@ def test_two_committers_of_neighbouring_slices_land_both(lake: Lake, write: Writ
     for client in clients:
         Wire(client, before=once(both_have_looked.wait))
     with ThreadPoolExecutor(2) as pool:
-        landed = list(pool.map(lambda pair: pair[0].land(pair[1]), zip(neighbours, clients, strict=True)))
-    assert not any(result.already for result in landed)
+        committed = list(pool.map(lambda pair: pair[0].land(pair[1]), zip(neighbours, clients, strict=True)))
+    assert not any(result.already for result in committed)
     assert lake.rows() == expected((0, 5)) + expected((0, 5), partition=1)
     assert len(ledger_of(lake.load(), "main", neighbours[0].plan).holdings) == 2
 
@@ -175,11 +175,11 @@ def test_a_lost_answer_to_a_landed_commit_leaves_a_readable_table_with_the_rows_
     written = write((0, 5, 9), plan_id="plan-2")
     client = lake.catalog()
     wire = Wire(client, after=fails_first(answer))
-    landed = written.land(client)
-    assert landed.already
+    committed = written.land(client)
+    assert committed.already
     assert wire.sent == 1
     assert lake.rows() == expected((0, 9))
-    assert [s.snapshot_id for s in lake.load().metadata.snapshots][-1] == landed.snapshot_id
+    assert [s.snapshot_id for s in lake.load().metadata.snapshots][-1] == committed.snapshot_id
     assert len(lake.load().metadata.snapshots) == 2
     assert all(lake.load().io.new_input(path).exists() for path in manifests_of_all_snapshots(lake))
 
@@ -243,7 +243,7 @@ def test_when_patience_ends_the_table_is_not_committed_and_the_same_call_lands_l
     client = lake.catalog()
     Wire(client, before=fails_first(answer, times=10**6))
     with pytest.raises(TableNotCommitted, match=r"'rpc\.pizzas' was not committed.*Nothing is lost.*again") as caught:
-        written.land(client, patience=0.05)
+        written.land(client, timeout_s=0.05)
     assert isinstance(caught.value, Retryable)
     assert str(answer) in str(caught.value)
     assert not written.land().already
@@ -255,7 +255,7 @@ def test_without_patience_there_is_one_attempt(lake: Lake, write: Write) -> None
     client = lake.catalog()
     wire = Wire(client, before=fails_first(ConnectionError("refused"), times=10**6))
     with pytest.raises(TableNotCommitted):
-        write((0, 0, 5)).land(client, patience=0)
+        write((0, 0, 5)).land(client, timeout_s=0)
     assert wire.sent == 1
 
 
@@ -373,9 +373,9 @@ def test_a_rival_that_lands_all_of_the_net_in_between_is_not_joined(lake: Lake, 
     rival, written = write((0, 0, 9), plan_id="rival"), write((0, 2, 5))
     client = lake.catalog()
     Wire(client, before=once(rival.land))
-    landed = written.land(client)
-    assert landed.already
-    assert landed.snapshot_id is None
+    committed = written.land(client)
+    assert committed.already
+    assert committed.snapshot_id is None
     assert lake.rows() == expected((0, 9))
 
 

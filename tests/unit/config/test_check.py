@@ -173,9 +173,9 @@ def test_check_warns_of_short_secrets_in_the_environment(
 ) -> None:
     monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__TOKEN", "p1x")
     assert main(["check", str(write("x.json", document()))]) == 0
-    told = capsys.readouterr()
-    assert "'PYICEBERG_CATALOG__LAKE__TOKEN' has fewer than 6 characters" in told.err
-    assert "p1x" not in told.out + told.err
+    message = capsys.readouterr()
+    assert "'PYICEBERG_CATALOG__LAKE__TOKEN' has fewer than 6 characters" in message.err
+    assert "p1x" not in message.out + message.err
 
 
 def test_report_is_of_the_file_as_it_was_read(write: Write, document: Document) -> None:

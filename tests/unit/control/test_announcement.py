@@ -16,7 +16,7 @@ from floe.control import headers as h
 from floe.control.announcement import (
     Announcement,
     SpecFiles,
-    TableShare,
+    TableFiles,
     encode_announcement,
 )
 from floe.control.announcement_reader import find_announcement
@@ -31,12 +31,12 @@ from floe.control.wire.events import (
     StartCommit,
 )
 from floe.kafka.transactions import ControlRecord
-from floe.model.accounting import TableBooks
-from floe.model.dead_letters import LetterOffsets
+from floe.model.accounting import TableCounts
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan
-from floe.model.positions import Debt, PositionMetadata
+from floe.model.positions import PartitionBacklog, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason, WriteModeName
 from tests.support.announcements import GROUP, NETS, RANGES, Messages, make, make_files, make_plan, make_share, sent
@@ -78,12 +78,12 @@ def reasons(caplog: pytest.LogCaptureFixture) -> Callable[..., str]:
 
 def replacement() -> tuple[Plan, Announcement]:
     """Return a plan of a replacing replay, and an announcement of its slice."""
-    (piece,) = make_plan().slices
+    (slice_,) = make_plan().slices
     plan = replace(
-        make_plan(), positions=(), slices=(replace(piece, reason=ReadReason.REPLAY, mode=WriteModeName.REPLACE),)
+        make_plan(), positions=(), slices=(replace(slice_, reason=ReadReason.REPLAY, mode=WriteModeName.REPLACE),)
     )
     seen = {LogId("pizzas", "T1", 0): Intervals(((12, 13), (15, 17)))}
-    known = LetterOffsets({"rpc.pizzas": {LogId("pizzas", "T1", 1): Intervals(((2, 3),))}})
+    known = DeadLetterOffsets({"rpc.pizzas": {LogId("pizzas", "T1", 1): Intervals(((2, 3),))}})
     return plan, replace(make(replace(make_share(), seen=seen)), kind="replace", known=known)
 
 
@@ -106,8 +106,8 @@ def replacement() -> tuple[Plan, Announcement]:
         ),
     ],
 )
-def test_an_announcement_is_found_as_it_was_sent(shares: tuple[TableShare, ...]) -> None:
-    announcement = make(*shares)
+def test_an_announcement_is_found_as_it_was_sent(all_table_files: tuple[TableFiles, ...]) -> None:
+    announcement = make(*all_table_files)
     messages = announced(announcement)
     found = find(messages, *announcement.tables)
     assert found == replace(announcement, control_offset=(0, messages[-1].offset + 1))
@@ -139,14 +139,14 @@ def test_an_announcement_without_any_file_counts_and_has_books() -> None:
     assert len(messages) == 1
     found = find(messages)
     assert found is not None
-    assert found.shares == ()
-    assert found.tables == {"rpc.pizzas": TableBooks()}
+    assert found.all_table_files == ()
+    assert found.tables == {"rpc.pizzas": TableCounts()}
 
 
 def test_a_table_without_files_beside_one_with_files_has_no_share() -> None:
     found = find(announced(make(make_share(), idle=["rpc.idle"])), "rpc.pizzas", "rpc.idle")
     assert found is not None
-    assert [s.table for s in found.shares] == ["rpc.pizzas"]
+    assert [s.table for s in found.all_table_files] == ["rpc.pizzas"]
     assert set(found.tables) == {"rpc.pizzas", "rpc.idle"}
 
 
@@ -170,37 +170,37 @@ def test_write_time_is_announced_only_where_it_is_given() -> None:
 
 def test_letters_come_back_and_those_outside_of_the_slice_do_not_count(reasons: Callable[..., str]) -> None:
     log_id, first = LogId.of(RANGES[0]), RANGES[0].start
-    letters = LetterOffsets.of(
+    dead_letters = DeadLetterOffsets.of(
         [("rpc.pizzas", log_id, Intervals(((first, first + 1),))), (None, log_id, Intervals(((first + 2, first + 4),)))]
     )
-    found = find(announced(replace(make(make_share()), revived=letters, resolved=letters)))
+    found = find(announced(replace(make(make_share()), revived=dead_letters, resolved=dead_letters)))
     assert found is not None
-    assert (found.revived, found.resolved) == (letters, letters)
-    strangers = LetterOffsets.of([("rpc.pizzas", log_id, Intervals(((1, 10**6),)))])
-    assert "letters" in reasons(announced(replace(make(make_share()), resolved=strangers)))
+    assert (found.revived, found.resolved) == (dead_letters, dead_letters)
+    unknown_tables = DeadLetterOffsets.of([("rpc.pizzas", log_id, Intervals(((1, 10**6),)))])
+    assert "letters" in reasons(announced(replace(make(make_share()), resolved=unknown_tables)))
 
 
 def test_a_table_that_is_replaced_has_a_share_without_files_too() -> None:
     empty = make_share(SpecFiles(0, PartitionType(), ()))
-    share = replace(empty, books=TableBooks())
+    table_files = replace(empty, counts=TableCounts())
     plan = make_plan()
     plan = replace(plan, slices=(replace(plan.slices[0], reason=ReadReason.REPLAY, mode=WriteModeName.REPLACE),))
-    found = find_announcement(plan, plan.slices[0], announced(replace(make(share), kind="replace")), None)
+    found = find_announcement(plan, plan.slices[0], announced(replace(make(table_files), kind="replace")), None)
     assert found is not None
-    assert found.shares == (share,)
-    assert find(announced(make(share))) is None
+    assert found.all_table_files == (table_files,)
+    assert find(announced(make(table_files))) is None
 
 
 def test_a_table_that_owes_a_partition_has_no_net_of_it() -> None:
-    debts = {"rpc.pizzas": Debt(2, "route")}
-    metadata = PositionMetadata("routing", 0, "T1", "C1", debts=debts).encode()
+    backlogs = {"rpc.pizzas": PartitionBacklog(2, "route")}
+    metadata = PositionMetadata("routing", 0, "T1", "C1", backlogs=backlogs).encode()
     first, second = make_plan().positions
     plan = replace(make_plan(), positions=(first, replace(second, metadata=metadata)))
-    share = replace(make_share(), nets=NETS[:1])
-    (found,) = (find_announcement(plan, plan.slices[0], announced(make(share)), None),)
+    table_files = replace(make_share(), new_ranges=NETS[:1])
+    (found,) = (find_announcement(plan, plan.slices[0], announced(make(table_files)), None),)
     assert found is not None
-    assert found.shares[0].nets == NETS[:1]
-    both = replace(share, nets=(NETS[0], (RANGES[1], Intervals(((1, 2),)))))
+    assert found.all_table_files[0].new_ranges == NETS[:1]
+    both = replace(table_files, new_ranges=(NETS[0], (RANGES[1], Intervals(((1, 2),)))))
     assert find_announcement(plan, plan.slices[0], announced(make(both)), None) is None
 
 
@@ -231,18 +231,23 @@ def test_headers_and_bodies_are_those_of_the_design() -> None:
 def test_large_announcements_are_split_into_parts_that_stay_small(
     monkeypatch: pytest.MonkeyPatch, largest: int
 ) -> None:
-    monkeypatch.setattr(module, "LARGEST_EVENT", largest)
-    share = make_share(
+    monkeypatch.setattr(module, "MAX_EVENT_BYTES", largest)
+    table_files = make_share(
         SpecFiles(0, PartitionType(), make_files(21)), SpecFiles(1, BY_SAUCE, make_files(7, "b", "light"))
     )
-    records = encode_announcement(make_plan(), make(share))
+    records = encode_announcement(make_plan(), make(table_files))
     parts = [dict(r.headers) for r in records[:-1]]
     assert [p["floe-part"] for p in parts] == [f"{i}/{len(parts)}" for i in range(1, len(parts) + 1)]
     assert all(len(r.value) <= largest for r in records) or largest == 1
     found = find(sent(records))
     assert found is not None
-    assert [f for spec in found.shares[0].files for f in spec.files] == [f for spec in share.files for f in spec.files]
-    assert {spec.spec_id: spec.partition_type for spec in found.shares[0].files} == {0: PartitionType(), 1: BY_SAUCE}
+    assert [f for spec in found.all_table_files[0].files for f in spec.files] == [
+        f for spec in table_files.files for f in spec.files
+    ]
+    assert {spec.spec_id: spec.partition_type for spec in found.all_table_files[0].files} == {
+        0: PartitionType(),
+        1: BY_SAUCE,
+    }
     if largest == 1:
         assert len(parts) == 28
 
@@ -259,14 +264,14 @@ def test_nothing_sent_is_nothing_found() -> None:
 def test_an_announcement_without_one_of_its_parts_does_not_count(
     monkeypatch: pytest.MonkeyPatch, reasons: Callable[..., str], missing: int
 ) -> None:
-    monkeypatch.setattr(module, "LARGEST_EVENT", 1)
+    monkeypatch.setattr(module, "MAX_EVENT_BYTES", 1)
     messages = announced(make(make_share(SpecFiles(0, PartitionType(), make_files(3)))))
     del messages[missing]
     assert "rpc.pizzas" in reasons(messages)
 
 
 def test_parts_out_of_order_or_twice_do_not_count(monkeypatch: pytest.MonkeyPatch, reasons: Callable[..., str]) -> None:
-    monkeypatch.setattr(module, "LARGEST_EVENT", 1)
+    monkeypatch.setattr(module, "MAX_EVENT_BYTES", 1)
     first, second, complete = announced(make(make_share()))
     assert "expected" in reasons([second, first, complete])
     reasons([first, first, complete])
@@ -274,12 +279,12 @@ def test_parts_out_of_order_or_twice_do_not_count(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_incomplete_announcement_before_a_complete_one_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGEST_EVENT", 1)
+    monkeypatch.setattr(module, "MAX_EVENT_BYTES", 1)
     broken = announced(make(make_share()))
     whole = make(make_share(SpecFiles(0, PartitionType(), make_files(3, "second"))))
     found = find([broken[0], broken[-1], *announced(whole, 20)])
     assert found is not None
-    assert {f.file_path for spec in found.shares[0].files for f in spec.files} == {
+    assert {f.file_path for spec in found.all_table_files[0].files for f in spec.files} == {
         f"/wh/second-{i}.parquet" for i in range(3)
     }
 
@@ -331,9 +336,9 @@ def test_more_tables_than_the_slices_do_not_count(reasons: Callable[..., str]) -
         {"pizzas": {"id": "T1", "ranges": [[0, 15, 12]]}},
     ],
 )
-def test_a_net_outside_the_ranges_does_not_count(reasons: Callable[..., str], net: object) -> None:
+def test_a_net_outside_the_ranges_does_not_count(reasons: Callable[..., str], new_offsets: object) -> None:
     part, complete = announced(make(make_share()))
-    reasons([with_header(part, h.NET, net), complete])
+    reasons([with_header(part, h.NEW_OFFSETS, new_offsets), complete])
 
 
 def test_files_of_a_table_that_is_not_listed_do_not_count(reasons: Callable[..., str]) -> None:
@@ -402,27 +407,27 @@ def test_informational_events_of_the_slice_are_passed_over() -> None:
     assert find([*start, part, *start, complete]) is not None
 
 
-@pytest.mark.parametrize("name", [h.RANGES, h.TABLES, h.BOOKS])
+@pytest.mark.parametrize("name", [h.RANGES, h.TABLES, h.COUNTS])
 @pytest.mark.parametrize(
     "value", ["", "not json", "null", "5", "[]", "[1]", '"x"', '{"a":1}', '{"rpc.pizzas":5}', "[[1,2,3]]", "[" * 9000]
 )
 def test_garbage_in_a_header_of_the_end_does_not_count(name: str, value: str) -> None:
     part, complete = announced(make(make_share()))
     found = find([part, with_header(complete, name, value)])
-    assert found is None or (name == h.BOOKS and found.books == ())
+    assert found is None or (name == h.COUNTS and found.counts == ())
 
 
-@pytest.mark.parametrize("name", [h.NET, h.ROUTE, h.SPEC_ID, h.SCHEMA_ID, h.PART])
+@pytest.mark.parametrize("name", [h.NEW_OFFSETS, h.ROUTE, h.SPEC_ID, h.SCHEMA_ID, h.PART])
 @pytest.mark.parametrize(
     "value", ["", "not json", "null", "Infinity", "[1]", '"x"', '{"pizzas":1}', '{"pizzas":{"id":"T1"}}', "[" * 9000]
 )
 def test_garbage_in_a_header_of_a_part_does_not_count(name: str, value: str) -> None:
     part, complete = announced(make(make_share()))
     found = find([with_header(part, name, value), complete])
-    assert found is None or (name == h.ROUTE and found.shares[0].routes.keys() == {"pizzas"})
+    assert found is None or (name == h.ROUTE and found.all_table_files[0].routes.keys() == {"pizzas"})
 
 
-@pytest.mark.parametrize("name", [h.NET, h.ROUTE, h.SPEC_ID, h.SCHEMA_ID, h.PART, h.BRANCH])
+@pytest.mark.parametrize("name", [h.NEW_OFFSETS, h.ROUTE, h.SPEC_ID, h.SCHEMA_ID, h.PART, h.BRANCH])
 def test_a_part_without_one_of_its_headers_does_not_count(reasons: Callable[..., str], name: str) -> None:
     part, complete = announced(make(make_share()))
     reasons([without_header(part, name), complete])
@@ -454,4 +459,4 @@ def test_events_spoilt_on_the_way_never_stop_the_search(at: int, spoilt: bytes, 
 def test_books_are_those_of_the_ranges() -> None:
     part, complete = announced(make(make_share()))
     forged: list[Any] = [["pizzas", 9, {"routed": 1}]]
-    assert find([part, with_header(complete, h.BOOKS, forged)]) is None
+    assert find([part, with_header(complete, h.COUNTS, forged)]) is None

@@ -33,14 +33,14 @@ Messages = list[ControlMessage]
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> Messages:
     """A true announcement of four parts."""
-    monkeypatch.setattr(module, "LARGEST_EVENT", 1)
+    monkeypatch.setattr(module, "MAX_EVENT_BYTES", 1)
     return announced("true", files=4)
 
 
 def announced(name: str, key: PlanKey | None = PLAN_KEY, start: int = 7, files: int = 2) -> Messages:
     """Return an announcement as it is read back, whose files have this name."""
-    share = make_share(SpecFiles(0, PartitionType(), make_files(files, name)))
-    return sent(signed(key, encode_announcement(make_plan(), make(share))), start)
+    table_files = make_share(SpecFiles(0, PartitionType(), make_files(files, name)))
+    return sent(signed(key, encode_announcement(make_plan(), make(table_files))), start)
 
 
 def find(messages: Messages, key: PlanKey | None = PLAN_KEY) -> Announcement | None:
@@ -51,14 +51,14 @@ def find(messages: Messages, key: PlanKey | None = PLAN_KEY) -> Announcement | N
 def name_of(found: Announcement | None) -> str:
     """Tell an announcement by its files."""
     assert found is not None
-    return found.shares[0].files[0].files[0].file_path.split("/")[-1].split("-")[0]
+    return found.all_table_files[0].files[0].files[0].file_path.split("/")[-1].split("-")[0]
 
 
 def test_signed_announcement_is_read_and_otherwise_as_before(parts: Messages) -> None:
     assert len(parts) == 5
     assert name_of(find(parts)) == "true"
-    share = make_share(SpecFiles(0, PartitionType(), make_files(4, "true")))
-    plain = encode_announcement(make_plan(), make(share))
+    table_files = make_share(SpecFiles(0, PartitionType(), make_files(4, "true")))
+    plain = encode_announcement(make_plan(), make(table_files))
     known = signed(PLAN_KEY, plain)
     assert [record.headers[:-1] for record in known] == [record.headers for record in plain]
     assert {record.headers[-1][0] for record in known} == {h.MAC}
@@ -129,9 +129,9 @@ def test_copies_are_one_announcement_and_other_slices_get_none(parts: Messages) 
     other_slice = [with_headers(one, floe_slice="plan-1/1") for one in parts]
     other_plan = replace(make_plan(), plan_id="plan-2")
     moved = [with_headers(one, floe_slice="plan-2/0") for one in parts]
-    piece = replace(make_plan().slices[0], index=1)
-    two = replace(make_plan(), slices=(*make_plan().slices, piece))
-    assert find_announcement(two, piece, [*parts, *other_slice], PLAN_KEY) is None
+    slice_ = replace(make_plan().slices[0], index=1)
+    two = replace(make_plan(), slices=(*make_plan().slices, slice_))
+    assert find_announcement(two, slice_, [*parts, *other_slice], PLAN_KEY) is None
     assert find_announcement(other_plan, other_plan.slices[0], moved, KEY.plan_key("plan-2")) is None
 
 
@@ -194,7 +194,7 @@ def test_signature_that_is_none_is_not_read(text: str) -> None:
 def test_verifying_costs_milliseconds_a_megabyte() -> None:
     logging.disable()
     body = bytes(400_000)
-    records = [ControlRecord(body, [*h.header_list("plan-1/0", "live"), (h.NET, "x" * 10_000)])] * 25
+    records = [ControlRecord(body, [*h.header_list("plan-1/0", "live"), (h.NEW_OFFSETS, "x" * 10_000)])] * 25
     messages = sent(signed(PLAN_KEY, records))
     began = time.process_time()
     for message in messages:

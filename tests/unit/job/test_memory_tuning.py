@@ -11,27 +11,27 @@ import pyarrow.compute as pc
 import pytest
 
 from floe_job import memory_tuning
-from floe_job.memory_tuning import RARELY, rare_housekeeping
+from floe_job.memory_tuning import GC_THRESHOLDS, tuned_memory
 
 
 def test_a_task_that_fails_leaves_the_search_for_cycles_as_it_was() -> None:
     before = gc.get_threshold()
-    with pytest.raises(ZeroDivisionError), rare_housekeeping():
-        assert gc.get_threshold() == RARELY
+    with pytest.raises(ZeroDivisionError), tuned_memory():
+        assert gc.get_threshold() == GC_THRESHOLDS
         _ = 1 / 0
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
 
 
 def test_c_libraries_without_glibcs_functions_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_tuning.ctypes, "CDLL", lambda _: object())
-    with rare_housekeeping():
+    with tuned_memory():
         pass
 
 
 def test_what_a_daemon_has_frozen_stays_frozen() -> None:
     gc.freeze()
     try:
-        with rare_housekeeping():
+        with tuned_memory():
             pass
         assert gc.get_freeze_count()
     finally:
@@ -42,7 +42,7 @@ def test_what_a_task_needed_of_arrows_memory_is_given_back_at_its_end() -> None:
     process = psutil.Process()
     numbers = pa.array(range(100_000))
     before = process.memory_info().rss
-    with rare_housekeeping():
+    with tuned_memory():
         batches = [pc.add(numbers, i) for i in range(250)]
         assert process.memory_info().rss - before > 150_000_000
         del batches
@@ -70,6 +70,6 @@ libc.malloc_info(0, libc.fdopen(1, b"w"))
 libc.fflush(None)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    before, after = (text.count("<heap nr=") for text in told.stdout.split("</malloc>")[:2])
+    message = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    before, after = (text.count("<heap nr=") for text in message.stdout.split("</malloc>")[:2])
     assert before == after

@@ -14,15 +14,15 @@ from write_files import write_files
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *errors: FloeError) -> None:
-    pieces = [SimpleNamespace(is_replay=False, error=error) for error in errors]
+    range_parts = [SimpleNamespace(is_replay=False, error=error) for error in errors]
 
     def write_slice(job: SliceJob, *_: Any) -> None:
         raise job.slice.error  # type: ignore[attr-defined]
 
     monkeypatch.setattr("floe_job.driver.slice_job.write_slice", write_slice)
-    plan = SimpleNamespace(slice_id=lambda piece: f"s/{pieces.index(piece)}")
+    plan = SimpleNamespace(slice_id=lambda slice_: f"s/{range_parts.index(slice_)}")
     connector = SimpleNamespace(write_timeout_ms=None)
-    order = SimpleNamespace(todo=pieces, plan=plan, connector=connector, settings=None, key=None)
+    order = SimpleNamespace(todo=range_parts, plan=plan, connector=connector, settings=None, key=None)
     write_files(None, order)  # type: ignore[arg-type]
 
 

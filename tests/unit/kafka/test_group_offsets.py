@@ -13,7 +13,7 @@ from floe.kafka.exceptions import GroupInUse, PositionFull
 from floe.kafka.group_offsets import Move, move_positions
 from floe.kafka.transactions import ControlRecord
 from floe.model.exceptions import Superseded
-from floe.model.positions import LONGEST_METADATA, Debt, Position, PositionMetadata
+from floe.model.positions import MAX_METADATA_LENGTH, PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
 from tests.support.tables.lake import CLUSTER, GROUP, ROUTE, TOPIC, TOPIC_ID, Lake
 
@@ -22,8 +22,8 @@ RECORD = ControlRecord(b"event", [])
 
 
 def position(offset: int, tables: int = 0, tp: TopicPartition = TP) -> Position:
-    debts = {f"rpc.table_{i:04d}": Debt(offset - 1, ROUTE) for i in range(tables)}
-    return Position(tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, debts=debts).encode())
+    backlogs = {f"rpc.table_{i:04d}": PartitionBacklog(offset - 1, ROUTE) for i in range(tables)}
+    return Position(tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, backlogs=backlogs).encode())
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Broker:
         self.done.append(("fence", transactional_id))
         return self
 
-    def refuse_members(self, group_id: str) -> None:
+    def check_no_members(self, group_id: str) -> None:
         self.done.append(("members", group_id))
         if self.members:
             raise GroupInUse(group_id)
@@ -113,14 +113,14 @@ def test_what_the_decision_raises_sends_nothing(move: Callable[..., bool]) -> No
 
 
 def test_debts_that_have_no_room_keep_all_positions_where_they_are(move: Callable[..., bool]) -> None:
-    full = next(p for n in range(1000) if len((p := position(9, n)).metadata.encode()) > LONGEST_METADATA)
+    full = next(p for n in range(1000) if len((p := position(9, n)).metadata.encode()) > MAX_METADATA_LENGTH)
     other = position(7, tp=TopicPartition(TOPIC, 1))
     broker = Broker()
-    with pytest.raises(PositionFull, match=rf"^{len(full.debts)} tables are behind on {TOPIC}-0\.") as caught:
+    with pytest.raises(PositionFull, match=rf"^{len(full.backlogs)} tables are behind on {TOPIC}-0\.") as caught:
         move(broker, lambda _: Move([RECORD], [other, full]))
     assert isinstance(caught.value, Terminal)
     assert "drop_backlog" in str(caught.value)
     assert broker.done[-1][0] == "look"
-    fits = position(9, len(full.debts) - 1)
+    fits = position(9, len(full.backlogs) - 1)
     assert move(broker, lambda _: Move([RECORD], [other, fits]))
     assert broker.done[-1][0] == "send"

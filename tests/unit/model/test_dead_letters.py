@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
@@ -26,17 +26,19 @@ def spans(*pairs: tuple[int, int]) -> Intervals:
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=4).map(Intervals.of)
-LETTERS = st.lists(st.tuples(st.sampled_from([None, "db.a", "db.b"]), st.sampled_from([LOG, OTHER]), SPANS)).map(
-    LetterOffsets.of
+DEAD_LETTERS = st.lists(st.tuples(st.sampled_from([None, "db.a", "db.b"]), st.sampled_from([LOG, OTHER]), SPANS)).map(
+    DeadLetterOffsets.of
 )
 
 
-def as_set(letters: LetterOffsets) -> set[tuple[str | None, LogId, int]]:
-    return {(table, log, o) for table, log, offsets in letters for start, end in offsets for o in range(start, end)}
+def as_set(dead_letters: DeadLetterOffsets) -> set[tuple[str | None, LogId, int]]:
+    return {
+        (table, log, o) for table, log, offsets in dead_letters for start, end in offsets for o in range(start, end)
+    }
 
 
-@given(LETTERS, LETTERS)
-def test_they_are_sets_of_table_log_and_offset(a: LetterOffsets, b: LetterOffsets) -> None:
+@given(DEAD_LETTERS, DEAD_LETTERS)
+def test_they_are_sets_of_table_log_and_offset(a: DeadLetterOffsets, b: DeadLetterOffsets) -> None:
     assert as_set(a | b) == as_set(a) | as_set(b)
     assert as_set(a & b) == as_set(a) & as_set(b)
     assert as_set(a - b) == as_set(a) - as_set(b)
@@ -44,18 +46,20 @@ def test_they_are_sets_of_table_log_and_offset(a: LetterOffsets, b: LetterOffset
     assert bool(a) == bool(as_set(a))
     cut = OffsetRange(*LOG, 5, 20)
     assert as_set(a.within([cut])) == {(t, log, o) for t, log, o in as_set(a) if log == LOG and 5 <= o < 20}
-    assert LetterOffsets.from_json(json.loads(json.dumps(a.to_json()))) == a
+    assert DeadLetterOffsets.from_json(json.loads(json.dumps(a.to_json()))) == a
 
 
 def test_a_record_reaches_a_table_by_its_own_letter_or_by_one_of_none() -> None:
-    letters = LetterOffsets.of([(None, LOG, spans((1, 2))), ("db.a", LOG, spans((5, 7))), ("db.b", LOG, spans((8, 9)))])
-    assert letters.reaching("db.a", OffsetRange(*LOG, 0, 6)) == spans((1, 2), (5, 6))
-    assert letters.tables == ("db.a", "db.b")
+    dead_letters = DeadLetterOffsets.of(
+        [(None, LOG, spans((1, 2))), ("db.a", LOG, spans((5, 7))), ("db.b", LOG, spans((8, 9)))]
+    )
+    assert dead_letters.reaching("db.a", OffsetRange(*LOG, 0, 6)) == spans((1, 2), (5, 6))
+    assert dead_letters.tables == ("db.a", "db.b")
 
 
 def test_a_slice_keeps_its_letters_in_the_plan_and_one_without_has_the_form_it_had() -> None:
-    letters = LetterOffsets.of([(None, LOG, spans((1, 2))), ("db.a", LOG, spans((5, 7)))])
-    redrive = Slice(0, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, (RANGE,), ("db.a",), letters)
+    dead_letters = DeadLetterOffsets.of([(None, LOG, spans((1, 2))), ("db.a", LOG, spans((5, 7)))])
+    redrive = Slice(0, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, (RANGE,), ("db.a",), dead_letters)
     plain = Slice(1, ReadReason.REPLAY, WriteModeName.APPEND, (RANGE,), ("db.a",))
     plan = Plan("p", "c", "g", "C", {}, "control", {}, (), (redrive, plain))
     fields = json.loads(json.dumps(plan.to_json()))
@@ -66,7 +70,7 @@ def test_a_slice_keeps_its_letters_in_the_plan_and_one_without_has_the_form_it_h
 
 def test_what_was_held_without_a_row_is_revived_and_stays_held_where_it_was() -> None:
     before = Ledger("C", {LOG: Holding({"old": spans((0, 50))}, live_end=50)})
-    after = before.with_redriven([(RANGE, ROUTE, spans((10, 12), (60, 61)))]).with_revived({LOG: spans((10, 12))})
+    after = before.with_redriven([(RANGE, ROUTE, spans((10, 12), (60, 61)))]).with_recovered({LOG: spans((10, 12))})
     assert after.holdings[LOG] == Holding(
         {"old": spans((0, 50)), ROUTE: spans((60, 61))}, live_end=50, revived=spans((10, 12))
     )

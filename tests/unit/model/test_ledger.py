@@ -12,9 +12,9 @@ from floe.exceptions import Terminal
 from floe.model.exceptions import LedgerUnreadable, ReplayForgotten
 from floe.model.holding import Holding, LiveRange, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import MOST_REPLAYS, MOST_SLICES, Anchor, CommitState, Ledger
+from floe.model.ledger import MAX_REPLAYS, MAX_SLICES, Anchor, CommitState, Ledger
 from floe.model.ledger_codec import (
-    LONGEST_VALUE,
+    MAX_VALUE_LENGTH,
     property_name,
     read_properties,
     stale_properties,
@@ -65,14 +65,14 @@ def long_ledger() -> Callable[[int], Ledger]:
 
 def test_an_empty_ledger_holds_nothing_and_its_net_is_the_range() -> None:
     assert not Ledger("C1").held(span(0, 5), "r")
-    assert Ledger("C1").net(span(0, 5), "r") == Intervals(((0, 5),))
+    assert Ledger("C1").new_offsets(span(0, 5), "r") == Intervals(((0, 5),))
 
 
 def test_what_was_committed_is_held_and_the_net_is_the_rest(ledger: Callable[..., Ledger]) -> None:
     made = ledger((0, 10, 0, "r"))
     assert made.held(span(5, 15), "r") == Intervals(((5, 10),))
-    assert made.net(span(5, 15), "r") == Intervals(((10, 15),))
-    assert not made.net(span(2, 8), "r")
+    assert made.new_offsets(span(5, 15), "r") == Intervals(((10, 15),))
+    assert not made.new_offsets(span(2, 8), "r")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_was_committed_is_held_and_the_net_is_the_rest(ledger: Callable[...
 def test_partitions_incarnations_and_routes_are_held_apart(
     ledger: Callable[..., Ledger], asked: OffsetRange, route: str
 ) -> None:
-    assert ledger((0, 10, 0, "r")).net(asked, route) == Intervals(((0, 10),))
+    assert ledger((0, 10, 0, "r")).new_offsets(asked, route) == Intervals(((0, 10),))
 
 
 def test_offsets_under_other_routes_are_found_from_the_start_of_the_range_on(ledger: Callable[..., Ledger]) -> None:
@@ -95,46 +95,46 @@ def test_offsets_under_other_routes_are_found_from_the_start_of_the_range_on(led
 # -- standing ---------------------------------------------------------------------------------------------------------
 
 
-def nets(*fields: tuple[OffsetRange, Intervals]) -> list[tuple[OffsetRange, str, Intervals]]:
-    return [(r, "r", net) for r, net in fields]
+def new_ranges(*fields: tuple[OffsetRange, Intervals]) -> list[tuple[OffsetRange, str, Intervals]]:
+    return [(r, "r", new_offsets) for r, new_offsets in fields]
 
 
 def test_a_first_commit_is_fresh(ledger: Callable[..., Ledger]) -> None:
-    assert ledger().state(nets((span(0, 5), Intervals(((0, 5),))))) is CommitState.PENDING
+    assert ledger().state(new_ranges((span(0, 5), Intervals(((0, 5),))))) is CommitState.PENDING
 
 
 def test_a_repeat_has_landed(ledger: Callable[..., Ledger]) -> None:
-    assert ledger((0, 5, 0, "r")).state(nets((span(0, 5), Intervals(((0, 5),))))) is CommitState.COMMITTED
+    assert ledger((0, 5, 0, "r")).state(new_ranges((span(0, 5), Intervals(((0, 5),))))) is CommitState.COMMITTED
 
 
 def test_a_net_above_what_is_held_is_fresh(ledger: Callable[..., Ledger]) -> None:
-    assert ledger((0, 5, 0, "r")).state(nets((span(3, 8), Intervals(((5, 8),))))) is CommitState.PENDING
+    assert ledger((0, 5, 0, "r")).state(new_ranges((span(3, 8), Intervals(((5, 8),))))) is CommitState.PENDING
 
 
 @pytest.mark.parametrize("committed", [(0, 3), (2, 5), (1, 2), (4, 9)])
 def test_a_net_that_is_held_in_part_is_stale(ledger: Callable[..., Ledger], committed: tuple[int, int]) -> None:
     made = ledger((*committed, 0, "r"))
-    assert made.state(nets((span(0, 5), Intervals(((0, 5),))))) is CommitState.STALE
+    assert made.state(new_ranges((span(0, 5), Intervals(((0, 5),))))) is CommitState.STALE
 
 
 def test_a_range_whose_rest_is_no_longer_held_is_stale(ledger: Callable[..., Ledger]) -> None:
-    assert ledger().state(nets((span(0, 8), Intervals(((5, 8),))))) is CommitState.STALE
-    assert ledger((0, 4, 0, "r")).state(nets((span(0, 8), Intervals(((5, 8),))))) is CommitState.STALE
+    assert ledger().state(new_ranges((span(0, 8), Intervals(((5, 8),))))) is CommitState.STALE
+    assert ledger((0, 4, 0, "r")).state(new_ranges((span(0, 8), Intervals(((5, 8),))))) is CommitState.STALE
 
 
 def test_one_range_landed_beside_a_fresh_one_is_stale(ledger: Callable[..., Ledger]) -> None:
-    both = nets((span(0, 5), Intervals(((0, 5),))), (span(0, 5, 1), Intervals(((0, 5),))))
+    both = new_ranges((span(0, 5), Intervals(((0, 5),))), (span(0, 5, 1), Intervals(((0, 5),))))
     assert ledger((0, 5, 0, "r")).state(both) is CommitState.STALE
     assert ledger((0, 5, 0, "r"), partition=1).state(both) is CommitState.STALE
 
 
 def test_a_range_that_was_held_already_does_not_make_a_fresh_neighbour_stale(ledger: Callable[..., Ledger]) -> None:
-    both = nets((span(0, 5), Intervals()), (span(0, 5, 1), Intervals(((0, 5),))))
+    both = new_ranges((span(0, 5), Intervals()), (span(0, 5, 1), Intervals(((0, 5),))))
     assert ledger((0, 5, 0, "r")).state(both) is CommitState.PENDING
 
 
 def test_the_same_offsets_under_another_route_are_not_held(ledger: Callable[..., Ledger]) -> None:
-    assert ledger((0, 5, 0, "other")).state(nets((span(0, 5), Intervals(((0, 5),))))) is CommitState.PENDING
+    assert ledger((0, 5, 0, "other")).state(new_ranges((span(0, 5), Intervals(((0, 5),))))) is CommitState.PENDING
 
 
 # -- growing ----------------------------------------------------------------------------------------------------------
@@ -187,12 +187,12 @@ def test_a_live_commit_leaves_other_partitions_and_the_old_value_alone(ledger: C
 
 def test_catching_up_grows_the_interval_that_ended_where_the_debt_began(ledger: Callable[..., Ledger]) -> None:
     """The runs in between went by without the table; a position that had to step over something says so by *since*."""
-    owing = ledger((0, 50, 0, "r"))
-    paid = owing.with_live([(LiveRange(span(50, 80), 0, (90, "")), "r")])
+    behind = ledger((0, 50, 0, "r"))
+    paid = behind.with_live([(LiveRange(span(50, 80), 0, (90, "")), "r")])
     assert held(paid, "r") == ((0, 80),)
     assert paid.holdings[LOG].live_end == 80
     assert paid.holdings[LOG].position == (90, "")
-    stepped_over = owing.with_live([(LiveRange(span(60, 80), 60, (90, "")), "r")])
+    stepped_over = behind.with_live([(LiveRange(span(60, 80), 60, (90, "")), "r")])
     assert held(stepped_over, "r") == ((0, 50), (60, 80))
 
 
@@ -234,10 +234,10 @@ def test_an_unknown_replay_begins_with_its_first_slice_and_goes_on_behind_the_la
 
 def test_the_newest_replays_are_remembered_and_older_ones_are_refused_not_guessed() -> None:
     ledger = Ledger("C1")
-    for number in range(MOST_REPLAYS + 3):
+    for number in range(MAX_REPLAYS + 3):
         ledger = ledger.with_replay(f"replay-{number:04d}", 1)
-    assert len(ledger.replays) == MOST_REPLAYS
-    assert [ledger.next_of_replay(f"replay-{number:04d}") for number in (3, 50, MOST_REPLAYS + 2)] == [2, 2, 2]
+    assert len(ledger.replays) == MAX_REPLAYS
+    assert [ledger.next_of_replay(f"replay-{number:04d}") for number in (3, 50, MAX_REPLAYS + 2)] == [2, 2, 2]
     assert ledger.next_of_replay("replay-9999") == 0
     for forgotten in ("replay-0002", "replay-0000"):
         with pytest.raises(ReplayForgotten, match=f"{forgotten} is older than the last 100.*Trigger a new replay") as e:
@@ -277,7 +277,7 @@ def test_after_a_rollback_the_next_live_run_closes_over_nothing(ledger: Callable
 def test_a_branch_holds_what_it_inherits_under_its_own_routes(ledger: Callable[..., Ledger]) -> None:
     before = ledger((0, 10, 0, "main"), (10, 20, 10, "other"))
     after = before.rerouted({"main": "audit"})
-    assert after.net(span(0, 30), "audit") == Intervals(((10, 30),))
+    assert after.new_offsets(span(0, 30), "audit") == Intervals(((10, 30),))
     assert after.held(span(0, 30), "other") == Intervals(((10, 20),))
     assert not after.held(span(0, 30), "main")
     assert (after.holdings[LOG].live_end, after.anchor) == (before.holdings[LOG].live_end, before.anchor)
@@ -330,11 +330,11 @@ def test_a_short_ledger_is_one_readable_property(ledger: Callable[..., Ledger]) 
 
 def test_replays_survive_in_a_tables_properties(ledger: Callable[..., Ledger]) -> None:
     made = ledger((0, 5, 0, "r"))
-    for number in range(MOST_REPLAYS):
+    for number in range(MAX_REPLAYS):
         made = made.with_replay(f"{number:032x}", 3)
     properties = write_properties(NAME, made)
     assert read_properties(NAME, properties) == made
-    assert max(map(len, properties.values())) <= LONGEST_VALUE
+    assert max(map(len, properties.values())) <= MAX_VALUE_LENGTH
 
 
 def test_an_empty_ledger_survives() -> None:
@@ -348,7 +348,7 @@ def test_a_ledger_of_any_length_survives_in_values_that_hive_takes(
     made = long_ledger(partitions)
     properties = write_properties(NAME, made)
     assert read_properties(NAME, properties) == made
-    assert max(map(len, properties.values())) <= LONGEST_VALUE
+    assert max(map(len, properties.values())) <= MAX_VALUE_LENGTH
     assert (len(properties) > 2) == (partitions >= 40)
     assert sorted(properties, key=len)[0] == NAME
 
@@ -363,9 +363,9 @@ def test_a_table_of_dead_letters_remembers_its_last_slices(long_ledger: Callable
     made = long_ledger(1).with_slice("p1/0").with_slice("p1/1").with_slice("p1/0")
     assert made.slices == ("p1/1", "p1/0")
     assert read_properties(NAME, write_properties(NAME, made)) == made
-    for i in range(MOST_SLICES):
+    for i in range(MAX_SLICES):
         made = made.with_slice(f"p2/{i}")
-    assert (len(made.slices), made.slices[0]) == (MOST_SLICES, "p2/0")
+    assert (len(made.slices), made.slices[0]) == (MAX_SLICES, "p2/0")
 
 
 def test_pieces_of_a_longer_ledger_are_stale_once_it_is_short(
@@ -421,7 +421,7 @@ def test_a_property_changed_by_hand_is_refused_by_name_with_the_way_back(value: 
     assert isinstance(caught.value, Terminal)
 
 
-@pytest.mark.parametrize("spoil", [lambda piece: piece[:-9], lambda piece: "~" + piece[1:], lambda _: " "])
+@pytest.mark.parametrize("spoil", [lambda slice_: slice_[:-9], lambda slice_: "~" + slice_[1:], lambda _: " "])
 def test_a_spoilt_or_missing_piece_is_refused_with_the_way_back(
     long_ledger: Callable[[int], Ledger], spoil: Callable[[str], str]
 ) -> None:

@@ -41,6 +41,6 @@ def test_a_packed_ledger_is_read_up_to_a_limit(monkeypatch):
     packed = b85encode(zlib.compress(json.dumps(FIELDS).encode())).decode()
     properties = {"x": '{"floe":1,"pieces":1}', "x/0": packed}
     assert read_properties("x", properties) == read_properties("x", {"x": json.dumps(FIELDS)})
-    monkeypatch.setattr(ledger_codec, "MOST_BYTES", 20)
+    monkeypatch.setattr(ledger_codec, "MAX_BYTES", 20)
     with pytest.raises(LedgerUnreadable, match="more than 20 bytes"):
         read_properties("x", properties)

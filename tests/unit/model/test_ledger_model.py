@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LiveRange, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import MOST_REPLAYS, Anchor, CommitState, Ledger
+from floe.model.ledger import MAX_REPLAYS, Anchor, CommitState, Ledger
 from floe.model.ledger_codec import read_properties, write_properties
 from floe.model.ranges import OffsetRange
 
@@ -38,17 +38,17 @@ class Model:
     def commit(self, start: int, end: int, since: int, route: str) -> None:
         """Commit a range live, as the commit does: only if the ledger says that it is fresh."""
         r = span(start, end)
-        net = self.ledger.net(r, route)
-        assert members(net) == set(range(start, end)) - self.held[route]
-        standing = self.ledger.state([(r, route, net)])
-        assert standing is (CommitState.PENDING if net else CommitState.COMMITTED)
+        new_offsets = self.ledger.new_offsets(r, route)
+        assert members(new_offsets) == set(range(start, end)) - self.held[route]
+        standing = self.ledger.state([(r, route, new_offsets)])
+        assert standing is (CommitState.PENDING if new_offsets else CommitState.COMMITTED)
         self.commits += 1
         self.ledger = self.ledger.with_live([(LiveRange(r, since, (start, f"m{self.commits}")), route)]).anchored(
             Anchor(self.commits, self.commits)
         )
         self._expect(start, end, since, route)
         self.check()
-        assert self.ledger.state([(r, route, net)]) is CommitState.COMMITTED
+        assert self.ledger.state([(r, route, new_offsets)]) is CommitState.COMMITTED
 
     def _expect(self, start: int, end: int, since: int, route: str) -> None:
         own = self.held[route]
@@ -66,7 +66,7 @@ class Model:
         self.ledger = self.ledger.with_replayed([(r, route)])
         self.held[route].update(range(start, end))
         self.check()
-        assert not self.ledger.net(r, route)
+        assert not self.ledger.new_offsets(r, route)
 
     def take_out(self, start: int, end: int) -> None:
         """Take offsets out, as a rollback does: what is left has no live end."""
@@ -134,25 +134,25 @@ def test_any_sequence_of_live_commits_replays_rollbacks_and_branches_is_held_as_
 @given(st.lists(st.tuples(st.integers(0, 200), st.integers(1, 3)), max_size=40))
 def test_no_slice_of_a_replay_is_appended_twice_and_none_is_left_out(appends: list[tuple[int, int]]) -> None:
     """Replays come one after another, each may be taken up again later; one that was forgotten is said, not guessed."""
-    ledger, landed = Ledger("C1"), {}
-    for number in range(50, 50 + MOST_REPLAYS - 3):
-        ledger, landed[f"{number:032x}"] = ledger.with_replay(f"{number:032x}", 0), 1
+    ledger, committed = Ledger("C1"), {}
+    for number in range(50, 50 + MAX_REPLAYS - 3):
+        ledger, committed[f"{number:032x}"] = ledger.with_replay(f"{number:032x}", 0), 1
     for number, slices in appends:
         replay_id = f"{number:032x}"
         for index in range(slices):
-            before = landed.get(replay_id, 0)
+            before = committed.get(replay_id, 0)
             try:
                 known = ledger.next_of_replay(replay_id)
             except ReplayForgotten:
-                assert len(landed) >= MOST_REPLAYS
-                assert sum(other > replay_id for other in landed) >= MOST_REPLAYS
+                assert len(committed) >= MAX_REPLAYS
+                assert sum(other > replay_id for other in committed) >= MAX_REPLAYS
                 break
             assert known == before
             if index >= known:
                 ledger = ledger.with_replay(replay_id, index)
-                landed[replay_id] = index + 1
+                committed[replay_id] = index + 1
         assert read_properties(NAME, write_properties(NAME, ledger)) == ledger
-        assert len(ledger.replays) <= MOST_REPLAYS
+        assert len(ledger.replays) <= MAX_REPLAYS
 
 
 RUNS = st.tuples(
@@ -171,7 +171,7 @@ def test_no_offset_is_ever_held_under_a_route_that_it_was_not_read_by(
     """Runs as they are: a position, since, tables without rows, changed routings, and runs that die or go back."""
     ledger, position, since, route = Ledger("C1"), 0, 0, "a"
     read_by: dict[int, set[str]] = {}
-    landed: set[tuple[int, str]] = set()
+    committed: set[tuple[int, str]] = set()
     for length, has_rows, routing, ending, other in runs:
         if routing == "reroute" and other != route:
             if ledger.other_routes(span(position, position), other):
@@ -180,12 +180,12 @@ def test_no_offset_is_ever_held_under_a_route_that_it_was_not_read_by(
         r = span(position, position + length)
         for offset in range(r.start, r.end):
             read_by.setdefault(offset, set()).add(route)
-        net = ledger.net(r, route)
-        if has_rows and net:
-            assert not {(o, route) for o in members(net)} & landed
-            landed |= {(o, route) for o in members(net)}
+        new_offsets = ledger.new_offsets(r, route)
+        if has_rows and new_offsets:
+            assert not {(o, route) for o in members(new_offsets)} & committed
+            committed |= {(o, route) for o in members(new_offsets)}
             ledger = ledger.with_live([(LiveRange(r, since, (position, "")), route)]).anchored(Anchor(1, 1))
-            assert not ledger.net(r, route)
+            assert not ledger.new_offsets(r, route)
         if ending == "finish":
             position = r.end
         elif ending == "rewind":

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from floe.model.plan import Plan, Slice, SliceEnd, positions_after
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.slice_kind import KINDS, ReadReason, WriteModeName, reason_and_mode
-from tests.support.partitions import ROUTE, owes, position, span
+from tests.support.partitions import ROUTE, is_behind, position, span
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_slice_counts_its_offsets_and_is_named_after_its_plan(plan: Callable[.
 
 def test_a_slice_is_found_by_its_name(plan: Callable[..., Plan]) -> None:
     one = plan()
-    assert [one.slice_of(one.slice_id(piece)) for piece in one.slices] == list(one.slices)
+    assert [one.slice_of(one.slice_id(slice_)) for slice_ in one.slices] == list(one.slices)
     assert one.slices[1].table == "t.y"
 
 
@@ -93,25 +93,25 @@ def test_only_replays_are_replays(plan: Callable[..., Plan], kind: str) -> None:
 
 
 def test_a_live_slice_leaves_a_partition_to_those_who_do_not_owe_it(plan: Callable[..., Plan]) -> None:
-    piece = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(9, 20, 1)), ("a", "b"))
-    one = replace(plan(), positions=(position(50, debts=owes(a=40)), position(9, 1)), slices=(piece,))
-    assert one.taken(piece, "a") == (span(9, 20, 1),)
-    assert one.taken(piece, "b") == piece.ranges
+    slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(9, 20, 1)), ("a", "b"))
+    one = replace(plan(), positions=(position(50, backlogs=is_behind(a=40)), position(9, 1)), slices=(slice_,))
+    assert one.taken(slice_, "a") == (span(9, 20, 1),)
+    assert one.taken(slice_, "b") == slice_.ranges
 
 
 @pytest.mark.parametrize("kind", ["catch-up", "skip", "append"])
 def test_any_other_slice_is_taken_whole_by_its_tables(plan: Callable[..., Plan], kind: str) -> None:
-    piece = Slice(0, *reason_and_mode(kind), (span(40, 60),), ("a",))
-    one = replace(plan(), positions=(position(50, debts=owes(a=40)),), slices=(piece,))
-    assert one.taken(piece, "a") == piece.ranges
+    slice_ = Slice(0, *reason_and_mode(kind), (span(40, 60),), ("a",))
+    one = replace(plan(), positions=(position(50, backlogs=is_behind(a=40)),), slices=(slice_,))
+    assert one.taken(slice_, "a") == slice_.ranges
 
 
 # -- positions after the slices ---------------------------------------------------------------------------------------
 
 
-def live(*ranges: OffsetRange, owing: Sequence[str] = (), has_snapshot: bool = True) -> SliceEnd:
-    piece = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, ("a", "b"))
-    return SliceEnd(piece, {table: {r.topic: ROUTE for r in ranges} for table in owing}, has_snapshot)
+def live(*ranges: OffsetRange, behind: Sequence[str] = (), has_snapshot: bool = True) -> SliceEnd:
+    slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, ranges, ("a", "b"))
+    return SliceEnd(slice_, {table: {r.topic: ROUTE for r in ranges} for table in behind}, has_snapshot)
 
 
 def caught_up(table: str, *ranges: OffsetRange) -> SliceEnd:
@@ -151,8 +151,10 @@ def test_positions_move_to_the_ends_of_finished_slices_only_and_keep_their_metad
 
 
 def test_a_table_that_could_not_take_a_range_owes_it_from_its_start_on(after: Callable[..., Position]) -> None:
-    assert after(position(50), live(span(50, 60), owing=["a"])) == position(60, debts=owes(a=50))
-    assert after(position(50, debts=owes(b=7)), live(span(50, 60), owing=["a"])) == position(60, debts=owes(a=50, b=7))
+    assert after(position(50), live(span(50, 60), behind=["a"])) == position(60, backlogs=is_behind(a=50))
+    assert after(position(50, backlogs=is_behind(b=7)), live(span(50, 60), behind=["a"])) == position(
+        60, backlogs=is_behind(a=50, b=7)
+    )
 
 
 def test_a_debt_is_that_of_each_topic_under_its_own_route(all_after: Callable[..., tuple[Position, ...]]) -> None:
@@ -163,63 +165,71 @@ def test_a_debt_is_that_of_each_topic_under_its_own_route(all_after: Callable[..
         True,
     )
     pizzas, drinks = all_after([position(50), position(1, topic="drinks")], end)
-    assert (pizzas.debts, drinks.debts) == ({"a": Debt(50, "r1")}, {"a": Debt(1, "r2")})
+    assert (pizzas.backlogs, drinks.backlogs) == ({"a": PartitionBacklog(50, "r1")}, {"a": PartitionBacklog(1, "r2")})
 
 
 def test_a_table_that_owes_already_owes_from_where_it_did(after: Callable[..., Position]) -> None:
-    assert after(position(50, debts=owes(a=7)), live(span(50, 60), owing=["a"])) == position(60, debts=owes(a=7))
-    assert after(position(50, debts=owes(a=7)), live(span(50, 60))) == position(60, debts=owes(a=7))
+    assert after(position(50, backlogs=is_behind(a=7)), live(span(50, 60), behind=["a"])) == position(
+        60, backlogs=is_behind(a=7)
+    )
+    assert after(position(50, backlogs=is_behind(a=7)), live(span(50, 60))) == position(60, backlogs=is_behind(a=7))
 
 
 def test_a_debt_shrinks_by_what_was_caught_up_and_is_gone_when_all_was(after: Callable[..., Position]) -> None:
-    before = position(50, debts=owes(a=7, b=20))
-    assert after(before, caught_up("a", span(7, 30))) == position(50, debts=owes(a=30, b=20))
-    assert after(before, caught_up("a", span(7, 50))) == position(50, debts=owes(b=20))
+    before = position(50, backlogs=is_behind(a=7, b=20))
+    assert after(before, caught_up("a", span(7, 30))) == position(50, backlogs=is_behind(a=30, b=20))
+    assert after(before, caught_up("a", span(7, 50))) == position(50, backlogs=is_behind(b=20))
 
 
 def test_several_slices_of_one_partition_move_it_together(after: Callable[..., Position]) -> None:
     ends = [live(span(50, 60)), caught_up("a", span(7, 60)), caught_up("b", span(20, 40))]
     for order in itertools.permutations(ends):
-        assert after(position(50, debts=owes(a=7, b=20)), *order) == position(60, debts=owes(b=40))
+        assert after(position(50, backlogs=is_behind(a=7, b=20)), *order) == position(60, backlogs=is_behind(b=40))
 
 
 def test_a_debt_that_was_caught_up_while_the_live_slice_failed_is_paid_only_up_to_the_position(
     after: Callable[..., Position],
 ) -> None:
     """What lies above, the table's ledger knows: the next live slice leaves it out."""
-    before = position(50, debts=owes(a=7))
+    before = position(50, backlogs=is_behind(a=7))
     assert after(before, caught_up("a", span(7, 60))) == position(50)
-    assert after(before, caught_up("a", span(7, 40))) == position(50, debts=owes(a=40))
+    assert after(before, caught_up("a", span(7, 40))) == position(50, backlogs=is_behind(a=40))
 
 
 def test_a_catch_up_that_failed_beside_a_live_slice_leaves_the_debt(after: Callable[..., Position]) -> None:
-    assert after(position(50, debts=owes(a=7)), live(span(50, 60))) == position(60, debts=owes(a=7))
+    assert after(position(50, backlogs=is_behind(a=7)), live(span(50, 60))) == position(60, backlogs=is_behind(a=7))
 
 
 def test_a_debt_never_grows_by_a_slice_that_caught_up_less(after: Callable[..., Position]) -> None:
-    assert after(position(50, debts=owes(a=30)), caught_up("a", span(7, 20))) == position(50, debts=owes(a=30))
+    assert after(position(50, backlogs=is_behind(a=30)), caught_up("a", span(7, 20))) == position(
+        50, backlogs=is_behind(a=30)
+    )
 
 
 def test_a_debt_that_somebody_dropped_meanwhile_is_one_for_what_the_live_slice_did_not_bring(
     after: Callable[..., Position],
 ) -> None:
     """The plan left its rows to the catch-up that nobody will run: stepping over them would lose them."""
-    planned = position(50, debts=owes(a=7))
-    assert after(position(50), live(span(50, 60)), planned=planned) == position(60, debts=owes(a=50))
-    assert after(position(50, debts=owes(a=20)), live(span(50, 60)), planned=planned) == position(60, debts=owes(a=20))
+    planned = position(50, backlogs=is_behind(a=7))
+    assert after(position(50), live(span(50, 60)), planned=planned) == position(60, backlogs=is_behind(a=50))
+    assert after(position(50, backlogs=is_behind(a=20)), live(span(50, 60)), planned=planned) == position(
+        60, backlogs=is_behind(a=20)
+    )
 
 
 def test_a_table_that_was_forgiven_owes_nothing_of_what_it_refuses_again_and_since_moves_over_it(
     after: Callable[..., Position],
 ) -> None:
-    end = live(span(50, 60), owing=["a", "b"])
-    assert after(position(50), end, forgive=["a"]) == position(60, since=60, debts=owes(b=50))
-    assert after(position(50), live(span(50, 60), owing=["b"]), forgive=["a"]) == position(60, debts=owes(b=50))
+    end = live(span(50, 60), behind=["a", "b"])
+    assert after(position(50), end, forgive=["a"]) == position(60, since=60, backlogs=is_behind(b=50))
+    assert after(position(50), live(span(50, 60), behind=["b"]), forgive=["a"]) == position(
+        60, backlogs=is_behind(b=50)
+    )
 
 
 def test_a_loss_stays_in_the_position_until_a_snapshot_tells_of_it(after: Callable[..., Position]) -> None:
     before = position(50, lost=(40, 50))
     assert after(before, live(span(50, 60), has_snapshot=False)) == position(60, lost=(40, 50))
     assert after(before, live(span(50, 60))) == position(60)
-    owing = position(50, lost=(40, 50), debts=owes(a=7))
-    assert after(owing, caught_up("a", span(7, 50))) == position(50, lost=(40, 50))
+    behind = position(50, lost=(40, 50), backlogs=is_behind(a=7))
+    assert after(behind, caught_up("a", span(7, 50))) == position(50, lost=(40, 50))

@@ -8,7 +8,7 @@ import pytest
 from floe.model.exceptions import Superseded
 from floe.model.plan import Plan, Slice
 from floe.model.plan_progress import Progress, progress
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName, reason_and_mode
 from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, make_plan
@@ -22,27 +22,27 @@ Place = tuple[int, int | None] | None
 
 
 def at(*offsets: int | None, **facts: Any) -> dict[TopicPartition, Position]:
-    return owing(*(None if offset is None else (offset, None) for offset in offsets), **facts)
+    return behind(*(None if offset is None else (offset, None) for offset in offsets), **facts)
 
 
-def owing(*places: Place, table: str = TABLE, route: str = ROUTE, **facts: Any) -> dict[TopicPartition, Position]:
+def behind(*places: Place, table: str = TABLE, route: str = ROUTE, **facts: Any) -> dict[TopicPartition, Position]:
     fields = {"routing": "routing", "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, **facts}
     found = {}
     for p, place in enumerate(places):
         if place is None:
             continue
         offset, start = place
-        debts = {} if start is None else {table: Debt(start, route)}
+        backlogs = {} if start is None else {table: PartitionBacklog(start, route)}
         tp = TopicPartition(TOPIC, p)
-        found[tp] = Position(tp, offset, PositionMetadata(**fields, debts=debts).encode())
+        found[tp] = Position(tp, offset, PositionMetadata(**fields, backlogs=backlogs).encode())
     return found
 
 
 def superseded(
-    piece: Slice, found: dict[TopicPartition, Position], why: str = rf"{TOPIC}-[01]\[", plan: Plan = PLAN
+    slice_: Slice, found: dict[TopicPartition, Position], why: str = rf"{TOPIC}-[01]\[", plan: Plan = PLAN
 ) -> None:
     with pytest.raises(Superseded, match=rf"plan-1 was superseded: {why}.*next run plans"):
-        progress(plan, piece, found)
+        progress(plan, slice_, found)
 
 
 def test_all_positions_at_their_starts_are_before() -> None:
@@ -72,23 +72,23 @@ def test_positions_past_the_end_beside_absent_ones_leave_it_open(offsets: tuple[
 def with_debts(*starts: int | None, route: str = ROUTE) -> Plan:
     """Give the plan that was made when the table owed from these offsets on."""
     places = [(p.offset, start) for p, start in zip(PLAN.positions, starts, strict=True)]
-    return replace(PLAN, positions=tuple(owing(*places, route=route).values()))
+    return replace(PLAN, positions=tuple(behind(*places, route=route).values()))
 
 
 def test_debts_that_the_plan_knows_do_not_hold_a_live_slice_up() -> None:
     owed = with_debts(1, None)
-    assert progress(owed, LIVE, owing((5, 1), (0, None))) is Progress.BEFORE
-    assert progress(owed, LIVE, owing((5, 3), (0, None))) is Progress.BEFORE
-    assert progress(owed, LIVE, owing((5, None), (0, None))) is Progress.BEFORE
-    assert progress(owed, LIVE, owing((9, 1), (4, 2))) is Progress.DONE
+    assert progress(owed, LIVE, behind((5, 1), (0, None))) is Progress.BEFORE
+    assert progress(owed, LIVE, behind((5, 3), (0, None))) is Progress.BEFORE
+    assert progress(owed, LIVE, behind((5, None), (0, None))) is Progress.BEFORE
+    assert progress(owed, LIVE, behind((9, 1), (4, 2))) is Progress.DONE
 
 
 def test_a_debt_that_the_plan_does_not_know_supersedes_a_live_slice_that_would_step_over_it() -> None:
-    superseded(LIVE, owing((5, 1), (0, None)), rf"\['{TABLE}'\] are behind on {TOPIC}-0 by now")
+    superseded(LIVE, behind((5, 1), (0, None)), rf"\['{TABLE}'\] are behind on {TOPIC}-0 by now")
 
 
 def test_a_debt_of_a_table_that_the_slice_is_not_for_does_not_hold_it_up() -> None:
-    assert progress(PLAN, LIVE, owing((5, 1), (0, None), table="rpc.other")) is Progress.BEFORE
+    assert progress(PLAN, LIVE, behind((5, 1), (0, None), table="rpc.other")) is Progress.BEFORE
 
 
 @pytest.mark.parametrize("facts", [{"routing": "other"}, {"since": 3}])
@@ -101,9 +101,9 @@ def test_a_routing_that_was_changed_supersedes_what_was_not_committed_yet(facts:
 @pytest.mark.parametrize("facts", [{"topic_id": "T2"}, {"cluster_id": "C2"}])
 @pytest.mark.parametrize("piece", [LIVE, CATCH_UP])
 def test_positions_of_another_log_supersede_the_plan_wherever_they_are(
-    piece: Slice, facts: dict[str, Any], offsets: tuple[int, int]
+    slice_: Slice, facts: dict[str, Any], offsets: tuple[int, int]
 ) -> None:
-    superseded(piece, at(*offsets, **facts), f"the position of {TOPIC}-0 is of another log")
+    superseded(slice_, at(*offsets, **facts), f"the position of {TOPIC}-0 is of another log")
 
 
 def test_positions_that_somebody_else_wrote_supersede_the_plan() -> None:
@@ -116,11 +116,11 @@ def test_positions_that_somebody_else_wrote_supersede_the_plan() -> None:
 
 @pytest.mark.parametrize("places", [((50, 5), (50, 0)), ((9, 5), (4, 0)), ((6, 5), (1, 0))])
 def test_debts_that_begin_where_a_catch_up_slice_does_are_before(places: tuple[Place, Place]) -> None:
-    assert progress(with_debts(5, 0), CATCH_UP, owing(*places)) is Progress.BEFORE
+    assert progress(with_debts(5, 0), CATCH_UP, behind(*places)) is Progress.BEFORE
 
 
 def test_a_debt_under_another_route_supersedes_the_slice_that_was_to_pay_it() -> None:
-    superseded(CATCH_UP, owing((50, 5), (50, 0)), "the debt of 'rpc.pizzas'", with_debts(5, 0, route="older"))
+    superseded(CATCH_UP, behind((50, 5), (50, 0)), "the debt of 'rpc.pizzas'", with_debts(5, 0, route="older"))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_debt_under_another_route_supersedes_the_slice_that_was_to_pay_it() ->
 )
 def test_debts_that_begin_at_or_past_its_end_or_are_gone_are_done(places: tuple[Place, Place]) -> None:
     """A debt may be gone although the position is below the slice's end: the live slice beside it failed."""
-    assert progress(PLAN, CATCH_UP, owing(*places)) is Progress.DONE
+    assert progress(PLAN, CATCH_UP, behind(*places)) is Progress.DONE
 
 
 @pytest.mark.parametrize(
@@ -144,18 +144,18 @@ def test_debts_that_begin_at_or_past_its_end_or_are_gone_are_done(places: tuple[
     ],
 )
 def test_any_other_debt_is_superseded(places: tuple[Place, Place]) -> None:
-    superseded(CATCH_UP, owing(*places))
+    superseded(CATCH_UP, behind(*places))
 
 
 def test_debts_of_positions_that_are_absent_do_not_supersede() -> None:
     owed = with_debts(5, 0)
-    assert progress(owed, CATCH_UP, owing((50, 5), None)) is Progress.BEFORE
+    assert progress(owed, CATCH_UP, behind((50, 5), None)) is Progress.BEFORE
     assert progress(owed, CATCH_UP, {}) is Progress.BEFORE
-    assert progress(owed, CATCH_UP, owing(None, (50, 4))) is Progress.UNTOLD
+    assert progress(owed, CATCH_UP, behind(None, (50, 4))) is Progress.UNTOLD
 
 
 def test_what_another_table_owes_is_not_this_slices_place() -> None:
-    assert progress(PLAN, CATCH_UP, owing((50, 5), (50, 0), table="rpc.other")) is Progress.DONE
+    assert progress(PLAN, CATCH_UP, behind((50, 5), (50, 0), table="rpc.other")) is Progress.DONE
 
 
 # -- replays ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.exceptions import SealBroken
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
@@ -26,7 +26,7 @@ OTHER = "another key of the same length as the usual one"
 def make_plan() -> Plan:
     """Make a plan in which every field has something."""
     metadata = PositionMetadata("route", 1, "id-a", "cluster").encode()
-    letters = LetterOffsets.of([("t.x", LogId("a", "id-a", 0), Intervals(((6, 7),)))])
+    dead_letters = DeadLetterOffsets.of([("t.x", LogId("a", "id-a", 0), Intervals(((6, 7),)))])
     return Plan(
         plan_id="p1",
         connector="pizzas",
@@ -43,7 +43,7 @@ def make_plan() -> Plan:
                 WriteModeName.RECOVER,
                 (OffsetRange("a", "id-a", 0, 5, 8),),
                 ("t.x",),
-                letters,
+                dead_letters,
             ),
         ),
         replaced=(Position(TopicPartition("a", 0), 3, "by hand"),),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from floe.model.exceptions import PlanRefused
 from floe.model.intervals import Intervals
-from floe.model.positions import LONGEST_METADATA, Debt, Position, PositionMetadata, owner_of
+from floe.model.positions import MAX_METADATA_LENGTH, PartitionBacklog, Position, PositionMetadata, owner_of
 from floe.model.ranges import TopicPartition
 from floe.model.route_hash import branch_route, moved_route, route_hash, routing_hash
 
@@ -22,7 +22,7 @@ JSON = st.recursive(
 
 OFFSETS = st.integers(0, 2**63 - 1)
 SPANS = st.tuples(OFFSETS, OFFSETS)
-DEBTS = st.dictionaries(st.text(), st.builds(Debt, OFFSETS, st.text()), max_size=5)
+DEBTS = st.dictionaries(st.text(), st.builds(PartitionBacklog, OFFSETS, st.text()), max_size=5)
 METADATA = st.builds(
     PositionMetadata, st.text(), OFFSETS, st.text(), st.text(), st.builds(Intervals.of, st.lists(SPANS)), DEBTS
 )
@@ -37,20 +37,20 @@ def test_metadata_survives_its_encoding(metadata: PositionMetadata) -> None:
 def test_a_position_tells_its_metadata_and_its_debts(metadata: PositionMetadata, offset: int) -> None:
     position = Position(TopicPartition("t", 0), offset, metadata.encode())
     assert position.facts == metadata
-    assert position.debts == metadata.debts
+    assert position.backlogs == metadata.backlogs
 
 
 @given(METADATA, DEBTS)
-def test_with_other_debts_all_else_stays(metadata: PositionMetadata, debts: dict[str, Debt]) -> None:
-    owing = metadata.owing(debts)
-    assert owing == replace(metadata, debts=debts)
-    assert owing.owing(metadata.debts) == metadata
+def test_with_other_debts_all_else_stays(metadata: PositionMetadata, backlogs: dict[str, PartitionBacklog]) -> None:
+    behind = metadata.behind(backlogs)
+    assert behind == replace(metadata, backlogs=backlogs)
+    assert behind.behind(metadata.backlogs) == metadata
 
 
 def test_the_same_debts_are_always_written_the_same() -> None:
-    debts = {"b": Debt(1, "r"), "a": Debt(2, "r")}
-    metadata = PositionMetadata("R", 0, "T1", "C1", debts=debts)
-    assert metadata.encode() == metadata.owing(dict(reversed(debts.items()))).encode()
+    backlogs = {"b": PartitionBacklog(1, "r"), "a": PartitionBacklog(2, "r")}
+    metadata = PositionMetadata("R", 0, "T1", "C1", backlogs=backlogs)
+    assert metadata.encode() == metadata.behind(dict(reversed(backlogs.items()))).encode()
 
 
 def test_metadata_without_debts_and_losses_names_neither() -> None:
@@ -62,15 +62,15 @@ def test_metadata_without_debts_and_losses_names_neither() -> None:
 @pytest.mark.parametrize("metadata", ["", "by hand", '{"debts":1}', '{"floe":2,"debts":{"a":[1,"r"]}}'])
 def test_a_position_of_somebody_elses_has_no_debts_and_no_facts(metadata: str) -> None:
     position = Position(TopicPartition("t", 3), 17, metadata)
-    assert position.debts == {}
+    assert position.backlogs == {}
     with pytest.raises(PlanRefused, match="position 17 of t-3 has no metadata of floe's"):
         position.facts  # noqa: B018
 
 
 def test_fifty_tables_with_long_names_may_owe_a_partition() -> None:
-    debts = {f"warehouse.namespace.table_{i:03d}": Debt(2**40 + i, "0123456789ab") for i in range(50)}
-    metadata = PositionMetadata("0123456789ab", 2**40, "u" * 22, "c" * 22, (2**40, 2**40 + 9), debts)
-    assert len(metadata.encode().encode()) < LONGEST_METADATA
+    backlogs = {f"warehouse.namespace.table_{i:03d}": PartitionBacklog(2**40 + i, "0123456789ab") for i in range(50)}
+    metadata = PositionMetadata("0123456789ab", 2**40, "u" * 22, "c" * 22, (2**40, 2**40 + 9), backlogs)
+    assert len(metadata.encode().encode()) < MAX_METADATA_LENGTH
 
 
 def test_real_metadata_stays_far_below_kafkas_limit() -> None:
@@ -148,10 +148,10 @@ def test_an_owner_leaves_the_rest_of_the_metadata_as_it_was() -> None:
 
 
 def test_an_owner_never_takes_the_room_of_debts() -> None:
-    debts = {f"db.{'t' * 100}{i}": Debt(2**40, "0123456789ab") for i in range(27)}
-    metadata = PositionMetadata("R", 0, "T1", "C1", debts=debts, owner="p" * 40)
+    backlogs = {f"db.{'t' * 100}{i}": PartitionBacklog(2**40, "0123456789ab") for i in range(27)}
+    metadata = PositionMetadata("R", 0, "T1", "C1", backlogs=backlogs, owner="p" * 40)
     assert '"owner"' in metadata.encode()
-    free = LONGEST_METADATA - len(replace(metadata, owner="").encode())
-    full = replace(metadata, debts={**debts, "x" * (free - 30): Debt(0, "")})
-    assert LONGEST_METADATA - 40 < len(full.encode()) <= LONGEST_METADATA
+    free = MAX_METADATA_LENGTH - len(replace(metadata, owner="").encode())
+    full = replace(metadata, backlogs={**backlogs, "x" * (free - 30): PartitionBacklog(0, "")})
+    assert MAX_METADATA_LENGTH - 40 < len(full.encode()) <= MAX_METADATA_LENGTH
     assert '"owner"' not in full.encode()

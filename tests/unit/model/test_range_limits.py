@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floe.model.plan import Plan, Slice, SliceEnd, positions_after, positions_limited
-from floe.model.positions import LIVE, LONGEST_METADATA, Debt, Position, PositionMetadata
+from floe.model.positions import LIVE, MAX_METADATA_LENGTH, PartitionBacklog, Position, PositionMetadata
 from floe.model.range_limits import grown, halved, limit_of, smaller
 from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.slicing import cut_slices
-from tests.support.partitions import log, owes, position, span
+from tests.support.partitions import is_behind, log, position, span
 
 
 @given(st.none() | st.integers(1, 2**40), st.integers(1, 2**40))
@@ -46,7 +46,7 @@ def test_smaller_of_two_limits_counts_and_none_is_no_limit() -> None:
 
 
 def test_metadata_keeps_limits_of_what_is_new_and_of_tables_behind() -> None:
-    kept = position(50, debts=owes(a=7), limits={LIVE: 5, "a": 3, "gone": 1})
+    kept = position(50, backlogs=is_behind(a=7), limits={LIVE: 5, "a": 3, "gone": 1})
     assert kept.limits == {LIVE: 5, "a": 3}
     assert position(50).limits == {} == Position(kept.tp, 50, "another program's").limits
     assert '"limits"' not in position(50).metadata
@@ -61,13 +61,13 @@ def test_metadata_with_an_impossible_limit_is_not_floes(limits: str) -> None:
 def test_metadata_without_room_leaves_the_limits_out_first() -> None:
     facts = PositionMetadata("R", 3, "T1", "C1", owner="pizzas", limits={LIVE: 5})
     for count in range(1, 200):
-        debts = {f"rpc.table_{i:04d}": Debt(1, "r" * 12) for i in range(count)}
-        text = replace(facts, debts=debts).encode()
-        if len(text.encode()) > LONGEST_METADATA:
+        backlogs = {f"rpc.table_{i:04d}": PartitionBacklog(1, "r" * 12) for i in range(count)}
+        text = replace(facts, backlogs=backlogs).encode()
+        if len(text.encode()) > MAX_METADATA_LENGTH:
             break
         found = PositionMetadata.decode(text)
         assert found is not None
-        assert found.debts == debts
+        assert found.backlogs == backlogs
         assert found.owner or not found.limits
     else:
         pytest.fail("there was room for everything")
@@ -77,7 +77,7 @@ def test_metadata_without_room_leaves_the_limits_out_first() -> None:
 
 
 def test_slice_reads_no_more_than_the_limit_of_its_name() -> None:
-    positions = [position(50, debts=owes(a=0), limits={LIVE: 8, "a": 6}), position(40, 1)]
+    positions = [position(50, backlogs=is_behind(a=0), limits={LIVE: 8, "a": 6}), position(40, 1)]
     live, behind = cut_slices(positions, [log(0), log(1)], ("a", "b"), None)
     assert (live.kind, live.records) == ("live", 8)
     assert (behind.kind, behind.records) == ("catch-up", 6)
@@ -93,9 +93,9 @@ def test_slice_reads_the_smaller_of_both_limits(asked: int, read: int) -> None:
 
 
 def after(found: Position, read: int, *, is_quick: bool = True) -> int | None:
-    piece = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(found.offset, found.offset + read),), ("a",))
-    plan = Plan("p", "c", "g", "C1", {}, "control", {}, (found,), (piece,))
-    (moved,) = positions_after(plan, [found], [SliceEnd(piece, {}, True, is_quick)])
+    slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(found.offset, found.offset + read),), ("a",))
+    plan = Plan("p", "c", "g", "C1", {}, "control", {}, (found,), (slice_,))
+    (moved,) = positions_after(plan, [found], [SliceEnd(slice_, {}, True, is_quick)])
     assert moved.offset == found.offset + read
     return limit_of([moved], LIVE)
 
@@ -108,17 +108,17 @@ def test_committed_slice_doubles_the_limit_or_removes_it() -> None:
 
 
 def test_committed_slice_leaves_the_limits_of_other_slices() -> None:
-    found = position(50, debts=owes(a=7), limits={LIVE: 8, "a": 3})
-    piece = Slice(1, ReadReason.CATCH_UP, WriteModeName.APPEND, (span(7, 10),), ("a",))
-    plan = Plan("p", "c", "g", "C1", {}, "control", {}, (found,), (piece,))
-    (moved,) = positions_after(plan, [found], [SliceEnd(piece, {}, True)])
+    found = position(50, backlogs=is_behind(a=7), limits={LIVE: 8, "a": 3})
+    slice_ = Slice(1, ReadReason.CATCH_UP, WriteModeName.APPEND, (span(7, 10),), ("a",))
+    plan = Plan("p", "c", "g", "C1", {}, "control", {}, (found,), (slice_,))
+    (moved,) = positions_after(plan, [found], [SliceEnd(slice_, {}, True)])
     assert moved.limits == {LIVE: 8, "a": 6}
 
 
 def test_slow_slice_limits_every_position_and_moves_none() -> None:
     found = (position(50), position(60, 1, limits={LIVE: 9}))
-    piece = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(60, 71, 1)), ("a",))
-    limited = positions_limited(found, [piece])
+    slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(60, 71, 1)), ("a",))
+    limited = positions_limited(found, [slice_])
     assert [p.offset for p in limited] == [50, 60]
     assert [p.limits for p in limited] == [{LIVE: 10}, {LIVE: 9}]
     assert limit_of(limited, LIVE) == 9

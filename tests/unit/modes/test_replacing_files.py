@@ -37,7 +37,7 @@ BELOW_SURROGATES = "a" * 15 + "\ud7ff" + "bbb"
 
 
 @pytest.fixture
-def told(lake: Lake) -> Lake:
+def message(lake: Lake) -> Lake:
     """A lake with a table of ten rows in one file, as workers write it."""
     table = lake.create(schema=TOLD)
     rows = [{"name": BELOW_SURROGATES, "k_topic": TOPIC, "k_partition": 0, "k_offset": offset} for offset in range(10)]
@@ -49,14 +49,14 @@ def told(lake: Lake) -> Lake:
     return lake
 
 
-def replace_rows(lake: Lake, catalog: Catalog | None = None, patience: float = 0.3) -> None:
+def replace_rows(lake: Lake, catalog: Catalog | None = None, timeout_s: float = 0.3) -> None:
     """Commit a replacement that takes the offsets 3 to 7 out and brings no rows."""
     plan = make_plan((0, 3, 8), kind="replace")
     (one,) = plan.slices[0].ranges
     table = lake.load()
-    share = make_share(table, [(one, Intervals.of([(3, 8)]))], ())
+    table_files = make_share(table, [(one, Intervals.of([(3, 8)]))], ())
     tables = Tables(catalog or lake.catalog(), lake.connector(**META))
-    commit_table(tables, TableWork.of(plan, make_announcement(plan, share), share), patience)
+    commit_table(tables, TableWork.of(plan, make_announcement(plan, table_files), table_files), timeout_s)
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
@@ -71,28 +71,28 @@ def fail(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     monkeypatch.setattr(PyArrowFileIO, "new_output", new_output)
 
 
-def test_replace_keeps_text_below_the_surrogates(told: Lake) -> None:
-    replace_rows(told)
-    left = told.load(TABLE).scan().to_arrow().to_pylist()
+def test_replace_keeps_text_below_the_surrogates(message: Lake) -> None:
+    replace_rows(message)
+    left = message.load(TABLE).scan().to_arrow().to_pylist()
     assert sorted(row["k_offset"] for row in left) == [0, 1, 2, 8, 9]
     assert {row["name"] for row in left} == {BELOW_SURROGATES}
 
 
-def test_replace_with_unwritable_rows_fails_at_once(told: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = told.catalog()
+def test_replace_with_unwritable_rows_fails_at_once(message: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = message.catalog()
     wire = Wire(catalog)
     fail(monkeypatch, ValueError("a value that no file takes"))
     with pytest.raises(FilesNotWritten, match=r"'rpc.pizzas' cannot be read or rewritten .*no file takes.*Nothing was"):
-        replace_rows(told, catalog, patience=60)
+        replace_rows(message, catalog, timeout_s=60)
     assert wire.sent == 0
 
 
-def test_replace_without_its_store_is_no_unknown_outcome(told: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = told.catalog()
+def test_replace_without_its_store_is_no_unknown_outcome(message: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = message.catalog()
     wire = Wire(catalog)
     fail(monkeypatch, OSError("the store is away"))
     with pytest.raises(TableNotCommitted, match=r"the store is away\)\. Nothing was sent to the catalog"):
-        replace_rows(told, catalog)
+        replace_rows(message, catalog)
     assert wire.sent == 0
 
 
@@ -106,11 +106,11 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_replace_over_a_broken_file_names_the_file(told: Lake, how: str) -> None:
-    (task,) = told.load().scan().plan_files()
+def test_replace_over_a_broken_file_names_the_file(message: Lake, how: str) -> None:
+    (task,) = message.load().scan().plan_files()
     path = Path(task.file.file_path.removeprefix("file://"))
     path.write_bytes(BROKEN[how](path.read_bytes()))
-    before = told.load().metadata
+    before = message.load().metadata
     with pytest.raises((FilesNotWritten, TableNotCommitted), match=re.escape(f", in {task.file.file_path}). Nothing")):
-        replace_rows(told)
-    assert told.load().metadata == before
+        replace_rows(message)
+    assert message.load().metadata == before

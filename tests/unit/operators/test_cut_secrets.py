@@ -74,5 +74,5 @@ def test_secret_at_the_place_of_a_cut_is_hidden(edge: str) -> None:
     token = uuid.uuid4().hex * 6 + uuid.uuid4().hex[:8]
     learn({"token": token})
     for before in range(limit - 100, limit + 8, 3):
-        told = tell("." * max(before, 0) + token)
-        assert token[:5] not in told and token[-5:] not in told, (before, told)
+        message = tell("." * max(before, 0) + token)
+        assert token[:5] not in message and token[-5:] not in message, (before, message)

@@ -35,17 +35,17 @@ def secret() -> str:
 
 
 def test_floe_error_reaches_airflow_without_its_chain(secret: str) -> None:
-    told = task(CatalogUnreachable(f"no catalog, token {secret}"))
-    assert str(told) == "no catalog, token <hidden>. See FLOE-401."
-    assert isinstance(told, Retryable)
-    text = "".join(traceback.format_exception(told))
+    message = task(CatalogUnreachable(f"no catalog, token {secret}"))
+    assert str(message) == "no catalog, token <hidden>. See FLOE-401."
+    assert isinstance(message, Retryable)
+    text = "".join(traceback.format_exception(message))
     assert "the beginning" not in text and secret not in text
-    assert told.__context__ is None and told.__cause__ is None
+    assert message.__context__ is None and message.__cause__ is None
 
 
 def test_errors_of_libraries_keep_their_chain_masked(secret: str) -> None:
-    told = task(OSError(5, f"refused {secret}"), ValueError(f"cause {secret!r}"))
-    text = "".join(traceback.format_exception(told))
+    message = task(OSError(5, f"refused {secret}"), ValueError(f"cause {secret!r}"))
+    text = "".join(traceback.format_exception(message))
     assert "cause" in text and "refused <hidden>" in text
     assert secret not in text
 
@@ -55,11 +55,11 @@ def test_error_that_cannot_be_changed_is_replaced(secret: str) -> None:
         def __str__(self) -> str:
             return f"always {secret}"
 
-    told = task(Stubborn(), ValueError("x"))
-    assert secret not in "".join(traceback.format_exception(told))
-    assert "Stubborn: always <hidden>" in str(told)
+    message = task(Stubborn(), ValueError("x"))
+    assert secret not in "".join(traceback.format_exception(message))
+    assert "Stubborn: always <hidden>" in str(message)
 
 
 def test_every_problem_of_a_configuration_is_masked(secret: str) -> None:
-    told = task(ConfigError(f"one {secret}", f"two {secret}").located(f"{secret}.json"))
-    assert str(told) == "<hidden>.json: 2 errors\n  - one <hidden>\n  - two <hidden>\nSee FLOE-103."
+    message = task(ConfigError(f"one {secret}", f"two {secret}").located(f"{secret}.json"))
+    assert str(message) == "<hidden>.json: 2 errors\n  - one <hidden>\n  - two <hidden>\nSee FLOE-103."

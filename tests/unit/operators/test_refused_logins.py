@@ -45,7 +45,7 @@ def without_airflows_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "_tell_airflow", lambda texts: None)
 
 
-def told(keys: Mapping[str, Any], act: Callable[[Connector], object]) -> str:
+def message(keys: Mapping[str, Any], act: Callable[[Connector], object]) -> str:
     """Return what a task tells Airflow that does this with a connector; "" where nothing fails."""
 
     @floe_task
@@ -93,7 +93,7 @@ def extras(folder: Path, plant: Callable[[str], str]) -> Iterator[dict[str, Any]
 def test_refused_catalog_tells_no_secret(hard: str, echo: Echo, logged: io.StringIO) -> None:
     canaries = Canaries()
     for keys in catalogs(echo, lambda name: canaries.plant(name, hard=hard)):
-        error = told(keys, lambda connector: Tables.of(connector).load("db.t"))
+        error = message(keys, lambda connector: Tables.of(connector).load("db.t"))
         assert error, keys
         canaries.watch(lambda error=error: [("error", error.encode())])  # type: ignore[misc]
     canaries.watch(lambda: [("log", logged.getvalue().encode())])
@@ -112,7 +112,7 @@ def test_refused_kafka_client_tells_no_secret(hard: str, tmp_path: Path, logged:
         return act
 
     for extra in extras(tmp_path, lambda name: canaries.plant(name, hard=hard)):
-        error = told(catalog("sql", "sqlite://"), client({"bootstrap.servers": "127.0.0.1:1", **extra}))
+        error = message(catalog("sql", "sqlite://"), client({"bootstrap.servers": "127.0.0.1:1", **extra}))
         assert error, extra
         canaries.watch(lambda error=error: [("error", error.encode())])  # type: ignore[misc]
     canaries.watch(lambda: [("log", logged.getvalue().encode())])

@@ -18,7 +18,7 @@ from pyiceberg.types import ListType, LongType, MapType, NestedField, StringType
 from floe.parquet.exceptions import UnsupportedColumn
 from floe.parquet.layout import FileLayout
 from floe_job.convert import Decoded, JsonDecoder
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 
 EVOLVE = ColumnRules(evolve=True)
@@ -34,7 +34,7 @@ KNOWN = Schema(
 )
 
 
-def decode(schema: Schema | None, *records: Any, rules: ColumnRules = EVOLVE) -> tuple[Decoded, SchemaNeeds]:
+def decode(schema: Schema | None, *records: Any, rules: ColumnRules = EVOLVE) -> tuple[Decoded, SchemaChanges]:
     decoder = JsonDecoder(schema, rules, create=schema is None)
     return decoder.decode([json.dumps(record).encode() for record in records]), decoder.needs
 
@@ -130,7 +130,7 @@ def any_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
 def test_whatever_names_several_tasks_bring_the_table_can_be_written(
     any_table: Table, tasks: list[list[Any]], later: list[Any]
 ) -> None:
-    merged = SchemaNeeds()
+    merged = SchemaChanges()
     for task in tasks:
         merged.merge(decode(None, *task)[1])
     schema = merged.new_schema()

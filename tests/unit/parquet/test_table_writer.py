@@ -69,12 +69,12 @@ def test_small_batches_share_a_row_group(new_table: TableFactory) -> None:
 
 
 def test_names_that_avro_does_not_take_are_written_as_java_writes_them(new_table: TableFactory) -> None:
-    strange = Schema(
+    unexpected = Schema(
         NestedField(1, "a.b", LongType(), required=False),
         NestedField(2, "l", ListType(3, StructType(NestedField(4, "x y", LongType(), required=False))), required=False),
         NestedField(5, "m", MapType(6, StringType(), 7, StructType(NestedField(8, "1", LongType()))), required=False),
     )
-    table = new_table(strange)
+    table = new_table(unexpected)
     batch = rows(table, a=[1, 2], l=[[{"x y": 5}], None], m=[None, [("k", {"1": 7})]])
     (file,) = write(table, batch)
     assert pq.read_schema(local(file.file_path)).names == ["a_x2Eb", "l", "m"]

@@ -154,9 +154,9 @@ def test_a_columns_mode_goes_before_the_tables(new_table: TableFactory) -> None:
 
 def test_columns_are_named_as_in_the_table_whatever_they_are_called_in_files(new_table: TableFactory) -> None:
     inner = StructType(NestedField(3, "x y", LongType(), required=False))
-    strange = Schema(NestedField(1, "a.b", LongType(), required=False), NestedField(2, "s", inner, required=False))
+    unexpected = Schema(NestedField(1, "a.b", LongType(), required=False), NestedField(2, "s", inner, required=False))
     modes = {f"write.metadata.metrics.column.{name}": "none" for name in ("a.b", "s.x y", "gone")}
-    table = new_table(strange, properties=modes)
+    table = new_table(unexpected, properties=modes)
     (file,) = write(table, rows(table, a=[1], s=[{"x y": 2}]))
     assert file.value_counts == {}
 

@@ -11,7 +11,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from floe.config import Connector
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
@@ -20,7 +20,7 @@ from floe.model.ranges import OffsetRange
 from floe.planning.kept_rows import letters_with_rows
 from floe.tables.snapshot_commit import append
 from floe.tables.table_state import TableStates
-from floe_job.dead_letters import LETTERS_SCHEMA
+from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
 from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OTHER_TABLE, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 
 REPLAY = "0192f0c1d2e37a4b8c5d6e7f8a9b0c1d"
@@ -40,13 +40,13 @@ KEYS = {
 
 
 @pytest.fixture
-def told(lake: Lake) -> Lake:
+def message(lake: Lake) -> Lake:
     """Give a table with rows of the offsets 0 to 4, and dead letters of 2, 3 (for no table yet) and 7."""
     lake.create(schema=TOLD)
     rows = [{"kafka_topic": TOPIC, "kafka_partition": 0, "kafka_offset": offset} for offset in range(5)]
     table = lake.load()
     table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())))
-    letters = lake.create(schema=LETTERS_SCHEMA, name=OTHER_TABLE)
+    dead_letters = lake.create(schema=DEAD_LETTERS_SCHEMA, name=OTHER_TABLE)
     dead: list[dict[str, Any]] = [
         {"offset": 2, "table": TABLE, "commit_id": str(commit_id_of(GROUP, REPLAY))},
         {"offset": 3, "table": None, "commit_id": str(commit_id_of(GROUP, REPLAY))},
@@ -54,7 +54,9 @@ def told(lake: Lake) -> Lake:
         {"offset": 4, "table": TABLE, "commit_id": str(commit_id_of(GROUP, "a-live-run"))},
     ]
     place = {"topic": TOPIC, "topic_id": TOPIC_ID, "partition": 0, "kind": "dead", "connector": "pizzas"}
-    letters.append(pa.Table.from_pylist([{**place, **one} for one in dead], schema=schema_to_pyarrow(letters.schema())))
+    dead_letters.append(
+        pa.Table.from_pylist([{**place, **one} for one in dead], schema=schema_to_pyarrow(dead_letters.schema()))
+    )
     knows(lake, OTHER_TABLE, Ledger(CLUSTER).with_replay(REPLAY, 0))
     return lake
 
@@ -63,43 +65,43 @@ def knows(lake: Lake, name: str, ledger: Ledger) -> None:
     append(lake.load(name), "main", (), {}, LEDGER, ledger)
 
 
-FOUND = LetterOffsets(
+FOUND = DeadLetterOffsets(
     {TABLE: {LOG: Intervals(((2, 3), (4, 5), (7, 8)))}, None: {LOG: Intervals(((3, 4),))}},
 )
 
 
-def kept(lake: Lake, connector: Connector | None = None, found: LetterOffsets = FOUND) -> LetterOffsets:
+def kept(lake: Lake, connector: Connector | None = None, found: DeadLetterOffsets = FOUND) -> DeadLetterOffsets:
     connector = connector or lake.connector(**KEYS)
     states = TableStates(lake.tables(), connector, CLUSTER)
     return letters_with_rows(states, connector, states.one(OTHER_TABLE), found, [TEN])
 
 
-def test_letters_of_an_unfinished_replay_with_rows_are_found(told: Lake) -> None:
+def test_letters_of_an_unfinished_replay_with_rows_are_found(message: Lake) -> None:
     expected = {TABLE: {LOG: Intervals(((2, 3),))}, None: {LOG: Intervals(((3, 4),))}}
-    assert kept(told) == LetterOffsets(expected)
+    assert kept(message) == DeadLetterOffsets(expected)
 
 
-def test_letters_of_a_finished_replay_are_as_any_other(told: Lake) -> None:
-    knows(told, TABLE, Ledger(CLUSTER).with_replay(REPLAY, 0))
-    assert kept(told) == LetterOffsets()
+def test_letters_of_a_finished_replay_are_as_any_other(message: Lake) -> None:
+    knows(message, TABLE, Ledger(CLUSTER).with_replay(REPLAY, 0))
+    assert kept(message) == DeadLetterOffsets()
 
 
-def test_letters_of_a_second_slice_that_is_missing_are_found(told: Lake) -> None:
-    knows(told, OTHER_TABLE, Ledger(CLUSTER).with_replay(REPLAY, 1))
-    knows(told, TABLE, Ledger(CLUSTER).with_replay(REPLAY, 0))
-    assert kept(told).count == 2
+def test_letters_of_a_second_slice_that_is_missing_are_found(message: Lake) -> None:
+    knows(message, OTHER_TABLE, Ledger(CLUSTER).with_replay(REPLAY, 1))
+    knows(message, TABLE, Ledger(CLUSTER).with_replay(REPLAY, 0))
+    assert kept(message).count == 2
 
 
-def test_letters_that_are_not_asked_for_are_not_found(told: Lake) -> None:
-    assert kept(told, found=LetterOffsets({TABLE: {LOG: Intervals(((7, 8),))}})) == LetterOffsets()
-    assert kept(told, found=LetterOffsets()) == LetterOffsets()
+def test_letters_that_are_not_asked_for_are_not_found(message: Lake) -> None:
+    assert kept(message, found=DeadLetterOffsets({TABLE: {LOG: Intervals(((7, 8),))}})) == DeadLetterOffsets()
+    assert kept(message, found=DeadLetterOffsets()) == DeadLetterOffsets()
 
 
-def test_table_without_columns_of_origin_has_none(told: Lake) -> None:
-    assert kept(told, told.connector(**{"floe.deadletter.table": OTHER_TABLE})) == LetterOffsets()
+def test_table_without_columns_of_origin_has_none(message: Lake) -> None:
+    assert kept(message, message.connector(**{"floe.deadletter.table": OTHER_TABLE})) == DeadLetterOffsets()
 
 
-def test_rows_of_another_topic_of_that_name_are_no_evidence(told: Lake) -> None:
+def test_rows_of_another_topic_of_that_name_are_no_evidence(message: Lake) -> None:
     before = OffsetRange(TOPIC, "T0", 0, 0, 10)
-    knows(told, TABLE, Ledger(CLUSTER).with_replayed([(before, ROUTE)]))
-    assert kept(told) == LetterOffsets()
+    knows(message, TABLE, Ledger(CLUSTER).with_replayed([(before, ROUTE)]))
+    assert kept(message) == DeadLetterOffsets()

@@ -15,7 +15,7 @@ from floe.model.decisions import Decisions, Rollback
 from floe.model.exceptions import PlanRefused, Superseded
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.route_hash import route_hash, routing_hash
 from floe.model.slice_kind import ReadReason, WriteModeName
@@ -52,8 +52,8 @@ CREATES = {"iceberg.tables.auto-create-enabled": "true"}
 def position(offset: int, partition: int = 0, **over: Any) -> Position:
     """Return a position; ``owed``: where the table's debt begins."""
     owed = over.pop("owed", None)
-    debts = {} if owed is None else {TABLE: Debt(owed, ROUTE)}
-    fields = {"routing": ROUTING, "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, "debts": debts, **over}
+    backlogs = {} if owed is None else {TABLE: PartitionBacklog(owed, ROUTE)}
+    fields = {"routing": ROUTING, "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, "debts": backlogs, **over}
     fields.setdefault("owner", "pizzas")
     return Position(TopicPartition(TOPIC, partition), offset, PositionMetadata(**fields).encode())
 
@@ -202,8 +202,8 @@ def test_names_that_the_connector_does_not_have_are_refused(
 
 
 def test_a_table_that_the_connector_names_no_longer_may_be_forgiven(broker: Broker, draft: Callable[..., Plan]) -> None:
-    owing = replace(position(50), metadata=position(50, owed=20).metadata.replace(TABLE, "rpc.gone"))
-    broker.has(owing)
+    behind = replace(position(50), metadata=position(50, owed=20).metadata.replace(TABLE, "rpc.gone"))
+    broker.has(behind)
     with pytest.raises(PlanRefused, match="names it no longer"):
         draft()
     assert draft(forgive=frozenset({"rpc.gone"})).positions == (position(50, since=50),)
@@ -251,8 +251,8 @@ def test_the_ledger_forgets_what_was_rolled_back_and_the_rows_come_back_once(
 ) -> None:
     opened(draft(rolled_back=REPLAY))
     assert lake.rows() == expected((0, 5))
-    debts = {TABLE: Debt(5, ROUTE)}
-    write((0, 5, 9), plan_id="plan-3", kind="catch-up", debts=debts).land()
+    backlogs = {TABLE: PartitionBacklog(5, ROUTE)}
+    write((0, 5, 9), plan_id="plan-3", kind="catch-up", backlogs=backlogs).land()
     assert lake.rows() == expected((0, 9))
 
 
@@ -293,7 +293,7 @@ def test_what_was_rolled_back_of_an_older_incarnation_of_the_topic_is_no_debt(
     plan = draft(rolled_back=REPLAY)
     assert plan.positions == (position(60, topic_id="T0"),)
     assert opened(plan)
-    assert write((0, 40, 50), plan_id="plan-2").share.books.rows == 10
+    assert write((0, 40, 50), plan_id="plan-2").table_files.counts.rows == 10
 
 
 def test_a_table_that_was_rolled_back_further_meanwhile_is_looked_at_again(
@@ -332,9 +332,9 @@ def test_a_decision_about_a_table_does_not_hold_for_what_others_made_of_it_since
 ) -> None:
     plan = draft(rolled_back=decided)
     opened(draft(rolled_back=ACCEPT))
-    landed = write((0, 9, 12), plan_id="plan-3").land()
+    committed = write((0, 9, 12), plan_id="plan-3").land()
     write((0, 12, 15), plan_id="plan-4").land()
-    roll_back(lake, landed.snapshot_id or 0)
+    roll_back(lake, committed.snapshot_id or 0)
     before = lake.load().metadata_location
     with pytest.raises(Superseded):
         opened(plan)
@@ -349,7 +349,7 @@ def test_rows_that_came_back_before_the_decision_was_carried_out_stay_held(
     plan = draft(rolled_back=REPLAY)
     roll_back(lake, second)
     opened(plan)
-    written = write((0, 5, 9), plan_id="plan-3", kind="catch-up", debts={TABLE: Debt(5, ROUTE)})
+    written = write((0, 5, 9), plan_id="plan-3", kind="catch-up", backlogs={TABLE: PartitionBacklog(5, ROUTE)})
     assert written.files == ()
     assert lake.rows() == expected((0, 9))
 
@@ -390,7 +390,7 @@ def test_offsets_that_a_shortened_log_gives_out_once_more_are_net_again(
     plan = draft(adopt=frozenset({TOPIC}), recover=recovered)
     assert plan.positions == (position(40, since=40),)
     opened(plan)
-    assert write((0, 40, 60), plan_id="plan-2", since=40).share.books.rows == 20
+    assert write((0, 40, 60), plan_id="plan-2", since=40).table_files.counts.rows == 20
 
 
 def test_an_adopted_new_topic_leaves_the_ledger_of_the_old_one_alone(
@@ -507,10 +507,10 @@ def test_a_position_that_somebody_else_changed_supersedes_the_plan(
 def test_a_debt_that_was_paid_in_part_meanwhile_is_not_raised_again(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
-    owing = replace(plan, positions=(position(5, owed=1),))
+    behind = replace(plan, positions=(position(5, owed=1),))
     for left in (position(5, owed=3), position(5)):
         broker.has(left)
-        assert opened(owing)
+        assert opened(behind)
         assert broker.moves[-1].positions == [left]
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from floe.model.exceptions import PlanRefused
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe.planning.replay_ranges import Ground, refuse_debts, resolve
+from floe.planning.replay_ranges import ReplayContext, check_no_backlogs, resolve
 from floe.planning.replay_request import Bounds, ReplayRequest
 
 
@@ -22,8 +22,8 @@ def position(partition: int = 0, offset: int = 100, **facts: Any) -> Position:
     return Position(TopicPartition("pizzas", partition), offset, metadata.encode())
 
 
-def ground(*pairs: tuple[PartitionLog, Position | None], marks: dict[int, Bounds] | None = None) -> Ground:
-    return Ground(
+def context(*pairs: tuple[PartitionLog, Position | None], marks: dict[int, Bounds] | None = None) -> ReplayContext:
+    return ReplayContext(
         "C",
         [log for log, _ in pairs],
         {p.tp: p for _, p in pairs if p is not None},
@@ -39,7 +39,7 @@ def request(**params: Any) -> ReplayRequest:
     return ReplayRequest.of(params, ("pizzas",), ("db.a", "db.b"), None)
 
 
-TWO = ground((log(0), position(0)), (log(1, 0, 50), position(1, 50)))
+TWO = context((log(0), position(0)), (log(1, 0, 50), position(1, 50)))
 
 
 def test_without_ranges_each_partition_is_replayed_from_its_log_start_to_its_position() -> None:
@@ -47,7 +47,7 @@ def test_without_ranges_each_partition_is_replayed_from_its_log_start_to_its_pos
 
 
 def test_partitions_that_were_not_read_or_have_nothing_left_are_left_out_unless_they_are_named() -> None:
-    three = ground((log(0), position(0)), (log(1), None), (log(2, 100, 100), position(2, 100)))
+    three = context((log(0), position(0)), (log(1), None), (log(2, 100, 100), position(2, 100)))
     assert resolve(request(), three) == ranges((0, 10, 100))
     with pytest.raises(PlanRefused, match=r"pizzas-1 has no position.*the connector's own DAG will"):
         resolve(request(ranges={"1": [10, 20]}), three)
@@ -85,15 +85,15 @@ def test_every_bad_range_is_named_at_once_and_a_good_one_beside_it_does_not_help
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        (ground((log(), None)), r"no partition of topic 'pizzas' has a position.*Run the connector's own DAG first"),
-        (ground((log(topic_id="new"), position())), r"re-created: its id is 'new', what was read belongs to 'id'"),
-        (ground((log(), position(cluster_id="C2"))), r"belongs to cluster 'C2', but this is cluster 'C'"),
-        (ground((log(end=99), position())), r"the position 100 of pizzas-0 is past its last stable offset 99"),
-        (ground((log(0, 100, 100), position(0, 100))), r"nothing to replay: the log has no offset that was read"),
-        (ground((log(), Position(TopicPartition("pizzas", 0), 5, "x"))), r"no metadata of floe's"),
+        (context((log(), None)), r"no partition of topic 'pizzas' has a position.*Run the connector's own DAG first"),
+        (context((log(topic_id="new"), position())), r"re-created: its id is 'new', what was read belongs to 'id'"),
+        (context((log(), position(cluster_id="C2"))), r"belongs to cluster 'C2', but this is cluster 'C'"),
+        (context((log(end=99), position())), r"the position 100 of pizzas-0 is past its last stable offset 99"),
+        (context((log(0, 100, 100), position(0, 100))), r"nothing to replay: the log has no offset that was read"),
+        (context((log(), Position(TopicPartition("pizzas", 0), 5, "x"))), r"no metadata of floe's"),
     ],
 )
-def test_what_was_not_read_by_this_connector_from_this_log_is_refused(where: Ground, words: str) -> None:
+def test_what_was_not_read_by_this_connector_from_this_log_is_refused(where: ReplayContext, words: str) -> None:
     with pytest.raises(PlanRefused, match=words):
         resolve(request(), where)
 
@@ -117,7 +117,7 @@ WINDOW = {"from_time": "2026-01-31T11:00:00Z", "to_time": "2026-01-31T12:00:00Z"
 def test_a_window_ends_at_the_position_at_the_latest_and_is_refused_when_nothing_is_in_it(
     mark: Bounds, expected: tuple[int, int] | None
 ) -> None:
-    where = ground((log(), position()), marks={0: mark})
+    where = context((log(), position()), marks={0: mark})
     if expected is None:
         with pytest.raises(PlanRefused, match=r"lies in the times from 2026-01-31T11.*to 2026-01-31T12.*0 up to 100"):
             resolve(request(**WINDOW), where)
@@ -126,31 +126,31 @@ def test_a_window_ends_at_the_position_at_the_latest_and_is_refused_when_nothing
 
 
 def test_a_window_that_is_open_to_one_side_goes_as_far_as_there_is_something() -> None:
-    where = ground((log(), position()), marks={0: (None, 40)})
+    where = context((log(), position()), marks={0: (None, 40)})
     assert resolve(request(to_time=WINDOW["to_time"]), where) == ranges((0, 10, 40))
-    where = ground((log(), position()), marks={0: (40, None)})
+    where = context((log(), position()), marks={0: (40, None)})
     assert resolve(request(from_time=WINDOW["from_time"]), where) == ranges((0, 40, 100))
 
 
 def test_windows_side_by_side_leave_no_gap_and_do_not_overlap() -> None:
     marks: list[int | None] = [20, 20, 47, 90, None]
-    pieces = []
+    range_parts = []
     for start, end in zip([None, *marks], [*marks, None], strict=True):
-        where = ground((log(), position()), marks={0: (start, end)})
-        times = {"from_time": WINDOW["from_time"] if pieces or start else None, "to_time": WINDOW["to_time"]}
+        where = context((log(), position()), marks={0: (start, end)})
+        times = {"from_time": WINDOW["from_time"] if range_parts or start else None, "to_time": WINDOW["to_time"]}
         try:
-            pieces += resolve(request(**times), where)
+            range_parts += resolve(request(**times), where)
         except PlanRefused:
             continue
-    assert pieces == list(ranges((0, 10, 20), (0, 20, 47), (0, 47, 90), (0, 90, 100)))
+    assert range_parts == list(ranges((0, 10, 20), (0, 20, 47), (0, 47, 90), (0, 90, 100)))
 
 
 def test_what_a_table_owes_comes_by_its_catch_up_not_by_a_replay() -> None:
-    where = {position().tp: position(debts={"db.a": Debt(50, "R")})}
+    where = {position().tp: position(backlogs={"db.a": PartitionBacklog(50, "R")})}
     asked = ranges((0, 10, 60))
     with pytest.raises(
         PlanRefused, match=r"table 'db\.a' is behind on pizzas-0 from 50 on.*end the range at 50 at most"
     ):
-        refuse_debts(asked, where, ["db.a", "db.b"])
-    refuse_debts(asked, where, ["db.b"])
-    refuse_debts(ranges((0, 10, 50)), where, ["db.a"])
+        check_no_backlogs(asked, where, ["db.a", "db.b"])
+    check_no_backlogs(asked, where, ["db.b"])
+    check_no_backlogs(ranges((0, 10, 50)), where, ["db.a"])

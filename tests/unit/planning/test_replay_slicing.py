@@ -15,7 +15,7 @@ from floe.planning.replay_request import Overlap
 from floe.planning.slicing import Forecast, cut, forecast, net_of
 
 
-def piece(partition: int, start: int, end: int) -> OffsetRange:
+def slice_(partition: int, start: int, end: int) -> OffsetRange:
     return OffsetRange("pizzas", "id", partition, start, end)
 
 
@@ -24,29 +24,29 @@ def whole(*ranges: OffsetRange) -> dict[OffsetRange, Intervals]:
 
 
 def test_ranges_are_cut_in_order_and_a_slice_takes_from_the_next_partition_what_fits() -> None:
-    ranges = [piece(0, 0, 100), piece(1, 0, 50)]
+    ranges = [slice_(0, 0, 100), slice_(1, 0, 50)]
     assert cut(ranges, [whole(*ranges)], 60) == (
-        (piece(0, 0, 60),),
-        (piece(0, 60, 100), piece(1, 0, 20)),
-        (piece(1, 20, 50),),
+        (slice_(0, 0, 60),),
+        (slice_(0, 60, 100), slice_(1, 0, 20)),
+        (slice_(1, 20, 50),),
     )
 
 
 def test_without_a_limit_all_is_one_slice() -> None:
-    ranges = [piece(0, 0, 100), piece(1, 0, 50)]
-    assert cut(ranges, [whole(*ranges)], None) == ((piece(0, 0, 100), piece(1, 0, 50)),)
+    ranges = [slice_(0, 0, 100), slice_(1, 0, 50)]
+    assert cut(ranges, [whole(*ranges)], None) == ((slice_(0, 0, 100), slice_(1, 0, 50)),)
 
 
 def test_what_every_table_holds_is_not_read_and_nothing_lacking_is_no_slice() -> None:
-    r = piece(0, 0, 1000)
-    nets = [{r: Intervals.of([(10, 20)])}, {r: Intervals.of([(15, 30), (900, 910)])}]
-    assert cut([r], nets, 100) == ((piece(0, 10, 30),), (piece(0, 900, 910),))
-    assert cut([r], nets, None) == ((piece(0, 10, 910),),)
+    r = slice_(0, 0, 1000)
+    new_ranges = [{r: Intervals.of([(10, 20)])}, {r: Intervals.of([(15, 30), (900, 910)])}]
+    assert cut([r], new_ranges, 100) == ((slice_(0, 10, 30),), (slice_(0, 900, 910),))
+    assert cut([r], new_ranges, None) == ((slice_(0, 10, 910),),)
     assert cut([r], [{r: Intervals()}], 100) == ()
 
 
 def test_a_replay_of_too_many_slices_is_refused_before_they_are_all_made() -> None:
-    r = piece(0, 0, 10**15)
+    r = slice_(0, 0, 10**15)
     with pytest.raises(PlanRefused, match=r"more than 1000 slices of 3 records.*raise max_records"):
         cut([r], [whole(r)], 3)
     assert len(cut([r], [whole(r)], 10**12)) == 1000
@@ -59,17 +59,17 @@ spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=6).
 def test_slices_hold_what_is_wanted_once_within_their_limit_and_each_partition_once(
     tables: list[list[Intervals]], limit: int | None
 ) -> None:
-    ranges = [piece(p, 0, 60) for p in range(3)]
-    nets = [dict(zip(ranges, table, strict=True)) for table in tables]
-    slices = cut(ranges, nets, limit)
-    for pieces in slices:
-        assert len({p.tp for p in pieces}) == len(pieces) > 0
-        assert limit is None or sum(len(p) for p in pieces) <= limit
+    ranges = [slice_(p, 0, 60) for p in range(3)]
+    new_ranges = [dict(zip(ranges, table, strict=True)) for table in tables]
+    slices = cut(ranges, new_ranges, limit)
+    for range_parts in slices:
+        assert len({p.tp for p in range_parts}) == len(range_parts) > 0
+        assert limit is None or sum(len(p) for p in range_parts) <= limit
     for r in ranges:
-        read = [(p.start, p.end) for pieces in slices for p in pieces if p.tp == r.tp]
+        read = [(p.start, p.end) for range_parts in slices for p in range_parts if p.tp == r.tp]
         assert read == sorted(read)
         assert sum(end - start for start, end in read) == Intervals.of(read).offsets
-        wanted = Intervals.of(span for net in nets for span in net[r])
+        wanted = Intervals.of(span for new_offsets in new_ranges for span in new_offsets[r])
         assert Intervals.of(read).covers(wanted)
         assert all(wanted.has(start) and wanted.has(end - 1) for start, end in read)
 
@@ -79,7 +79,7 @@ def ledger(held: dict[str, Intervals]) -> Ledger:
 
 
 def test_a_skip_leaves_out_what_the_ledger_holds_and_an_append_does_not_ask() -> None:
-    r = piece(0, 0, 100)
+    r = slice_(0, 0, 100)
     held = ledger({"R": Intervals.of([(20, 40)])})
     assert net_of("db.t", held, [r], "R", Overlap.SKIP) == {r: Intervals.of([(0, 20), (40, 100)])}
     assert net_of("db.t", held, [r], "R", Overlap.APPEND) == whole(r)
@@ -89,17 +89,17 @@ def test_a_skip_leaves_out_what_the_ledger_holds_and_an_append_does_not_ask() ->
 def test_a_skip_over_offsets_of_another_route_is_refused_and_beside_them_it_is_not() -> None:
     held = ledger({"old": Intervals.of([(20, 40), (60, 70)]), "R": Intervals.of([(70, 90)])})
     with pytest.raises(PlanRefused, match=r"'db\.t' holds the offsets \[20, 40\), \[60, 65\) of pizzas-0.*append"):
-        net_of("db.t", held, [piece(0, 0, 65)], "R", Overlap.SKIP)
-    for r in (piece(0, 0, 20), piece(0, 40, 60), piece(0, 70, 100)):
+        net_of("db.t", held, [slice_(0, 0, 65)], "R", Overlap.SKIP)
+    for r in (slice_(0, 0, 20), slice_(0, 40, 60), slice_(0, 70, 100)):
         assert net_of("db.t", held, [r], "R", Overlap.SKIP)
-    assert net_of("db.t", held, [piece(0, 0, 65)], "R", Overlap.APPEND)
+    assert net_of("db.t", held, [slice_(0, 0, 65)], "R", Overlap.APPEND)
 
 
 def test_a_forecast_tells_per_table_what_is_read_held_and_written() -> None:
-    r = piece(0, 0, 100)
-    nets = {"db.a": {r: Intervals.of([(10, 30)])}, "db.b": {r: Intervals.of([(0, 5)])}}
-    slices = cut([r], list(nets.values()), 10)
-    assert forecast([r], slices, nets) == (
+    r = slice_(0, 0, 100)
+    new_ranges = {"db.a": {r: Intervals.of([(10, 30)])}, "db.b": {r: Intervals.of([(0, 5)])}}
+    slices = cut([r], list(new_ranges.values()), 10)
+    assert forecast([r], slices, new_ranges) == (
         Forecast("db.a", r, 25, 80, 20),
         Forecast("db.b", r, 25, 95, 5),
     )

@@ -7,7 +7,7 @@ from floe.model.positions import Position
 from floe.model.ranges import TopicPartition
 from floe.model.slice_kind import ReadReason
 from floe.planning.slicing import allocate, cut_slices, fair_shares
-from tests.support.partitions import log, owes, position, span
+from tests.support.partitions import is_behind, log, position, span
 
 AB = ("a", "b")
 Cut = tuple[str, tuple[str, ...], list[str]]
@@ -31,14 +31,16 @@ def test_without_anything_new_or_owed_there_is_no_slice() -> None:
 
 
 def test_a_table_that_owes_has_a_slice_of_its_own_up_to_the_end_of_the_run() -> None:
-    assert cut(position(90, debts=owes(b=70))) == [
+    assert cut(position(90, backlogs=is_behind(b=70))) == [
         ("live", AB, ["pizzas-0[90, 100)"]),
         ("catch-up", ("b",), ["pizzas-0[70, 100)"]),
     ]
 
 
 def test_each_table_that_owes_has_its_own_slice_in_the_order_of_their_names() -> None:
-    cuts = cut(position(90, debts=owes(b=70, a=80)), position(100, 1, debts=owes(b=5)), tables=("a", "b", "c"))
+    cuts = cut(
+        position(90, backlogs=is_behind(b=70, a=80)), position(100, 1, backlogs=is_behind(b=5)), tables=("a", "b", "c")
+    )
     assert cuts == [
         ("live", ("a", "b", "c"), ["pizzas-0[90, 100)"]),
         ("catch-up", ("a",), ["pizzas-0[80, 100)"]),
@@ -47,21 +49,21 @@ def test_each_table_that_owes_has_its_own_slice_in_the_order_of_their_names() ->
 
 
 def test_a_debt_is_paid_also_when_nothing_is_new() -> None:
-    assert cut(position(100, debts=owes(a=60))) == [("catch-up", ("a",), ["pizzas-0[60, 100)"])]
+    assert cut(position(100, backlogs=is_behind(a=60))) == [("catch-up", ("a",), ["pizzas-0[60, 100)"])]
 
 
 def test_a_partition_that_every_table_owes_has_no_live_range_and_is_paid_up_to_the_position() -> None:
     """Nothing that no table could take is read ahead."""
-    assert cut(position(90, debts=owes(a=70, b=80)), position(95, 1)) == [
+    assert cut(position(90, backlogs=is_behind(a=70, b=80)), position(95, 1)) == [
         ("live", AB, ["pizzas-1[95, 100)"]),
         ("catch-up", ("a",), ["pizzas-0[70, 90)"]),
         ("catch-up", ("b",), ["pizzas-0[80, 90)"]),
     ]
-    assert cut(position(90, debts=owes(a=70)), tables=("a",)) == [("catch-up", ("a",), ["pizzas-0[70, 90)"])]
+    assert cut(position(90, backlogs=is_behind(a=70)), tables=("a",)) == [("catch-up", ("a",), ["pizzas-0[70, 90)"])]
 
 
 def test_the_limit_holds_for_each_slice_by_itself() -> None:
-    cuts = cut(position(50, debts=owes(b=10)), position(50, 1, debts=owes(b=20)), limit=20)
+    cuts = cut(position(50, backlogs=is_behind(b=10)), position(50, 1, backlogs=is_behind(b=20)), limit=20)
     assert cuts == [
         ("live", AB, ["pizzas-0[50, 60)", "pizzas-1[50, 60)"]),
         ("catch-up", ("b",), ["pizzas-0[10, 20)", "pizzas-1[20, 30)"]),
@@ -69,11 +71,11 @@ def test_the_limit_holds_for_each_slice_by_itself() -> None:
 
 
 def test_a_debt_is_caught_up_no_further_than_what_the_run_reads() -> None:
-    assert cut(position(50, debts=owes(b=45)), limit=10) == [
+    assert cut(position(50, backlogs=is_behind(b=45)), limit=10) == [
         ("live", AB, ["pizzas-0[50, 60)"]),
         ("catch-up", ("b",), ["pizzas-0[45, 55)"]),
     ]
-    assert cut(position(50, debts=owes(b=45)), limit=0) == []
+    assert cut(position(50, backlogs=is_behind(b=45)), limit=0) == []
 
 
 DEBTS = st.dictionaries(st.sampled_from("abc"), st.integers(0, 40), max_size=3)
@@ -84,23 +86,23 @@ def test_every_slice_is_within_the_limit_and_no_table_gets_a_hole(
     parts: list[tuple[int, dict[str, int]]], limit: int | None
 ) -> None:
     positions = [
-        position(offset, p, debts=owes(**{t: start for t, start in debts.items() if start < offset}))
-        for p, (offset, debts) in enumerate(parts)
+        position(offset, p, backlogs=is_behind(**{t: start for t, start in backlogs.items() if start < offset}))
+        for p, (offset, backlogs) in enumerate(parts)
     ]
     offsets = {p.tp: p for p in positions}
     slices = cut_slices(positions, [log(p) for p in range(3)], tuple("abc"), limit)
     live_ends = {r.tp: r.end for s in slices if s.reason is ReadReason.LIVE for r in s.ranges}
-    for piece in slices:
-        assert piece.ranges
-        assert limit is None or piece.records <= limit
-        assert len({r.tp for r in piece.ranges}) == len(piece.ranges)
-        for r in piece.ranges:
+    for slice_ in slices:
+        assert slice_.ranges
+        assert limit is None or slice_.records <= limit
+        assert len({r.tp for r in slice_.ranges}) == len(slice_.ranges)
+        for r in slice_.ranges:
             assert len(r)
-            if piece.reason is ReadReason.LIVE:
+            if slice_.reason is ReadReason.LIVE:
                 assert r.start == offsets[r.tp].offset
-                assert len(offsets[r.tp].debts) < 3
+                assert len(offsets[r.tp].backlogs) < 3
             else:
-                assert r.start == offsets[r.tp].debts[piece.table].start
+                assert r.start == offsets[r.tp].backlogs[slice_.table].start
                 assert r.end <= live_ends.get(r.tp, offsets[r.tp].offset)
 
 
@@ -124,19 +126,19 @@ LAGS = st.dictionaries(st.integers(0, 9).map(lambda p: TopicPartition("t", p)), 
 def test_shares_use_the_whole_limit_and_nobody_gets_more_than_its_lag(
     lags: dict[TopicPartition, int], limit: int | None
 ) -> None:
-    shares = fair_shares(lags, limit)
-    assert shares.keys() == lags.keys()
-    assert all(0 <= shares[tp] <= lag for tp, lag in lags.items())
-    assert sum(shares.values()) == min(sum(lags.values()), sum(lags.values()) if limit is None else limit)
+    all_table_files = fair_shares(lags, limit)
+    assert all_table_files.keys() == lags.keys()
+    assert all(0 <= all_table_files[tp] <= lag for tp, lag in lags.items())
+    assert sum(all_table_files.values()) == min(sum(lags.values()), sum(lags.values()) if limit is None else limit)
 
 
 @given(LAGS, st.integers(0, 200))
 def test_who_gets_less_than_its_lag_gets_as_much_as_anybody_within_one_offset(
     lags: dict[TopicPartition, int], limit: int
 ) -> None:
-    shares = fair_shares(lags, limit)
-    cut = [share for tp, share in shares.items() if share < lags[tp]]
-    assert all(share <= min(cut) + 1 for share in shares.values()) if cut else True
+    all_table_files = fair_shares(lags, limit)
+    cut = [table_files for tp, table_files in all_table_files.items() if table_files < lags[tp]]
+    assert all(table_files <= min(cut) + 1 for table_files in all_table_files.values()) if cut else True
 
 
 @given(LAGS, st.integers(0, 200))

@@ -8,12 +8,12 @@ import pytest
 from floe.exceptions import Terminal
 from floe.model.decisions import Decisions, Rollback
 from floe.model.exceptions import PlanRefused
-from floe.model.positions import Debt, Position
+from floe.model.positions import PartitionBacklog, Position
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.losses import Loss, OffsetsLost
-from floe.planning.start_policy import Beginnings, Settled
-from floe.planning.start_positions import settle_positions
-from tests.support.partitions import ROUTE, found, log, owes, position
+from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
+from floe.planning.start_positions import resolve_start_positions
+from tests.support.partitions import ROUTE, found, is_behind, log, position
 
 P0 = TopicPartition("pizzas", 0)
 FOREIGN = Position(P0, 17, "written by hand")
@@ -25,7 +25,7 @@ ADOPT = Decisions(adopt=frozenset({"pizzas"}))
 EVERYTHING = Decisions(True, ALL_LOSSES, frozenset({"*"}), frozenset("ab"), {"a": Rollback.REPLAY})
 
 
-def beginnings(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> Beginnings:
+def beginnings(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> StartPolicy:
     fields: dict[str, Any] = {
         "cluster_id": "C1",
         "owner": "",
@@ -33,12 +33,12 @@ def beginnings(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None
         "routing": {"pizzas": "R", "drinks": "R"},
         "routes": {(table, topic): ROUTE for table in ("a", "b") for topic in ("pizzas", "drinks")},
     }
-    return Beginnings(**{**fields, "held_ids": held_ids, **over})
+    return StartPolicy(**{**fields, "held_ids": held_ids, **over})
 
 
-def settle(*positions: Position, logs: list[PartitionLog] | None = None, **how: Any) -> Settled:
+def settle(*positions: Position, logs: list[PartitionLog] | None = None, **how: Any) -> ResolvedDeadLetters:
     decisions = how.pop("decisions", None)
-    return settle_positions(logs or [log()], found(*positions), beginnings(**how), decisions)
+    return resolve_start_positions(logs or [log()], found(*positions), beginnings(**how), decisions)
 
 
 def refused(match: str, *positions: Position, **how: Any) -> None:
@@ -53,32 +53,32 @@ def refused(match: str, *positions: Position, **how: Any) -> None:
 @pytest.mark.parametrize("decisions", [None, Decisions(), EVERYTHING])
 def test_a_position_inside_the_log_is_carried_on_as_it_is_whatever_was_decided(decisions: Decisions | None) -> None:
     for offset in (0, 50, 100):
-        assert settle(position(offset), decisions=decisions) == Settled((position(offset),))
+        assert settle(position(offset), decisions=decisions) == ResolvedDeadLetters((position(offset),))
 
 
 def test_a_position_at_the_log_start_has_lost_nothing() -> None:
-    assert settle(position(8), logs=[log(start=8)]) == Settled((position(8),))
+    assert settle(position(8), logs=[log(start=8)]) == ResolvedDeadLetters((position(8),))
 
 
 def test_a_debt_inside_the_log_is_carried_on() -> None:
-    owing = position(50, debts=owes(a=10, b=49))
-    assert settle(owing, logs=[log(start=10)]) == Settled((owing,))
+    behind = position(50, backlogs=is_behind(a=10, b=49))
+    assert settle(behind, logs=[log(start=10)]) == ResolvedDeadLetters((behind,))
 
 
 def test_a_debt_that_begins_at_the_position_is_none() -> None:
-    owing = position(50, debts=owes(a=50, b=20))
-    assert settle(owing) == Settled((position(50, debts=owes(b=20)),), replaced=(owing,))
+    behind = position(50, backlogs=is_behind(a=50, b=20))
+    assert settle(behind) == ResolvedDeadLetters((position(50, backlogs=is_behind(b=20)),), replaced=(behind,))
 
 
 def test_a_changed_routing_counts_from_the_position_on() -> None:
     before = position(40)
-    assert settle(before, routing={"pizzas": "R2"}) == Settled(
+    assert settle(before, routing={"pizzas": "R2"}) == ResolvedDeadLetters(
         (position(40, routing="R2", since=40),), replaced=(before,)
     )
 
 
 def test_positions_of_topics_that_are_not_the_connectors_are_passed_over() -> None:
-    assert settle(position(5), position(9, topic="elsewhere")) == Settled((position(5),))
+    assert settle(position(5), position(9, topic="elsewhere")) == ResolvedDeadLetters((position(5),))
 
 
 # -- partitions without a position ------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_positions_of_topics_that_are_not_the_connectors_are_passed_over() -> No
 def test_a_partition_that_was_added_begins_at_its_log_start_whatever_the_reset_says() -> None:
     logs = [log(0), log(1, start=2)]
     settled = settle(position(5), logs=logs, held_ids=lambda _: frozenset({"T1"}), offset_reset="latest")
-    assert settled == Settled((position(5), position(2, 1, since=2)))
+    assert settled == ResolvedDeadLetters((position(5), position(2, 1, since=2)))
 
 
 @pytest.mark.parametrize(("reset", "offset"), [("earliest", 7), ("latest", 100)])
@@ -96,7 +96,7 @@ def test_a_new_connector_begins_where_its_reset_says_and_remembers_since_when(
     reset: str, offset: int, decisions: Decisions | None
 ) -> None:
     settled = settle(logs=[log(start=7)], offset_reset=reset, decisions=decisions)
-    assert settled == Settled((position(offset, since=offset),))
+    assert settled == ResolvedDeadLetters((position(offset, since=offset),))
 
 
 def test_tables_are_asked_only_for_topics_without_any_position_and_once_each() -> None:
@@ -140,11 +140,13 @@ def test_a_position_that_somebody_else_wrote_is_refused(metadata: str) -> None:
 
 @pytest.mark.parametrize("positions", [(), (FOREIGN,)])
 def test_recover_puts_the_copy_of_the_ledgers_back(positions: tuple[Position, ...]) -> None:
-    copy = position(60, debts=owes(a=50))
+    copy = position(60, backlogs=is_behind(a=50))
     settled = settle(
         *positions, decisions=RECOVER, held_ids=lambda _: frozenset({"T1"}), copies=lambda _: copy, logs=[log(start=9)]
     )
-    assert settled == Settled((copy,), replaced=positions, notes=("pizzas-0: recovered at 60, as the tables tell",))
+    assert settled == ResolvedDeadLetters(
+        (copy,), replaced=positions, notes=("pizzas-0: recovered at 60, as the tables tell",)
+    )
 
 
 def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
@@ -158,7 +160,9 @@ def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
 def test_without_a_copy_recovery_begins_at_the_log_start_even_if_the_reset_says_latest() -> None:
     held = {"held_ids": lambda _: frozenset({"T1"}), "logs": [log(start=9)], "offset_reset": "latest"}
     assert settle(decisions=RECOVER, **held).positions == (position(9, since=9),)
-    assert settle(FOREIGN, decisions=RECOVER, **held) == Settled((position(9, since=9),), replaced=(FOREIGN,))
+    assert settle(FOREIGN, decisions=RECOVER, **held) == ResolvedDeadLetters(
+        (position(9, since=9),), replaced=(FOREIGN,)
+    )
 
 
 def test_a_copy_of_another_routing_counts_from_its_offset_on() -> None:
@@ -196,7 +200,7 @@ def test_offsets_that_retention_removed_are_refused_by_number() -> None:
 
 
 def test_every_lost_range_is_named_with_its_number_of_offsets() -> None:
-    positions = position(5), position(5, 1, debts=owes(a=2)), position(90, 2)
+    positions = position(5), position(5, 1, backlogs=is_behind(a=2)), position(90, 2)
     logs = [log(0, start=8), log(1, start=10), log(2, start=8)]
     with pytest.raises(
         OffsetsLost, match=r'pizzas-0 lost.*; pizzas-1 lost.*accept_loss=\["pizzas-0", "pizzas-1"\]'
@@ -243,7 +247,7 @@ def test_accepted_name_means_the_topic_before_a_partition() -> None:
 def test_an_accepted_loss_is_kept_in_the_position_and_moves_since() -> None:
     before = position(5)
     settled = settle(before, logs=[log(start=8)], decisions=ACCEPT_LOSS)
-    assert settled == Settled(
+    assert settled == ResolvedDeadLetters(
         (position(8, since=8, lost=(5, 8)),),
         replaced=(before,),
         notes=("pizzas-0: the offsets [5, 8) (3) are lost, as was accepted",),
@@ -263,24 +267,26 @@ def test_a_second_loss_does_not_drop_the_first_from_the_books() -> None:
 
 def test_a_loss_that_no_snapshot_tells_of_yet_stays_in_the_position() -> None:
     before = position(8, since=8, lost=(5, 8))
-    assert settle(before) == Settled((before,))
+    assert settle(before) == ResolvedDeadLetters((before,))
 
 
 @pytest.mark.parametrize("offset", [20, 50])
 def test_what_a_table_owed_of_the_removed_is_a_loss_too_and_since_moves_over_it(offset: int) -> None:
-    owing = position(offset, debts=owes(a=10, b=25 if offset > 25 else 10))
+    behind = position(offset, backlogs=is_behind(a=10, b=25 if offset > 25 else 10))
     logs = [log(start=20)]
-    refused(r"pizzas-0 lost the offsets \[10, 20\) of the backlog of table 'a' \(10\).*`accept_loss`", owing, logs=logs)
-    settled = settle(owing, logs=logs, decisions=ACCEPT_LOSS)
-    left = owes(a=20, b=25) if offset == 50 else {}
-    assert settled.positions == (position(offset, since=20, debts=left),)
+    refused(
+        r"pizzas-0 lost the offsets \[10, 20\) of the backlog of table 'a' \(10\).*`accept_loss`", behind, logs=logs
+    )
+    settled = settle(behind, logs=logs, decisions=ACCEPT_LOSS)
+    left = is_behind(a=20, b=25) if offset == 50 else {}
+    assert settled.positions == (position(offset, since=20, backlogs=left),)
     assert (
         settled.notes[0] == "pizzas-0: the offsets [10, 20) of the backlog of table 'a' (10) are lost, as was accepted"
     )
 
 
 def test_a_log_that_begins_above_the_position_loses_the_debts_with_the_rest() -> None:
-    settled = settle(position(10, debts=owes(a=4)), logs=[log(start=20)], decisions=ACCEPT_LOSS)
+    settled = settle(position(10, backlogs=is_behind(a=4)), logs=[log(start=20)], decisions=ACCEPT_LOSS)
     assert settled.positions == (position(20, since=20, lost=(10, 20)),)
     assert len(settled.notes) == 2
 
@@ -308,7 +314,7 @@ def test_a_topic_that_was_deleted_with_its_positions_and_created_again_is_named_
 
 @pytest.mark.parametrize("adopt", ["pizzas", "*"])
 def test_an_adopted_topic_is_read_from_its_log_start_as_a_new_generation(adopt: str) -> None:
-    before = position(50, debts=owes(a=10, b=20), lost=(2, 3))
+    before = position(50, backlogs=is_behind(a=10, b=20), lost=(2, 3))
     settled = settle(before, logs=[log(start=7, topic_id="T2")], decisions=Decisions(adopt=frozenset({adopt})))
     assert settled.positions == (position(7, since=7, topic_id="T2"),)
     assert settled.replaced == (before,)
@@ -332,9 +338,9 @@ def test_a_position_past_the_log_is_refused() -> None:
 
 
 def test_an_adopted_shortened_log_is_read_on_from_its_end_with_the_debts_below_it() -> None:
-    before = position(50, debts=owes(a=10, b=45))
+    before = position(50, backlogs=is_behind(a=10, b=45))
     settled = settle(before, logs=[log(end=40)], decisions=ADOPT)
-    assert settled.positions == (position(40, since=40, debts=owes(a=10)),)
+    assert settled.positions == (position(40, since=40, backlogs=is_behind(a=10)),)
     assert settled.replaced == (before,)
     assert settled.notes == ("pizzas-0: the log ends at 40, below 50; it is read on from there",)
 
@@ -349,8 +355,8 @@ def test_another_cluster_is_refused() -> None:
 
 
 def test_an_adopted_cluster_with_the_same_topic_goes_on_at_the_position() -> None:
-    settled = settle(position(5, debts=owes(a=4)), cluster_id="C2", decisions=ADOPT)
-    assert settled.positions == (position(5, cluster_id="C2", debts=owes(a=4)),)
+    settled = settle(position(5, backlogs=is_behind(a=4)), cluster_id="C2", decisions=ADOPT)
+    assert settled.positions == (position(5, cluster_id="C2", backlogs=is_behind(a=4)),)
 
 
 def test_an_adopted_cluster_with_another_topic_begins_anew() -> None:
@@ -370,7 +376,7 @@ def test_a_vanished_partition_is_passed_over_when_its_topic_is_adopted_and_ever_
     new = [log(topic_id="T2")]
     settled = settle(*both, logs=new, decisions=ADOPT)
     assert settled.positions == (position(0, since=0, topic_id="T2"),)
-    assert settle(*settled.positions, both[1], logs=new) == Settled(settled.positions)
+    assert settle(*settled.positions, both[1], logs=new) == ResolvedDeadLetters(settled.positions)
 
 
 def test_a_partition_of_the_adopted_generation_that_vanishes_is_refused_again() -> None:
@@ -390,7 +396,7 @@ def test_a_partition_of_the_adopted_generation_that_vanishes_is_refused_again() 
 def test_a_debt_that_cannot_be_caught_up_is_refused(routes: Mapping[tuple[str, str], str], why: str) -> None:
     refused(
         rf"table 'a' is behind on pizzas-0 from 10 on, but {why}.*put the connector back.*drop_backlog=\[\"a\"\]",
-        position(50, debts=owes(a=10)),
+        position(50, backlogs=is_behind(a=10)),
         routes=routes,
         decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, adopt=frozenset({"*"}), forgive=frozenset({"b"})),
     )
@@ -398,29 +404,31 @@ def test_a_debt_that_cannot_be_caught_up_is_refused(routes: Mapping[tuple[str, s
 
 @pytest.mark.parametrize("routes", [{("a", "pizzas"): ROUTE}, {("a", "pizzas"): "r2"}, {}])
 def test_a_forgiven_debt_is_gone_and_since_moves_over_what_stays_away(routes: Mapping[tuple[str, str], str]) -> None:
-    owing = position(50, debts=owes(a=10))
-    settled = settle(owing, routes=routes, decisions=Decisions(forgive=frozenset({"a"})))
-    assert settled == Settled(
-        (position(50, since=50),), replaced=(owing,), notes=("pizzas-0: the backlog [10, 50) of table 'a' was dropped",)
+    behind = position(50, backlogs=is_behind(a=10))
+    settled = settle(behind, routes=routes, decisions=Decisions(forgive=frozenset({"a"})))
+    assert settled == ResolvedDeadLetters(
+        (position(50, since=50),),
+        replaced=(behind,),
+        notes=("pizzas-0: the backlog [10, 50) of table 'a' was dropped",),
     )
 
 
 def test_forgiving_one_table_leaves_the_others_owing() -> None:
-    settled = settle(position(50, debts=owes(a=10, b=20)), decisions=Decisions(forgive=frozenset({"a"})))
-    assert settled.positions == (position(50, since=50, debts=owes(b=20)),)
+    settled = settle(position(50, backlogs=is_behind(a=10, b=20)), decisions=Decisions(forgive=frozenset({"a"})))
+    assert settled.positions == (position(50, since=50, backlogs=is_behind(b=20)),)
 
 
 def test_a_forgiven_debt_needs_no_log() -> None:
-    owing = position(50, debts=owes(a=10))
-    settled = settle(owing, logs=[log(start=20)], decisions=Decisions(forgive=frozenset({"a"})))
+    behind = position(50, backlogs=is_behind(a=10))
+    settled = settle(behind, logs=[log(start=20)], decisions=Decisions(forgive=frozenset({"a"})))
     assert settled.positions == (position(50, since=50),)
 
 
 def test_what_was_rolled_back_becomes_a_debt() -> None:
     before = position(50)
     settled = settle(before, reopened={P0: {"a": 20}})
-    assert settled == Settled(
-        (position(50, debts=owes(a=20)),),
+    assert settled == ResolvedDeadLetters(
+        (position(50, backlogs=is_behind(a=20)),),
         replaced=(before,),
         notes=("pizzas-0: table 'a' was rolled back and is behind from 20 on",),
     )
@@ -428,8 +436,8 @@ def test_what_was_rolled_back_becomes_a_debt() -> None:
 
 @pytest.mark.parametrize(("start", "owed"), [(20, 20), (40, 30)])
 def test_a_debt_that_is_reopened_begins_at_the_lower_offset(start: int, owed: int) -> None:
-    settled = settle(position(50, debts=owes(a=30, b=5)), reopened={P0: {"a": start}})
-    assert settled.positions == (position(50, debts=owes(a=owed, b=5)),)
+    settled = settle(position(50, backlogs=is_behind(a=30, b=5)), reopened={P0: {"a": start}})
+    assert settled.positions == (position(50, backlogs=is_behind(a=owed, b=5)),)
 
 
 def test_what_was_rolled_back_at_or_above_the_position_is_read_anyway() -> None:
@@ -440,10 +448,10 @@ def test_what_was_rolled_back_and_removed_by_retention_is_a_loss() -> None:
     removed: dict[str, Any] = {"reopened": {P0: {"a": 20}}, "logs": [log(start=30)]}
     refused(r"lost the offsets \[20, 30\) of the backlog of table 'a'", position(50), **removed)
     settled = settle(position(50), decisions=ACCEPT_LOSS, **removed)
-    assert settled.positions == (position(50, since=30, debts=owes(a=30)),)
+    assert settled.positions == (position(50, since=30, backlogs=is_behind(a=30)),)
 
 
 def test_a_debt_keeps_the_routing_under_which_it_arose() -> None:
     """The connector got another table: the debt's own route is the same, only the position's routing is not."""
-    settled = settle(position(50, debts=owes(a=10)), routing={"pizzas": "R2"})
-    assert settled.positions == (position(50, routing="R2", since=50, debts={"a": Debt(10, ROUTE)}),)
+    settled = settle(position(50, backlogs=is_behind(a=10)), routing={"pizzas": "R2"})
+    assert settled.positions == (position(50, routing="R2", since=50, backlogs={"a": PartitionBacklog(10, ROUTE)}),)

@@ -14,7 +14,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName
-from floe.planning.unsealed_plan import refuse_unsealed
+from floe.planning.unsealed_plan import check_sealed
 from tests.support.tables.lake import TOPIC, Lake, make_plan
 
 Change = Callable[[Plan], Plan]
@@ -41,19 +41,19 @@ def refused(
     """Return why a plan is refused whose positions are as it says, unless told otherwise."""
     found = {p.tp: p for p in unsealed(connector).positions} | {p.tp: p for p in positions.values()}
     with pytest.raises(SealBroken, match="Trigger a new run") as caught:
-        refuse_unsealed(plan, connector, allowed, found, has_signed=has_signed)
+        check_sealed(plan, connector, allowed, found, has_signed=has_signed)
     return str(caught.value)
 
 
-def piece(plan: Plan, **changes: Any) -> Plan:
+def slice_(plan: Plan, **changes: Any) -> Plan:
     return replace(plan, slices=(replace(plan.slices[0], **changes),))
 
 
 def test_unsealed_plan_as_it_was_made_is_taken(connector: Connector) -> None:
     plan = unsealed(connector)
-    refuse_unsealed(plan, connector, KeyClass.LIVE, {p.tp: p for p in plan.positions}, has_signed=False)
+    check_sealed(plan, connector, KeyClass.LIVE, {p.tp: p for p in plan.positions}, has_signed=False)
     skip = unsealed(connector, "skip")
-    refuse_unsealed(skip, connector, KeyClass.REPLAY, {p.tp: p for p in plan.positions}, has_signed=False)
+    check_sealed(skip, connector, KeyClass.REPLAY, {p.tp: p for p in plan.positions}, has_signed=False)
 
 
 ELSEWHERE = (OffsetRange(TOPIC, "T2", 0, 5, 10),)
@@ -65,10 +65,14 @@ CHANGES: list[tuple[str, Change, str]] = [
     ("replaced", lambda p: replace(p, replaced=p.positions), "decisions"),
     ("anchors", lambda p: replace(p, anchors={"rpc.pizzas": 1}), "decisions"),
     ("cluster", lambda p: replace(p, cluster_id="C2"), "not of the log"),
-    ("tables", lambda p: piece(p, tables=("rpc.audit",)), "not the connector's"),
-    ("no tables", lambda p: piece(p, tables=()), "not the connector's"),
-    ("topic id", lambda p: piece(p, ranges=ELSEWHERE), "not of the log"),
-    ("kind", lambda p: piece(p, reason=ReadReason.REPLAY, mode=WriteModeName.APPEND_AGAIN), "trigger the replay again"),
+    ("tables", lambda p: slice_(p, tables=("rpc.audit",)), "not the connector's"),
+    ("no tables", lambda p: slice_(p, tables=()), "not the connector's"),
+    ("topic id", lambda p: slice_(p, ranges=ELSEWHERE), "not of the log"),
+    (
+        "kind",
+        lambda p: slice_(p, reason=ReadReason.REPLAY, mode=WriteModeName.APPEND_AGAIN),
+        "trigger the replay again",
+    ),
     ("position", lambda p: replace(p, positions=(replace(p.positions[0], offset=6),)), "the position of"),
     ("metadata", lambda p: replace(p, positions=(replace(p.positions[0], metadata="{}"),)), "the position of"),
     ("no position", lambda p: replace(p, positions=()), "the position of"),

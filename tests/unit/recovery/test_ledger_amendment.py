@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.recovery.ledger_amendment import Unanchored, amend
+from floe.recovery.ledger_amendment import KeepAnchor, update_ledger
 from floe.tables.exceptions import TableNotCommitted, TableRefused
 from tests.support.tables.lake import (
     GROUP,
@@ -49,7 +49,7 @@ def to_c2(table: Table, branch: str = "main") -> Ledger | None:
 
 
 @pytest.fixture
-def amended(lake: Lake, write: Write) -> Callable[..., int | None]:
+def updated_ledger(lake: Lake, write: Write) -> Callable[..., int | None]:
     """Amend a table that holds five rows, by a client that ``wire`` stands before."""
     lake.create()
     write((0, 0, 5)).land()
@@ -59,14 +59,16 @@ def amended(lake: Lake, write: Write) -> Callable[..., int | None]:
         if wire is not None:
             wire(catalog)
         connector = lake.connector(**{"iceberg.control.commit.timeout-ms": str(timeout_ms)})
-        return amend(lake.tables(catalog), connector, TABLE, to_c2, SUMMARY)
+        return update_ledger(lake.tables(catalog), connector, TABLE, to_c2, SUMMARY)
 
     return make
 
 
-def test_the_ledger_changes_in_an_empty_snapshot_that_it_names(lake: Lake, amended: Callable[..., int | None]) -> None:
+def test_the_ledger_changes_in_an_empty_snapshot_that_it_names(
+    lake: Lake, updated_ledger: Callable[..., int | None]
+) -> None:
     before = head(lake)
-    snapshot_id = amended()
+    snapshot_id = updated_ledger()
     table = lake.load()
     snapshot = table.current_snapshot()
     assert snapshot is not None
@@ -86,12 +88,12 @@ def test_a_ledger_whose_history_is_still_to_be_decided_about_keeps_its_anchor(la
     second = write((0, 5, 9), plan_id="plan-2").land()
     roll_back(lake, first.snapshot_id or 0)
 
-    def change(table: Table) -> Unanchored | None:
+    def change(table: Table) -> KeepAnchor | None:
         ledger = to_c2(table)
-        return None if ledger is None else Unanchored(ledger)
+        return None if ledger is None else KeepAnchor(ledger)
 
     for expected_id in (True, False):
-        snapshot_id = amend(lake.tables(), lake.connector(), TABLE, change, SUMMARY)
+        snapshot_id = update_ledger(lake.tables(), lake.connector(), TABLE, change, SUMMARY)
         assert (snapshot_id == head(lake)) is expected_id
     ledger = ledger_in(lake.load())
     assert ledger.cluster_id == "C2"
@@ -103,74 +105,74 @@ def test_the_branch_to_amend_may_be_another_than_the_connectors(lake: Lake, writ
     lake.create()
     write((0, 0, 5)).land()
     connector = lake.connector(**{"iceberg.tables.default-commit-branch": "audit"})
-    amend(replace(lake.tables(), connector=connector), connector, TABLE, to_c2, SUMMARY, lambda _: "main")
+    update_ledger(replace(lake.tables(), connector=connector), connector, TABLE, to_c2, SUMMARY, lambda _: "main")
     assert ledger_in(lake.load()).cluster_id == "C2"
     assert "audit" not in lake.load().metadata.refs
 
 
-def test_amending_again_does_nothing(lake: Lake, amended: Callable[..., int | None]) -> None:
-    amended()
+def test_amending_again_does_nothing(lake: Lake, updated_ledger: Callable[..., int | None]) -> None:
+    updated_ledger()
     before = lake.load().metadata_location
-    assert amended() is None
+    assert updated_ledger() is None
     assert lake.load().metadata_location == before
 
 
 def test_a_foreign_append_in_between_is_kept_and_the_amendment_comes_after_it(
-    lake: Lake, amended: Callable[..., int | None]
+    lake: Lake, updated_ledger: Callable[..., int | None]
 ) -> None:
-    snapshot_id = amended(lambda catalog: Wire(catalog, before=once(lambda: append_foreign(lake, 1))))
+    snapshot_id = updated_ledger(lambda catalog: Wire(catalog, before=once(lambda: append_foreign(lake, 1))))
     assert snapshot_id == head(lake)
     assert lake.rows() == [*expected((0, 5)), (99, 1)]
     assert ledger_in(lake.load()).cluster_id == "C2"
 
 
 def test_rows_of_ours_that_land_in_between_stay_in_the_ledger(
-    lake: Lake, write: Write, amended: Callable[..., int | None]
+    lake: Lake, write: Write, updated_ledger: Callable[..., int | None]
 ) -> None:
     written = write((0, 5, 9), plan_id="plan-2")
-    amended(lambda catalog: Wire(catalog, before=once(written.land)))
+    updated_ledger(lambda catalog: Wire(catalog, before=once(written.land)))
     ledger = ledger_in(lake.load())
     (holding,) = ledger.holdings.values()
     assert (ledger.cluster_id, holding.live_end) == ("C2", 9)
 
 
 def test_a_rival_that_amends_the_same_first_leaves_nothing_to_do(
-    lake: Lake, amended: Callable[..., int | None]
+    lake: Lake, updated_ledger: Callable[..., int | None]
 ) -> None:
-    assert amended(lambda catalog: Wire(catalog, before=once(amended))) is None
+    assert updated_ledger(lambda catalog: Wire(catalog, before=once(updated_ledger))) is None
     assert len(lake.load().metadata.snapshots) == 2
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
 def test_a_lost_answer_to_an_amendment_that_landed_is_no_second_one(
-    lake: Lake, amended: Callable[..., int | None], answer: Exception
+    lake: Lake, updated_ledger: Callable[..., int | None], answer: Exception
 ) -> None:
-    assert amended(lambda catalog: Wire(catalog, after=fails_first(answer))) is None
+    assert updated_ledger(lambda catalog: Wire(catalog, after=fails_first(answer))) is None
     assert len(lake.load().metadata.snapshots) == 2
     assert ledger_in(lake.load()).cluster_id == "C2"
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
 def test_an_error_before_anything_happened_is_tried_again(
-    lake: Lake, amended: Callable[..., int | None], answer: Exception
+    lake: Lake, updated_ledger: Callable[..., int | None], answer: Exception
 ) -> None:
-    assert amended(lambda catalog: Wire(catalog, before=fails_first(answer, times=2))) == head(lake)
+    assert updated_ledger(lambda catalog: Wire(catalog, before=fails_first(answer, times=2))) == head(lake)
     assert len(lake.load().metadata.snapshots) == 2
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
 def test_when_patience_ends_nothing_was_amended_and_the_reason_is_named(
-    lake: Lake, amended: Callable[..., int | None], answer: Exception
+    lake: Lake, updated_ledger: Callable[..., int | None], answer: Exception
 ) -> None:
     def wire(catalog: object) -> Wire:
         return Wire(catalog, before=fails_first(answer, times=10**6))  # type: ignore[arg-type]
 
     with pytest.raises(TableNotCommitted, match=str(answer)):
-        amended(wire, timeout_ms=1)
+        updated_ledger(wire, timeout_ms=1)
     assert ledger_in(lake.load()).cluster_id == "C1"
 
 
-def test_a_catalog_that_forbids_it_is_not_asked_twice(amended: Callable[..., int | None]) -> None:
+def test_a_catalog_that_forbids_it_is_not_asked_twice(updated_ledger: Callable[..., int | None]) -> None:
     wires: list[Wire] = []
 
     def wire(catalog: object) -> Wire:
@@ -178,14 +180,14 @@ def test_a_catalog_that_forbids_it_is_not_asked_twice(amended: Callable[..., int
         return wires[0]
 
     with pytest.raises(TableRefused, match="not allowed"):
-        amended(wire)
+        updated_ledger(wire)
     assert wires[0].sent == 1
 
 
-def test_a_table_that_is_gone_is_refused(lake: Lake, amended: Callable[..., int | None]) -> None:
+def test_a_table_that_is_gone_is_refused(lake: Lake, updated_ledger: Callable[..., int | None]) -> None:
     lake.catalog().drop_table(TABLE)
     with pytest.raises(TableRefused, match=r"'rpc\.pizzas' does not exist any more"):
-        amended()
+        updated_ledger()
 
 
 def test_the_ledger_of_a_branch_is_amended_on_that_branch(lake: Lake, write: Write) -> None:
@@ -195,6 +197,6 @@ def test_the_ledger_of_a_branch_is_amended_on_that_branch(lake: Lake, write: Wri
     main = head(lake)
     connector = lake.connector(**{"iceberg.tables.default-commit-branch": "audit"})
     tables = replace(lake.tables(), connector=connector)
-    snapshot_id = amend(tables, connector, TABLE, lambda table: to_c2(table, "audit"), SUMMARY)
+    snapshot_id = update_ledger(tables, connector, TABLE, lambda table: to_c2(table, "audit"), SUMMARY)
     assert (head(lake, "audit"), head(lake)) == (snapshot_id, main)
     assert ledger_in(lake.load(), "audit").cluster_id == "C2"

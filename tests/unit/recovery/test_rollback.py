@@ -9,7 +9,7 @@ from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals, Span
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
-from floe.recovery.ledger_amendment import amend
+from floe.recovery.ledger_amendment import update_ledger
 from floe.recovery.rollback import Lost, rolled_back, with_gained
 from floe.tables import snapshot_summary
 from floe.tables.exceptions import TableRefused
@@ -62,7 +62,7 @@ def of(**spans: list[Span]) -> Lost:
 def evidence(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let nets be in the summaries, or only digests of them."""
     if request.param == "older metadata":
-        monkeypatch.setattr(snapshot_summary, "LONGEST_PROPERTY", 10)
+        monkeypatch.setattr(snapshot_summary, "MAX_PROPERTY_LENGTH", 10)
     return str(request.param)
 
 
@@ -137,7 +137,9 @@ def test_a_second_rollback_to_the_same_snapshot_loses_what_was_read_again(lake: 
     set_back(lake, first.snapshot_id)
     gone = lost(lake)
     assert gone is not None
-    amend(lake.tables(), lake.connector(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP})
+    update_ledger(
+        lake.tables(), lake.connector(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP}
+    )
     write((0, 5, 9), plan_id="plan-3").land()
     assert lake.rows() == expected((0, 9))
     set_back(lake, first.snapshot_id)
@@ -203,7 +205,9 @@ def test_a_rollback_that_was_taken_back_brings_its_rows_back(lake: Lake, write: 
     set_back(lake, first.snapshot_id)
     gone = lost(lake)
     assert gone is not None
-    amend(lake.tables(), lake.connector(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP})
+    update_ledger(
+        lake.tables(), lake.connector(), TABLE, lambda _: ledger_in(lake).without(gone), {"floe.group": GROUP}
+    )
     roll_back(lake, second.snapshot_id or 0)
     assert lake.rows() == expected((0, 9))
     assert found_again(lake) == {ROUTE: of(p0=[(5, 9)])}
@@ -223,12 +227,14 @@ def test_main_set_to_where_a_branch_has_gone_holds_the_branchs_rows_under_its_ow
 def test_rows_that_came_back_with_only_a_digest_are_refused(
     lake: Lake, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot_summary, "LONGEST_PROPERTY", 10)
+    monkeypatch.setattr(snapshot_summary, "MAX_PROPERTY_LENGTH", 10)
     lake.create()
     write((0, 0, 5)).land()
-    landed = write((0, 5, 9), plan_id="plan-2", branch="audit").land()
+    committed = write((0, 5, 9), plan_id="plan-2", branch="audit").land()
     roll_back(lake, head(lake, "audit"))
-    with pytest.raises(TableRefused, match=rf"snapshot {landed.snapshot_id} added, its summary does not tell in full"):
+    with pytest.raises(
+        TableRefused, match=rf"snapshot {committed.snapshot_id} added, its summary does not tell in full"
+    ):
         found_again(lake)
 
 
@@ -247,16 +253,16 @@ def test_a_branch_is_rolled_back_by_itself(lake: Lake, write: Write) -> None:
 def test_a_branch_that_was_dropped_is_refused_with_the_snapshot_to_make_it_at(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
-    landed = write((0, 0, 5), branch="audit").land()
+    committed = write((0, 0, 5), branch="audit").land()
     lake.load().manage_snapshots().remove_branch("audit").commit()
-    with pytest.raises(TableRefused, match=rf"'audit' of table 'rpc\.pizzas' was dropped.*{landed.snapshot_id}"):
+    with pytest.raises(TableRefused, match=rf"'audit' of table 'rpc\.pizzas' was dropped.*{committed.snapshot_id}"):
         lost(lake, "audit")
 
 
 def test_a_ledger_that_was_taken_away_for_a_while_is_no_evidence(
     lake: Lake, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot_summary, "LONGEST_PROPERTY", 10)
+    monkeypatch.setattr(snapshot_summary, "MAX_PROPERTY_LENGTH", 10)
     lake.create()
     first = write((0, 0, 5)).land()
     text = lake.load().properties[LEDGER]

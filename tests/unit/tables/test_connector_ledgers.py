@@ -11,7 +11,7 @@ from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
-from floe.model.positions import Debt, Position, PositionMetadata
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables import connector_ledgers as module
 from floe.tables.connector_ledgers import Ledgers
@@ -59,13 +59,13 @@ def newest(ledgers: Callable[..., Ledgers]) -> Position | None:
     return ledgers().newest_position(LOG)
 
 
-def at(offset: int, **debts: int) -> Position:
-    owed = {f"rpc.{table}": Debt(start, ROUTE) for table, start in debts.items()}
-    return Position(LOG.tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, debts=owed).encode())
+def at(offset: int, **backlogs: int) -> Position:
+    owed = {f"rpc.{table}": PartitionBacklog(start, ROUTE) for table, start in backlogs.items()}
+    return Position(LOG.tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, backlogs=owed).encode())
 
 
-def owes(**starts: int) -> dict[str, Debt]:
-    return {f"rpc.{table}": Debt(start, ROUTE) for table, start in starts.items()}
+def is_behind(**starts: int) -> dict[str, PartitionBacklog]:
+    return {f"rpc.{table}": PartitionBacklog(start, ROUTE) for table, start in starts.items()}
 
 
 def test_the_catalog_is_opened_only_when_a_ledger_is_asked_for(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,22 +164,22 @@ def test_a_table_that_got_no_rows_lately_does_not_hold_the_position_back_nor_let
 def test_debts_come_back_with_the_copy_and_are_the_older_of_two_accounts(
     ledgers: Callable[..., Ledgers], write: Write, first: int, second: int
 ) -> None:
-    land(write, (0, 50, 60), debts=owes(audit=first))
+    land(write, (0, 50, 60), backlogs=is_behind(audit=first))
     assert newest(ledgers) == at(60, audit=first)
-    land(write, (0, 50, 60), table=OTHER_TABLE, plan_id="plan-2", debts=owes(audit=second), kind="catch-up")
+    land(write, (0, 50, 60), table=OTHER_TABLE, plan_id="plan-2", backlogs=is_behind(audit=second), kind="catch-up")
     assert newest(ledgers) == at(60, audit=30)
 
 
 @pytest.mark.usefixtures("both")
 def test_debts_of_lower_copies_were_paid_since(ledgers: Callable[..., Ledgers], write: Write) -> None:
-    land(write, (0, 50, 60), debts=owes(audit=40))
+    land(write, (0, 50, 60), backlogs=is_behind(audit=40))
     land(write, (0, 60, 70), table=OTHER_TABLE, plan_id="plan-2")
     assert newest(ledgers) == at(60)
 
 
 @pytest.mark.usefixtures("both")
 def test_a_table_that_owes_does_not_hold_the_position_back(ledgers: Callable[..., Ledgers], write: Write) -> None:
-    land(write, (0, 0, 5), debts=owes(audit=0))
+    land(write, (0, 0, 5), backlogs=is_behind(audit=0))
     position = newest(ledgers)
     assert position is not None
     assert position.offset == 5

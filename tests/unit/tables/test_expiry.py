@@ -47,10 +47,10 @@ def test_old_snapshots_go_with_the_commit_that_adds_the_next_in_one_request(agin
     before = aging.load().metadata_location
     wire = Wire(aging.catalog())
     written = aging.written_run(3)
-    landed = written.land(wire.catalog)
+    committed = written.land(wire.catalog)
     assert wire.sent == 1
     assert aging.load().metadata.metadata_log[-1].metadata_file == before
-    assert aging.kept() == [*young, landed.snapshot_id]
+    assert aging.kept() == [*young, committed.snapshot_id]
     assert not set(old) & set(aging.kept())
 
 
@@ -84,7 +84,7 @@ def test_each_snapshot_that_goes_has_a_request_of_its_own_for_older_servers(agin
 def test_a_table_that_comes_with_many_gets_rid_of_them_by_and_by(
     aging: AgingLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expiry, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(expiry, "MAX_AT_ONCE", 2)
     aging.create()
     made = aging.commit(*range(6))
     aging.set_property(*next(iter(COUNT.items())))

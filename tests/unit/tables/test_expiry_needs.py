@@ -12,7 +12,7 @@ from floe.recovery.rollback import rolled_back, with_gained
 from floe.tables import expiry
 from floe.tables.exceptions import TableRefused
 from floe.tables.history import LINKS, snapshot_property
-from floe.tables.row_removal import refuse_shared_offsets
+from floe.tables.row_removal import check_no_shared_offsets
 from floe.tables.snapshot_summary import committed_offsets, last_of_sink
 from tests.support.tables.lake import (
     GROUP as OURS,
@@ -184,13 +184,13 @@ def test_rows_of_an_idle_connector_are_not_replaced_behind_its_back(aging: Aging
     aging.commit(0, group=THEIRS)
     aging.commit(*range(1, 9))
     with pytest.raises(TableRefused, match="another connector"):
-        refuse_shared_offsets(aging.load(), "main", OURS, [OffsetRange(TOPIC, TOPIC_ID, 0, 0, 5)])
+        check_no_shared_offsets(aging.load(), "main", OURS, [OffsetRange(TOPIC, TOPIC_ID, 0, 0, 5)])
 
 
 def test_nor_where_somebody_elses_expiry_left_a_gap(aging: AgingLake) -> None:
     _cut_off_a_tagged_anchor(aging, 0)
     with pytest.raises(TableRefused, match="another connector"):
-        refuse_shared_offsets(aging.load(), "main", OURS, [OffsetRange(TOPIC, TOPIC_ID, 0, 0, 5)])
+        check_no_shared_offsets(aging.load(), "main", OURS, [OffsetRange(TOPIC, TOPIC_ID, 0, 0, 5)])
 
 
 def test_a_commit_whose_answer_was_lost_is_found_though_others_let_its_snapshot_expire(aging: AgingLake) -> None:
@@ -204,9 +204,9 @@ def test_a_commit_whose_answer_was_lost_is_found_though_others_let_its_snapshot_
         raise ConnectionError(msg)
 
     wire = Wire(aging.catalog(), after=lost)
-    landed = written.land(wire.catalog)
-    assert landed.already
-    assert (wire.sent, landed.snapshot_id) == (1, None)
+    committed = written.land(wire.catalog)
+    assert committed.already
+    assert (wire.sent, committed.snapshot_id) == (1, None)
     assert aging.rows() == sorted([*expected((0, 2)), *expected((0, 3), partition=7)])
 
 
@@ -239,7 +239,7 @@ def test_links_in_a_circle_end(aging: AgingLake) -> None:
 
 
 def test_more_links_than_a_property_takes_keep_everything(aging: AgingLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expiry, "LONGEST_VALUE", 10)
+    monkeypatch.setattr(expiry, "MAX_VALUE_LENGTH", 10)
     aging.create(properties=COUNT)
     aging.commit(0, group=THEIRS, partition=7)
     aging.commit(*range(6))

@@ -15,7 +15,7 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import read_properties
 from floe.recovery.rollback import rolled_back, with_gained
 from floe.tables.exceptions import REFUSALS, TableRefused
-from floe.tables.history import NET, ROUTE
+from floe.tables.history import NEW_OFFSETS, ROUTE
 from floe.tables.snapshot_summary import committed_offsets
 from tests.support.tables.lake import (
     CLUSTER,
@@ -88,7 +88,7 @@ def test_a_garbled_table_refuses_and_the_other_goes_on(landing: Landing, change:
     assert outcome.errors == ()
     assert outcome.behind.keys() == {TABLE}
     assert landing.lake.rows(name=OTHER_TABLE) == expected((0, 9))
-    assert outcome.end.owing.keys() == {TABLE}
+    assert outcome.end.behind.keys() == {TABLE}
 
 
 def test_an_answer_that_is_none_is_no_refusal(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def _no_answer(_: object) -> None:
     TableResponse.model_validate_json("<html>Bad Gateway</html>")
 
 
-@pytest.mark.parametrize("name", [NET, ROUTE])
+@pytest.mark.parametrize("name", [NEW_OFFSETS, ROUTE])
 def test_a_garbled_summary_does_not_tell_what_it_added(landing: Landing, name: str) -> None:
     lake: Lake = landing.lake
     landing.land(landing.write((0, 0, 5)))

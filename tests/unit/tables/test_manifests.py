@@ -39,7 +39,7 @@ def test_the_metadata_that_a_commit_is_made_of_stays_as_it_is(lake: Lake, write:
     before = table.metadata.model_dump_json()
     files = [
         SpecFile(spec.spec_id, to_pyiceberg(file, spec.partition_type))
-        for spec in written.share.files
+        for spec in written.table_files.files
         for file in spec.files
     ]
     append(table, branch, files, {}, LEDGER, ledger_of(table, branch, written.plan))
@@ -99,7 +99,9 @@ def test_files_of_a_spec_that_the_table_does_not_have_are_refused(lake: Lake, wr
     with lake.load().update_spec() as update:
         update.add_identity("sauce")
     written = write((0, 0, 3), spec_ids=(1,))
-    spec = written.share.files[0].__class__(7, written.share.files[0].partition_type, written.share.files[0].files)
+    spec = written.table_files.files[0].__class__(
+        7, written.table_files.files[0].partition_type, written.table_files.files[0].files
+    )
     with pytest.raises(TableRefused, match=r"no partition spec \[7\]"):
         written.with_share(files=(spec,)).land()
     assert lake.rows() == []
@@ -153,8 +155,8 @@ def test_a_ledger_in_pieces_lands_with_the_files_and_shrinks_again(lake: Lake, w
     long = read_properties(LEDGER, lake.load().properties)
     assert long is not None
     assert len(long.holdings) == 60
-    pieces = {name for name in lake.load().properties if name.startswith(f"{LEDGER}/")}
-    assert pieces
+    range_parts = {name for name in lake.load().properties if name.startswith(f"{LEDGER}/")}
+    assert range_parts
     short = write_properties(LEDGER, replace(long, holdings={}))
     append(lake.load(), "main", (), {"floe.group": GROUP}, LEDGER, replace(long, holdings={}))
     after = lake.load().properties

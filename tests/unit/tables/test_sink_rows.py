@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from floe.model.exceptions import PlanRefused
-from floe.tables.connector_ledgers import Ledgers, refuse_rows_of_sink
+from floe.tables.connector_ledgers import Ledgers, check_no_rows_of_sink
 from tests.support.tables.lake import GROUP, OFFSETS, Lake, append_foreign
 from tests.support.tables.sink_leftovers import Sink, as_the_sink
 
 
 def check(lake: Lake, **keys: object) -> None:
     connector = lake.connector(**keys)
-    refuse_rows_of_sink(Ledgers(connector), connector)
+    check_no_rows_of_sink(Ledgers(connector), connector)
 
 
 def test_a_table_that_is_missing_or_that_the_sink_never_wrote_is_fine(lake: Lake) -> None:

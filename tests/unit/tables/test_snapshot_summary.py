@@ -12,7 +12,7 @@ import floe
 from floe.control.announcement import next_offset
 from floe.control.wire.events import TopicPartitionOffset
 from floe.model.ranges import OffsetRange
-from floe.tables.snapshot_summary import LONGEST_PROPERTY, offset_date_time, valid_through
+from floe.tables.snapshot_summary import MAX_PROPERTY_LENGTH, offset_date_time, valid_through
 from tests.support.tables.lake import GROUP, OFFSETS, TIME_MS, TOPIC, Lake, Written, append_foreign
 
 Write = Callable[..., Written]
@@ -63,7 +63,7 @@ def test_a_long_net_is_replaced_by_its_digest(lake: Lake, write: Write) -> None:
     for name in ("floe.net", "floe.books"):
         digest = json.loads(found[name])
         assert digest.keys() == {"sha256", "characters"}
-        assert digest["characters"] > LONGEST_PROPERTY
+        assert digest["characters"] > MAX_PROPERTY_LENGTH
         assert len(digest["sha256"]) == len(hashlib.sha256(b"").hexdigest())
 
 

@@ -21,7 +21,15 @@ from floe.control.wire.events import (
 )
 from floe.tables.snapshot_summary import Committed
 from floe.takeover.exceptions import TakeoverRefused
-from floe.takeover.pending_files import Destination, Written, collect, files_of, pending_of, refuse_gap, written_by_sink
+from floe.takeover.pending_files import (
+    Destination,
+    Written,
+    check_no_gap,
+    collect,
+    files_of,
+    pending_of,
+    written_by_sink,
+)
 
 GROUP = "connect-pizzas"
 UUID_NOW = UUID(int=1)
@@ -182,20 +190,20 @@ def test_where_expired_snapshots_hide_the_offsets_the_coordinator_tells() -> Non
 
 
 def test_a_control_topic_that_reaches_down_to_the_table_s_offsets_is_fine() -> None:
-    refuse_gap(table({0: 10}), {0: 10, 1: 0}, {0: 30, 1: 0}, {})
+    check_no_gap(table({0: 10}), {0: 10, 1: 0}, {0: 30, 1: 0}, {})
 
 
 @pytest.mark.parametrize("coordinator", [{}, {0: 19}])
 def test_a_control_topic_truncated_above_what_anybody_committed_is_refused(coordinator: dict[int, int]) -> None:
     with pytest.raises(TakeoverRefused, match=r"partition 0 .*starts at offset 20.*up to 10,.*deleted by retention"):
-        refuse_gap(table({0: 10}), {0: 20}, {0: 30}, coordinator)
+        check_no_gap(table({0: 10}), {0: 20}, {0: 30}, coordinator)
 
 
 def test_a_table_that_gets_few_rows_is_not_refused_when_the_coordinator_came_further() -> None:
-    refuse_gap(table({0: 10}), {0: 20}, {0: 30}, {0: 20})
-    refuse_gap(table(), {0: 20}, {0: 30}, {0: 25})
+    check_no_gap(table({0: 10}), {0: 20}, {0: 30}, {0: 20})
+    check_no_gap(table(), {0: 20}, {0: 30}, {0: 25})
 
 
 def test_a_control_topic_that_was_created_anew_is_refused() -> None:
     with pytest.raises(TakeoverRefused, match=r"up to 10, but that ends at 3.*created again.*new name"):
-        refuse_gap(table({0: 10}), {0: 0}, {0: 3}, {0: 3})
+        check_no_gap(table({0: 10}), {0: 0}, {0: 3}, {0: 3})

@@ -15,7 +15,7 @@ from pyiceberg.expressions import AlwaysTrue
 from floe.recovery.rollback import rolled_back
 from floe.tables.exceptions import TableNotCommitted, TableRefused
 from floe.takeover.exceptions import TakeoverRefused
-from floe.takeover.seed_table import Taken
+from floe.takeover.seed_table import TableTakeover
 from tests.support.tables.lake import (
     BY_SAUCE,
     GROUP,
@@ -42,7 +42,7 @@ def sink(lake: Lake) -> Sink:
 def test_files_and_ledger_land_in_one_snapshot_and_once(sink: Sink) -> None:
     written = sink.write(0, 30)
     assert (sink.land(written).files, sink.lake.rows(), sink.held()) == (1, expected((0, 30)), [(0, 100)])
-    assert sink.land(written) == Taken(TABLE, None)
+    assert sink.land(written) == TableTakeover(TABLE, None)
     assert len(sink.lake.load().snapshots()) == 1
 
 
@@ -56,7 +56,7 @@ def test_an_event_below_the_table_s_control_offsets_is_committed_already(sink: S
 def test_a_file_that_the_table_has_is_not_added_again_whatever_its_offsets_say(sink: Sink) -> None:
     written = sink.write(0, 30)
     sink.land(written)
-    assert sink.land(written._replace(offset=70)) == Taken(TABLE, None)
+    assert sink.land(written._replace(offset=70)) == TableTakeover(TABLE, None)
     assert sink.lake.rows() == expected((0, 30))
 
 
@@ -66,7 +66,7 @@ def test_a_file_that_the_table_has_is_not_added_again_whatever_its_offsets_say(s
 def test_a_commit_whose_answer_is_lost_or_wrong_is_found_to_have_landed(sink: Sink, error: Exception) -> None:
     catalog = sink.lake.catalog()
     wire = Wire(catalog, after=fails_first(error))
-    assert sink.land(sink.write(0, 30), catalog=catalog) == Taken(TABLE, None)
+    assert sink.land(sink.write(0, 30), catalog=catalog) == TableTakeover(TABLE, None)
     assert wire.sent == 1
     assert sink.lake.rows() == expected((0, 30))
 
@@ -100,7 +100,7 @@ def test_an_outage_ends_with_nothing_done_and_a_retryable_error(sink: Sink) -> N
     catalog = sink.lake.catalog()
     Wire(catalog, before=fails_first(OSError("no route"), 10_000))
     with pytest.raises(TableNotCommitted, match="Nothing is lost"):
-        sink.land(sink.write(0, 30), catalog=catalog, patience=0.05)
+        sink.land(sink.write(0, 30), catalog=catalog, timeout_s=0.05)
     assert sink.lake.rows() == []
 
 
@@ -112,7 +112,7 @@ def test_files_of_an_older_partition_spec_are_committed_under_it(lake: Lake) -> 
         update.remove_field("sauce")
     new = sink.write(9, 12, at=12)
     assert {f.spec_id for one in (old, new) for f in one.payload.data_files or ()} == {0, 1}
-    sink.examine(old, new)
+    sink.check_table(old, new)
     assert sink.land(old, new).rows == 12
     assert lake.rows() == expected((0, 12))
 
@@ -124,7 +124,7 @@ def test_a_branch_of_a_table_without_snapshots_is_made(sink: Sink) -> None:
 
 
 def test_a_table_that_does_not_exist_has_nothing_to_be_done(lake: Lake) -> None:
-    assert Sink(lake).land() == Taken(TABLE, None)
+    assert Sink(lake).land() == TableTakeover(TABLE, None)
 
 
 def test_a_table_that_is_replaced_in_the_middle_is_left_alone(sink: Sink) -> None:
@@ -158,7 +158,7 @@ def test_files_that_do_not_count_are_found_before_anything_is_changed(sink: Sink
     written = sink.write(0, 5)
     forged = tuple(map(forge, written.payload.data_files or ()))
     with pytest.raises(TakeoverRefused, match=f"{reason}.*Start the sink again until it has committed"):
-        sink.examine(written._replace(payload=replace(written.payload, data_files=forged)))
+        sink.check_table(written._replace(payload=replace(written.payload, data_files=forged)))
 
 
 def test_pending_file_that_is_not_parquet_is_refused(sink: Sink) -> None:
@@ -166,7 +166,7 @@ def test_pending_file_that_is_not_parquet_is_refused(sink: Sink) -> None:
     (file,) = written.payload.data_files or ()
     Path(urlsplit(file.file_path).path).write_bytes(b"x" * file.file_size_in_bytes)
     with pytest.raises(TakeoverRefused, match="no Parquet file"):
-        sink.examine(written)
+        sink.check_table(written)
 
 
 def test_pending_file_with_false_bounds_hides_no_row(sink: Sink) -> None:
@@ -175,7 +175,7 @@ def test_pending_file_with_false_bounds_hides_no_row(sink: Sink) -> None:
     lies = {"lower_bounds": {2: far}, "upper_bounds": {2: far}, "null_value_counts": {2: 5}, "value_counts": {2: 5}}
     forged = tuple(replace(file, **lies) for file in written.payload.data_files or ())
     one = written._replace(payload=replace(written.payload, data_files=forged))
-    sink.examine(one)
+    sink.check_table(one)
     sink.land(one)
     assert sink.lake.load().scan("kafka_offset < 100").to_arrow().num_rows == 5
 
@@ -187,7 +187,7 @@ def test_a_partition_type_that_is_not_the_spec_s_is_refused(sink: Sink, lake: La
     (file,) = written.payload.data_files or ()
     forged = replace(written.payload, data_files=(replace(file, spec_id=1),))
     with pytest.raises(TakeoverRefused, match="partition spec 1"):
-        sink.examine(written._replace(payload=forged))
+        sink.check_table(written._replace(payload=forged))
 
 
 @pytest.mark.parametrize("files", [True, False])

@@ -7,7 +7,7 @@ import pytest
 from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.takeover.exceptions import TakeoverBlocked, TakeoverRefused
-from floe.takeover.sink_state import refuse_impossible, truth
+from floe.takeover.sink_state import check_possible, effective_positions
 
 TP = TopicPartition("pizzas", 0)
 LOGS = [PartitionLog(TP, "T1", 0, 100)]
@@ -20,24 +20,24 @@ def at(offset: int, metadata: str = "") -> dict[TopicPartition, Position]:
 
 @pytest.mark.parametrize("offset", [0, 99, 100])
 def test_a_position_inside_the_log_is_taken(offset: int) -> None:
-    refuse_impossible(at(offset), LOGS, {TP: 100})
+    check_possible(at(offset), LOGS, {TP: 100})
 
 
 def test_a_position_past_the_log_s_end_is_refused_with_the_command_that_sets_it() -> None:
     with pytest.raises(
         TakeoverRefused, match=r"101 of pizzas-0 is past the log's end 100.*--reset-offsets --topic pizzas:0"
     ):
-        refuse_impossible(at(101), LOGS, {TP: 100})
+        check_possible(at(101), LOGS, {TP: 100})
 
 
 def test_a_position_in_an_open_transaction_has_to_wait() -> None:
     with pytest.raises(TakeoverBlocked, match="open from 100 on"):
-        refuse_impossible(at(105), LOGS, {TP: 110})
+        check_possible(at(105), LOGS, {TP: 110})
 
 
 def test_a_position_of_a_partition_that_is_gone_is_refused() -> None:
     with pytest.raises(TakeoverRefused, match=r"pizzas-0 \(5\).*re-created with fewer"):
-        refuse_impossible(at(5), [], {})
+        check_possible(at(5), [], {})
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_a_position_of_a_partition_that_is_gone_is_refused() -> None:
 def test_tabular_s_own_group_counts_unless_floe_went_on_from_it(
     own: dict[TopicPartition, Position], tabular: dict[TopicPartition, Position], offset: int
 ) -> None:
-    assert truth(own, tabular)[TP].offset == offset
+    assert effective_positions(own, tabular)[TP].offset == offset
 
 
 def test_of_a_sink_with_one_group_its_positions_are_what_they_are() -> None:
-    assert truth(at(5), at(5)) == at(5)
+    assert effective_positions(at(5), at(5)) == at(5)

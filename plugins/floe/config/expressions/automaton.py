@@ -128,15 +128,15 @@ class _Graph:
         return self._way(_Edge(self._state(), target, place.name))
 
     def _assert(self, of: tuple[int, Any], target: int) -> int:
-        return self._look(of, target, is_negated=False)
+        return self._open(of, target, is_negated=False)
 
     def _assert_not(self, of: tuple[int, Any], target: int) -> int:
-        return self._look(of, target, is_negated=True)
+        return self._open(of, target, is_negated=True)
 
     def _failure(self, _: Any, target: int) -> int:
         return self._state()  # from which no way leads on
 
-    def _look(self, of: tuple[int, Any], target: int, *, is_negated: bool) -> int:
+    def _open(self, of: tuple[int, Any], target: int, *, is_negated: bool) -> int:
         look = _Look(_Graph(of[1]), is_behind=of[0] < 0, is_negated=is_negated)
         return self._way(_Edge(self._state(), target, look))
 

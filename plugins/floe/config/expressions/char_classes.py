@@ -66,8 +66,8 @@ def merged(ranges: Ranges) -> Ranges:
 
 def other_case(ranges: Ranges) -> Ranges:
     """Return the ASCII letters of some characters in the other case."""
-    letters = [(max(first, a), min(last, a + 25), a) for first, last in ranges for a in (0x41, 0x61)]
-    return [(first ^ 0x20, last ^ 0x20) for first, last, _ in letters if first <= last]
+    dead_letters = [(max(first, a), min(last, a + 25), a) for first, last in ranges for a in (0x41, 0x61)]
+    return [(first ^ 0x20, last ^ 0x20) for first, last, _ in dead_letters if first <= last]
 
 
 def text(char: int) -> str:

@@ -17,9 +17,9 @@ from floe.config.expressions import cpython_internals
 from floe.config.expressions.automaton import Automaton, check_size
 from floe.config.expressions.char_classes import Different, Ranges, class_of, ranges, refuse, text
 
-_MOST_CHARACTERS = 4000
+_MAX_CHARACTERS = 4000
 
-_PLAIN = re.compile(rf"[A-Za-z0-9_/ -]{{0,{_MOST_CHARACTERS}}}")
+_PLAIN = re.compile(rf"[A-Za-z0-9_/ -]{{0,{_MAX_CHARACTERS}}}")
 _SIMPLE = re.compile(r"(?:(?:[A-Za-z0-9_/ .-]|\\[./-])[*+?]?|\|)*")
 """What every engine takes: plain words with ``.``, counts behind single characters, and choices."""
 _ESCAPE = re.compile(r"\\(?:0|[1-7][0-7]{2}|.)", re.DOTALL)
@@ -91,7 +91,7 @@ def check_expression(text: str) -> None:
 
     :raises ValueError: as there.
     """
-    if len(text) > _MOST_CHARACTERS or _SIMPLE.fullmatch(text) is None:
+    if len(text) > _MAX_CHARACTERS or _SIMPLE.fullmatch(text) is None:
         _check_size(text, _rewritten(text))
 
 
@@ -113,8 +113,8 @@ def _rewritten(text: str) -> str:
     """Write an expression with Java's meaning, as Python reads it. Raises ValueError."""
     if is_plain(text):
         return text
-    if len(text) > _MOST_CHARACTERS:
-        msg = f"an expression of {len(text)} characters is too long: write at most {_MOST_CHARACTERS}"
+    if len(text) > _MAX_CHARACTERS:
+        msg = f"an expression of {len(text)} characters is too long: write at most {_MAX_CHARACTERS}"
         raise ValueError(msg)
     try:
         tree = _parsed(text)

@@ -6,7 +6,7 @@ from floe.config.keys.key import Kind
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _BITS = {Kind.INT: 31, Kind.LONG: 63}
-_MOST_DIGITS = 25  # more than any LONG has; Python refuses to convert some thousands of them
+_MAX_DIGITS = 25  # more than any LONG has; Python refuses to convert some thousands of them
 _SHOWN_CHARACTERS = 100
 
 
@@ -24,7 +24,7 @@ def parse_integer(key: str, kind: Kind, text: str, minimum: int | None = None) -
     """
     digits = text.strip()
     bound = 1 << _BITS[kind]
-    is_number = _INTEGER.fullmatch(digits) and len(digits.lstrip("+-0")) <= _MOST_DIGITS
+    is_number = _INTEGER.fullmatch(digits) and len(digits.lstrip("+-0")) <= _MAX_DIGITS
     number = int(digits) if is_number and len(digits) < 1000 else None
     if number is None or not -bound <= number < bound:
         raise InvalidValue(key, text, f"Not a number of type {kind.name}")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from floe.config.connector import Connector
 from floe.config.expressions.java_regex import compile_expression
-from floe.config.sections.error_policy import LETTER_TOPIC
+from floe.config.sections.error_policy import DEAD_LETTER_TOPIC
 from floe.config.sections.table_template import VALUE
 from floe.config.sections.tables import STATIC
 from floe.config.sections.topics import REGEX, TOPICS
@@ -73,7 +73,7 @@ def _unread(file: Connector, topics: Sequence[str]) -> list[str]:
     if file.topics_regex is None:
         named = frozenset(file.topics)
         return [topic for topic in topics if topic not in named]
-    own = {file.control_topic, file.properties.get(LETTER_TOPIC, "").strip()}
+    own = {file.control_topic, file.properties.get(DEAD_LETTER_TOPIC, "").strip()}
     matches = compile_expression(file.topics_regex).matches(topics)
     return [
         topic

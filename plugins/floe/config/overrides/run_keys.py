@@ -91,12 +91,12 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
 def key_problems(flat: Iterable[tuple[str, str]], allowed: KeyClass) -> list[str]:
     """Say of the keys with their values why a run may not set them: of the first ones, and how many more there are."""
     refused = [(key, problem) for key, value in flat if (problem := key_problem(key, value, allowed))]
-    told = [
+    message = [
         problem if find(key) else f"{problem}; the nearest known key is {nearest(key)}"
         for key, problem in refused[:_TOLD]
     ]
     more = len(refused) - _TOLD
-    return [*told, *([f"and {more} more"] if more > 0 else [])]
+    return [*message, *([f"and {more} more"] if more > 0 else [])]
 
 
 def _value_problem(key: str, value: str) -> str | None:

@@ -11,7 +11,7 @@ from floe.config.exceptions import ConfigError, OverrideRefused
 from floe.config.keys.key_class import KeyClass
 from floe.config.keys.lookup import canonical
 from floe.config.keys.values import parse_list
-from floe.config.overrides.frozen_config import thaw
+from floe.config.overrides.frozen_config import restore_config
 from floe.config.overrides.narrowing import narrowed_topics, widened_branches, widened_tables, widened_topics
 from floe.config.overrides.run_keys import class_of, is_lifted, key_problems, names_code
 from floe.config.parser import parse_connector
@@ -139,7 +139,7 @@ def _value(key: str, values: Mapping[str, str]) -> str:
 
 def _beyond(frozen: Mapping[str, str], current: Connector) -> list[str]:
     try:
-        made = thaw(frozen, current)
+        made = restore_config(frozen, current)
     except ConfigError as error:
         return list(error.problems)
     return [*widened_topics(made, current), *widened_tables(made, current)]

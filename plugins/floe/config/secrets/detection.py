@@ -59,7 +59,7 @@ _HAS_JWT = re.compile(JWT)
 # the form of Kafka Connect's own config providers, which a connector may not use: so no real value reads like it
 _PROVIDER = re.compile(r"\$\{[^{}:]*:")
 _SCHEMES = ("basic", "bearer")
-_LONGEST_SCHEME = 6
+_MAX_SCHEME_LENGTH = 6
 _OWN_REFERENCE = re.compile(r"\$\{floe:[^{}]*\}")
 _MAX_KEY = 4096
 _MAX_VALUE = 65_536
@@ -99,7 +99,7 @@ def _is_secret_key(key: str) -> bool:
 
 
 def _is_secret_value(value: str) -> bool:
-    low = value[:_LONGEST_SCHEME].lower()
+    low = value[:_MAX_SCHEME_LENGTH].lower()
     if value.isascii() and "=" not in value and not ("@" in value and ":" in value) and not low.startswith(_SCHEMES):
         return "-----begin" in value.lower() or _has_web_token(value)
     return bool(_SECRET_VALUE.search(value)) or _has_web_token(value)

@@ -89,11 +89,11 @@ def _of_backslash(escape: str) -> str:
 
 
 def _of_percent(escape: str) -> str:
-    octets = bytes.fromhex(escape.replace("%", ""))
+    nbytes = bytes.fromhex(escape.replace("%", ""))
     try:
-        return octets.decode()
+        return nbytes.decode()
     except UnicodeDecodeError:
-        return octets.decode("latin-1")
+        return nbytes.decode("latin-1")
 
 
 def _of_entity(escape: str) -> str:

@@ -21,11 +21,11 @@ _MAX_GRAMS = 256
 _MAX_REPEATED = 2
 _MAX_SHARING = 32
 """Needles that have a part in common; of more, any word with that part is hidden."""
-_LONGEST_USER = 40
+_MAX_USER_LENGTH = 40
 _CHUNK = 256
-_LONGEST_WORD = 4096
-_BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{0,{_LONGEST_WORD}}}")
-_UNQUOTED = re.compile(rf"[^\s'\"`]{{0,{_LONGEST_WORD}}}")
+_MAX_WORD_LENGTH = 4096
+_BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{0,{_MAX_WORD_LENGTH}}}")
+_UNQUOTED = re.compile(rf"[^\s'\"`]{{0,{_MAX_WORD_LENGTH}}}")
 _CUT_AFTER = ("'", '"', "`", "\n", "\r", "…", "...", "\\")
 _CUT_BEFORE = ("'", '"', "`", "\n", "\r", "…", "...")
 
@@ -103,7 +103,7 @@ def _span(text: str, at: int, needle: Needle, position: int) -> tuple[int, int] 
     before, after = _alike_before(text, at, wanted, position), _alike_after(text, at, wanted, position)
     start, end = at - before, at + after
     first, last = position - before, position + after
-    user = wanted.find(":", 0, _LONGEST_USER) + 1
+    user = wanted.find(":", 0, _MAX_USER_LENGTH) + 1
     shown = last - max(first, user)
     is_whole = shown >= len(wanted) - user
     is_cut = shown >= MIN_CUT and (
@@ -152,5 +152,5 @@ def _is_cut_after(text: str, end: int) -> bool:
 
 def _word(text: str, start: int, end: int, word: re.Pattern[str]) -> tuple[int, int]:
     """Extend a span to the word that it is part of."""
-    before, after = word.match(text[max(0, start - _LONGEST_WORD) : start][::-1]), word.match(text, end)
+    before, after = word.match(text[max(0, start - _MAX_WORD_LENGTH) : start][::-1]), word.match(text, end)
     return start - (before.end() if before else 0), after.end() if after else end

@@ -20,7 +20,7 @@ from floe.config.secrets.fragments import GRAM, Fragments, Needle
 SHORTEST = GRAM
 """Characters of a secret that is hidden by value: a shorter one would be found in ordinary text."""
 
-LONGEST = 65_536
+MAX_LENGTH = 65_536
 """Characters of a secret that is looked for in other spellings, too."""
 
 _NO_SECRETS = ("airflow", "hidden", HIDDEN)
@@ -38,7 +38,7 @@ _TOKEN = re.compile(
 """Tokens as headers carry them: a word behind the scheme that has a digit in it or is long; and web tokens."""
 
 _OF_CONNECTIONS = ("PYICEBERG_CATALOG__", "AIRFLOW_CONN_")
-_MOST_NESTED = 32
+_MAX_NESTED = 32
 """Levels of a setting that is an object: the extra of a connection."""
 
 
@@ -134,8 +134,8 @@ def short_in_environment(environ: Mapping[str, str]) -> list[str]:
 
 def clip(text: str, limit: int) -> str:
     """Return ``text`` with secrets hidden, as ``hide`` does, and then shortened to ``limit`` characters."""
-    told = hide(text)
-    return told if len(told) <= limit else f"{told[: limit - 1]}…"
+    message = hide(text)
+    return message if len(message) <= limit else f"{message[: limit - 1]}…"
 
 
 def is_hidden_by_value(text: str) -> bool:
@@ -148,11 +148,11 @@ def spellings(secret: str) -> frozenset[str]:
 
     They are few, as Airflow compiles its expression of all texts again with each.
     """
-    if len(secret) > LONGEST:
+    if len(secret) > MAX_LENGTH:
         return frozenset((secret,))
-    octets = secret.encode(errors="surrogatepass")
-    quoted = {quote(octets, safe="/"), quote(octets, safe=""), quote_plus(octets)}
-    plain = {secret, repr(secret)[1:-1], repr(octets)[2:-1], json.dumps(secret)[1:-1]}
+    nbytes = secret.encode(errors="surrogatepass")
+    quoted = {quote(nbytes, safe="/"), quote(nbytes, safe=""), quote_plus(nbytes)}
+    plain = {secret, repr(secret)[1:-1], repr(nbytes)[2:-1], json.dumps(secret)[1:-1]}
     return frozenset(text for text in plain | quoted if len(text) >= SHORTEST)
 
 
@@ -169,7 +169,7 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def _forms(secret: str) -> Iterator[str]:
     """Yield a secret as it reads once escapes are undone, and as paths, consoles and SASL change it."""
-    if len(secret) > LONGEST:
+    if len(secret) > MAX_LENGTH:
         yield secret
         return
     forms = {secret.replace(" ", "+"), re.sub("//+", "/", secret)}
@@ -182,12 +182,12 @@ def _forms(secret: str) -> Iterator[str]:
 
 def _beyond_ascii(text: str) -> Iterator[str]:
     """Yield a text with its bytes as characters, with its UTF-16 units as characters, and with unknown ones replaced."""
-    octets = text.encode(errors="surrogatepass")
+    nbytes = text.encode(errors="surrogatepass")
     units = text.encode("utf-16-be", errors="surrogatepass")
-    yield octets.decode("latin-1")
+    yield nbytes.decode("latin-1")
     yield "".join(chr(int.from_bytes(units[at : at + 2])) for at in range(0, len(units), 2))
     yield re.sub("[^\0-\x7f]", "?", text)
-    yield from (octets.decode("ascii", errors="replace").replace("\ufffd", mark) for mark in ("?", "\ufffd"))
+    yield from (nbytes.decode("ascii", errors="replace").replace("\ufffd", mark) for mark in ("?", "\ufffd"))
 
 
 def _without_shapes(text: str) -> str:
@@ -202,13 +202,13 @@ def _without_shapes(text: str) -> str:
 
 def _base64(secret: str) -> set[str]:
     """Return what base64 of any text has in it that contains the secret: ``user:password``, whoever the user is."""
-    if len(secret) > LONGEST:
+    if len(secret) > MAX_LENGTH:
         return set()
     found = set()
-    for octets in {secret.encode(errors="surrogatepass"), secret.encode("latin-1", errors="replace")}:
+    for nbytes in {secret.encode(errors="surrogatepass"), secret.encode("latin-1", errors="replace")}:
         for before in range(3):
-            encoded = base64.b64encode(b"\0" * before + octets).decode()
-            found.add(encoded[-(-before * 4 // 3) : (before + len(octets)) * 4 // 3])
+            encoded = base64.b64encode(b"\0" * before + nbytes).decode()
+            found.add(encoded[-(-before * 4 // 3) : (before + len(nbytes)) * 4 // 3])
     return {code for text in found for code in (text, text.translate(_URL_SAFE))}
 
 
@@ -224,7 +224,7 @@ def _flat(settings: Mapping[str, object], depth: int = 0) -> list[tuple[str, str
     """Return settings as pairs of text, what is nested or JSON by its inner keys too."""
     pairs: list[tuple[str, str]] = []
     for key, value in settings.items():
-        nested = _object(value) if depth < _MOST_NESTED else None
+        nested = _object(value) if depth < _MAX_NESTED else None
         if nested is not None:
             pairs += _flat(nested, depth + 1)
             # the inner keys need not look like those of secrets

@@ -20,7 +20,7 @@ MAX_HIDDEN = 50
 _MAX_TEXTS = MAX_SHOWN_PROBLEMS - 1
 _SEPARATOR = re.compile(r"[\s:=@/?#;,&]")
 _ESCAPED = re.compile(r"[\"'\\]")
-_LONGEST = 4096
+_MAX_LENGTH = 4096
 
 
 def without_secrets(properties: Mapping[str, str], texts: Collection[str]) -> tuple[str, ...]:
@@ -39,9 +39,9 @@ def without_secrets(properties: Mapping[str, str], texts: Collection[str]) -> tu
     return (*(mask.hide(text) for text in first), *more)
 
 
-def _quoted(properties: Mapping[str, str], told: str) -> dict[str, str] | None:
+def _quoted(properties: Mapping[str, str], message: str) -> dict[str, str] | None:
     """Return the secrets that a text quotes; None if they are too many to say."""
-    begins = {told[i : i + SHORTEST] for i in range(len(told) - SHORTEST + 1)}
+    begins = {message[i : i + SHORTEST] for i in range(len(message) - SHORTEST + 1)}
     compared = 0
     quoted: dict[str, str] = {}
     for key, value in properties.items():
@@ -51,7 +51,7 @@ def _quoted(properties: Mapping[str, str], told: str) -> dict[str, str] | None:
         if compared > MAX_COMPARED or len(quoted) > MAX_HIDDEN:
             return None
         # messages shorten what they quote, so its first characters count
-        if _is_escaped(value) or any(text[:MIN_CUT] in told for text in secret_texts(key, value)):
+        if _is_escaped(value) or any(text[:MIN_CUT] in message for text in secret_texts(key, value)):
             quoted[key] = value
     return quoted
 
@@ -65,7 +65,7 @@ def _may_be_quoted(value: str, begins: set[str]) -> bool:
         return True
     if value.isalnum():
         return False
-    if len(value) > _LONGEST or _is_escaped(value) or _is_encoded(value):
+    if len(value) > _MAX_LENGTH or _is_escaped(value) or _is_encoded(value):
         return True
     return any(value[found.end() : found.end() + SHORTEST] in begins for found in _SEPARATOR.finditer(value))
 

@@ -9,8 +9,8 @@ from floe.config.keys.values import InvalidValue
 from floe.config.names import table_problem, topic_problem
 
 TOLERANCE = "errors.tolerance"
-LETTER_TABLE = "floe.deadletter.table"
-LETTER_TOPIC = "errors.deadletterqueue.topic.name"
+DEAD_LETTER_TABLE = "floe.deadletter.table"
+DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
 REPLICATION = "errors.deadletterqueue.topic.replication.factor"
 MAX_RATIO = "floe.deadletter.max-ratio"
 
@@ -60,7 +60,7 @@ def read_errors(
 
 
 def _read_tolerance(settings: Settings, table: str | None, topic: str | None) -> bool:
-    places = [key for key, place in ((LETTER_TABLE, table), (LETTER_TOPIC, topic)) if place is not None]
+    places = [key for key, place in ((DEAD_LETTER_TABLE, table), (DEAD_LETTER_TOPIC, topic)) if place is not None]
     if not settings.given(TOLERANCE):
         return bool(places)
     tolerance = settings.text(TOLERANCE)
@@ -75,39 +75,39 @@ def _read_tolerance(settings: Settings, table: str | None, topic: str | None) ->
     if tolerance == "all" and not places:
         settings.warnings.append(
             f"{TOLERANCE} is all and no place for dead letters is given: bad records are counted and left out, nothing "
-            f"keeps them; set {LETTER_TABLE} or {LETTER_TOPIC}"
+            f"keeps them; set {DEAD_LETTER_TABLE} or {DEAD_LETTER_TOPIC}"
         )
     return tolerance == "all"
 
 
 def _read_table(settings: Settings, tables: Collection[str]) -> str | None:
-    table = settings.text(LETTER_TABLE)
+    table = settings.text(DEAD_LETTER_TABLE)
     if not table:
         return None
     if problem := table_problem(table):
-        settings.problems.append(f"{LETTER_TABLE}: {problem}")
+        settings.problems.append(f"{DEAD_LETTER_TABLE}: {problem}")
     if table in tables:
         settings.problems.append(
-            f"{LETTER_TABLE} {table[:300]!r} is also one of iceberg.tables: dead letters have columns of their own; "
+            f"{DEAD_LETTER_TABLE} {table[:300]!r} is also one of iceberg.tables: dead letters have columns of their own; "
             "choose another table"
         )
     return table
 
 
 def _read_topic(settings: Settings, topics: Collection[str], control_topic: str) -> str | None:
-    topic = settings.text(LETTER_TOPIC)
+    topic = settings.text(DEAD_LETTER_TOPIC)
     if not topic:
         return None
     if problem := topic_problem(topic):
-        settings.problems.append(f"{LETTER_TOPIC}: {problem}")
+        settings.problems.append(f"{DEAD_LETTER_TOPIC}: {problem}")
     if topic in topics:
         settings.problems.append(
-            f"{LETTER_TOPIC} {topic[:300]!r} is also one of topics: dead letters would be read, and die, again and "
+            f"{DEAD_LETTER_TOPIC} {topic[:300]!r} is also one of topics: dead letters would be read, and die, again and "
             "again; choose another topic"
         )
     if topic == control_topic:
         settings.problems.append(
-            f"{LETTER_TOPIC} {topic[:300]!r} is also the control topic: dead letters would stand among announcements; "
+            f"{DEAD_LETTER_TOPIC} {topic[:300]!r} is also the control topic: dead letters would stand among announcements; "
             "choose another topic"
         )
     return topic

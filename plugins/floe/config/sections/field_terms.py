@@ -8,8 +8,8 @@ _CALL = re.compile(r"(\w+)\s*\((.+)\)", re.DOTALL)
 _TIMES = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
 _PLAIN = {"identity", "year", "month", "day", "hour"}
 _WITH_ARGUMENT = {"bucket", "truncate"}
-_LARGEST_ARGUMENT = 2**31 - 1
-_MOST_CHARACTERS = 4000
+_MAX_ARGUMENT = 2**31 - 1
+_MAX_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def split_terms(text: str) -> list[str]:
     """
     if not text.strip():
         return []
-    if len(text) > _MOST_CHARACTERS:
-        msg = f"{len(text)} characters are too many: write at most {_MOST_CHARACTERS}"
+    if len(text) > _MAX_CHARACTERS:
+        msg = f"{len(text)} characters are too many: write at most {_MAX_CHARACTERS}"
         raise ValueError(msg)
     marks = [(match.start(), match[0]) for match in _COMMA_OR_PARENTHESIS.finditer(text)]
     terms, end, is_inside = [], len(text), False
@@ -86,8 +86,8 @@ def parse_term(text: str) -> PartitionTerm:
         raise ValueError(msg)
     column, comma, argument = call[2].rpartition(",")
     number = argument.strip()
-    digits = number.isascii() and number.isdigit() and len(number) <= len(str(_LARGEST_ARGUMENT))
-    if not comma or not digits or not 1 <= int(number) <= _LARGEST_ARGUMENT:
+    digits = number.isascii() and number.isdigit() and len(number) <= len(str(_MAX_ARGUMENT))
+    if not comma or not digits or not 1 <= int(number) <= _MAX_ARGUMENT:
         msg = f"{text!r} needs a column and a positive number: {transform}(column, 16)"
         raise ValueError(msg)
     return PartitionTerm(transform, _column(column, text), int(number))

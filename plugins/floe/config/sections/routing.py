@@ -12,7 +12,7 @@ from floe.config.sections.tables import REGEX, STATIC, TOPICS, Tables, TableSett
 DYNAMIC = "iceberg.tables.dynamic-enabled"
 FIELD = "iceberg.tables.route-field"
 BY, HEADER, TEMPLATE, NAMESPACE = "floe.route.by", "floe.route.header", "floe.route.template", "floe.route.namespace"
-ON_UNROUTABLE, MOST_NEW_TABLES = "floe.route.on-unroutable", "floe.route.max-new-tables"
+ON_UNROUTABLE, MAX_NEW_TABLES = "floe.route.on-unroutable", "floe.route.max-new-tables"
 
 
 By = Literal["none", "field", "header", "key"]
@@ -39,7 +39,7 @@ class Routing:
     header: str = ""
     template: str | None = None
     on_unroutable: Unroutable = "fail"
-    most_new_tables: int = 100
+    max_new_tables: int = 100
 
     @property
     def is_dynamic(self) -> bool:
@@ -69,10 +69,10 @@ class Routing:
         return "all" if not self.is_by_value or settings.topics is not None else "none"
 
 
-def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *, has_letters: bool) -> Routing:
+def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *, has_dead_letters: bool) -> Routing:
     """Read the routing of a connector with these tables; what is wrong is noted.
 
-    ``topics``: all that may come, empty if not known yet. ``has_letters``: there is a place for dead letters.
+    ``topics``: all that may come, empty if not known yet. ``has_dead_letters``: there is a place for dead letters.
     """
     by = _read_by(settings)
     routing = Routing(
@@ -80,8 +80,8 @@ def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *,
         path=tuple(settings.text(FIELD).split(".")) if by == "field" else (),
         header=settings.text(HEADER) if by == "header" else "",
         template=_read_template(settings, by),
-        on_unroutable=_read_on_unroutable(settings, has_letters=has_letters),
-        most_new_tables=settings.integer(MOST_NEW_TABLES),
+        on_unroutable=_read_on_unroutable(settings, has_dead_letters=has_dead_letters),
+        max_new_tables=settings.integer(MAX_NEW_TABLES),
     )
     if routing.template is None:
         _check_static(settings, routing, tables)
@@ -90,7 +90,7 @@ def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *,
     return routing
 
 
-def template_problems(template: str, topics: Collection[str], letter_table: str) -> Iterator[str]:
+def template_problems(template: str, topics: Collection[str], dead_letter_table: str) -> Iterator[str]:
     """Say what is wrong with a template for these topics, empty if not known yet, and this table of dead letters."""
     by_part: dict[str, str] = {}
     for topic in topics if TOPIC in template else ():
@@ -105,8 +105,8 @@ def template_problems(template: str, topics: Collection[str], letter_table: str)
                 f"topic {topic!r} makes no table name by {template!r}: each part of a name is a letter or '_', then letters, "
                 "digits and '_', 128 characters at most"
             )
-    if template != VALUE and letter_table and may_name(template, topics, letter_table.lower()):
-        yield f"the table for dead letters {letter_table!r} could be named by {template!r} too: choose another namespace"
+    if template != VALUE and dead_letter_table and may_name(template, topics, dead_letter_table.lower()):
+        yield f"the table for dead letters {dead_letter_table!r} could be named by {template!r} too: choose another namespace"
 
 
 def _read_by(settings: Settings) -> By:
@@ -173,12 +173,12 @@ def _check_template(settings: Settings, key: str, template: str, by: By) -> None
         settings.problems.append(f"{shown} names one table: write it in {STATIC}")
 
 
-def _read_on_unroutable(settings: Settings, *, has_letters: bool) -> Unroutable:
+def _read_on_unroutable(settings: Settings, *, has_dead_letters: bool) -> Unroutable:
     match settings.text(ON_UNROUTABLE):
         case "":
-            return "dead-letter" if has_letters else "fail"
+            return "dead-letter" if has_dead_letters else "fail"
         case "dead-letter":
-            if not has_letters:
+            if not has_dead_letters:
                 settings.problems.append(
                     f"{ON_UNROUTABLE} is dead-letter, but there is no place for them: set floe.deadletter.table or "
                     "errors.deadletterqueue.topic.name, and not errors.tolerance=none"
@@ -195,8 +195,8 @@ def _read_on_unroutable(settings: Settings, *, has_letters: bool) -> Unroutable:
 
 def _check_static(settings: Settings, routing: Routing, tables: Tables) -> None:
     """Note conditions of tables that nothing would ever meet, and keys without effect."""
-    for key in (ON_UNROUTABLE, MOST_NEW_TABLES):
-        if settings.given(key) and (key == MOST_NEW_TABLES or not routing.is_by_value):
+    for key in (ON_UNROUTABLE, MAX_NEW_TABLES):
+        if settings.given(key) and (key == MAX_NEW_TABLES or not routing.is_by_value):
             settings.warnings.append(f"{key} has no effect: the tables are those of {STATIC}")
     if not routing.is_by_value:
         settings.problems.extend(

@@ -93,14 +93,14 @@ def unusable_for_files(properties: Mapping[str, str]) -> list[str]:
         *_metrics(properties),
     ]
     if properties.get(FILE_FORMAT, "parquet").strip().lower() != "parquet":
-        problems.append(_told(properties, FILE_FORMAT, "floe writes parquet only, set that"))
+        problems.append(_problem(properties, FILE_FORMAT, "floe writes parquet only, set that"))
     if properties.get(FORMAT_VERSION, "2").strip() not in ("1", "2"):
-        problems.append(_told(properties, FORMAT_VERSION, "floe writes tables of version 1 and 2"))
+        problems.append(_problem(properties, FORMAT_VERSION, "floe writes tables of version 1 and 2"))
     if NAME_MAPPING in properties and not _is_list(properties[NAME_MAPPING]):
-        problems.append(_told(properties, NAME_MAPPING, "a JSON list of names and field ids is needed"))
+        problems.append(_problem(properties, NAME_MAPPING, "a JSON list of names and field ids is needed"))
     level = whole_number(properties.get(LEVEL, ""))
     if level is not None and properties.get(CODEC, "").strip().lower() == "gzip" and not 0 <= level <= 9:
-        problems.append(_told(properties, LEVEL, "gzip has the levels 0 to 9"))
+        problems.append(_problem(properties, LEVEL, "gzip has the levels 0 to 9"))
     return problems
 
 
@@ -139,28 +139,28 @@ def _numbers(properties: Mapping[str, str], names: Mapping[str, int | None]) -> 
             continue  # which is as if it were not set
         if whole_number(text, least) is None:
             wanted = "a whole number" if least is None else f"a whole number of at least {least}"
-            yield _told(properties, name, f"{wanted} is needed")
+            yield _problem(properties, name, f"{wanted} is needed")
 
 
 def _flags(properties: Mapping[str, str], names: NameSet) -> Iterator[str]:
     for name in properties:
         if name in names and properties[name] and _FLAG.fullmatch(properties[name]) is None:
-            yield _told(properties, name, "true or false is needed")
+            yield _problem(properties, name, "true or false is needed")
 
 
 def _choices(properties: Mapping[str, str], names: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     for name, choices in names.items():
         if name in properties and properties[name].strip().lower() not in choices:
-            yield _told(properties, name, f"there is {', '.join(choices[:-1])} and {choices[-1]}, set one of them")
+            yield _problem(properties, name, f"there is {', '.join(choices[:-1])} and {choices[-1]}, set one of them")
 
 
 def _metrics(properties: Mapping[str, str]) -> Iterator[str]:
     for name in properties:
         if name in _METRICS and _METRICS_MODE.fullmatch(properties[name].strip()) is None:
-            yield _told(properties, name, "there is none, counts, full and truncate(n) with n of at least 1")
+            yield _problem(properties, name, "there is none, counts, full and truncate(n) with n of at least 1")
 
 
-def _told(properties: Mapping[str, str], name: str, needed: str) -> str:
+def _problem(properties: Mapping[str, str], name: str, needed: str) -> str:
     return f"{name[:_SHOWN_CHARACTERS]} {properties[name][:_SHOWN_CHARACTERS]!r}: {needed}"
 
 

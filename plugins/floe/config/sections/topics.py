@@ -10,7 +10,7 @@ from floe.config.expressions.java_regex import check_expression, compile_express
 from floe.config.keys.reader import Settings
 from floe.config.names import topic_problem
 from floe.config.properties import Properties
-from floe.config.sections.error_policy import LETTER_TABLE, LETTER_TOPIC
+from floe.config.sections.error_policy import DEAD_LETTER_TABLE, DEAD_LETTER_TOPIC
 from floe.config.sections.routing import template_problems
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def matching_topics(connector: "Connector", names: Iterable[str]) -> tuple[str, 
     """
     pattern = compile_expression(connector.topics_regex or "")
     # the dead letters' also while they are not tolerated: those of before are still in it
-    own = {connector.control_topic, connector.properties.get(LETTER_TOPIC, "").strip()}
+    own = {connector.control_topic, connector.properties.get(DEAD_LETTER_TOPIC, "").strip()}
     asked = sorted({name for name in names if not name.startswith("__") and name not in own})
     found = [name for name, is_match in zip(asked, pattern.matches(asked), strict=True) if is_match]
     if not found:
@@ -64,8 +64,8 @@ def with_topics(connector: "Connector", topics: tuple[str, ...]) -> "Connector":
 
     :raises ConfigError: they make no table names, or one for two of them.
     """
-    template, letters = connector.routing.template, connector.properties.get(LETTER_TABLE, "").strip()
-    if template is not None and (problems := list(template_problems(template, topics, letters))):
+    template, dead_letters = connector.routing.template, connector.properties.get(DEAD_LETTER_TABLE, "").strip()
+    if template is not None and (problems := list(template_problems(template, topics, dead_letters))):
         raise ConfigError(*problems)
     kept = {key: value for key, value in connector.properties.items() if key != REGEX}
     return replace(

@@ -19,7 +19,7 @@ HEADERS: Final = "headers"
 
 _FIELD_NAME, _NESTED, _EXTERNAL = "field_name", "nested", "external_field"
 _INCLUDE_KEY, _INCLUDE_HEADERS = "include_key", "include_headers"
-_LONGEST_NAME = 255
+_MAX_NAME_LENGTH = 255
 _SHOWN_CHARACTERS = 100
 
 
@@ -113,8 +113,8 @@ def _name_problems(prefix: str, options: KafkaMetadata) -> Iterator[str]:
         if count > 1:
             yield f"{prefix}{_EXTERNAL} is named {part!r}, as a field of the transform itself: choose another name"
     for name in dict.fromkeys((*options.columns, *(options.parts if options.nested else ()))):
-        if not name or len(name) > _LONGEST_NAME or has_control_characters(name):
+        if not name or len(name) > _MAX_NAME_LENGTH or has_control_characters(name):
             yield (
-                f"{prefix}* asks for a column {name[:_SHOWN_CHARACTERS]!r}: a name has 1 to {_LONGEST_NAME} characters, "
+                f"{prefix}* asks for a column {name[:_SHOWN_CHARACTERS]!r}: a name has 1 to {_MAX_NAME_LENGTH} characters, "
                 "none of them invisible"
             )

@@ -17,7 +17,7 @@ from floe.control.wire.structs import ListOf, MapOf, Struct, WireType, event_str
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
+MAX_FLOAT32 = (2 - 2**-23) * 2.0**127
 
 Converter: TypeAlias = Callable[[Any], Any]
 
@@ -55,7 +55,7 @@ def _instance(wanted: type[Any]) -> Converter:
 
 def _float32(value: object) -> float:
     # fastavro would write what is too large as infinity.
-    if not isinstance(value, float) or (isfinite(value) and abs(value) > LARGEST_FLOAT32):
+    if not isinstance(value, float) or (isfinite(value) and abs(value) > MAX_FLOAT32):
         raise _Invalid(value, "a float of 32 bits")
     return value
 

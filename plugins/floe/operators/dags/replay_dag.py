@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from floe.planning.replay_plan import Replay
 
-MOST_AT_ONCE = 4
+MAX_AT_ONCE = 4
 """Replays of one connector; each has its own plan, and the tables' ledgers keep them apart."""
 
 
@@ -74,8 +74,8 @@ class PlanReplayOperator(PlanOperator):
             self.log.info("dead letters into branch %s, in letters:", replay.branch or "-")
             head: tuple[str, ...] = ("table", "range", "open letters", "rows there already", "left out")
             rows: list[tuple[str, ...]] = [
-                (f.table or "(routed anew)", str(f.range), str(f.letters), str(f.revived), f.left_out or "")
-                for f in replay.letters
+                (f.table or "(routed anew)", str(f.range), str(f.dead_letters), str(f.revived), f.left_out or "")
+                for f in replay.dead_letters
             ]
         else:
             self.log.info("replay (%s) into branch %s, in offsets:", request.overlap.value, replay.branch)
@@ -100,7 +100,7 @@ def replay_dag(connector: Connector) -> DAG:
         schedule=None,
         start_date=task_context.BEGINNING,
         catchup=False,
-        max_active_runs=MOST_AT_ONCE,
+        max_active_runs=MAX_AT_ONCE,
         is_paused_upon_creation=False,
         default_args=sink_dag.default_args(),
         params=replay_form(connector),

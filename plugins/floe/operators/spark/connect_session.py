@@ -13,8 +13,8 @@ from floe.operators.exceptions import JobFailed
 
 log = logging.getLogger(__name__)
 
-MOST_GENERATIONS = 20
-PATIENCE = {"max_retries": 9, "initial_backoff": 50, "backoff_multiplier": 2, "max_backoff": 5000, "jitter": 0}
+MAX_GENERATIONS = 20
+TIMEOUT_S = {"max_retries": 9, "initial_backoff": 50, "backoff_multiplier": 2, "max_backoff": 5000, "jitter": 0}
 """About twenty seconds for a server that does not answer: Airflow tries again. Spark's own would be ten minutes."""
 
 _SESSIONS = uuid.UUID("3a8c5b52-0b5e-5f4e-8a3d-f10ef10ef10e")
@@ -55,10 +55,10 @@ def open_session(conn_id: str, archive: Path) -> Session:
 
     url = SparkConnectHook(conn_id).get_connection_url()
     reason = "no session was tried"
-    for generation in range(MOST_GENERATIONS):
+    for generation in range(MAX_GENERATIONS):
         own = session_id(archive.name, generation)
         spark = SparkSession.builder.remote(f"{url};session_id={own}").create()
-        spark.client.set_retry_policies([DefaultPolicy(**PATIENCE)])
+        spark.client.set_retry_policies([DefaultPolicy(**TIMEOUT_S)])
         try:
             spark.addArtifacts(str(archive), pyfile=True)
         except (PySparkException, RpcError) as error:

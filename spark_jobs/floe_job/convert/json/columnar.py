@@ -26,11 +26,11 @@ from pyiceberg.schema import Schema
 from floe_job.convert.json.fallbacks import NotExact, Respelled
 from floe_job.convert.json.framing import Text, joined, occurrences
 from floe_job.convert.json.key_aliases import Alternatives, Spellings
-from floe_job.convert.json.nested_readers import Carriers
+from floe_job.convert.json.nested_readers import ColumnReaders
 from floe_job.convert.json.parse import MAX_DEPTH, too_deep
 from floe_job.convert.json.reserved_fields import Injected
-from floe_job.convert.json.template_reader import Alike
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.convert.json.template_reader import TemplateReader
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.source.values import Lines
 from floe_job.types import Lookup
 
@@ -41,10 +41,10 @@ _UNEXPECTED = "unexpected field"
 FIRST_LOOK = 64
 """Records whose unexpected fields are looked into first: each may bring others, and a column is made for each of them."""
 
-MOST_UNEXPECTED = 256
+MAX_UNEXPECTED = 256
 """Of a batch: the parser makes a column for each, which takes longer than to read the records one by one."""
 
-MOST_CELLS = 2_000_000
+MAX_CELLS = 2_000_000
 """Records times columns of a batch: the parser takes its time for each, though most be empty."""
 
 _BRACE_OR_BRACKET = ord("{") - ord("[")
@@ -61,23 +61,23 @@ class ColumnarReader:
     """
 
     def __init__(
-        self, schema: Schema, needs: SchemaNeeds, lookup: Lookup, spellings: Spellings, injected: Injected
+        self, schema: Schema, needs: SchemaChanges, lookup: Lookup, spellings: Spellings, injected: Injected
     ) -> None:
         """Choose the carriers. Unknown fields are looked into if columns may be added or respelled, else dropped."""
         self._schema = needs.widened(injected.left_empty(schema))
-        self._make = partial(Carriers, lookup, spellings, needs, injected)
+        self._make = partial(ColumnReaders, lookup, spellings, needs, injected)
         self._evolve, self._choices = needs.rules.evolve, lookup.has_choices
         self.unexpected = 0
-        self._look = maxsize
+        self._open = maxsize
         self._compile()
 
     def _compile(self) -> None:
-        self._carriers = self._make()
-        self._carrier = self._carriers.top(self._schema)
-        self._alternatives = Alternatives(self._carriers.alternatives)
-        self._explicit = pa.schema(list(self._carrier.type))
+        self._readers = self._make()
+        self._reader = self._readers.top(self._schema)
+        self._alternatives = Alternatives(self._readers.alternatives)
+        self._explicit = pa.schema(list(self._reader.type))
         self.columns = _fields(self._explicit)
-        self._alike = Alike(self._explicit)
+        self._alike = TemplateReader(self._explicit)
         # Looking into unexpected fields takes the more the more of them there are, and dropping them unseen is checked for
         # what must not be there unseen: both only from the first such field on.
         self._unexpected = "error"
@@ -85,11 +85,11 @@ class ColumnarReader:
     @property
     def is_strewn(self) -> bool:
         """Say whether the last batch had so many that it is better read by rows."""
-        return self.unexpected > MOST_UNEXPECTED
+        return self.unexpected > MAX_UNEXPECTED
 
     @property
     def most(self) -> int:
-        return min(self._look, MOST_CELLS // (self.columns + self.unexpected + 1) + 1)
+        return min(self._open, MAX_CELLS // (self.columns + self.unexpected + 1) + 1)
 
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
@@ -103,7 +103,7 @@ class ColumnarReader:
                 self._compile()
 
     def _read(self, lines: Lines) -> pa.StructArray:
-        self._carriers.dropped = False
+        self._readers.dropped = False
         text, records = lines.text, len(lines.starts)
         table = self._alike.read(lines, self._parse_known)
         if table is None:
@@ -114,19 +114,19 @@ class ColumnarReader:
             rows = self._unloaded(text, table)
         except pa.ArrowException:  # as of lists of nothing but nulls: what was parsed may be broken inside
             raise NotExact from None
-        if self._carriers.dropped:
+        if self._readers.dropped:
             _check_constants(text)
         return rows
 
     def _unloaded(self, text: Text, table: pa.Table) -> pa.StructArray:
         if self._unexpected == "infer":
             self.unexpected = _fields(table.schema) - self.columns
-            self._look = FIRST_LOOK if self.is_strewn else max(self._look, 2 * table.num_rows)
+            self._open = FIRST_LOOK if self.is_strewn else max(self._open, 2 * table.num_rows)
         if table.num_columns > len(self._explicit):
-            self._carrier.check_extras(list(table.schema), table.column)
+            self._reader.check_extras(list(table.schema), table.column)
         carried = self._carried(table)
         self._alternatives.check(text, carried)
-        return self._carrier.unload(carried)
+        return self._reader.convert_column(carried)
 
     def _carried(self, table: pa.Table) -> pa.StructArray:
         fields = [table.field(name) for name in self._explicit.names]
@@ -160,7 +160,7 @@ class ColumnarReader:
         if problem.endswith(_UNEXPECTED):
             self._unexpected = "infer" if self._evolve or self._choices else "ignore"
             if self._unexpected == "infer":
-                self._look = FIRST_LOOK
+                self._open = FIRST_LOOK
                 if records > FIRST_LOOK:
                     raise NotExact
             return self._parse(text, records, pretty=pretty)
@@ -185,9 +185,9 @@ def _check_depth(text: Text, values: Sequence[bytes]) -> None:
     if occurrences(b"{", text, _BRACE_OR_BRACKET) - len(values) < MAX_DEPTH:
         return
     if not _is_pretty(text, len(values)):
-        octets = np.frombuffer(text, np.uint8)
-        opening = np.flatnonzero((octets | _BRACE_OR_BRACKET) == ord("{"))
-        opened = np.searchsorted(opening, np.flatnonzero(octets == ord("\n")))
+        nbytes = np.frombuffer(text, np.uint8)
+        opening = np.flatnonzero((nbytes | _BRACE_OR_BRACKET) == ord("{"))
+        opened = np.searchsorted(opening, np.flatnonzero(nbytes == ord("\n")))
         if np.diff(opened, prepend=0).max() <= MAX_DEPTH:
             return
     for row, value in enumerate(values):

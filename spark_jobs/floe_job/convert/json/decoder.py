@@ -14,44 +14,44 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.columnar import ColumnarReader
 from floe_job.convert.json.fallbacks import NotExact
-from floe_job.convert.json.framing import octets, without
+from floe_job.convert.json.framing import nbytes, without
 from floe_job.convert.json.key_aliases import Spellings
 from floe_job.convert.json.parse import fields_of
 from floe_job.convert.json.reserved_fields import Injected
 from floe_job.convert.json.row_columns import Row, columns_of
 from floe_job.convert.json.row_reader import RowReader
 from floe_job.exceptions import InvalidRecord
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from floe_job.types import Lookup
 
 CHUNK_BYTES = 1_500_000
-LARGEST_CHUNK = 8192
-SMALLEST_CHUNK = 32
+MAX_CHUNK_RECORDS = 8192
+MIN_CHUNK_RECORDS = 32
 DIRTY_CHUNK = 512
 """Records tried at once where bad ones are about: most of such chunks have none, and a call is still worth its while."""
 
-LONGEST_PAUSE = 6
+MAX_PAUSE = 6
 """Doublings of the records that are read by rows between two attempts at columns, while none succeeds."""
 
 RECORDS_PER_COLUMN = 2
 """Records that are read by rows, for each column, before columns are tried with what is needed by now."""
 
-FEWEST_SPARSE, SPARSE_CHUNK, SAMPLED = 256, 2048, 8
+MIN_SPARSE, SPARSE_CHUNK, SAMPLED = 256, 2048, 8
 """Columns of a table from which on records are looked at for how many of them they fill, records until the next look, and
 records of these that are looked at."""
 
 COLUMNS_PER_ROW, COLUMNS_PER_FIELD = 125, 32
 """The columns that Arrow's parser leaves empty in the time that a record takes by rows, and in that of each of its fields."""
 
-MOST_ASIDE = 8
+MAX_SLOW_ROWS = 8
 """Records of a chunk that are read aside before less is tried."""
 
-MOST_CELLS_AGAIN = 500_000
+MAX_CELLS_AGAIN = 500_000
 """Records times columns that are parsed again for each record that is put aside."""
 
-MOST_PIECES = 64
+MAX_RANGE_PARTS = 64
 
 PARSED_CHUNK = 1024
 """Parsed records that are made into columns at once."""
@@ -76,14 +76,14 @@ class JsonDecoder:
             raise ValueError(problem)
         self._lookup = Lookup(fold=rules.case_insensitive, mapping=name_mapping)
         rules = replace(rules, evolve=rules.evolve or schema is None, case_insensitive=self._lookup.fold)
-        self.needs = SchemaNeeds(rules=rules)
+        self.needs = SchemaChanges(rules=rules)
         self._schema = schema or Schema()
         self._arrow_schema = schema_to_pyarrow(schema) if schema is not None else None
         self._injected = Injected(self._schema, self._lookup, rules)
         self._rows = RowReader(self._injected.left_empty(self._schema), self.needs, self._lookup, self._injected)
         self._spellings = Spellings()
         self._columnar: ColumnarReader | None = None
-        self._chunk = LARGEST_CHUNK
+        self._chunk = MAX_CHUNK_RECORDS
         self._columns = len(index_by_id(self._schema))
         self._by_rows = 0
         self._pause = 0
@@ -98,7 +98,7 @@ class JsonDecoder:
             return self._decode_parsed(values)
         batch = _Batch(values, most=_rows_per_chunk(values))
         while batch.position < len(values):
-            if batch.position == batch.suspect:
+            if batch.position == batch.failing_row:
                 self._read_rows(batch, batch.position + 1)
             elif self._by_rows or self._is_sparse(batch):
                 end = batch.position + min(self._by_rows, len(values) - batch.position, batch.most)
@@ -106,20 +106,20 @@ class JsonDecoder:
                 self._read_rows(batch, end)
             else:
                 self._read_chunk(batch)
-        return Decoded(self._table(batch.pieces), tuple(batch.rejected), batch.fast_rows, len(values))
+        return Decoded(self._table(batch.range_parts), tuple(batch.rejected), batch.fast_rows, len(values))
 
     def _decode_parsed(self, values: ParsedValues) -> Decoded:
         batch = _Batch(values, most=PARSED_CHUNK)
         while batch.position < len(values):
             self._read_rows(batch, batch.end(PARSED_CHUNK))
-        return Decoded(self._table(batch.pieces), tuple(batch.rejected), 0, len(values))
+        return Decoded(self._table(batch.range_parts), tuple(batch.rejected), 0, len(values))
 
     def _is_sparse(self, batch: _Batch) -> bool:
         """Say whether the next records have so few of the columns that these take longer than to read the records by rows.
 
         If so, as many are read by rows before the question is asked again.
         """
-        if self._columns < FEWEST_SPARSE:
+        if self._columns < MIN_SPARSE:
             return False
         end = batch.end(SPARSE_CHUNK)
         some = range(batch.position, end, max(1, (end - batch.position) // SAMPLED))
@@ -136,34 +136,34 @@ class JsonDecoder:
         (every record needs the exact path) one short attempt in ever more of them, see ``_pause_columns``.
         """
         columnar = self._columnar = self._columnar or self._columnar_reader()
-        end = batch.end(min(self._chunk, max(SMALLEST_CHUNK, columnar.most)))
+        end = batch.end(min(self._chunk, max(MIN_CHUNK_RECORDS, columnar.most)))
         values = batch.values[batch.position : end]
-        is_worth_it = len(values) > 4 * SMALLEST_CHUNK and len(values) * columnar.columns < MOST_CELLS_AGAIN
-        most = MOST_ASIDE if is_worth_it else 0
-        aside: set[int] = set()
+        is_worth_it = len(values) > 4 * MIN_CHUNK_RECORDS and len(values) * columnar.columns < MAX_CELLS_AGAIN
+        most = MAX_SLOW_ROWS if is_worth_it else 0
+        slow_rows: set[int] = set()
         while True:
             try:
-                piece = columnar.read(without(values, aside))
+                slice_ = columnar.read(without(values, slow_rows))
                 break
             except NotExact as inexact:
                 row = inexact.row
             # the error is let go of: it would hold what was made of the records, several times their size
-            row = None if row is None else _place(row, aside)
-            if row is None or row >= len(values) or len(aside) >= most:
-                self._retreat(batch, end, row)
+            row = None if row is None else _place(row, slow_rows)
+            if row is None or row >= len(values) or len(slow_rows) >= most:
+                self._shrink_chunk(batch, end, row)
                 return
-            aside.add(row)
-        self._advance(batch, len(values), is_clean=not aside, is_strewn=columnar.is_strewn)
+            slow_rows.add(row)
+        self._advance(batch, len(values), is_clean=not slow_rows, is_strewn=columnar.is_strewn)
         rows: dict[int, Row | None] = {}
-        for row in sorted(aside):
+        for row in sorted(slow_rows):
             place = batch.position + row
             (rows[row],) = self._read_each(batch, range(place, place + 1))
             if self._columnar is None:  # what comes behind is to be judged by what this one brought
                 end = batch.position + row + 1
-                piece = piece.slice(0, row + 1 - len(rows))
+                slice_ = slice_.slice(0, row + 1 - len(rows))
                 break
         batch.fast_rows += end - batch.position - len(rows)
-        for part in self._woven(piece, rows):
+        for part in self._merged_in_order(slice_, rows):
             batch.accept(part, batch.position)
         batch.accept(None, end)
 
@@ -171,37 +171,39 @@ class JsonDecoder:
         """Go on with more records, if all of these took columns; with fewer, if they are strewn with fields of their own."""
         if is_strewn:
             self._pause_columns()
-            self._chunk = SMALLEST_CHUNK
+            self._chunk = MIN_CHUNK_RECORDS
         elif not is_clean:
             self._chunk = max(DIRTY_CHUNK, self._chunk // 2)
         elif size >= self._chunk:
-            self._chunk = min(LARGEST_CHUNK, self._chunk * 2)
+            self._chunk = min(MAX_CHUNK_RECORDS, self._chunk * 2)
             self._pause = 0
 
-    def _retreat(self, batch: _Batch, end: int, row: int | None) -> None:
+    def _shrink_chunk(self, batch: _Batch, end: int, row: int | None) -> None:
         """Go on with fewer records, up to the obstacle; with few of them, by rows."""
         size = end - batch.position
-        if size <= SMALLEST_CHUNK:
+        if size <= MIN_CHUNK_RECORDS:
             self._pause_columns()
         else:
-            batch.suspect = None if row is None else batch.position + row
-        self._chunk = max(SMALLEST_CHUNK, min(size, self._chunk) // 4)
+            batch.failing_row = None if row is None else batch.position + row
+        self._chunk = max(MIN_CHUNK_RECORDS, min(size, self._chunk) // 4)
 
     def _pause_columns(self) -> None:
         """Read by rows for a while, each time twice as long; with many columns an attempt is dear."""
         columns = 0 if self._columnar is None else self._columnar.columns
-        self._by_rows = min((SMALLEST_CHUNK + columns) << self._pause, LARGEST_CHUNK)
-        self._pause = min(self._pause + 1, LONGEST_PAUSE)
+        self._by_rows = min((MIN_CHUNK_RECORDS + columns) << self._pause, MAX_CHUNK_RECORDS)
+        self._pause = min(self._pause + 1, MAX_PAUSE)
 
-    def _woven(self, piece: pa.StructArray, aside: Mapping[int, Row | None]) -> Iterator[pa.StructArray | None]:
+    def _merged_in_order(
+        self, slice_: pa.StructArray, slow_rows: Mapping[int, Row | None]
+    ) -> Iterator[pa.StructArray | None]:
         """Yield the rows of a chunk in order: those of columns, and between them those that were read aside."""
         taken = 0
-        for skipped, (row, values) in enumerate(aside.items()):
+        for skipped, (row, values) in enumerate(slow_rows.items()):
             if values is not None:
-                yield piece.slice(taken, row - skipped - taken)
+                yield slice_.slice(taken, row - skipped - taken)
                 yield self._array([values])
                 taken = row - skipped
-        yield piece.slice(taken)
+        yield slice_.slice(taken)
 
     def _read_rows(self, batch: _Batch, end: int) -> None:
         rows = self._read_each(batch, range(batch.position, end))
@@ -236,12 +238,12 @@ class JsonDecoder:
         fields = list(self._arrow_schema)
         return pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)
 
-    def _table(self, pieces: list[pa.StructArray]) -> pa.Table | None:
+    def _table(self, range_parts: list[pa.StructArray]) -> pa.Table | None:
         if self._arrow_schema is None or self.needs:
             return None
-        batches = [pa.RecordBatch.from_arrays(piece.flatten(), schema=self._arrow_schema) for piece in pieces]
+        batches = [pa.RecordBatch.from_arrays(slice_.flatten(), schema=self._arrow_schema) for slice_ in range_parts]
         table = pa.Table.from_batches(batches, self._arrow_schema)
-        return table.combine_chunks() if len(batches) > MOST_PIECES else table
+        return table.combine_chunks() if len(batches) > MAX_RANGE_PARTS else table
 
 
 @dataclass
@@ -251,29 +253,29 @@ class _Batch:
     values: Sequence[bytes] | ParsedValues
     most: int
     position: int = 0
-    suspect: int | None = None
+    failing_row: int | None = None
     fast_rows: int = 0
-    pieces: list[pa.StructArray] = field(default_factory=list)
+    range_parts: list[pa.StructArray] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
 
     def end(self, chunk: int) -> int:
         end = min(self.position + min(chunk, self.most), len(self.values))
-        return end if self.suspect is None or self.suspect < self.position else min(end, self.suspect)
+        return end if self.failing_row is None or self.failing_row < self.position else min(end, self.failing_row)
 
-    def accept(self, piece: pa.StructArray | None, end: int) -> None:
-        if piece is not None:
-            self.pieces.append(piece)
+    def accept(self, slice_: pa.StructArray | None, end: int) -> None:
+        if slice_ is not None:
+            self.range_parts.append(slice_)
         self.position = end
 
 
 def _rows_per_chunk(values: Sequence[bytes]) -> int:
     """Keep a chunk within the processor's cache: a batch parsed at once takes twice the time."""
-    return max(1, CHUNK_BYTES * len(values) // max(1, octets(values)))
+    return max(1, CHUNK_BYTES * len(values) // max(1, nbytes(values)))
 
 
-def _place(row: int, aside: Collection[int]) -> int:
+def _place(row: int, slow_rows: Collection[int]) -> int:
     """Return which record of a chunk the ``row`` of those is that were not put aside."""
-    for gone in sorted(aside):
+    for gone in sorted(slow_rows):
         if gone <= row:
             row += 1
     return row

@@ -15,5 +15,5 @@ class Respelled(Exception):
     """Keys were met that mean known columns: to be read again with these carried as well."""
 
 
-class Unlike(Exception):
+class NoTemplate(Exception):
     """Records have too little in common, or hold what is not looked for by its place: arrays, say, or escapes."""

@@ -46,14 +46,14 @@ def occurrences(character: bytes, text: Text, ignoring: int = 0) -> int:
 
     Python's own count takes ten times as long where there are many.
     """
-    octets = np.frombuffer(text, np.uint8)
-    blocks = (octets[start : start + BLOCK_BYTES] for start in range(0, len(octets), BLOCK_BYTES))
+    nbytes = np.frombuffer(text, np.uint8)
+    blocks = (nbytes[start : start + BLOCK_BYTES] for start in range(0, len(nbytes), BLOCK_BYTES))
     return sum(int(np.count_nonzero((block | ignoring if ignoring else block) == ord(character))) for block in blocks)
 
 
-def octets(values: Sequence[bytes]) -> int:
+def nbytes(values: Sequence[bytes]) -> int:
     """Return the bytes of all values."""
-    return values.octets if isinstance(values, Values) else sum(map(len, values))
+    return values.nbytes if isinstance(values, Values) else sum(map(len, values))
 
 
 def without(values: Sequence[bytes], indices: Collection[int]) -> Sequence[bytes]:

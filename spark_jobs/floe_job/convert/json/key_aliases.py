@@ -14,7 +14,7 @@ from floe_job.convert.json.framing import Text
 from floe_job.schema.inference import Path
 from floe_job.types import StructLookup
 
-MOST_SPELLINGS = 4
+MAX_KEY_ALIASES = 4
 
 _ESCAPED_KEY = re.compile(rb'[{,][ \t\r\n]*"[^"\\]*\\(?:[^"\\]|\\.)*"[ \t\r\n]*:', re.DOTALL)
 _BLANKS_BEFORE_COLON = (b" :", b"\t:", b"\r:", b"\n:")
@@ -38,7 +38,7 @@ class Spellings:
         met = self._met.get((path, name), ())
         if key in met:  # learnt before another field stood in the way
             return True
-        if len(met) >= MOST_SPELLINGS:
+        if len(met) >= MAX_KEY_ALIASES:
             return False
         self._met[path, name] = (*met, key)
         return True

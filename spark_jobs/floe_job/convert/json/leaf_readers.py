@@ -39,40 +39,40 @@ _ISO_ZONED = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?[+-](?:0\d|1
 
 
 @dataclass(frozen=True)
-class Carrier:
+class ColumnReader:
     """``type`` is for the parser; ``unload`` turns its array into the column's."""
 
     type: pa.DataType
-    unload: Callable[[pa.Array], pa.Array]
+    convert_column: Callable[[pa.Array], pa.Array]
 
 
-def leaf_carrier(target: IcebergType, arrow: pa.DataType) -> Carrier:
+def leaf_reader(target: IcebergType, arrow: pa.DataType) -> ColumnReader:
     """Carry a column that has no columns inside."""
     if isinstance(target, DoubleType | FloatType):
-        return Carrier(pa.float64(), _floats(arrow))
+        return ColumnReader(pa.float64(), _floats(arrow))
     if isinstance(target, BooleanType | IntegerType | LongType | StringType):
-        return Carrier(arrow, _same)
+        return ColumnReader(arrow, _same)
     if isinstance(target, DecimalType):
-        return _decimal_carrier(target, arrow)
-    return Carrier(pa.large_string(), _texts(target, arrow))
+        return _decimal_reader(target, arrow)
+    return ColumnReader(pa.large_string(), _texts(target, arrow))
 
 
-def map_carrier(arrow: pa.DataType) -> Carrier:
+def map_reader(arrow: pa.DataType) -> ColumnReader:
     """Carry no object under a map column: the parser refuses one, and the exact path reads it. Nulls are carried."""
 
-    def unload(array: pa.Array) -> pa.Array:
+    def convert_column(array: pa.Array) -> pa.Array:
         if array.null_count < len(array):
             raise NotExact(pc.index(pc.is_valid(array), True).as_py())
         return pa.nulls(len(array), arrow)
 
-    return Carrier(pa.null(), unload)
+    return ColumnReader(pa.null(), convert_column)
 
 
 def _same(array: pa.Array) -> pa.Array:
     return array
 
 
-def _decimal_carrier(target: DecimalType, arrow: pa.DataType) -> Carrier:
+def _decimal_reader(target: DecimalType, arrow: pa.DataType) -> ColumnReader:
     """Carry decimals, and refuse those of too many digits.
 
     The parser counts only the digits of the text: 123.4 has but four, and passes for a decimal(4,2). Then it brings it to
@@ -81,17 +81,17 @@ def _decimal_carrier(target: DecimalType, arrow: pa.DataType) -> Carrier:
     room = pa.decimal256(target.precision, target.scale) if target.precision + target.scale > 38 else arrow
     limit = Decimal(10) ** (target.precision - target.scale)
 
-    def unload(array: pa.Array) -> pa.Array:
+    def convert_column(array: pa.Array) -> pa.Array:
         least, greatest = pc.min_max(array).as_py().values()
         if least is not None and not -limit < least <= greatest < limit:
             raise NotExact
         return array if room is arrow else array.cast(arrow)
 
-    return Carrier(room, unload)
+    return ColumnReader(room, convert_column)
 
 
 def _floats(arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
-    def unload(array: pa.Array) -> pa.Array:
+    def convert_column(array: pa.Array) -> pa.Array:
         # A negative zero may have been the integer -0, which is 0.0.
         if pc.any(pc.equal(array.view(pa.int64()), _NEGATIVE_ZERO)).as_py():
             raise NotExact
@@ -101,7 +101,7 @@ def _floats(arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
             raise NotExact
         return floats
 
-    return unload
+    return convert_column
 
 
 def _texts(target: IcebergType, arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
@@ -109,12 +109,12 @@ def _texts(target: IcebergType, arrow: pa.DataType) -> Callable[[pa.Array], pa.A
     convert = converter(target)
     storage = storage_type(arrow)
 
-    def unload(array: pa.Array) -> pa.Array:
+    def convert_column(array: pa.Array) -> pa.Array:
         if array.null_count == len(array):
             return pa.nulls(len(array), arrow)
         return _in_bulk(array, target, arrow) or _one_by_one(array, convert, storage, arrow)
 
-    return unload
+    return convert_column
 
 
 def _one_by_one(array: pa.Array, convert: Converter, storage: pa.DataType, arrow: pa.DataType) -> pa.Array:

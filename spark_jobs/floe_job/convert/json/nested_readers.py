@@ -14,9 +14,9 @@ from pyiceberg.types import IcebergType, ListType, MapType, StructType
 from floe.parquet.arrow_shapes import nulls
 from floe_job.convert.json.fallbacks import NotExact, Respelled
 from floe_job.convert.json.key_aliases import Spellings
-from floe_job.convert.json.leaf_readers import Carrier, leaf_carrier, map_carrier
+from floe_job.convert.json.leaf_readers import ColumnReader, leaf_reader, map_reader
 from floe_job.convert.json.reserved_fields import Injected
-from floe_job.schema.evolution import Path, SchemaNeeds
+from floe_job.schema.evolution import Path, SchemaChanges
 from floe_job.schema.inference import ELEMENT, iceberg_type
 from floe_job.types import Lookup, StructLookup
 
@@ -27,19 +27,19 @@ class Column:
 
     name: str
     keys: tuple[str, ...]
-    carrier: Carrier
+    reader: ColumnReader
     arrow: pa.DataType
     required: bool = False
 
-    def unload(self, array: pa.StructArray) -> pa.Array:
+    def convert_column(self, array: pa.StructArray) -> pa.Array:
         """Return the column's values, of whichever key has one."""
         if len(self.keys) == 1:
-            return self.carrier.unload(array.field(self.keys[0]))
+            return self.reader.convert_column(array.field(self.keys[0]))
         if not self.keys:
             return pa.nulls(len(array), self.arrow)
         found = [array.field(key) for key in self.keys]
         found = [child for child in found if child.null_count < len(child)] or found[:1]
-        children = [self.carrier.unload(child) for child in found]
+        children = [self.reader.convert_column(child) for child in found]
         return children[0] if len(children) == 1 else _either(children)
 
 
@@ -58,14 +58,14 @@ def _either(children: list[pa.Array]) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class StructCarrier(Carrier):
+class StructReader(ColumnReader):
     """Carries a struct; ``check_extras`` judges the fields that came beside those of ``type``."""
 
     check_extras: Callable[[list[pa.Field], Callable[[int], pa.Array]], None]
 
 
 @dataclass
-class Carriers:
+class ColumnReaders:
     """Makes the carriers of a table's columns, and of the columns that are needed but not there yet.
 
     ``alternatives`` are the keys of each column that has several. ``dropped`` says, once a batch was unloaded, that it held
@@ -74,23 +74,23 @@ class Carriers:
 
     lookup: Lookup
     spellings: Spellings
-    needs: SchemaNeeds
+    needs: SchemaChanges
     injected: Injected
     alternatives: list[tuple[str, ...]] = field(default_factory=list)
     dropped: bool = False
 
-    def top(self, schema: Schema) -> StructCarrier:
+    def top(self, schema: Schema) -> StructReader:
         """Carry a table's columns as one struct."""
         return self._struct(schema.as_struct(), pa.struct(list(schema_to_pyarrow(schema))), ())
 
-    def _struct(self, target: StructType, arrow: pa.DataType, path: Path) -> StructCarrier:
+    def _struct(self, target: StructType, arrow: pa.DataType, path: Path) -> StructReader:
         lookup = self.lookup.of(target)
         present = [
             self._column(
                 path,
                 lookup,
                 column.name,
-                self._carrier(column.field_type, arrow.field(column.name).type, (*path, column.name)),
+                self._reader(column.field_type, arrow.field(column.name).type, (*path, column.name)),
                 arrow.field(column.name).type,
                 column.required,
             )
@@ -102,66 +102,72 @@ class Carriers:
             if column[:-1] == path and (path or not self.injected.hides(column[-1]))
         ]
         carried = pa.struct(
-            [pa.field(key, column.carrier.type) for column in (*present, *needed) for key in column.keys]
+            [pa.field(key, column.reader.type) for column in (*present, *needed) for key in column.keys]
         )
         check_extras = self._extras(path, lookup, frozenset(f.name for f in carried), [c.name for c in needed])
         fields, known = list(arrow), carried.num_fields
 
-        def unload(array: pa.Array) -> pa.Array:
+        def convert_column(array: pa.Array) -> pa.Array:
             if array.type.num_fields > known:
                 check_extras(list(array.type), array.field)
             missing = nulls(array)
             for column in needed:
-                column.unload(array)
+                column.convert_column(array)
             children = []
             for column in present:
-                child = column.unload(array)
+                child = column.convert_column(array)
                 if column.required:
-                    _refuse_nulls(child, missing)
+                    _check_no_nulls(child, missing)
                 children.append(child)
             return pa.StructArray.from_arrays(children, fields=fields, mask=missing)
 
-        return StructCarrier(carried, unload, check_extras)
+        return StructReader(carried, convert_column, check_extras)
 
     def _column(
-        self, path: Path, lookup: StructLookup, name: str, carrier: Carrier, arrow: pa.DataType, required: bool = False
+        self,
+        path: Path,
+        lookup: StructLookup,
+        name: str,
+        reader: ColumnReader,
+        arrow: pa.DataType,
+        required: bool = False,
     ) -> Column:
         keys = () if not path and name in self.injected.columns else self.spellings.keys(path, lookup, name)
         if len(keys) > 1:
             self.alternatives.append(keys)
-        return Column(name, keys, carrier, arrow, required)
+        return Column(name, keys, reader, arrow, required)
 
     def _needed(self, path: Path, column: Path) -> Column:
         """Carry a needed column, only to see whether its values hold more than is known to be needed."""
         name = column[-1]
         target = iceberg_type(self.needs.columns[column])
         arrow = schema_to_pyarrow(target, include_field_ids=False)
-        inside = Carriers(
-            self.lookup, self.spellings, SchemaNeeds(rules=self.needs.rules), self.injected, self.alternatives
+        inside = ColumnReaders(
+            self.lookup, self.spellings, SchemaChanges(rules=self.needs.rules), self.injected, self.alternatives
         )
         own = StructLookup({name: name}, frozenset((name,)))
-        return self._column(path, own, name, inside._carrier(target, arrow, column), arrow)
+        return self._column(path, own, name, inside._reader(target, arrow, column), arrow)
 
-    def _carrier(self, target: IcebergType, arrow: pa.DataType, path: Path) -> Carrier:
+    def _reader(self, target: IcebergType, arrow: pa.DataType, path: Path) -> ColumnReader:
         if isinstance(target, StructType):
             return self._struct(target, arrow, path)
         if isinstance(target, ListType):
             return self._list(target, arrow, path)
-        return map_carrier(arrow) if isinstance(target, MapType) else leaf_carrier(target, arrow)
+        return map_reader(arrow) if isinstance(target, MapType) else leaf_reader(target, arrow)
 
-    def _list(self, target: ListType, arrow: pa.DataType, path: Path) -> Carrier:
-        element = self._carrier(target.element_type, arrow.value_type, (*path, ELEMENT))
+    def _list(self, target: ListType, arrow: pa.DataType, path: Path) -> ColumnReader:
+        element = self._reader(target.element_type, arrow.value_type, (*path, ELEMENT))
 
-        def unload(array: pa.Array) -> pa.Array:
+        def convert_column(array: pa.Array) -> pa.Array:
             if pa.types.is_null(element.type):
                 return _nothing(array, arrow)
             values = array.values
             if target.element_required and values.null_count:
                 raise NotExact
             offsets = array.offsets.cast(pa.int64())
-            return pa.LargeListArray.from_arrays(offsets, element.unload(values), type=arrow, mask=nulls(array))
+            return pa.LargeListArray.from_arrays(offsets, element.convert_column(values), type=arrow, mask=nulls(array))
 
-        return Carrier(pa.list_(pa.field(ELEMENT, element.type)), unload)
+        return ColumnReader(pa.list_(pa.field(ELEMENT, element.type)), convert_column)
 
     def _extras(
         self, path: Path, lookup: StructLookup, known: frozenset[str], needed: list[str]
@@ -215,7 +221,7 @@ def _says_nothing(inferred: pa.DataType) -> bool:
     return bool(pa.types.is_null(inferred))
 
 
-def _refuse_nulls(child: pa.Array, missing: pa.Array | None) -> None:
+def _check_no_nulls(child: pa.Array, missing: pa.Array | None) -> None:
     """Refuse nulls in a required column, other than those of a parent that is null itself."""
     if child.null_count:
         wrong = pc.is_null(child) if missing is None else pc.and_not(pc.is_null(child), missing)

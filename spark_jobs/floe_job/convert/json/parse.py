@@ -20,7 +20,7 @@ _ALIKE = bytes.maketrans(b"{}", b"[]")
 _TOO_MANY_OPEN = b"[" * (MAX_DEPTH + 1)
 
 
-def _refuse_constant(token: str) -> NoReturn:
+def _reject_constant(token: str) -> NoReturn:
     problem = f"not JSON: {token} is not a number"
     raise Malformed(problem)
 
@@ -29,9 +29,9 @@ def _huge(token: str) -> Any:
     return int(token) if len(token) < 1000 else HugeInteger(token)
 
 
-_PLAIN = json.JSONDecoder(parse_constant=_refuse_constant)
-_LITERAL = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=Literal)
-_HUGE = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=Literal, parse_int=_huge)
+_PLAIN = json.JSONDecoder(parse_constant=_reject_constant)
+_LITERAL = json.JSONDecoder(parse_constant=_reject_constant, parse_float=Literal)
+_HUGE = json.JSONDecoder(parse_constant=_reject_constant, parse_float=Literal, parse_int=_huge)
 
 
 def bare(value: bytes) -> bytes:

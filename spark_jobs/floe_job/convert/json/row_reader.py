@@ -10,12 +10,12 @@ from pyiceberg.types import DecimalType
 from floe_job.convert.json.parse import parse, plain_object
 from floe_job.convert.json.reserved_fields import Injected
 from floe_job.exceptions import InvalidRecord, SchemaConflict
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import FullNames
 from floe_job.schema.proposed_columns import ProposedColumns
 from floe_job.schema.tree import paths
 from floe_job.schema.unknown_fields import Unknown
-from floe_job.types import Lookup, Wishes, field_converter
+from floe_job.types import Lookup, PromotionRequests, field_converter
 
 
 class RowReader:
@@ -25,11 +25,11 @@ class RowReader:
     costs depends on its own fields, not on the table's columns nor on those that other records bring.
     """
 
-    def __init__(self, schema: Schema, needs: SchemaNeeds, lookup: Lookup, injected: Injected) -> None:
+    def __init__(self, schema: Schema, needs: SchemaChanges, lookup: Lookup, injected: Injected) -> None:
         """Compile the converters of ``schema``; ``needs`` grows if its rules say evolve."""
         fields = index_by_id(schema)
-        self._wishes = Wishes(schema) if needs.rules.evolve else None
-        self._columns = dict(field_converter(field, lookup, self._wishes) for field in schema.fields)
+        self._promotions = PromotionRequests(schema) if needs.rules.evolve else None
+        self._columns = dict(field_converter(field, lookup, self._promotions) for field in schema.fields)
         self._required = [field.name for field in schema.fields if field.required]
         self._literals = any(isinstance(field.field_type, DecimalType) for field in fields.values())
         self._paths = paths(schema)
@@ -55,16 +55,16 @@ class RowReader:
 
     def _row(self, record: dict[str, Any]) -> dict[str, Any]:
         record = self._injected.without(record)
-        if self._wishes is not None:
-            self._wishes.clear()
+        if self._promotions is not None:
+            self._promotions.clear()
         by_column = self._top.by_column(record)
         columns = self._columns
         row = {name: columns[name](by_column) for name in by_column if name in columns}
         for name in self._required:
             if name not in row:
                 row[name] = columns[name](by_column)
-        if self._wishes is not None:
-            self._collect(record, self._wishes)
+        if self._promotions is not None:
+            self._collect(record, self._promotions)
         return row
 
     def take_in(self) -> bool:
@@ -74,10 +74,10 @@ class RowReader:
             self._needs.columns.update(self._proposed.changes())
         return has_changed
 
-    def _collect(self, record: dict[str, Any], wishes: Wishes) -> None:
+    def _collect(self, record: dict[str, Any], promotions: PromotionRequests) -> None:
         found = self._unknown.find(record)
         if not found:
-            self._wish(wishes)
+            self._promotion(promotions)
             return
         try:
             has_changed = self._proposed.take(found)
@@ -86,10 +86,10 @@ class RowReader:
             raise
         self._proposed.keep()
         self._has_changed = self._has_changed or has_changed
-        self._wish(wishes)
+        self._promotion(promotions)
 
-    def _wish(self, wishes: Wishes) -> None:
-        if wishes:
-            promotions = {self._paths[field_id]: str(wider) for field_id, wider in wishes.promoted.items()}
-            optional = {self._paths[field_id]: None for field_id in wishes.optional}
-            self._has_changed = self._needs.widen(promotions, optional) or self._has_changed
+    def _promotion(self, promotions: PromotionRequests) -> None:
+        if promotions:
+            wanted = {self._paths[field_id]: str(wider) for field_id, wider in promotions.promoted.items()}
+            optional = {self._paths[field_id]: None for field_id in promotions.optional}
+            self._has_changed = self._needs.widen(wanted, optional) or self._has_changed

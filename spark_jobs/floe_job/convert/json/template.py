@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from floe_job.convert.json.fallbacks import Unlike
+from floe_job.convert.json.fallbacks import NoTemplate
 from floe_job.source.native.memory import Words
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
-Octets = np.ndarray[Any, np.dtype[np.uint8]]
+BytesColumn = np.ndarray[Any, np.dtype[np.uint8]]
 Path = tuple[str, ...]
 
 _OPENING = re.compile(rb"\{ *")
@@ -27,7 +27,7 @@ _TEXT = re.compile(rb'"([^"\\]*)"')
 _BARE = re.compile(rb"-?\d[-+.0-9eE]*|true|false|(null)")
 _CLOSING = re.compile(rb" *([,}]) *")
 
-MOST_SHARED = 4096
+MAX_SHARED = 4096
 """Bytes between values, and so of keys, that are looked at: all records' are copied for it."""
 
 
@@ -52,7 +52,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Slot:
+class TemplateField:
     """The place of a value, told by the quotes of its record.
 
     ``before``: the bytes between the value before and this one. ``quotes``: how many are in front of it; it begins ``after``
@@ -68,22 +68,22 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Skeleton:
+class RecordTemplate:
     """A record without its values. ``end`` is what stands behind the last one, ``quotes`` are all."""
 
     fields: Mapping[Path, Kind]
-    slots: tuple[Slot, ...]
+    slots: tuple[TemplateField, ...]
     end: bytes
     quotes: int
 
     @classmethod
-    def of(cls, record: bytes) -> Skeleton:
+    def of(cls, record: bytes) -> RecordTemplate:
         """Take a record apart. Raises Unlike for one that is no JSON, or that has arrays, escapes, or a key twice."""
         members = []
         values = 0
         for member in _members(record):
-            if member.begin - values > MOST_SHARED:
-                raise Unlike
+            if member.begin - values > MAX_SHARED:
+                raise NoTemplate
             members.append(member)
             values += member.end - member.begin
         places = [quote.start() for quote in re.finditer(b'"', record)]
@@ -93,14 +93,16 @@ class Skeleton:
             if kind is Kind.TEXT or kind is Kind.BARE:
                 quotes = bisect_left(places, begin)
                 following = places[quotes] if quotes < len(places) else len(record)
-                slots.append(Slot(path, kind, record[done:begin], quotes, begin - places[quotes - 1], following - end))
+                slots.append(
+                    TemplateField(path, kind, record[done:begin], quotes, begin - places[quotes - 1], following - end)
+                )
                 done = end
         fields = {member.path: member.kind for member in members}
-        if len(fields) < len(members) or len(record) - values > MOST_SHARED:
-            raise Unlike
+        if len(fields) < len(members) or len(record) - values > MAX_SHARED:
+            raise NoTemplate
         return cls(fields, tuple(slots), record[done:], len(places))
 
-    def match(self, octets: Octets, starts: Words, ends: Words, quotes: Words) -> tuple[Mask, dict[Path, Span]]:
+    def match(self, nbytes: BytesColumn, starts: Words, ends: Words, quotes: Words) -> tuple[Mask, dict[Path, Span]]:
         """Say which records are of this kind, and where each has its values.
 
         ``starts`` and ``ends`` are theirs in ``octets``; ``quotes``, as many rows, has where each has its quotes.
@@ -111,35 +113,35 @@ class Skeleton:
         for slot in self.slots:
             begins = quotes[:, slot.quotes - 1] + slot.after
             fits &= begins <= ends
-            fits &= _stands(slot.before, octets, done, begins, fits)
+            fits &= _stands(slot.before, nbytes, done, begins, fits)
             done = (quotes[:, slot.quotes] if slot.quotes < self.quotes else ends) - slot.behind
             if slot.kind is Kind.BARE:
                 fits &= begins < done
             spans[slot.path] = Span(begins, done)
-        fits &= _stands(self.end, octets, done, ends, fits)
+        fits &= _stands(self.end, nbytes, done, ends, fits)
         return fits, spans
 
 
-class _Member(NamedTuple):
+class _ParsedField(NamedTuple):
     path: Path
     kind: Kind
     begin: int
     end: int
 
 
-def _members(record: bytes) -> Generator[_Member]:
+def _members(record: bytes) -> Generator[_ParsedField]:
     """Yield the fields of a record, and of the objects in it."""
     end = yield from _object(record, _match(_OPENING, record, 0).end(), ())
     if end != len(record):
-        raise Unlike
+        raise NoTemplate
 
 
-def _object(record: bytes, place: int, above: Path) -> Generator[_Member, None, int]:
+def _object(record: bytes, place: int, above: Path) -> Generator[_ParsedField, None, int]:
     while True:
         key = _match(_KEY, record, place)
         path, place = (*above, key[1].decode()), key.end()
         if opening := _OPENING.match(record, place):
-            yield _Member(path, Kind.OBJECT, place, place)
+            yield _ParsedField(path, Kind.OBJECT, place, place)
             place = yield from _object(record, opening.end(), path)
         else:
             kind, value = Kind.TEXT, _TEXT.match(record, place)
@@ -147,7 +149,7 @@ def _object(record: bytes, place: int, above: Path) -> Generator[_Member, None, 
                 value = _match(_BARE, record, place)
                 kind = Kind.NULL if value[1] else Kind.BARE
             begin, end = value.span(1 if kind is Kind.TEXT else 0)
-            yield _Member(path, kind, begin, begin if kind is Kind.NULL else end)
+            yield _ParsedField(path, kind, begin, begin if kind is Kind.NULL else end)
             place = value.end()
         closing = _match(_CLOSING, record, place)
         place = closing.end()
@@ -158,15 +160,15 @@ def _object(record: bytes, place: int, above: Path) -> Generator[_Member, None, 
 def _match(pattern: re.Pattern[bytes], record: bytes, place: int) -> re.Match[bytes]:
     found = pattern.match(record, place)
     if found is None:
-        raise Unlike
+        raise NoTemplate
     return found
 
 
-def _stands(literal: bytes, octets: Octets, begins: Words, ends: Words, among: Mask) -> Mask:
+def _stands(literal: bytes, nbytes: BytesColumn, begins: Words, ends: Words, among: Mask) -> Mask:
     """Say which of some stretches are a literal."""
     found: Mask = among & (ends - begins == len(literal))
     rows = slice(None) if found.all() else np.flatnonzero(found)
-    stretches = np.ndarray((len(octets) - len(literal) + 1,), f"V{len(literal)}", octets, 0, (1,))
+    stretches = np.ndarray((len(nbytes) - len(literal) + 1,), f"V{len(literal)}", nbytes, 0, (1,))
     taken = stretches[begins[rows]]
     if taken.tobytes() != literal * len(taken):  # one look at all of them, where one after the other takes longest
         found[rows] = taken == np.void(literal)

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from floe_job.convert.json.fallbacks import Unlike
+from floe_job.convert.json.fallbacks import NoTemplate
 from floe_job.convert.json.framing import Text
-from floe_job.convert.json.template import Kind, Mask, Octets, Path, Skeleton, Span
+from floe_job.convert.json.template import BytesColumn, Kind, Mask, Path, RecordTemplate, Span
 from floe_job.source.native.memory import Words
 from floe_job.source.values import Lines
 
@@ -43,7 +43,7 @@ def _slices(text: Text, span: Span) -> pa.Array:
     places = np.empty(2 * len(span.begins), np.int64)
     places[::2], places[1::2] = span
     if (places[1:] < places[:-1]).any() or (places[-1:] > len(text)).any():  # Arrow would read what is not ours
-        raise Unlike
+        raise NoTemplate
     stretches = pa.LargeStringArray.from_buffers(len(places) - 1, pa.py_buffer(places), pa.py_buffer(text))
     return stretches.take(_every_second(len(stretches)))
 
@@ -56,47 +56,47 @@ def _every_second(length: int) -> pa.Array:
 def _booleans(tokens: pa.Array) -> pa.Array:
     are_true = pc.equal(tokens, _TRUE)
     if pc.all(pc.or_(are_true, pc.equal(tokens, _FALSE))).as_py() is False:
-        raise Unlike
+        raise NoTemplate
     return are_true
 
 
 def _floats(tokens: pa.Array) -> pa.Array:
     if pc.all(pc.match_substring_regex(tokens, _NUMBER)).as_py() is False:
-        raise Unlike
+        raise NoTemplate
     return tokens.cast(pa.float64())
 
 
 def _integers(tokens: pa.Array) -> pa.Array:
     """Take digits only, and as many as the number has: none of them a leading zero, and no -0."""
     given = tokens.drop_null()
-    octets = np.frombuffer(given.buffers()[2] or b"", np.uint8)[: pc.sum(pc.binary_length(given)).as_py()]
-    if ((octets - ord("0") > 9) & (octets != ord("-"))).any():
-        raise Unlike
+    nbytes = np.frombuffer(given.buffers()[2] or b"", np.uint8)[: pc.sum(pc.binary_length(given)).as_py()]
+    if ((nbytes - ord("0") > 9) & (nbytes != ord("-"))).any():
+        raise NoTemplate
     numbers = tokens.cast(pa.int64())
     found = numbers.fill_null(0).to_numpy()
     digits = np.searchsorted(_POWERS, np.abs(found).view(np.uint64), "right") + 1
     if (pc.binary_length(tokens).fill_null(1).to_numpy() != digits + (found < 0)).any():
-        raise Unlike
+        raise NoTemplate
     return numbers
 
 
-FEWEST_BYTES = 64 * 1024
+MIN_BYTES = 64 * 1024
 """Bytes of a chunk for each value of its records from which on this pays: the parser takes such values one by one faster."""
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 """Bytes of a chunk, which has but one record where it is that large: several copies are made to look at it."""
 
-MOST_SKELETONS = 4
+MAX_TEMPLATES = 4
 """Kinds of records in a chunk, as where some columns are null in some of them."""
 
-FEW, MOST_OTHERS = 1 / 16, 1 / 4
+FEW, MAX_OTHER_KEYS = 1 / 16, 1 / 4
 """Parts of a chunk: so few records get no skeleton of their own, and with more left over the parser gets all of it."""
 
-LONGEST_PAUSE = 64
+MAX_PAUSE = 64
 """Chunks for which nothing is tried any more, where nothing came of it."""
 
 
-class Alike:
+class TemplateReader:
     """Reads chunks by the skeletons of their records."""
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -108,48 +108,48 @@ class Alike:
 
         The text must be UTF-8. ``parse`` gets the records that are like no others; none of them holds a newline.
         """
-        if len(lines.text) > MOST_BYTES:
+        if len(lines.text) > MAX_BYTES:
             return None
         if self._waiting:
             self._waiting -= 1
             return None
         try:
             table = self._read(lines, parse)
-        except (Unlike, pa.ArrowException):  # what is wrong, if anything is, the parser says
-            self._pause = min(2 * self._pause + 1, LONGEST_PAUSE)
+        except (NoTemplate, pa.ArrowException):  # what is wrong, if anything is, the parser says
+            self._pause = min(2 * self._pause + 1, MAX_PAUSE)
             self._waiting = self._pause
             return None
         self._pause = 0
         return table
 
     def _read(self, lines: Lines, parse: Callable[[Text], pa.Table]) -> pa.Table | None:
-        octets = np.frombuffer(lines.text, np.uint8)
-        left = _without_escapes(lines, octets)
+        nbytes = np.frombuffer(lines.text, np.uint8)
+        left = _without_escapes(lines, nbytes)
         taken = np.zeros(len(left), np.bool_)
         quotes: _Quotes | None = None
         rows: list[Words] = []
         tables: list[pa.Table] = []
-        while np.count_nonzero(left) > FEW * len(left) and len(rows) < MOST_SKELETONS:
-            skeleton = Skeleton.of(lines.record(int(left.argmax())))
-            if len(octets) < FEWEST_BYTES * len(skeleton.slots):
+        while np.count_nonzero(left) > FEW * len(left) and len(rows) < MAX_TEMPLATES:
+            template = RecordTemplate.of(lines.record(int(left.argmax())))
+            if len(nbytes) < MIN_BYTES * len(template.slots):
                 return None
-            _refuse_misfits(skeleton, self._schema)
-            quotes = quotes or _Quotes(lines, octets)
-            some = quotes.rows(skeleton.quotes, left)
-            fits, spans = skeleton.match(octets, lines.starts[some], lines.ends[some], quotes.of(some, skeleton.quotes))
+            _check_columns_fit(template, self._schema)
+            quotes = quotes or _Quotes(lines, nbytes)
+            some = quotes.rows(template.quotes, left)
+            fits, spans = template.match(nbytes, lines.starts[some], lines.ends[some], quotes.of(some, template.quotes))
             if not fits.all():
                 some, spans = some[fits], {path: span.where(fits) for path, span in spans.items()}
             rows.append(some)
-            tables.append(_Found(lines.text, skeleton, spans, len(some)).table(self._schema))
+            tables.append(_Found(lines.text, template, spans, len(some)).table(self._schema))
             left[some], taken[some] = False, True
         others = np.flatnonzero(~taken)
-        if not rows or len(others) > MOST_OTHERS * len(left):
-            raise Unlike
+        if not rows or len(others) > MAX_OTHER_KEYS * len(left):
+            raise NoTemplate
         if len(others):
             rows.append(others)
             table = parse(b"".join(lines.record(row) + b"\n" for row in others.tolist()))
             if table.num_rows != len(others):  # one of them is two objects
-                raise Unlike
+                raise NoTemplate
             tables.append(table.select(self._schema.names).cast(self._schema))
         return _ordered(rows, tables)
 
@@ -157,8 +157,8 @@ class Alike:
 class _Quotes:
     """Where the quotes of a text are, record by record."""
 
-    def __init__(self, lines: Lines, octets: Octets) -> None:
-        self._places = np.flatnonzero(octets == ord('"'))
+    def __init__(self, lines: Lines, nbytes: BytesColumn) -> None:
+        self._places = np.flatnonzero(nbytes == ord('"'))
         records = len(lines.starts)
         each, rest = divmod(len(self._places), records)
         grid = self._places[: records * each].reshape(records, each)
@@ -180,27 +180,27 @@ class _Quotes:
         return found
 
 
-def _without_escapes(lines: Lines, octets: Octets) -> Mask:
+def _without_escapes(lines: Lines, nbytes: BytesColumn) -> Mask:
     """Say which records hold no backslash. Raises Unlike if one holds what strings must not."""
-    if np.count_nonzero(octets < ord(" ")) != len(lines.starts):
-        raise Unlike
+    if np.count_nonzero(nbytes < ord(" ")) != len(lines.starts):
+        raise NoTemplate
     plain = np.ones(len(lines.starts), np.bool_)
     if b"\\" in lines.text:
-        plain[np.searchsorted(lines.ends, np.flatnonzero(octets == ord("\\")))] = False
+        plain[np.searchsorted(lines.ends, np.flatnonzero(nbytes == ord("\\")))] = False
     return plain
 
 
-def _refuse_misfits(skeleton: Skeleton, schema: pa.Schema) -> None:
+def _check_columns_fit(template: RecordTemplate, schema: pa.Schema) -> None:
     """Raise Unlike unless there is a column for each field, that takes what is in it."""
-    for path, kind in skeleton.fields.items():
+    for path, kind in template.fields.items():
         found = schema
         for name in path:
             position = found.get_field_index(name)
             if position < 0:
-                raise Unlike
+                raise NoTemplate
             found = found.field(position).type
         if not (pa.types.is_struct(found) if kind is Kind.OBJECT else kind in (Kind.NULL, TYPES.get(found))):
-            raise Unlike
+            raise NoTemplate
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class _Found:
     """Records of one kind, and where they have their values."""
 
     text: Text
-    skeleton: Skeleton
+    template: RecordTemplate
     spans: Mapping[Path, Span]
     count: int
 
@@ -217,7 +217,7 @@ class _Found:
 
     def _array(self, field: pa.Field, above: Path) -> pa.Array:
         path = (*above, field.name)
-        kind = self.skeleton.fields.get(path, Kind.NULL)
+        kind = self.template.fields.get(path, Kind.NULL)
         if kind is Kind.NULL:
             return pa.nulls(self.count, field.type)
         if kind is Kind.OBJECT:

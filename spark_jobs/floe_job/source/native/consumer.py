@@ -15,7 +15,7 @@ from floe_job.source.batch import Batch
 from floe_job.source.native import librdkafka
 from floe_job.source.native.confluent_internals import plugin_paths
 from floe_job.source.native.kafka_batch import KafkaBatch
-from floe_job.source.native.memory import Handle, Loan, columns
+from floe_job.source.native.memory import Handle, MessageBlock, columns
 
 _PLUGINS = "plugin.library.paths"
 _FIRST = ("debug", _PLUGINS)
@@ -151,13 +151,13 @@ class Consumer:
         if count < 0:
             raise _exception(librdkafka.last_error())
         pointers = self._pointers[:count].copy()
-        loan = Loan(handle, pointers)
+        block = MessageBlock(handle, pointers)
         (errors,) = columns(pointers, "err")
         events = [_event(int(pointer)) for pointer in pointers[errors != 0]]
         records = pointers[errors == 0]
         if self._unchecked is not None and len(records):
             self._check_layout(int(records[0]), *self._unchecked)
-        return Batch.of(loan, records), events
+        return Batch.of(block, records), events
 
     def _check_layout(self, pointer: int, partition: int, offset: int) -> None:
         """Compare the first record with what was asked for; only its numbers are looked at."""

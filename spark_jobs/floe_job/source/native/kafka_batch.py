@@ -34,7 +34,7 @@ class Stretch(NamedTuple):
     end: int
 
     @property
-    def octets(self) -> int:
+    def nbytes(self) -> int:
         return self.end - self.begin
 
 
@@ -44,14 +44,14 @@ class Measured(NamedTuple):
     ``is_unsure``: whether one of the batches may be too large, which cannot be told.
     """
 
-    octets: int
+    nbytes: int
     batches: list[Stretch]
     is_unsure: bool = False
 
     @property
     def largest(self) -> Stretch | None:
         """The largest of the batches; None where no record has a key or a value."""
-        return max(self.batches, key=lambda batch: batch.octets, default=None)
+        return max(self.batches, key=lambda batch: batch.nbytes, default=None)
 
 
 class KafkaBatch:
@@ -70,16 +70,16 @@ class KafkaBatch:
         places = _Places(records)
         bare = np.ones(len(records), np.bool_)
         bare[places.rows] = False
-        octets = int(headers_sizes(records.pointers[bare]).sum())  # of records that have no key and no value
+        nbytes = int(headers_sizes(records.pointers[bare]).sum())  # of records that have no key and no value
         if not len(places.rows):
-            return Measured(octets, [])
+            return Measured(nbytes, [])
         breaks = places.breaks()
         found = self._stretches(places, breaks)
-        if max(one.octets for one in found) >= self._large:
+        if max(one.nbytes for one in found) >= self._large:
             found = self._stretches(places, np.union1d(breaks, places.false_links()).astype(np.int64))
-        octets += sum(one.octets for one in found[1:]) + found[0].end - int(places.begins[0])
+        nbytes += sum(one.nbytes for one in found[1:]) + found[0].end - int(places.begins[0])
         self._last = found[-1]
-        return Measured(octets, found)
+        return Measured(nbytes, found)
 
     def _stretches(self, places: _Places, breaks: Words) -> list[Stretch]:
         """Return the records from one break to the next; the first of them may go on where the last call ended."""

@@ -97,7 +97,7 @@ last_error = _function(_short, "last_error", c_int)
 err2str = _function(_short, "err2str", c_char_p, c_int)
 
 
-def give_back(pointers: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+def destroy_messages(pointers: np.ndarray[Any, np.dtype[np.int64]]) -> None:
     """Give messages back, in one call where that can be: a call for each takes Python longer than what it does."""
     if _messages_destroy is None:
         deque(map(message_destroy, pointers.tolist()), maxlen=0)

@@ -39,7 +39,7 @@ class Handle:
             librdkafka.destroy(self.pointer)
 
 
-class Loan:
+class MessageBlock:
     """The messages of one call, given back when nobody refers to them any more."""
 
     def __init__(self, handle: Handle, pointers: Words) -> None:
@@ -48,11 +48,11 @@ class Loan:
         self.pointers = pointers
 
     def __del__(self) -> None:
-        librdkafka.give_back(self.pointers)
+        librdkafka.destroy_messages(self.pointers)
         self._handle.leave()
 
 
-Lease = tuple[Loan, ...]
+BlockRefs = tuple[MessageBlock, ...]
 """What has to be held on to while the memory of its messages is read."""
 
 

@@ -21,13 +21,13 @@ class RecordShape(NamedTuple):
     value: int
 
 
-def is_continued(octets: bytes, records: Sequence[RecordShape]) -> bool:
+def is_continued(nbytes: bytes, records: Sequence[RecordShape]) -> bool:
     """Say whether bytes are what stands between two records of one batch.
 
     They begin behind the first record's value (behind its key where it has no value) and end where the last one's key begins
     (its value where it has no key). Records between them have neither.
     """
-    reader = _Reader(octets)
+    reader = _Reader(nbytes)
     try:
         first, *others = records
         if first.value == NULL and reader.number() > 0:
@@ -58,26 +58,26 @@ def is_continued(octets: bytes, records: Sequence[RecordShape]) -> bool:
 class _Reader:
     """Numbers and bytes one after the other. Raises IndexError beyond the end."""
 
-    def __init__(self, octets: bytes) -> None:
-        self._octets = octets
+    def __init__(self, nbytes: bytes) -> None:
+        self._nbytes = nbytes
         self._at = 0
 
     @property
     def is_at_end(self) -> bool:
-        return self._at == len(self._octets)
+        return self._at == len(self._nbytes)
 
     def number(self) -> int:
         value = shift = 0
         while True:
-            octet = self._octets[self._at]
+            byte_ = self._nbytes[self._at]
             self._at += 1
-            value |= (octet & 0x7F) << shift
+            value |= (byte_ & 0x7F) << shift
             shift += 7
-            if octet < 0x80:
+            if byte_ < 0x80:
                 return (value >> 1) ^ -(value & 1)
 
     def skip(self, count: int) -> None:
-        if count < NULL or self._at + count > len(self._octets):
+        if count < NULL or self._at + count > len(self._nbytes):
             raise IndexError
         self._at += max(count, 0)
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 from pyiceberg.types import BinaryType, FixedType, StringType
 
 from floe_job.exceptions import Unconvertible
-from floe_job.transform.kafka_metadata.fill import Column, Slot, convert_each
+from floe_job.transform.kafka_metadata.fill import Column, TemplateField, convert_each
 from floe_job.types import converter
 
 
-def octets(slot: Slot) -> Callable[[pa.Array], Column]:
+def nbytes(slot: TemplateField) -> Callable[[pa.Array], Column]:
     """Compile the filler of a column from a large_binary array.
 
     A binary or fixed column takes the bytes as they are. Any other takes their text, see ``texts``.
@@ -34,7 +34,7 @@ def texts(data: pa.Array) -> pa.Array:
     try:
         return data.cast(pa.large_string())
     except pa.ArrowInvalid:
-        return pa.array([None if octets is None else text_of(octets) for octets in data.to_pylist()], pa.large_string())
+        return pa.array([None if nbytes is None else text_of(nbytes) for nbytes in data.to_pylist()], pa.large_string())
 
 
 def text_of(data: bytes) -> str:

@@ -19,9 +19,9 @@ from floe_job.schema.evolution import Path
 from floe_job.schema.inference import ListOf, Proposal, StructOf
 from floe_job.schema.limits import full_names
 from floe_job.transform.base import Refusal
-from floe_job.transform.kafka_metadata.fill import Column, Slot
+from floe_job.transform.kafka_metadata.fill import Column, TemplateField
 from floe_job.transform.kafka_metadata.sources import Filler, Source, sources
-from floe_job.transform.record_metadata import RecordFacts
+from floe_job.transform.record_metadata import RecordMetadata
 
 ELEMENT = "element"
 
@@ -72,7 +72,7 @@ class MetadataColumns:
         wanted = StructOf(tuple((name, source.proposal) for name, source in self._sources.items()))
         return dict(lacking(StructType() if self._schema is None else self._schema.as_struct(), wanted))
 
-    def fill(self, rows: pa.Table, facts: RecordFacts) -> tuple[pa.Table, list[Refusal]]:
+    def fill(self, rows: pa.Table, facts: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         """Put the injected columns between those of ``rows``; rows that they refuse are left out.
 
         ``rows`` has the Arrow schema of ``record_schema``, the result that of the whole schema, in its order. When no
@@ -96,7 +96,7 @@ class MetadataColumns:
         table = pa.Table.from_arrays(arrays, schema=self._arrow_schema)
         return table, [(index, Unconvertible.__name__, refused[index]) for index in sorted(refused)]
 
-    def _columns(self, facts: RecordFacts) -> dict[str, Column]:
+    def _columns(self, facts: RecordMetadata) -> dict[str, Column]:
         return {name: fill(facts) for name, fill in self._fillers.items()}
 
     def _compile(self) -> dict[str, Filler]:
@@ -104,7 +104,7 @@ class MetadataColumns:
         if self._schema is None or self._arrow_schema is None:
             return {}
         return {
-            column.name: self._sources[column.name].filler(Slot.of(column, arrow))
+            column.name: self._sources[column.name].filler(TemplateField.of(column, arrow))
             for column, arrow in zip(self._schema.fields, self._arrow_schema, strict=True)
             if column.name in self._sources
         }

@@ -33,7 +33,7 @@ LONG_DIGITS = 19
 
 
 @dataclass(frozen=True)
-class Slot:
+class TemplateField:
     """A place in the table: its Iceberg type, its Arrow type, and the way to it for messages."""
 
     type: IcebergType
@@ -42,7 +42,7 @@ class Slot:
     required: bool
 
     @classmethod
-    def of(cls, column: NestedField, arrow: pa.Field, *above: str) -> Slot:
+    def of(cls, column: NestedField, arrow: pa.Field, *above: str) -> TemplateField:
         """Make the slot of a column; ``above`` names what it is inside of."""
         return cls(column.field_type, arrow.type, (*above, column.name), column.required)
 
@@ -71,7 +71,7 @@ class Column:
     refused: Mapping[int, str] = field(default_factory=dict)
 
 
-def convert_each(slot: Slot, convert: Converter, values: Iterable[Any]) -> Column:
+def convert_each(slot: TemplateField, convert: Converter, values: Iterable[Any]) -> Column:
     """Convert value by value; null stays null, where that is allowed."""
     refused: dict[int, str] = {}
     converted: list[Any] = []
@@ -90,12 +90,12 @@ def convert_each(slot: Slot, convert: Converter, values: Iterable[Any]) -> Colum
     return Column(reshape(pa.array(converted, storage_type(slot.arrow)), slot.arrow))
 
 
-def nulls(slot: Slot) -> Callable[[int], Column]:
+def nulls(slot: TemplateField) -> Callable[[int], Column]:
     """Compile the filler of a column that nothing is known for. It takes the number of rows."""
     return lambda count: slot.finish(pa.nulls(count, slot.arrow))
 
 
-def constants(slot: Slot) -> Callable[[Any, int], Column]:
+def constants(slot: TemplateField) -> Callable[[Any, int], Column]:
     """Compile the filler of a column with one value, converted once and repeated. It takes value and number of rows."""
     convert = converter(slot.type)
 
@@ -108,7 +108,7 @@ def constants(slot: Slot) -> Callable[[Any, int], Column]:
     return fill
 
 
-def longs(slot: Slot) -> Callable[[pa.Array], Column]:
+def longs(slot: TemplateField) -> Callable[[pa.Array], Column]:
     """Compile the filler of a column from an int64 array."""
     convert = converter(slot.type)
     cast = next((cast for kind, cast in _CASTS if isinstance(slot.type, kind)), None)

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyiceberg.types import ListType, MapType, StringType, StructType
 
 from floe_job.schema.inference import ListOf, Proposal, StructOf
-from floe_job.transform.kafka_metadata.bytes import octets, text_of
-from floe_job.transform.kafka_metadata.fill import Column, Slot, convert_each, nulls
+from floe_job.transform.kafka_metadata.bytes import nbytes, text_of
+from floe_job.transform.kafka_metadata.fill import Column, TemplateField, convert_each, nulls
 from floe_job.transform.record_metadata import Headers
 from floe_job.types import converter
 
@@ -25,7 +25,7 @@ _Lists = Sequence[Headers | None]
 _Filler = Callable[[_Lists], Column]
 
 
-def headers(slot: Slot) -> _Filler:
+def headers(slot: TemplateField) -> _Filler:
     """Compile the filler of a column from the headers of every record. No headers are an empty list, not null."""
     if isinstance(slot.type, ListType) and isinstance(slot.type.element_type, StructType):
         return _list(slot, slot.type.element_type)
@@ -40,10 +40,11 @@ def plain(entries: Headers | None) -> list[dict[str, str | None]]:
     return [{KEY: name, VALUE: None if data is None else text_of(data)} for name, data in entries or ()]
 
 
-def _list(slot: Slot, element: StructType) -> _Filler:
+def _list(slot: TemplateField, element: StructType) -> _Filler:
     fields = list(slot.arrow.value_type)
     fillers = [
-        _part(Slot.of(column, arrow, *slot.path, ELEMENT)) for column, arrow in zip(element.fields, fields, strict=True)
+        _part(TemplateField.of(column, arrow, *slot.path, ELEMENT))
+        for column, arrow in zip(element.fields, fields, strict=True)
     ]
 
     def fill(lists: _Lists) -> Column:
@@ -58,10 +59,10 @@ def _list(slot: Slot, element: StructType) -> _Filler:
     return fill
 
 
-def _map(slot: Slot, target: MapType) -> _Filler:
+def _map(slot: TemplateField, target: MapType) -> _Filler:
     """Of headers with one name the last one stays, as Kafka's ``lastHeader`` has it."""
-    key = octets(Slot(target.key_type, slot.arrow.key_type, (*slot.path, KEY), required=True))
-    value = octets(Slot(target.value_type, slot.arrow.item_type, (*slot.path, VALUE), target.value_required))
+    key = nbytes(TemplateField(target.key_type, slot.arrow.key_type, (*slot.path, KEY), required=True))
+    value = nbytes(TemplateField(target.value_type, slot.arrow.item_type, (*slot.path, VALUE), target.value_required))
 
     def fill(lists: _Lists) -> Column:
         unique = [list(dict(entries or ()).items()) for entries in lists]
@@ -76,13 +77,13 @@ def _map(slot: Slot, target: MapType) -> _Filler:
     return fill
 
 
-def _part(slot: Slot) -> Callable[[list[tuple[str, bytes | None]]], Column]:
+def _part(slot: TemplateField) -> Callable[[list[tuple[str, bytes | None]]], Column]:
     """Compile the filler of one field of a header."""
     name = slot.path[-1]
     if name not in (KEY, VALUE):
         nothing = nulls(slot)
         return lambda entries: nothing(len(entries))
-    fill, pick = octets(slot), _names if name == KEY else _data
+    fill, pick = nbytes(slot), _names if name == KEY else _data
     return lambda entries: fill(pick(entries))
 
 

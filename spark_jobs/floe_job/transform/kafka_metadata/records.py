@@ -8,7 +8,7 @@ from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe_job.source.record_batch import UNREADABLE
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.kafka_metadata.sources import sources
-from floe_job.transform.record_metadata import RecordFacts
+from floe_job.transform.record_metadata import RecordMetadata
 
 
 class MetadataRecords:
@@ -40,7 +40,7 @@ class MetadataRecords:
         return batch.changed(values=values)
 
     def _fields(self, topic: str, batch: ParsedBatch) -> list[dict[str, Any]]:
-        facts = RecordFacts(
+        facts = RecordMetadata(
             topic,
             batch.partition,
             batch.offsets,

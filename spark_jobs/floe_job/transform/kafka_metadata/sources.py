@@ -11,13 +11,13 @@ from pyiceberg.types import StructType
 
 from floe.config.transforms.kafka_metadata import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, KafkaMetadata
 from floe_job.schema.inference import Proposal, StructOf
-from floe_job.transform.kafka_metadata.bytes import octets, text_of
-from floe_job.transform.kafka_metadata.fill import Column, Slot, constants, convert_each, longs, nulls
+from floe_job.transform.kafka_metadata.bytes import nbytes, text_of
+from floe_job.transform.kafka_metadata.fill import Column, TemplateField, constants, convert_each, longs, nulls
 from floe_job.transform.kafka_metadata.headers import HEADERS_PROPOSAL, headers, plain
-from floe_job.transform.record_metadata import RecordFacts
+from floe_job.transform.record_metadata import RecordMetadata
 from floe_job.types import converter
 
-Filler = Callable[[RecordFacts], Column]
+Filler = Callable[[RecordMetadata], Column]
 
 
 class Source(Protocol):
@@ -27,10 +27,10 @@ class Source(Protocol):
     def proposal(self) -> Proposal:
         """The type of a column that the table lacks."""
 
-    def filler(self, slot: Slot) -> Filler:
+    def filler(self, slot: TemplateField) -> Filler:
         """Compile what fills a column. Raises UnsupportedColumn."""
 
-    def values(self, facts: RecordFacts) -> list[Any]:
+    def values(self, facts: RecordMetadata) -> list[Any]:
         """Give the values as a record's JSON would hold them: for a column type that has no way of its own."""
 
 
@@ -39,13 +39,13 @@ class Constant:
     """One value for all records of a partition."""
 
     proposal: Proposal
-    of: Callable[[RecordFacts], str | int]
+    of: Callable[[RecordMetadata], str | int]
 
-    def filler(self, slot: Slot) -> Filler:
+    def filler(self, slot: TemplateField) -> Filler:
         fill = constants(slot)
         return lambda facts: fill(self.of(facts), len(facts))
 
-    def values(self, facts: RecordFacts) -> list[Any]:
+    def values(self, facts: RecordMetadata) -> list[Any]:
         return [self.of(facts)] * len(facts)
 
 
@@ -53,17 +53,17 @@ class Constant:
 class Longs:
     """Offsets or timestamps."""
 
-    of: Callable[[RecordFacts], Any]
+    of: Callable[[RecordMetadata], Any]
     proposal: Proposal = "long"
 
-    def filler(self, slot: Slot) -> Filler:
+    def filler(self, slot: TemplateField) -> Filler:
         fill = longs(slot)
         return lambda facts: fill(self._array(facts))
 
-    def values(self, facts: RecordFacts) -> list[Any]:
+    def values(self, facts: RecordMetadata) -> list[Any]:
         return list(self._array(facts).to_pylist())
 
-    def _array(self, facts: RecordFacts) -> pa.Array:
+    def _array(self, facts: RecordMetadata) -> pa.Array:
         values = self.of(facts)
         if isinstance(values, pa.ChunkedArray):
             values = values.combine_chunks()
@@ -76,11 +76,11 @@ class Key:
 
     proposal: Proposal = "string"
 
-    def filler(self, slot: Slot) -> Filler:
-        fill = octets(slot)
+    def filler(self, slot: TemplateField) -> Filler:
+        fill = nbytes(slot)
         return lambda facts: fill(pa.array(_given(facts.keys), pa.large_binary()))
 
-    def values(self, facts: RecordFacts) -> list[Any]:
+    def values(self, facts: RecordMetadata) -> list[Any]:
         return [None if key is None else text_of(key) for key in _given(facts.keys)]
 
 
@@ -90,11 +90,11 @@ class RecordHeaders:
 
     proposal: Proposal = HEADERS_PROPOSAL
 
-    def filler(self, slot: Slot) -> Filler:
+    def filler(self, slot: TemplateField) -> Filler:
         fill = headers(slot)
         return lambda facts: fill(_given(facts.headers))
 
-    def values(self, facts: RecordFacts) -> list[Any]:
+    def values(self, facts: RecordMetadata) -> list[Any]:
         return [plain(entries) for entries in _given(facts.headers)]
 
 
@@ -108,13 +108,13 @@ class Nested:
     def proposal(self) -> Proposal:
         return StructOf(tuple((name, source.proposal) for name, source in self.parts.items()))
 
-    def filler(self, slot: Slot) -> Filler:
+    def filler(self, slot: TemplateField) -> Filler:
         if isinstance(slot.type, StructType):
             return self._struct(slot, slot.type)
         convert = converter(slot.type)
         return lambda facts: convert_each(slot, convert, self.values(facts))
 
-    def values(self, facts: RecordFacts) -> list[Any]:
+    def values(self, facts: RecordMetadata) -> list[Any]:
         """Give objects; an entry that is null is left out, as the sink does."""
         columns = [source.values(facts) for source in self.parts.values()]
         return [
@@ -122,14 +122,15 @@ class Nested:
             for row in zip(*columns, strict=True)
         ]
 
-    def _struct(self, slot: Slot, target: StructType) -> Filler:
+    def _struct(self, slot: TemplateField, target: StructType) -> Filler:
         """Fill field by field; fields that the table has besides are null."""
         fields = list(slot.arrow)
         fillers = [
-            self._field(Slot.of(column, arrow, *slot.path)) for column, arrow in zip(target.fields, fields, strict=True)
+            self._field(TemplateField.of(column, arrow, *slot.path))
+            for column, arrow in zip(target.fields, fields, strict=True)
         ]
 
-        def fill(facts: RecordFacts) -> Column:
+        def fill(facts: RecordMetadata) -> Column:
             columns = [filler(facts) for filler in fillers]
             refused = {i: reason for column in reversed(columns) for i, reason in column.refused.items()}
             if refused:
@@ -138,7 +139,7 @@ class Nested:
 
         return fill
 
-    def _field(self, slot: Slot) -> Filler:
+    def _field(self, slot: TemplateField) -> Filler:
         source = self.parts.get(slot.path[-1])
         if source is not None:
             return source.filler(slot)

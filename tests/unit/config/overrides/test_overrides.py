@@ -2,7 +2,7 @@
 
 import pytest
 
-from floe.config import ConfigError, KeyClass, OverrideRefused, foreign_changes, override, thaw
+from floe.config import ConfigError, KeyClass, OverrideRefused, foreign_changes, override, restore_config
 from floe.config.keys.key import Status
 from floe.config.keys.table import KEYS
 from floe.config.overrides.run_keys import LIFTED_VARIABLE, class_of, names_code
@@ -132,7 +132,7 @@ def test_a_key_of_class_live_is_set_by_every_run(connector, over):
         made = override(file, over, allowed)
         assert {key: str(value) for key, value in over.items()}.items() <= made.properties.items()
         assert made.catalog.properties == file.catalog.properties
-        assert thaw(made.frozen(), file) == made
+        assert restore_config(made.frozen(), file) == made
 
 
 @pytest.mark.parametrize(

@@ -39,11 +39,11 @@ def hide(settings: dict[str, object], text: str) -> str:
     ],
 )
 def test_mask_hides_each_spelling(spelled: str) -> None:
-    told = hide({"password": HARD}, f"refused: {spelled} (401)")
-    assert "c4n" not in told and "7f" not in told, told
-    assert told.startswith("refused: ") and told.endswith(" (401)")
+    message = hide({"password": HARD}, f"refused: {spelled} (401)")
+    assert "c4n" not in message and "7f" not in message, message
+    assert message.startswith("refused: ") and message.endswith(" (401)")
     core = base64.b64encode(HARD.encode()).decode().rstrip("=")
-    assert core not in told
+    assert core not in message
 
 
 @pytest.mark.parametrize("user", ["", "a", "ab", "abc", "somebody-else"])
@@ -89,9 +89,9 @@ def test_mask_hides_base64_behind_any_user(user: str) -> None:
     ],
 )
 def test_mask_hides_what_libraries_cut_out(key: str, value: str, quoted: str) -> None:
-    told = hide({key: value}, quoted)
-    assert "CANARY" not in told.upper() and "pw1" not in told, told
-    assert "<hidden>" in told
+    message = hide({key: value}, quoted)
+    assert "CANARY" not in message.upper() and "pw1" not in message, message
+    assert "<hidden>" in message
 
 
 def test_mask_leaves_other_text_alone() -> None:
@@ -103,8 +103,8 @@ def test_mask_leaves_other_text_alone() -> None:
 
 def test_mask_leaves_the_host_of_an_address_alone() -> None:
     uri = "postgresql+psycopg2://user:hunter/22@127.0.0.1:5432/db?sslpassword=hunter/p@ss33"
-    told = "no answer of 127.0.0.1:5432 to hunter/22 and hunter/p@ss33"
-    assert hide({"iceberg.catalog.uri": uri}, told) == "no answer of 127.0.0.1:5432 to <hidden> and <hidden>"
+    message = "no answer of 127.0.0.1:5432 to hunter/22 and hunter/p@ss33"
+    assert hide({"iceberg.catalog.uri": uri}, message) == "no answer of 127.0.0.1:5432 to <hidden> and <hidden>"
 
 
 def test_mask_knows_short_secrets_by_key() -> None:
@@ -135,8 +135,8 @@ def test_environment_is_learned_by_its_names() -> None:
             "SIMPLE_PASSWORDS_FILE": "/etc/env-file-of-passwords",
         }
     )
-    told = hide_known("env-CANARY-1 env-CANARY-2 env-CANARY-3 env-CANARY-4 env-CANARY-5 /etc/env-file-of-passwords")
-    assert told == "<hidden> <hidden> <hidden> <hidden> <hidden> /etc/env-file-of-passwords"
+    message = hide_known("env-CANARY-1 env-CANARY-2 env-CANARY-3 env-CANARY-4 env-CANARY-5 /etc/env-file-of-passwords")
+    assert message == "<hidden> <hidden> <hidden> <hidden> <hidden> /etc/env-file-of-passwords"
 
 
 def test_learn_takes_any_values() -> None:
@@ -183,8 +183,8 @@ def test_spellings_are_long_enough() -> None:
         ("a basic configuration of 3 brokers", "a basic configuration of 3 brokers"),
     ],
 )
-def test_unknown_secrets_of_known_shapes_are_hidden(text: str, told: str) -> None:
-    assert Mask().hide(text) == told
+def test_unknown_secrets_of_known_shapes_are_hidden(text: str, message: str) -> None:
+    assert Mask().hide(text) == message
 
 
 def growth(cost: Callable[[int], object], size: int) -> float:
@@ -265,11 +265,11 @@ TOKEN = base64.b64encode(bytes(range(3, 153))).decode()
         "b'Basic {head}\\n' was sent",
     ],
 )
-def test_secret_that_was_cut_is_hidden(told: str, length: int) -> None:
+def test_secret_that_was_cut_is_hidden(message: str, length: int) -> None:
     first = 150 - length // 2
     parts = {"head": TOKEN[:length], "tail": TOKEN[-length:], "middle": TOKEN[first : first + length]}
-    hidden = hide({"token": TOKEN}, told.format(**parts))
-    assert hidden == told.format(**dict.fromkeys(parts, "<hidden>"))
+    hidden = hide({"token": TOKEN}, message.format(**parts))
+    assert hidden == message.format(**dict.fromkeys(parts, "<hidden>"))
 
 
 def test_few_characters_of_a_secret_are_hidden_where_the_text_was_cut() -> None:
@@ -295,8 +295,8 @@ def test_overlapping_secrets_are_hidden_as_one() -> None:
 def test_clip_hides_before_it_shortens() -> None:
     learn({"token": "clip-CANARY-" + "z9" * 94})
     for before in range(180, 210):
-        told = clip("." * before + "clip-CANARY-" + "z9" * 94, 200)
-        assert len(told) <= 200 and "CANARY" not in told and "clip" not in told
+        message = clip("." * before + "clip-CANARY-" + "z9" * 94, 200)
+        assert len(message) <= 200 and "CANARY" not in message and "clip" not in message
 
 
 def test_what_stands_in_the_place_of_secrets_is_none() -> None:

@@ -100,11 +100,11 @@ def spelled(secret: str, dice: random.Random) -> Iterator[tuple[str, str]]:
         yield name, encode(f"{user}:{secret}".encode())
 
 
-def left_of(spelling: str, told: str, frame: str) -> list[str]:
+def left_of(spelling: str, message: str, frame: str) -> list[str]:
     """Return what can be read of a spelling, and not in the text around it."""
     spelling = PADDING.sub("", spelling)
     grams = {spelling[at : at + LEFT] for at in range(len(spelling) - LEFT + 1)}
-    return [gram for gram in grams if gram in told and gram not in frame]
+    return [gram for gram in grams if gram in message and gram not in frame]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -115,8 +115,8 @@ def test_fuzzed_secret_leaves_nothing_in_any_spelling(seed: int) -> None:
         mask = Mask.of({"password": secret})
         for name, spelling in spelled(secret, dice):
             before, after = around(dice)
-            told = mask.hide(before + spelling + after)
-            assert not left_of(spelling, told, before + "<hidden>" + after), (seed, name, secret, told)
+            message = mask.hide(before + spelling + after)
+            assert not left_of(spelling, message, before + "<hidden>" + after), (seed, name, secret, message)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -127,8 +127,8 @@ def test_fuzzed_secret_leaves_nothing_where_it_is_cut(seed: int) -> None:
         mask = Mask.of({"token": secret})
         first = dice.randrange(150)
         part = secret[first : first + dice.randrange(30, 200)]
-        told = mask.hide(f"refused {part} and no more")
-        assert not left_of(part, told, "refused <hidden> and no more"), (seed, secret, part, told)
+        message = mask.hide(f"refused {part} and no more")
+        assert not left_of(part, message, "refused <hidden> and no more"), (seed, secret, part, message)
 
 
 def test_text_without_secrets_is_left_as_it_is() -> None:

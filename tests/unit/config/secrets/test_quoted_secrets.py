@@ -46,8 +46,8 @@ def test_no_text_of_a_secret_is_left_in_messages(properties, data):
     cut = [text for key, value in properties.items() for text in secret_texts(key, value) if len(text) >= SHORTEST]
     said = data.draw(st.lists(st.sampled_from([*properties.values(), *cut, "x is not y"]), max_size=3))
     spell = data.draw(st.sampled_from([str, repr, json.dumps]))
-    told = "\n".join(without_secrets(properties, [f"{spell(one)}: no number" for one in said]))
-    assert not [text for text in cut if text in told]
+    message = "\n".join(without_secrets(properties, [f"{spell(one)}: no number" for one in said]))
+    assert not [text for text in cut if text in message]
 
 
 @given(st.text("pasword-_.keyKEYsigheadrtoncilwvmfu\u017f\u212a", max_size=20))
@@ -62,24 +62,26 @@ def test_what_no_secret_value_is_without_is_found_first(text):
 
 def test_a_secret_in_a_message_is_hidden_among_thousands_of_others():
     properties = {f"iceberg.catalog.token-{i}": f"secret-number-{i}" for i in range(5000)}
-    (told,) = without_secrets(properties, ["Invalid value 'hunter22' for x: no number"])
-    assert told == "Invalid value 'hunter22' for x: no number"
-    (told,) = without_secrets({**properties, "my.password": "hunter22"}, ["Invalid value 'hunter22' for x: no number"])
-    assert "hunter22" not in told
+    (message,) = without_secrets(properties, ["Invalid value 'hunter22' for x: no number"])
+    assert message == "Invalid value 'hunter22' for x: no number"
+    (message,) = without_secrets(
+        {**properties, "my.password": "hunter22"}, ["Invalid value 'hunter22' for x: no number"]
+    )
+    assert "hunter22" not in message
 
 
 @pytest.mark.parametrize("count", [MAX_COMPARED + 1, 5000])
 def test_messages_that_may_quote_too_many_secrets_are_not_shown(count):
     properties = {f"iceberg.catalog.token-{i}": f"common{i}" for i in range(count)}
-    (told,) = without_secrets(properties, ["'common' is wrong", "'common7' too"])
-    assert told.startswith("2 messages about this connector are not shown")
-    assert "remove settings that are not for it" in told
+    (message,) = without_secrets(properties, ["'common' is wrong", "'common7' too"])
+    assert message.startswith("2 messages about this connector are not shown")
+    assert "remove settings that are not for it" in message
 
 
 def test_messages_that_do_quote_too_many_secrets_are_not_shown():
     properties = {f"iceberg.catalog.token-{i}": f"{i:03}-token" for i in range(MAX_HIDDEN + 2)}
-    (told,) = without_secrets(properties, [" ".join(properties.values())])
-    assert "-token" not in told and "not shown" in told
+    (message,) = without_secrets(properties, [" ".join(properties.values())])
+    assert "-token" not in message and "not shown" in message
 
 
 def test_settings_that_are_no_secrets_are_not_counted():
@@ -92,6 +94,6 @@ def test_settings_that_are_no_secrets_are_not_counted():
 @pytest.mark.parametrize("key", ["iceberg.control.topic", "connector.class", "value.converter", "iceberg.catalog.type"])
 def test_secret_cut_by_a_message_is_hidden(problems, key: str, before: int) -> None:
     canary = "CANARY" * 40
-    told = problems({key: f"postgresql://{'u' * before}:{canary}@host/db"})
-    assert any("uuu" in problem or "<hidden>" in problem for problem in told)
-    assert "CANARY" not in str(told)
+    message = problems({key: f"postgresql://{'u' * before}:{canary}@host/db"})
+    assert any("uuu" in problem or "<hidden>" in problem for problem in message)
+    assert "CANARY" not in str(message)

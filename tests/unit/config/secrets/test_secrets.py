@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from floe.config import ConfigError, Properties, ThawError, is_secret, override, thaw
+from floe.config import ConfigError, ConfigRestoreError, Properties, is_secret, override, restore_config
 
 CANARY = "c4n4ry-7f3a"
 SECRETS = {
@@ -91,30 +91,30 @@ def test_a_frozen_configuration_has_references_in_the_place_of_secrets(connector
     assert CANARY not in str(frozen)
     assert set(frozen) == set(made.properties)
     assert frozen["iceberg.tables"] == "rpc.pizzas"
-    assert thaw(frozen, made) == made
+    assert restore_config(frozen, made) == made
 
 
 def test_thawing_keeps_the_plans_settings_and_takes_todays_secrets(connector):
     planned = connector({"iceberg.catalog.token": "old", "tasks.max": 2})
     today = connector({"iceberg.catalog.token": "new", "tasks.max": 5})
-    thawed = thaw(planned.frozen(), today)
+    thawed = restore_config(planned.frozen(), today)
     assert (thawed.catalog.properties["token"], thawed.tasks_max) == ("new", 2)
 
 
 def test_thawing_names_the_secret_that_the_file_no_longer_has(connector):
-    with pytest.raises(ThawError, match=r"iceberg\.catalog\.token was a secret"):
-        thaw(connector({"iceberg.catalog.token": "x"}).frozen(), connector())
+    with pytest.raises(ConfigRestoreError, match=r"iceberg\.catalog\.token was a secret"):
+        restore_config(connector({"iceberg.catalog.token": "x"}).frozen(), connector())
 
 
 def test_thawing_another_connectors_configuration_is_refused(connector):
-    with pytest.raises(ThawError, match="of connector 'other', not of 'pizzas'"):
-        thaw(connector({"name": "other"}).frozen(), connector())
+    with pytest.raises(ConfigRestoreError, match="of connector 'other', not of 'pizzas'"):
+        restore_config(connector({"name": "other"}).frozen(), connector())
 
 
 def test_an_overridden_connector_survives_freezing(connector):
     file = connector(SECRETS)
     changed = override(file, {"tasks.max": 7})
-    assert thaw(changed.frozen(), file) == changed
+    assert restore_config(changed.frozen(), file) == changed
 
 
 def test_a_file_cannot_hold_what_reads_like_a_reference(problems):
@@ -162,7 +162,7 @@ def test_a_connector_with_routes_can_be_copied_pickled_hashed_and_thawed(connect
     made.table("a.b")  # looked up once, it is remembered
     assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made  # noqa: S301 - made here
     assert hash(made) == hash(copy.deepcopy(made))
-    assert thaw(made.frozen(), made) == made
+    assert restore_config(made.frozen(), made) == made
     assert override(made, {}) == made
 
 

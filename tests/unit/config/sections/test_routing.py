@@ -7,7 +7,7 @@ from floe.config.sections.table_template import topic_part
 
 FIELD, BY, HEADER = "iceberg.tables.route-field", "floe.route.by", "floe.route.header"
 TEMPLATE, NAMESPACE, UNROUTABLE = "floe.route.template", "floe.route.namespace", "floe.route.on-unroutable"
-DYNAMIC, LETTERS = "iceberg.tables.dynamic-enabled", "floe.deadletter.table"
+DYNAMIC, DEAD_LETTERS = "iceberg.tables.dynamic-enabled", "floe.deadletter.table"
 REGEX = "iceberg.table.rpc.pizzas.route-regex"
 NO_TABLES = ("iceberg.tables",)
 
@@ -195,9 +195,9 @@ def test_a_prefix_makes_a_name_of_it(connector):
 def test_unroutable_records_fail_a_run_unless_there_is_a_place_for_them(connector):
     over = {FIELD: "a", REGEX: "x"}
     assert connector(over).routing.on_unroutable == "fail"
-    assert connector({**over, LETTERS: "ops.letters"}).routing.on_unroutable == "dead-letter"
-    assert connector({**over, LETTERS: "ops.letters", UNROUTABLE: "drop"}).routing.on_unroutable == "drop"
-    assert connector({**over, LETTERS: "ops.letters", "errors.tolerance": "none"}).routing.on_unroutable == "fail"
+    assert connector({**over, DEAD_LETTERS: "ops.letters"}).routing.on_unroutable == "dead-letter"
+    assert connector({**over, DEAD_LETTERS: "ops.letters", UNROUTABLE: "drop"}).routing.on_unroutable == "drop"
+    assert connector({**over, DEAD_LETTERS: "ops.letters", "errors.tolerance": "none"}).routing.on_unroutable == "fail"
 
 
 @pytest.mark.parametrize(
@@ -211,9 +211,9 @@ def test_unroutable_records_fail_a_run_unless_there_is_a_place_for_them(connecto
         ({TEMPLATE: "raw.{topic}", "topics": "", "topics.regex": "a.*"}, "raw.letters"),
     ],
 )
-def test_the_table_of_dead_letters_is_none_that_a_record_could_name(problems, over, letters):
-    (problem,) = problems({**over, LETTERS: letters}, NO_TABLES)
-    assert problem.startswith(f"the table for dead letters {letters!r} could be named by ")
+def test_the_table_of_dead_letters_is_none_that_a_record_could_name(problems, over, dead_letters):
+    (problem,) = problems({**over, DEAD_LETTERS: dead_letters}, NO_TABLES)
+    assert problem.startswith(f"the table for dead letters {dead_letters!r} could be named by ")
 
 
 @pytest.mark.parametrize(
@@ -226,5 +226,5 @@ def test_the_table_of_dead_letters_is_none_that_a_record_could_name(problems, ov
         ({DYNAMIC: "true", FIELD: "a"}, "ops.letters"),
     ],
 )
-def test_any_other_is_fine_and_where_records_name_everything_the_job_keeps_them_off(connector, over, letters):
-    assert connector({**over, LETTERS: letters}, NO_TABLES).errors.table == letters
+def test_any_other_is_fine_and_where_records_name_everything_the_job_keeps_them_off(connector, over, dead_letters):
+    assert connector({**over, DEAD_LETTERS: dead_letters}, NO_TABLES).errors.table == dead_letters

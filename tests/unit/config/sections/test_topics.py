@@ -2,7 +2,7 @@
 
 import pytest
 
-from floe.config import ConfigError, thaw
+from floe.config import ConfigError, restore_config
 from floe.config.sections.topics import matching_topics, with_topics
 
 BY_REGEX = ("topics",)
@@ -73,7 +73,7 @@ def test_topics_of_kafka_and_of_the_connector_itself_never_match(connector, tole
     made = connector(over, BY_REGEX)
     names = ["__consumer_offsets", "control", "letters", "orders"]
     assert matching_topics(made, names) == ("orders",)
-    assert thaw(with_topics(made, ("orders",)).frozen(), made).topics == ("orders",)
+    assert restore_config(with_topics(made, ("orders",)).frozen(), made).topics == ("orders",)
 
 
 def test_digits_are_ascii_as_in_java(connector):
@@ -91,7 +91,7 @@ def test_a_resolved_connector_has_the_topics_in_the_place_of_the_expression_also
     resolved = with_topics(made, ("a1", "a2"))
     assert (resolved.topics, resolved.topics_regex) == (("a1", "a2"), None)
     assert "topics.regex" not in resolved.properties
-    assert thaw(resolved.frozen(), made) == resolved, "though a9 does not exist yet"
+    assert restore_config(resolved.frozen(), made) == resolved, "though a9 does not exist yet"
 
 
 def test_topics_that_would_share_a_table_are_found_when_the_expression_is_resolved(connector):

@@ -48,11 +48,11 @@ from floe_job.exceptions import SchemaConflict
 from floe_job.schema.rules import ColumnRules
 
 
-@pytest.fixture(autouse=True, scope="module", params=[0, template_reader.FEWEST_BYTES], ids=["by skeletons", "parsed"])
+@pytest.fixture(autouse=True, scope="module", params=[0, template_reader.MIN_BYTES], ids=["by skeletons", "parsed"])
 def fewest_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Read also small chunks of like records as large ones are read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(template_reader, "FEWEST_BYTES", request.param)
+        patch.setattr(template_reader, "MIN_BYTES", request.param)
         yield
 
 
@@ -486,7 +486,7 @@ def nameless(value: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("floe_job.convert.json.decoder.SMALLEST_CHUNK", 1)
+    monkeypatch.setattr("floe_job.convert.json.decoder.MIN_CHUNK_RECORDS", 1)
 
 
 thorough = settings(

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from floe_job.convert.json import template_reader
-from floe_job.convert.json.fallbacks import Unlike
+from floe_job.convert.json.fallbacks import NoTemplate
 from floe_job.convert.json.framing import joined
-from floe_job.convert.json.template import Skeleton
-from floe_job.convert.json.template_reader import Alike
+from floe_job.convert.json.template import RecordTemplate
+from floe_job.convert.json.template_reader import TemplateReader
 
 SCHEMA = pa.schema(
     [
@@ -36,7 +36,7 @@ SCHEMA = pa.schema(
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let chunks of a few records be worth it."""
-    monkeypatch.setattr(template_reader, "FEWEST_BYTES", 0)
+    monkeypatch.setattr(template_reader, "MIN_BYTES", 0)
 
 
 def parse(text: bytes | bytearray) -> pa.Table:
@@ -50,7 +50,7 @@ def parse(text: bytes | bytearray) -> pa.Table:
 def read(values: Sequence[bytes]) -> pa.Table | None:
     """Read them by skeletons; what is found must be what the parser finds."""
     lines = joined(values)
-    found = Alike(SCHEMA).read(lines, parse)
+    found = TemplateReader(SCHEMA).read(lines, parse)
     if found is not None:
         assert found.equals(parse(lines.text).select(SCHEMA.names).cast(SCHEMA))
     return found
@@ -107,7 +107,7 @@ def test_several_kinds_of_records_have_a_skeleton_each() -> None:
     kinds = [record(text="null"), record(), b'{"long":3,"in":{"a":"b"}}', b'{"long":3,"in":null}']
     asked: list[bytes | bytearray] = []
     lines = joined([kinds[n * n % 4 if n % 3 else n % 4] for n in range(40)])
-    found = Alike(SCHEMA).read(lines, lambda text: asked.append(text) or parse(text))  # type: ignore[func-returns-value]
+    found = TemplateReader(SCHEMA).read(lines, lambda text: asked.append(text) or parse(text))  # type: ignore[func-returns-value]
     assert found is not None
     assert found.equals(parse(lines.text))
     assert asked == []
@@ -200,7 +200,7 @@ def test_records_that_have_no_skeleton_or_no_columns_are_for_the_parser(first: b
 
 
 WHOLES = [b'{"long":1, "in":{"a":"xy","b":-2},"text":"","int":30}', b'{"flag": true ,"in":{"a":"x"}}']
-ODD = [b"", *(bytes([octet]) for octet in b'"\\{}[]:, \t0-xn')]
+ODD = [b"", *(bytes([byte_]) for byte_ in b'"\\{}[]:, \t0-xn')]
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_one_octet_more_or_less_or_another_is_noticed(whole: bytes, place: int, 
             try:
                 expected = parse(joined(values).text)
             except pa.ArrowInvalid:
-                assert Alike(SCHEMA).read(joined(values), parse) is None
+                assert TemplateReader(SCHEMA).read(joined(values), parse) is None
             else:
-                found = Alike(SCHEMA).read(joined(values), parse)
+                found = TemplateReader(SCHEMA).read(joined(values), parse)
                 assert found is None or found.equals(expected.select(SCHEMA.names))
 
 
@@ -233,7 +233,7 @@ def test_fields_that_changed_places_are_another_kind() -> None:
     for other in swapped[1:]:
         values = [swapped[0]] * 8 + [other]
         lines = joined(values)
-        found = Alike(SCHEMA).read(lines, parse)
+        found = TemplateReader(SCHEMA).read(lines, parse)
         assert found is None or found.equals(parse(lines.text).select(SCHEMA.names))
 
 
@@ -248,7 +248,7 @@ def test_fields_that_changed_places_are_another_kind() -> None:
     ],
 )
 def test_shorter_and_longer_records_are_noticed(usual: bytes, odd: bytes, longs: list[int] | None) -> None:
-    found = Alike(SCHEMA).read(joined([*[usual] * 8, odd]), parse)
+    found = TemplateReader(SCHEMA).read(joined([*[usual] * 8, odd]), parse)
     assert (None if found is None else found.column("long").to_pylist()) == longs
 
 
@@ -257,14 +257,14 @@ def test_one_of_the_others_that_is_two_objects_shifts_nobody() -> None:
     values[5] = b'{"long":100}{"long":200}'
     values[7] = b'{"long" :300}'
     values[8] = b'{"long" :301}'
-    assert Alike(SCHEMA).read(joined(values), parse) is None
+    assert TemplateReader(SCHEMA).read(joined(values), parse) is None
 
 
 def test_one_that_differs_by_an_octet_is_the_only_one_for_the_parser() -> None:
     values = [b'{"long":%d, "text":"x"}' % n for n in range(80)]
     values[7] = b'{"long":7 ,"text":"x"}'
     parsed: list[bytes] = []
-    found = Alike(SCHEMA).read(joined(values), lambda text: parsed.append(bytes(text)) or parse(text))
+    found = TemplateReader(SCHEMA).read(joined(values), lambda text: parsed.append(bytes(text)) or parse(text))
     assert parsed == [values[7] + b"\n"]
     assert found is not None
     assert found.equals(parse(b"\n".join(values)))
@@ -274,22 +274,22 @@ def test_one_that_differs_by_an_octet_is_the_only_one_for_the_parser() -> None:
     "odd", [b'{"long":' + b" " * 5000 + b"1}", b'{"' + b"k" * 5000 + b'":1}', b'{"long":1' + b" " * 5000 + b"}"]
 )
 def test_only_so_much_is_compared(odd: bytes) -> None:
-    with pytest.raises(Unlike):
-        Skeleton.of(odd)
-    with pytest.raises(Unlike):
-        Skeleton.of(b"{" + b",".join(b'"k%d":null' % n for n in range(1000)) + b"}")
-    assert Skeleton.of(b'{"text":"' + b"x" * 10_000 + b'","long":1}').quotes == 6
+    with pytest.raises(NoTemplate):
+        RecordTemplate.of(odd)
+    with pytest.raises(NoTemplate):
+        RecordTemplate.of(b"{" + b",".join(b'"k%d":null' % n for n in range(1000)) + b"}")
+    assert RecordTemplate.of(b'{"text":"' + b"x" * 10_000 + b'","long":1}').quotes == 6
 
 
 @pytest.mark.parametrize("token", ["0e309", "1e309", "1e-400"])
 def test_exponents_that_the_parser_may_find_too_large_are_for_it(token: str) -> None:
-    assert Alike(SCHEMA).read(joined([record(double=token)] * 5), parse) is None
+    assert TemplateReader(SCHEMA).read(joined([record(double=token)] * 5), parse) is None
 
 
 def test_what_a_chunk_took_is_free_at_once() -> None:
     """Python's search for cycles is rare in a task: whatever holds itself holds megabytes."""
     lines = joined([record(str(n)) for n in range(50)] + [record(text='"\\n"'), record(text="null")] * 5)
-    reader = Alike(SCHEMA)
+    reader = TemplateReader(SCHEMA)
     gc.disable()
     try:
         before = sys.getrefcount(lines.text), sys.getrefcount(lines.starts)
@@ -300,9 +300,9 @@ def test_what_a_chunk_took_is_free_at_once() -> None:
 
 
 def test_where_nothing_comes_of_it_it_is_tried_ever_more_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, tried = Alike(SCHEMA), []
-    take_apart = Skeleton.of
-    monkeypatch.setattr(Skeleton, "of", lambda one: tried.append(one) or take_apart(one))
+    reader, tried = TemplateReader(SCHEMA), []
+    take_apart = RecordTemplate.of
+    monkeypatch.setattr(RecordTemplate, "of", lambda one: tried.append(one) or take_apart(one))
     for _ in range(1000):
         assert reader.read(joined([b"{}"]), parse) is None
     assert 10 < len(tried) < 30
@@ -312,11 +312,11 @@ def test_where_nothing_comes_of_it_it_is_tried_ever_more_rarely(monkeypatch: pyt
 
 
 def test_many_values_in_few_bytes_are_for_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template_reader, "FEWEST_BYTES", 100)
+    monkeypatch.setattr(template_reader, "MIN_BYTES", 100)
     lines = joined([record()] * 9)
     assert len(lines.text) > 400
-    assert Alike(SCHEMA).read(lines, parse) is not None
-    assert Alike(SCHEMA).read(joined([record()] * 7), parse) is None
+    assert TemplateReader(SCHEMA).read(lines, parse) is not None
+    assert TemplateReader(SCHEMA).read(joined([record()] * 7), parse) is None
 
 
 # -- whatever comes ------------------------------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 import pytest
 
 from floe.exceptions import Terminal
-from floe_job.dead_letters import Letter, TooManyDeadLetters, check_ratio
+from floe_job.dead_letters import DeadLetter, TooManyDeadLetters, check_ratio
 
 
-def letters(count: int) -> list[Letter]:
+def dead_letters(count: int) -> list[DeadLetter]:
     return [
-        Letter("pizzas", "T1", 2, n, None, None, b"{", (), None, "decode", "Malformed", "not JSON")
+        DeadLetter("pizzas", "T1", 2, n, None, None, b"{", (), None, "decode", "Malformed", "not JSON")
         for n in range(count)
     ]
 
@@ -29,7 +29,7 @@ def test_a_share_above_it_fails(dead: int, records: int, limit: float) -> None:
 
 def test_the_message_has_counts_share_limit_the_first_letters_and_what_to_do() -> None:
     with pytest.raises(TooManyDeadLetters) as caught:
-        check_ratio(8, 40, 0.05, letters(8))
+        check_ratio(8, 40, 0.05, dead_letters(8))
     message = str(caught.value)
     assert "8 of 40 records are bad: a share of 0.2, floe.deadletter.max-ratio is 0.05" in message
     assert "(the first 5 are named): topic 'pizzas' partition 2 offset 0: not JSON; " in message

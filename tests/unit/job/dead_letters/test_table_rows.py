@@ -20,15 +20,15 @@ from pyiceberg.types import (
 
 from floe.parquet import TableWriter
 from floe_job.dead_letters import (
-    LETTERS_SCHEMA,
-    Letter,
-    LettersTableUnsuitable,
-    letters_to_arrow,
-    refuse_unsuitable,
+    DEAD_LETTERS_SCHEMA,
+    DeadLetter,
+    DeadLetterTableUnsuitable,
+    check_suitable,
+    dead_letters_to_arrow,
 )
 from tests.support.tables.parquet_tables import TableFactory
 
-LETTER = Letter(
+LETTER = DeadLetter(
     topic="pizzas",
     topic_id="T1",
     partition=2,
@@ -42,17 +42,17 @@ LETTER = Letter(
     error="Malformed",
     reason="not UTF-8",
 )
-BARE = Letter("pizzas", "T1", 0, 0, None, None, None, (), None, "route", "RouteUnusable", "no table")
+BARE = DeadLetter("pizzas", "T1", 0, 0, None, None, None, (), None, "route", "RouteUnusable", "no table")
 
 
-def rows(letters: list[Letter], schema: Schema = LETTERS_SCHEMA, **more: Any) -> list[dict[str, Any]]:
-    made = letters_to_arrow(letters, schema, "pizzas-sink", "c0ffee", table="ops.letters", **more)
+def rows(dead_letters: list[DeadLetter], schema: Schema = DEAD_LETTERS_SCHEMA, **more: Any) -> list[dict[str, Any]]:
+    made = dead_letters_to_arrow(dead_letters, schema, "pizzas-sink", "c0ffee", table="ops.letters", **more)
     return made.to_pylist()  # type: ignore[no-any-return]
 
 
 def changed(name: str, **over: Any) -> Schema:
     """Floe's schema with one column changed."""
-    return Schema(*(f.model_copy(update=over) if f.name == name else f for f in LETTERS_SCHEMA.fields))
+    return Schema(*(f.model_copy(update=over) if f.name == name else f for f in DEAD_LETTERS_SCHEMA.fields))
 
 
 def test_a_letter_keeps_the_whole_record_and_says_why() -> None:
@@ -110,8 +110,8 @@ def test_no_letters_are_no_rows() -> None:
 
 
 def test_rows_can_be_written_to_a_table_of_floes_schema_and_read_back(new_table: TableFactory) -> None:
-    table = new_table(LETTERS_SCHEMA)
-    made = letters_to_arrow([LETTER, BARE], table.schema(), "pizzas-sink", str(uuid4()), table="ops.letters")
+    table = new_table(DEAD_LETTERS_SCHEMA)
+    made = dead_letters_to_arrow([LETTER, BARE], table.schema(), "pizzas-sink", str(uuid4()), table="ops.letters")
     writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), table.properties, "00000")
     writer.write(made)
     assert [file.record_count for file in writer.close()] == [2]
@@ -121,7 +121,7 @@ def test_rows_can_be_written_to_a_table_of_floes_schema_and_read_back(new_table:
 
 
 def test_a_table_of_somebody_else_may_order_widen_and_add_columns() -> None:
-    own = [f.model_copy(update={"required": False}) for f in reversed(LETTERS_SCHEMA.fields)]
+    own = [f.model_copy(update={"required": False}) for f in reversed(DEAD_LETTERS_SCHEMA.fields)]
     schema = Schema(NestedField(100, "team", StringType(), required=False), *own)
     [row] = rows([LETTER], schema)
     assert list(row)[:2] == ["team", "topic_id"]
@@ -140,7 +140,10 @@ VALUES_REQUIRED = ListType(
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        (Schema(*(f for f in LETTERS_SCHEMA.fields if f.name != "reason")), "no column 'reason': add it as string"),
+        (
+            Schema(*(f for f in DEAD_LETTERS_SCHEMA.fields if f.name != "reason")),
+            "no column 'reason': add it as string",
+        ),
         (changed("offset", field_type=IntegerType()), "column 'offset' of type int, long is needed"),
         (changed("partition", field_type=LongType()), "column 'partition' of type long, int is needed"),
         (changed("timestamp", field_type=TimestampType()), "'timestamp' of type timestamp, timestamptz is needed"),
@@ -151,17 +154,17 @@ VALUES_REQUIRED = ListType(
         (changed("headers", field_type=VALUES_REQUIRED), "value: string required>>, list<"),
         (changed("table", required=True), "requires column 'table', which letters may lack"),
         (
-            Schema(*LETTERS_SCHEMA.fields, NestedField(100, "team", StringType(), required=True)),
+            Schema(*DEAD_LETTERS_SCHEMA.fields, NestedField(100, "team", StringType(), required=True)),
             "requires column 'team', which letters do not have",
         ),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_with_column_types_and_advice(schema: Schema, problem: str) -> None:
-    with pytest.raises(LettersTableUnsuitable) as caught:
-        refuse_unsuitable("ops.letters", schema)
+    with pytest.raises(DeadLetterTableUnsuitable) as caught:
+        check_suitable("ops.letters", schema)
     message = str(caught.value)
     assert message.startswith("dead-letter table 'ops.letters' ")
     assert problem in message
     assert "floe.deadletter.table" in message
-    with pytest.raises(LettersTableUnsuitable):
+    with pytest.raises(DeadLetterTableUnsuitable):
         rows([LETTER], schema)

@@ -3,7 +3,7 @@
 import pytest
 
 from floe.exceptions import Retryable, Terminal
-from floe_job.dead_letters import Letter, LetterRefused, LetterTopic, LetterUndelivered
+from floe_job.dead_letters import DeadLetter, DeadLetterRefused, DeadLetterTopic, DeadLetterUndelivered
 from floe_job.dead_letters.topic import connect_headers
 from floe_job.exceptions import SliceRefused
 
@@ -16,12 +16,14 @@ NOWHERE = {
 }
 
 
-def letter(stage: str = "decode", value: bytes = b"{", reason: str = "not JSON: ü") -> Letter:
-    return Letter("pizzas", "T1", 2, 7, 1_700_000_000_123, b"k", value, (), "rpc.pizzas", stage, "Malformed", reason)
+def dead_letter(stage: str = "decode", value: bytes = b"{", reason: str = "not JSON: ü") -> DeadLetter:
+    return DeadLetter(
+        "pizzas", "T1", 2, 7, 1_700_000_000_123, b"k", value, (), "rpc.pizzas", stage, "Malformed", reason
+    )
 
 
 def test_context_headers_are_those_of_kafka_connect() -> None:
-    assert connect_headers(letter(), "pizzas-sink", 3) == [
+    assert connect_headers(dead_letter(), "pizzas-sink", 3) == [
         ("__connect.errors.topic", b"pizzas"),
         ("__connect.errors.partition", b"2"),
         ("__connect.errors.offset", b"7"),
@@ -46,47 +48,49 @@ def test_context_headers_are_those_of_kafka_connect() -> None:
     ],
 )
 def test_stages_are_spelled_as_connect_does(stage: str, spelled: bytes) -> None:
-    assert ("__connect.errors.stage", spelled) in connect_headers(letter(stage), "pizzas-sink", 0)
+    assert ("__connect.errors.stage", spelled) in connect_headers(dead_letter(stage), "pizzas-sink", 0)
 
 
 def test_a_reason_in_the_headers_is_bounded() -> None:
-    assert all(len(value or b"") < 1000 for _, value in connect_headers(letter(reason="ü" * 9999), "c", 0))
+    assert all(len(value or b"") < 1000 for _, value in connect_headers(dead_letter(reason="ü" * 9999), "c", 0))
 
 
 def test_a_topic_that_cannot_be_reached_may_be_tried_again_and_shows_no_secret() -> None:
-    topic = LetterTopic.open(NOWHERE, "letters", context_headers=True, connector="pizzas-sink")
+    topic = DeadLetterTopic.open(NOWHERE, "letters", context_headers=True, connector="pizzas-sink")
     with pytest.raises(
-        LetterUndelivered, match=r"'pizzas' partition 2 offset 7.*topic 'letters'.*[Rr]un again"
+        DeadLetterUndelivered, match=r"'pizzas' partition 2 offset 7.*topic 'letters'.*[Rr]un again"
     ) as caught:
-        topic.send([letter()])
+        topic.send([dead_letter()])
         topic.flush()
     assert isinstance(caught.value, Retryable)
     assert SECRET not in str(caught.value)
 
 
 def test_a_letter_larger_than_the_client_may_send_is_refused_with_advice() -> None:
-    topic = LetterTopic.open({**NOWHERE, "message.max.bytes": 1000}, "letters", context_headers=False, connector="c")
-    with pytest.raises(LetterRefused, match=r"'letters'.*MSG_SIZE_TOO_LARGE.*max\.message\.bytes") as caught:
-        topic.send([letter(value=b"x" * 2000)])
+    topic = DeadLetterTopic.open(
+        {**NOWHERE, "message.max.bytes": 1000}, "letters", context_headers=False, connector="c"
+    )
+    with pytest.raises(DeadLetterRefused, match=r"'letters'.*MSG_SIZE_TOO_LARGE.*max\.message\.bytes") as caught:
+        topic.send([dead_letter(value=b"x" * 2000)])
     assert isinstance(caught.value, Terminal)
 
 
 def test_a_letter_larger_than_the_whole_queue_is_refused_and_does_not_wait_for_ever() -> None:
-    topic = LetterTopic.open(
+    topic = DeadLetterTopic.open(
         {**NOWHERE, "queue.buffering.max.kbytes": 1}, "letters", context_headers=False, connector="c"
     )
-    with pytest.raises(LetterRefused, match=r"max\.message\.bytes"):
-        topic.send([letter(value=b"x" * 5000)])
+    with pytest.raises(DeadLetterRefused, match=r"max\.message\.bytes"):
+        topic.send([dead_letter(value=b"x" * 5000)])
 
 
 def test_settings_that_no_client_takes_are_refused() -> None:
     with pytest.raises(SliceRefused, match=r"dead-letter topic 'letters'.*no\.such\.key"):
-        LetterTopic.open({"no.such.key": "1"}, "letters", context_headers=False, connector="c")
+        DeadLetterTopic.open({"no.such.key": "1"}, "letters", context_headers=False, connector="c")
 
 
 def test_a_full_queue_is_waited_for_and_then_tells_why_nothing_leaves_it() -> None:
-    topic = LetterTopic.open(
+    topic = DeadLetterTopic.open(
         {**NOWHERE, "queue.buffering.max.messages": 2}, "letters", context_headers=False, connector="c"
     )
-    with pytest.raises(LetterUndelivered, match="_MSG_TIMED_OUT"):
-        topic.send([letter()] * 5)
+    with pytest.raises(DeadLetterUndelivered, match="_MSG_TIMED_OUT"):
+        topic.send([dead_letter()] * 5)

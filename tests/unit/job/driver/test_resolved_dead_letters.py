@@ -4,73 +4,78 @@ from __future__ import annotations
 
 import pytest
 
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
-from floe_job.contract.letter_outcomes import FateWatch, LetterFates
+from floe_job.contract.dead_letter_outcomes import DeadLetterOutcomes, OutcomeRecorder
 from floe_job.driver import resolved_dead_letters as module
 from floe_job.driver.resolved_dead_letters import ResolvedDeadLetters, resolve_dead_letters
 from floe_job.exceptions import SliceRefused
 
 LOG = LogId("pizzas", "T1", 0)
-OPEN = LetterOffsets.of([("db.a", LOG, Intervals(((1, 4),))), (None, LOG, Intervals(((6, 9),)))])
+OPEN = DeadLetterOffsets.of([("db.a", LOG, Intervals(((1, 4),))), (None, LOG, Intervals(((6, 9),)))])
 
 
 def at(*offsets: int) -> dict[LogId, Intervals]:
     return {LOG: Intervals.of((o, o + 1) for o in offsets)} if offsets else {}
 
 
-def listed(letters: LetterOffsets) -> list[tuple[str | None, tuple[tuple[int, int], ...]]]:
-    return [(table, offsets.spans) for table, _, offsets in letters]
+def listed(dead_letters: DeadLetterOffsets) -> list[tuple[str | None, tuple[tuple[int, int], ...]]]:
+    return [(table, offsets.spans) for table, _, offsets in dead_letters]
 
 
 def test_a_letter_of_a_table_is_dealt_with_by_its_row_there_and_not_by_dying_again() -> None:
-    revived, resolved = resolve_dead_letters(OPEN, {"db.a": [LetterFates(at(1), at(2), at(3))]}, {}, is_whole=True)
+    revived, resolved = resolve_dead_letters(
+        OPEN, {"db.a": [DeadLetterOutcomes(at(1), at(2), at(3))]}, {}, is_whole=True
+    )
     assert listed(revived) == listed(resolved) == [("db.a", ((1, 2),))]
 
 
 def test_tasks_add_up() -> None:
-    fates = {"db.a": [LetterFates(at(1)), LetterFates(at(2)), LetterFates()]}
-    assert listed(resolve_dead_letters(OPEN, fates, {}, is_whole=True).resolved) == [("db.a", ((1, 3),))]
+    outcomes = {"db.a": [DeadLetterOutcomes(at(1)), DeadLetterOutcomes(at(2)), DeadLetterOutcomes()]}
+    assert listed(resolve_dead_letters(OPEN, outcomes, {}, is_whole=True).resolved) == [("db.a", ((1, 3),))]
 
 
 def test_a_row_that_an_earlier_run_wrote_and_did_not_mark_is_marked_now() -> None:
-    fates = {"db.a": [LetterFates(passed=at(2, 3))]}
-    revived, resolved = resolve_dead_letters(OPEN, fates, {"db.a": at(2)}, is_whole=True)
+    outcomes = {"db.a": [DeadLetterOutcomes(passed=at(2, 3))]}
+    revived, resolved = resolve_dead_letters(OPEN, outcomes, {"db.a": at(2)}, is_whole=True)
     assert (listed(revived), listed(resolved)) == ([], [("db.a", ((2, 3),))])
 
 
 def test_a_letter_of_no_table_is_dealt_with_where_every_table_has_its_row_or_a_letter() -> None:
-    fates = {"db.a": [LetterFates(at(6, 7), at(8))], "db.b": [LetterFates(at(8), passed=at(7))]}
-    revived, resolved = resolve_dead_letters(OPEN, fates, {}, is_whole=True)
+    outcomes = {"db.a": [DeadLetterOutcomes(at(6, 7), at(8))], "db.b": [DeadLetterOutcomes(at(8), passed=at(7))]}
+    revived, resolved = resolve_dead_letters(OPEN, outcomes, {}, is_whole=True)
     assert listed(revived) == [("db.a", ((6, 8),)), ("db.b", ((8, 9),))]
     assert listed(resolved) == [(None, ((6, 7), (8, 9)))]
-    assert listed(resolve_dead_letters(OPEN, fates, {"db.b": at(7)}, is_whole=True).resolved) == [(None, ((6, 9),))]
+    assert listed(resolve_dead_letters(OPEN, outcomes, {"db.b": at(7)}, is_whole=True).resolved) == [(None, ((6, 9),))]
 
 
 def test_a_slice_for_some_tables_does_not_tell_of_letters_of_none() -> None:
-    fates = {"db.a": [LetterFates(at(1, 6))]}
-    revived, resolved = resolve_dead_letters(OPEN, fates, {}, is_whole=False)
+    outcomes = {"db.a": [DeadLetterOutcomes(at(1, 6))]}
+    revived, resolved = resolve_dead_letters(OPEN, outcomes, {}, is_whole=False)
     assert listed(revived) == [("db.a", ((1, 2), (6, 7)))]
     assert listed(resolved) == [("db.a", ((1, 2),))]
 
 
 def test_what_no_table_saw_stays_open() -> None:
-    assert resolve_dead_letters(OPEN, {"db.a": [LetterFates()], "db.b": []}, {}, is_whole=True) == ResolvedDeadLetters()
+    assert (
+        resolve_dead_letters(OPEN, {"db.a": [DeadLetterOutcomes()], "db.b": []}, {}, is_whole=True)
+        == ResolvedDeadLetters()
+    )
 
 
 def test_more_than_an_announcement_can_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_SPANS", 1)
+    monkeypatch.setattr(module, "MAX_SPANS", 1)
     with pytest.raises(SliceRefused, match=r"2 records with open dead letters.*smaller max_records"):
-        resolve_dead_letters(OPEN, {"db.a": [LetterFates(at(1, 3))]}, {}, is_whole=True)
+        resolve_dead_letters(OPEN, {"db.a": [DeadLetterOutcomes(at(1, 3))]}, {}, is_whole=True)
 
 
 def test_only_watched_records_are_noted() -> None:
     r = OffsetRange(*LOG, 0, 10)
-    watch = FateWatch({r: Intervals(((1, 4),))})
+    watch = OutcomeRecorder({r: Intervals(((1, 4),))})
     watch.written(r, [0, 1, 9])
     watch.refused(r, [2])
     watch.passed(r, [3, 4])
     watch.written(OffsetRange("pizzas", "T1", 1, 0, 10), [2])
-    assert watch.fates() == LetterFates(at(1), at(2), at(3))
+    assert watch.outcomes() == DeadLetterOutcomes(at(1), at(2), at(3))

@@ -10,7 +10,7 @@ import pytest
 from pyiceberg.table import Table
 
 from floe.kafka.settings import KafkaSettings
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.model.ledger import Ledger
 from floe.tables.exceptions import TableRefused
 from floe.tables.table_state import TableState
@@ -25,8 +25,8 @@ from floe_job.driver.slice_table import SliceTable
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.driver.table_lookup import TableLookup
 from floe_job.exceptions import BadRecords, SliceFailed, SliceRefused
-from floe_job.schema.evolution import SchemaNeeds
-from floe_job.source.piece import Piece
+from floe_job.schema.evolution import SchemaChanges
+from floe_job.source.range_part import RangePart
 from tests.support.tables.lake import TABLE, TOPIC, Lake, make_plan
 
 EXISTS = cast("Table", object())
@@ -50,7 +50,7 @@ def tables(*found: SliceTable) -> SliceTables:
 
 def wrote(index: int, *names: str, rows: int = 5) -> TaskResult:
     """Return the result of a task that lacked nothing."""
-    return TaskResult(index, tables={name: TableResult(TableBooks(assigned=rows, rows=rows)) for name in names})
+    return TaskResult(index, tables={name: TableResult(TableCounts(assigned=rows, rows=rows)) for name in names})
 
 
 def lacked(index: int, *names: str) -> TaskResult:
@@ -121,7 +121,7 @@ class Catalog:
         self.asked.append(names)
         return given.including(table(name, None) for name in names)
 
-    def evolve(self, given: SliceTables, _: Mapping[str, SchemaNeeds]) -> SliceTables:
+    def evolve(self, given: SliceTables, _: Mapping[str, SchemaChanges]) -> SliceTables:
         return given
 
 
@@ -139,7 +139,7 @@ class Spark:
 
 def inputs(job: SliceJob, catalog: Catalog) -> SliceInputs:
     (r,) = job.slice.ranges
-    parts = ((Piece(r, 0, 50_000),), (Piece(r, 50_000, 100_000),))
+    parts = ((RangePart(r, 0, 50_000),), (RangePart(r, 50_000, 100_000),))
     given: Any = SliceTables(are_all=True)
     return SliceInputs(job, SliceDeadLetters(), given, parts, cast("TableLookup", catalog))
 

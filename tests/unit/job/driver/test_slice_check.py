@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 
 from floe.kafka.settings import KafkaSettings
-from floe.model.accounting import RangeBooks
-from floe.model.exceptions import BooksDoNotBalance
+from floe.model.accounting import RangeCounts
+from floe.model.exceptions import CountsDoNotAddUp
 from floe.model.ranges import PartitionLog, TopicPartition
-from floe_job.contract.result import PieceResult, TaskResult
+from floe_job.contract.result import RangePartResult, TaskResult
 from floe_job.driver.dead_letters import SliceDeadLetters
 from floe_job.driver.inputs import SliceInputs
 from floe_job.driver.job import SliceJob
@@ -19,7 +19,7 @@ from floe_job.driver.slice_check import check
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.driver.table_lookup import TableLookup
 from floe_job.exceptions import RangeLost, TooManyDeadLetters
-from floe_job.source.piece import Piece
+from floe_job.source.range_part import RangePart
 from tests.support.tables.lake import TOPIC, TOPIC_ID, Lake, make_plan
 
 TP = TopicPartition(TOPIC, 0)
@@ -35,13 +35,13 @@ def inputs(lake: Lake) -> SliceInputs:
     return SliceInputs(job, SliceDeadLetters(), SliceTables(), (), cast("TableLookup", None))
 
 
-def read(inputs: SliceInputs, counts: RangeBooks, first: int | None = 10) -> Done:
+def read(inputs: SliceInputs, counts: RangeCounts, first: int | None = 10) -> Done:
     """Return what one task read of the slice's range."""
     (r,) = inputs.job.slice.ranges
-    return Done(SliceTables(), (TaskResult(0, (PieceResult(Piece(r, 10, 20), counts, first, None),)),))
+    return Done(SliceTables(), (TaskResult(0, (RangePartResult(RangePart(r, 10, 20), counts, first, None),)),))
 
 
-TOMBSTONES = RangeBooks(tombstones=10)
+TOMBSTONES = RangeCounts(tombstones=10)
 
 
 def test_check_of_counts_that_add_up_returns_them(inputs: SliceInputs) -> None:
@@ -51,8 +51,8 @@ def test_check_of_counts_that_add_up_returns_them(inputs: SliceInputs) -> None:
 
 
 def test_check_of_counts_that_do_not_add_up_fails(inputs: SliceInputs) -> None:
-    with pytest.raises(BooksDoNotBalance):
-        check(inputs, read(inputs, RangeBooks(tombstones=9)), LOGS)
+    with pytest.raises(CountsDoNotAddUp):
+        check(inputs, read(inputs, RangeCounts(tombstones=9)), LOGS)
 
 
 def test_check_of_recreated_topic_fails(inputs: SliceInputs) -> None:
@@ -70,6 +70,6 @@ def test_check_of_gap_below_log_start_fails(inputs: SliceInputs, first: int | No
 
 
 def test_check_of_too_many_dead_letters_fails(inputs: SliceInputs) -> None:
-    check(inputs, read(inputs, RangeBooks(dead=5, dropped=5)), LOGS)
+    check(inputs, read(inputs, RangeCounts(dead=5, dropped=5)), LOGS)
     with pytest.raises(TooManyDeadLetters):
-        check(inputs, read(inputs, RangeBooks(dead=6, dropped=4)), LOGS)
+        check(inputs, read(inputs, RangeCounts(dead=6, dropped=4)), LOGS)

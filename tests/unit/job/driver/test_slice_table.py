@@ -10,18 +10,18 @@ from pyiceberg.types import LongType, NestedField
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import TableMissing, TableUnsuitable
 from floe.kafka.settings import KafkaSettings
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
 from floe.model.plan import Plan
-from floe.model.positions import Debt
+from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import TableRefused
 from floe.tables.table_state import TableStates
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable
 from floe_job.driver.slice_tables import SliceTables
-from floe_job.driver.table_lookup import MOST_LOOKED_UP, TableLookup
+from floe_job.driver.table_lookup import MAX_LOOKED_UP, TableLookup
 from tests.support.tables.lake import (
     CLUSTER,
     LEDGER,
@@ -36,7 +36,7 @@ from tests.support.tables.lake import (
 )
 
 BOTH = (TABLE, OTHER_TABLE)
-OWED = {TABLE: Debt(1, ROUTE)}
+OWED = {TABLE: PartitionBacklog(1, ROUTE)}
 
 
 @pytest.fixture
@@ -68,15 +68,15 @@ def states(lake: Lake, job: SliceJob) -> TableStates:
     return TableStates(lake.tables(), job.connector, job.plan.cluster_id)
 
 
-def nets(table: SliceTable) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
+def new_ranges(table: SliceTable) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
     return [(str(r), new.spans) for r, new in table.new_offsets]
 
 
 def test_each_table_lacks_what_its_own_ledger_says(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
     write_slice(lake, (0, 0, 5)).land()
     first, second = load(make_plan((0, 3, 9), tables=BOTH))
-    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((5, 9),))]
-    assert nets(second) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
+    assert new_ranges(first) == [(f"{TOPIC}-0[3, 9)", ((5, 9),))]
+    assert new_ranges(second) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
 
 
 def test_a_worker_learns_what_is_held_and_nothing_of_the_snapshots(
@@ -94,18 +94,18 @@ def test_a_worker_learns_what_is_held_and_nothing_of_the_snapshots(
 def test_a_table_takes_nothing_live_of_a_partition_that_it_owes(
     lake: Lake, load: Callable[..., list[SliceTable]]
 ) -> None:
-    plan = make_plan((0, 3, 9), tables=BOTH, debts=OWED)
+    plan = make_plan((0, 3, 9), tables=BOTH, backlogs=OWED)
     first, second = load(plan)
-    assert nets(first) == []
+    assert new_ranges(first) == []
     assert first.target(slice_job(lake, plan)).owed == frozenset(plan.slices[0].ranges)
     assert second.target(slice_job(lake, plan)).owed == frozenset()
     assert first.problem is None
 
 
 def test_a_catch_up_slice_takes_what_the_table_owes(load: Callable[..., list[SliceTable]]) -> None:
-    plan = replace(make_plan((0, 3, 9), tables=(TABLE,), debts=OWED, kind="catch-up"))
+    plan = replace(make_plan((0, 3, 9), tables=(TABLE,), backlogs=OWED, kind="catch-up"))
     (only,) = load(plan)
-    assert nets(only) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
+    assert new_ranges(only) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
 
 
 def test_a_replay_that_appends_takes_all_once_more_and_one_that_skips_the_rest(
@@ -114,8 +114,8 @@ def test_a_replay_that_appends_takes_all_once_more_and_one_that_skips_the_rest(
     write_slice(lake, (0, 0, 5)).land()
     (append,) = load(make_plan((0, 3, 9), kind="append"))
     (skip,) = load(make_plan((0, 3, 9), kind="skip"))
-    assert nets(append) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
-    assert nets(skip) == [(f"{TOPIC}-0[3, 9)", ((5, 9),))]
+    assert new_ranges(append) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
+    assert new_ranges(skip) == [(f"{TOPIC}-0[3, 9)", ((5, 9),))]
 
 
 def test_a_table_that_refuses_takes_nothing_and_the_slice_is_read_for_the_other(
@@ -125,7 +125,7 @@ def test_a_table_that_refuses_takes_nothing_and_the_slice_is_read_for_the_other(
     lake.create(properties=write_properties(LEDGER, Ledger("C0")), name=OTHER_TABLE)
     plan = make_plan((0, 3, 9), tables=BOTH)
     first, second = load(plan)
-    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
+    assert new_ranges(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
     assert isinstance(second.problem, TableRefused)
     assert second.target(slice_job(lake, plan)).owed == frozenset(plan.slices[0].ranges)
     assert "cannot take these rows" in caplog.text
@@ -152,7 +152,7 @@ def test_unwritable_table_refuses_and_the_other_goes_on(
     lake.catalog().drop_table(OTHER_TABLE)
     lake.create(properties={key: UNWRITABLE[key]}, name=OTHER_TABLE)
     first, second = load(make_plan((0, 3, 9), tables=BOTH))
-    assert nets(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))] and first.problem is None
+    assert new_ranges(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))] and first.problem is None
     assert isinstance(second.problem, TableUnsuitable) and not second.new_offsets
     assert str(second.problem).startswith(f"table {OTHER_TABLE!r} cannot be written: ")
 
@@ -194,7 +194,7 @@ def test_when_the_only_table_that_does_not_owe_refuses_nothing_is_read(
 ) -> None:
     lake.catalog().drop_table(OTHER_TABLE)
     with pytest.raises(TableMissing):
-        load(make_plan((0, 3, 9), tables=BOTH, debts=OWED))
+        load(make_plan((0, 3, 9), tables=BOTH, backlogs=OWED))
 
 
 def test_a_table_that_still_refuses_to_catch_up_is_not_read_for(
@@ -202,7 +202,7 @@ def test_a_table_that_still_refuses_to_catch_up_is_not_read_for(
 ) -> None:
     lake.catalog().drop_table(TABLE)
     with pytest.raises(TableMissing):
-        load(make_plan((0, 3, 9), debts=OWED, kind="catch-up"))
+        load(make_plan((0, 3, 9), backlogs=OWED, kind="catch-up"))
 
 
 def test_only_a_table_with_files_has_a_share_and_files_of_one_spec_are_put_together(
@@ -212,10 +212,15 @@ def test_only_a_table_with_files_has_a_share_and_files_of_one_spec_are_put_toget
     first, second = load(plan)
     table = lake.load()
     written = [write_rows(table, [(0, offset)]) for offset in (3, 4)]
-    share = first.announced(lake.connector(), written, TableBooks(assigned=2, rows=2))
-    assert share is not None
-    assert (share.file_count, len(share.files), share.nets, share.routes) == (2, 1, first.new_offsets, {TOPIC: ROUTE})
-    assert second.announced(lake.connector(), [], TableBooks()) is None
+    table_files = first.announced(lake.connector(), written, TableCounts(assigned=2, rows=2))
+    assert table_files is not None
+    assert (table_files.file_count, len(table_files.files), table_files.new_ranges, table_files.routes) == (
+        2,
+        1,
+        first.new_offsets,
+        {TOPIC: ROUTE},
+    )
+    assert second.announced(lake.connector(), [], TableCounts()) is None
 
 
 # -- tables that records name -----------------------------------------------------------------------------------------
@@ -241,7 +246,7 @@ def discovered(lake: Lake, names: list[str], monkeypatch: pytest.MonkeyPatch) ->
 def test_twenty_thousand_names_are_not_looked_up_each(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"{'rpc' if i % 2 else f'n{i}'}.t{i}" for i in range(20_000)]
     tables, asked = discovered(lake, [*names, *BOTH], monkeypatch)
-    assert len(asked) <= MOST_LOOKED_UP + len(BOTH)
+    assert len(asked) <= MAX_LOOKED_UP + len(BOTH)
     assert {name for name, table in tables.by_name.items() if table.table is not None} == set(BOTH)
     assert sum(table.table is None for table in tables.by_name.values()) == 100
 

@@ -10,7 +10,7 @@ import pytest
 from pyiceberg.table import Table
 
 from floe.catalogs.exceptions import CodeRefused, TableUnsuitable
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.driver.write_check import check_writable
 from tests.support.tables.lake import BY_SAUCE, Lake, rewrite_metadata
 
@@ -32,14 +32,14 @@ FIELDS: dict[str, list[dict[str, Any]]] = {
 
 
 def check(table: Table, more: Mapping[str, str] = MappingProxyType({})) -> None:
-    check_writable(Target("rpc.pizzas", table.metadata, table.io, {**table.metadata.properties, **more}))
+    check_writable(TableTarget("rpc.pizzas", table.metadata, table.io, {**table.metadata.properties, **more}))
 
 
 def refusal(lake: Lake) -> str:
     table = lake.load()
-    with pytest.raises(TableUnsuitable, match=r"table 'rpc\.pizzas' cannot be written") as told:
+    with pytest.raises(TableUnsuitable, match=r"table 'rpc\.pizzas' cannot be written") as message:
         check(table)
-    return str(told.value)
+    return str(message.value)
 
 
 def test_a_table_that_takes_files_is_not_refused(lake: Lake) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
-from floe.model.dead_letters import LetterOffsets
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe_job.contract.task import RouteRules
@@ -18,9 +18,11 @@ LOG = LogId.of(RANGE)
 VALUES = [b'{"to":"a"}', b'{"to":"b"}', b'{"to":"c"}', b"no json", b"{}", b'{"to":"ab"}']
 
 
-def routed(letters: dict[str | None, tuple[int, ...]], **rules: Any) -> Routed:
+def routed(dead_letters: dict[str | None, tuple[int, ...]], **rules: Any) -> Routed:
     """Route six records of the offsets 0 to 5, of which some have letters."""
-    offsets = LetterOffsets.of((t, LOG, Intervals.of((o, o + 1) for o in found)) for t, found in letters.items())
+    offsets = DeadLetterOffsets.of(
+        (t, LOG, Intervals.of((o, o + 1) for o in found)) for t, found in dead_letters.items()
+    )
     tables = tuple((f"db.{t}", TableSettings(route_regex=f".*{t}.*")) for t in "ab")
     routing = Routing("field", ("to",), on_unroutable="dead-letter")
     router = Router(RouteRules(routing, tables, redriven=offsets, **rules), {"db.a": None, "db.b": None})
@@ -51,8 +53,8 @@ def test_a_record_with_letters_of_both_kinds_comes_once_to_a_table_and_dies_once
 
 
 def test_records_of_another_partition_are_no_business_of_it() -> None:
-    letters = LetterOffsets.of([("db.a", LOG, Intervals(((0, 6),)))])
-    router = Router(RouteRules(Routing(), redriven=letters), {"db.a": None})
+    dead_letters = DeadLetterOffsets.of([("db.a", LOG, Intervals(((0, 6),)))])
+    router = Router(RouteRules(Routing(), redriven=dead_letters), {"db.a": None})
     found = router.route(records(OTHER_PIECE, VALUES))
     assert (found.tables, found.filtered) == ({}, len(VALUES))
 

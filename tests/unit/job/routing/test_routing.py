@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
-from floe_job.contract.letter import letters_of
+from floe_job.contract.dead_letter import dead_letters_of
 from floe_job.contract.rejected import Rejected
 from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
 from floe_job.routing.rules import Routed
-from floe_job.routing.table_names import MOST_CHARACTERS, Unusable, table_name
+from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
 from tests.support.kafka.messages import PIECE, Message, records
 
 FIELD = Routing(by="field", path=("to",))
@@ -113,17 +113,17 @@ def test_a_table_that_asks_for_topics_alone_gets_records_without_a_route_value_t
     assert (routed.unroutable, routed.filtered, len(routed.malformed)) == ([], 0, 1)
 
 
-@pytest.mark.parametrize("value", ["\0", "", "\ufffd", "x" * MOST_CHARACTERS])
+@pytest.mark.parametrize("value", ["\0", "", "\ufffd", "x" * MAX_CHARACTERS])
 def test_no_value_is_taken_for_one_that_is_too_long(value: str) -> None:
-    routed = route(static(a="(?s).*"), [{"to": value}, {"to": "x" * (MOST_CHARACTERS + 1)}])
+    routed = route(static(a="(?s).*"), [{"to": value}, {"to": "x" * (MAX_CHARACTERS + 1)}])
     assert offsets(routed) == {"a": [0]}
     assert reasons(routed) == [(1, "its route value has more than 1000 characters")]
 
 
 def test_long_route_values_are_not_kept() -> None:
     router = Router(RouteRules(DYNAMIC), {})
-    for letter in "abc":
-        router.route(records(PIECE, [json.dumps({"to": letter * 1_000_000}).encode()]))
+    for dead_letter in "abc":
+        router.route(records(PIECE, [json.dumps({"to": dead_letter * 1_000_000}).encode()]))
     assert sum(len(value or "") for _, value in router._found) < 10
 
 
@@ -132,9 +132,9 @@ def test_headers_that_cannot_be_read_make_a_record_unroutable_and_still_a_letter
     mine = records(PIECE, [b"{}"], [Message(0, headers=None)])
     routed = Router(rules, {}).route(mine)
     assert "headers cannot be read" in reasons(routed)[0][1]
-    (letter,) = letters_of(mine, [Rejected(0, "route", "why", "Unroutable")], None)
-    assert (letter.headers, letter.value) == ((), b"{}")
-    assert "headers cannot be read" in letter.reason
+    (dead_letter,) = dead_letters_of(mine, [Rejected(0, "route", "why", "Unroutable")], None)
+    assert (dead_letter.headers, dead_letter.value) == ((), b"{}")
+    assert "headers cannot be read" in dead_letter.reason
     assert mine.select([0]).headers(0) is None
 
 
@@ -165,7 +165,7 @@ def test_the_table_of_the_dead_letters_is_nobodys_destination() -> None:
     [
         "", "t", ".", "db.", ".t", "db..t", "db./t", "db.t/../../x", "../../etc/passwd", "db.%2e%2e", "db.t\\u", "db.1t",
         "db.t x", "db.t\n", "db.t\x00", "db.ü", "db.\u212a", "a.b.c.d.e.f.g", "db.t." + "x" * 129, "db.t.snapshots",
-        "db.t-x", "x" * (MOST_CHARACTERS + 1),
+        "db.t-x", "x" * (MAX_CHARACTERS + 1),
     ],
 )  # fmt: skip
 def test_what_is_no_name_reaches_no_catalog(value: str) -> None:

@@ -24,7 +24,7 @@ from pyiceberg.types import (
 
 from floe_job.convert import Decoded, JsonDecoder
 from floe_job.exceptions import SchemaConflict
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.inference import ListOf
 from floe_job.schema.limits import MAX_COLUMN_DEPTH, MAX_COLUMNS, MAX_NAME_LENGTH
 from floe_job.schema.rules import ColumnRules, OnConflict
@@ -57,12 +57,12 @@ REQUIRED = Schema(
 )
 
 
-def decode(schema: Schema | None, rules: ColumnRules, *records: Any) -> tuple[Decoded, SchemaNeeds]:
+def decode(schema: Schema | None, rules: ColumnRules, *records: Any) -> tuple[Decoded, SchemaChanges]:
     decoder = JsonDecoder(schema, rules, create=schema is None)
     return decoder.decode([r if isinstance(r, bytes) else json.dumps(r).encode() for r in records]), decoder.needs
 
 
-def grow(table: Table, needs: SchemaNeeds) -> Schema:
+def grow(table: Table, needs: SchemaChanges) -> Schema:
     with table.update_schema() as update:
         needs.apply(update)
     return table.schema()
@@ -272,14 +272,14 @@ def test_a_conflict_over_batches_and_tasks_is_settled_alike(policy: OnConflict, 
     decoder.decode([b'{"z":1}'])
     decoder.decode([b'{"z":"x"}'])
     assert decoder.needs.columns == {("z",): expected}
-    merged = SchemaNeeds()
+    merged = SchemaChanges()
     for record in ({"z": 1}, {"z": "x"}):
         merged.merge(decode(NUMBERS, rules, record)[1])
     assert merged.columns == {("z",): expected}
 
 
 def test_a_conflict_between_tasks_can_fail_the_run() -> None:
-    merged = SchemaNeeds()
+    merged = SchemaChanges()
     merged.merge(decode(NUMBERS, ColumnRules(evolve=True, on_conflict="fail"), {"z": 1})[1])
     with pytest.raises(SchemaConflict):
         merged.merge(decode(NUMBERS, ColumnRules(evolve=True, on_conflict="fail"), {"z": "x"})[1])
@@ -325,7 +325,7 @@ def test_just_below_the_caps_all_is_taken(new_table: TableFactory) -> None:
 
 
 def test_tasks_that_are_beyond_a_cap_only_together_are_judged_when_they_read_again(new_table: TableFactory) -> None:
-    merged = SchemaNeeds()
+    merged = SchemaChanges()
     for task in "ab":
         merged.merge(decode(NUMBERS, EVOLVE, {f"{task}{number}": 1 for number in range(600)})[1])
     table = new_table(NUMBERS)
@@ -337,7 +337,7 @@ def test_tasks_that_are_beyond_a_cap_only_together_are_judged_when_they_read_aga
 
 
 def test_dotted_names_of_two_tasks_that_are_one_only_together_do_not_break_the_table(new_table: TableFactory) -> None:
-    merged = SchemaNeeds()
+    merged = SchemaChanges()
     merged.merge(decode(NUMBERS, EVOLVE, {"a.b": 1})[1])
     merged.merge(decode(NUMBERS, EVOLVE, {"a": {"b": 1}})[1])
     schema = grow(new_table(NUMBERS), merged)

@@ -20,7 +20,7 @@ from pyiceberg.types import (
 )
 
 from floe.parquet.layout import FileLayout
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.inference import ListOf, Proposal, StructOf
 from floe_job.schema.limits import MAX_COLUMNS
 from floe_job.schema.rules import ColumnRules
@@ -42,21 +42,21 @@ def names(schema: Schema) -> list[str]:
 
 
 def test_needs_travel_between_processes() -> None:
-    needs = SchemaNeeds({("a",): "long", ("l", "element", "y"): ListOf(StructOf((("q", "string"),)))})
+    needs = SchemaChanges({("a",): "long", ("l", "element", "y"): ListOf(StructOf((("q", "string"),)))})
     assert pickle.loads(pickle.dumps(needs)) == needs  # noqa: S301
     assert needs
-    assert not SchemaNeeds()
+    assert not SchemaChanges()
 
 
 def test_merging_keeps_the_order_seen_and_the_first_type() -> None:
-    needs = SchemaNeeds({("b",): "long", ("a",): "string"})
-    needs.merge(SchemaNeeds({("c",): "boolean", ("a",): "long", ("b",): "double"}))
+    needs = SchemaChanges({("b",): "long", ("a",): "string"})
+    needs.merge(SchemaChanges({("c",): "boolean", ("a",): "long", ("b",): "double"}))
     assert list(needs.columns.items()) == [(("b",), "double"), (("a",), "string"), (("c",), "boolean")]
 
 
 def test_columns_are_added_anywhere_in_the_tree(new_table: TableFactory) -> None:
     table = new_table(SCHEMA)
-    needs = SchemaNeeds(
+    needs = SchemaChanges(
         {
             ("z",): "string",
             ("s", "y"): "double",
@@ -77,7 +77,7 @@ def test_columns_are_added_anywhere_in_the_tree(new_table: TableFactory) -> None
 
 def test_what_somebody_else_added_meanwhile_is_left_out(new_table: TableFactory) -> None:
     table = new_table(SCHEMA)
-    needs = SchemaNeeds({("z",): StructOf((("p", "long"), ("q", "long"))), ("y",): "long"})
+    needs = SchemaChanges({("z",): StructOf((("p", "long"), ("q", "long"))), ("y",): "long"})
     with table.update_schema() as update:
         update.add_column("z", StructType(NestedField(1, "p", LongType(), required=False)))
     with table.update_schema() as update:
@@ -88,7 +88,7 @@ def test_what_somebody_else_added_meanwhile_is_left_out(new_table: TableFactory)
 
 def test_applying_twice_adds_nothing(new_table: TableFactory) -> None:
     table = new_table(SCHEMA)
-    needs = SchemaNeeds({("z",): "string"})
+    needs = SchemaChanges({("z",): "string"})
     for _ in range(2):
         with table.update_schema() as update:
             needs.apply(update)
@@ -96,7 +96,7 @@ def test_applying_twice_adds_nothing(new_table: TableFactory) -> None:
 
 
 def test_a_new_table_gets_fresh_ids_level_by_level() -> None:
-    needs = SchemaNeeds({("b",): StructOf((("x", "long"), ("y", ListOf("string")))), ("a",): "double"})
+    needs = SchemaChanges({("b",): StructOf((("x", "long"), ("y", ListOf("string")))), ("a",): "double"})
     assert [(f.field_id, f.name, str(f.field_type)) for f in needs.new_schema().fields] == [
         (1, "b", "struct<3: x: optional long, 4: y: optional list<string>>"),
         (2, "a", "double"),
@@ -117,8 +117,8 @@ NARROW = Schema(
 )
 
 
-def wide() -> SchemaNeeds:
-    return SchemaNeeds(
+def wide() -> SchemaChanges:
+    return SchemaChanges(
         columns={("s", "new"): "long"},
         promotions={
             ("i",): "long",
@@ -135,8 +135,8 @@ def wide() -> SchemaNeeds:
 def test_promotions_and_optional_columns_travel_too() -> None:
     assert pickle.loads(pickle.dumps(wide())) == wide()  # noqa: S301
     assert str(wide()) == "1 columns to add, 5 to promote, 5 to make optional"
-    assert SchemaNeeds(promotions={("i",): "long"})
-    assert SchemaNeeds(optional={("i",): None})
+    assert SchemaChanges(promotions={("i",): "long"})
+    assert SchemaChanges(optional={("i",): None})
 
 
 def test_everything_is_one_update_of_the_schema(new_table: TableFactory) -> None:
@@ -160,18 +160,18 @@ def test_everything_is_one_update_of_the_schema(new_table: TableFactory) -> None
 
 
 def test_of_two_tasks_the_wider_promotion_counts() -> None:
-    needs = SchemaNeeds()
+    needs = SchemaChanges()
     for precision in (9, 20, 12):
-        needs.merge(SchemaNeeds(promotions={("d",): f"decimal({precision}, 2)"}))
-    needs.merge(SchemaNeeds(optional={("i",): None}))
+        needs.merge(SchemaChanges(promotions={("d",): f"decimal({precision}, 2)"}))
+    needs.merge(SchemaChanges(optional={("i",): None}))
     assert needs.promotions == {("d",): "decimal(20, 2)"}
     assert list(needs.optional) == [("i",)]
 
 
 def test_the_first_needs_merged_in_bring_their_rules() -> None:
-    needs = SchemaNeeds()
-    needs.merge(SchemaNeeds({("z",): "long"}, rules=ColumnRules(on_conflict="string")))
-    needs.merge(SchemaNeeds({("z",): "boolean"}, rules=ColumnRules(on_conflict="string")))
+    needs = SchemaChanges()
+    needs.merge(SchemaChanges({("z",): "long"}, rules=ColumnRules(on_conflict="string")))
+    needs.merge(SchemaChanges({("z",): "boolean"}, rules=ColumnRules(on_conflict="string")))
     assert needs.columns == {("z",): "string"}
 
 
@@ -206,7 +206,7 @@ def test_of_a_schema_changed_meanwhile_only_what_is_still_possible_is_asked() ->
 def test_of_names_that_files_cannot_tell_apart_the_first_one_gets_its_column(
     new_table: TableFactory, columns: dict[tuple[str, ...], Proposal], kept: list[str]
 ) -> None:
-    needs = SchemaNeeds(columns)
+    needs = SchemaChanges(columns)
     assert sorted(index_by_name(needs.new_schema())) == sorted(kept)
     FileLayout.of(needs.new_schema(), {})
     table = new_table(NARROW)
@@ -217,10 +217,10 @@ def test_of_names_that_files_cannot_tell_apart_the_first_one_gets_its_column(
 
 
 def test_what_a_table_has_no_room_for_inside_a_struct_is_left_out_there() -> None:
-    needs = SchemaNeeds()
+    needs = SchemaChanges()
     for task in "ab":
         fields = tuple((f"{task}{number}", "long") for number in range(600))
-        needs.merge(SchemaNeeds({("s",): StructOf(fields), ("l",): ListOf(StructOf(fields[:1]))}))
+        needs.merge(SchemaChanges({("s",): StructOf(fields), ("l",): ListOf(StructOf(fields[:1]))}))
     schema = needs.new_schema()
     assert len(index_by_id(schema)) == MAX_COLUMNS
     assert len(schema.find_type("s").fields) == MAX_COLUMNS - 1
@@ -228,14 +228,14 @@ def test_what_a_table_has_no_room_for_inside_a_struct_is_left_out_there() -> Non
 
 def test_a_decimal_of_another_scale_is_no_promotion() -> None:
     schema = Schema(NestedField(1, "d", DecimalType(4, 3), required=False))
-    assert not SchemaNeeds(promotions={("d",): "decimal(9, 2)"}).beyond(schema)
+    assert not SchemaChanges(promotions={("d",): "decimal(9, 2)"}).beyond(schema)
 
 
 def test_a_table_with_a_name_mapping_gets_the_new_columns_into_it(new_table: TableFactory) -> None:
     mapping = '[{"field-id": 1, "names": ["ident"]}]'
     table = new_table(Schema(NARROW.fields[0]), properties={"schema.name-mapping.default": mapping})
     with table.update_schema() as update:
-        SchemaNeeds({("z",): "long"}, optional={("i",): None}).apply(update)
+        SchemaChanges({("z",): "long"}, optional={("i",): None}).apply(update)
     names = table.name_mapping()
     assert names is not None
     # as Iceberg's Java library does, an update of a column adds its own name

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from floe_job.convert import JsonDecoder
 from floe_job.exceptions import SchemaConflict
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.inference import ListOf, Proposal, StructOf, extend, infer, merge
 from floe_job.schema.rules import ColumnRules, OnConflict
 from floe_job.schema.tree import columns
@@ -56,7 +56,7 @@ def test_a_known_column_learns_from_a_value_what_it_says_alone(known: Any, value
 
 def outcome(parts: list[list[Any]], policy: OnConflict) -> Any:
     """Return the columns of a table made by several tasks, and the records that it does not take; or the conflict."""
-    rules, needs = ColumnRules(evolve=True, on_conflict=policy), SchemaNeeds()
+    rules, needs = ColumnRules(evolve=True, on_conflict=policy), SchemaChanges()
     try:
         for part in parts:
             decoder = JsonDecoder(None, rules, create=True)

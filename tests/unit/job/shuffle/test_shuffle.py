@@ -22,12 +22,12 @@ from pyiceberg.types import DateType, DoubleType, LongType, NestedField, StringT
 
 from floe.parquet.budget import WriteBudget
 from floe_job.contract.result import TaskResult
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.shuffle.distribution import is_spread, writing_tasks
-from floe_job.shuffle.messages import HELD_BYTES, Outbox, Parcel, Part, Seal, parcel_bytes
-from floe_job.shuffle.partition_sender import RowSpool
-from floe_job.shuffle.spill_file import ParcelStore
-from floe_job.task.read_task import Sent
+from floe_job.shuffle.messages import HELD_BYTES, EndOfTask, Part, RowBlock, SendQueue, block_bytes
+from floe_job.shuffle.partition_sender import PartitionSender
+from floe_job.shuffle.spill_file import SpillFile
+from floe_job.task.read_task import SentRows
 from floe_job.task.write_task import PartitionFiles
 from floe_job.write.task_files import TargetFiles
 from tests.support.tables.parquet_tables import TableFactory, rows, spec
@@ -46,9 +46,9 @@ SPECS = [
 HASH = {"write.distribution-mode": "hash"}
 
 
-def target_of(table: Table, name: str = "ns.t", **properties: str) -> Target:
+def target_of(table: Table, name: str = "ns.t", **properties: str) -> TableTarget:
     io = load_file_io(dict(table.properties), table.location())
-    return Target(name, table.metadata, io, {**table.properties, **properties})
+    return TableTarget(name, table.metadata, io, {**table.properties, **properties})
 
 
 def batches(table: Table, seed: int, count: int = 4) -> list[pa.Table]:
@@ -66,19 +66,21 @@ def batches(table: Table, seed: int, count: int = 4) -> list[pa.Table]:
     ]
 
 
-def send(targets: dict[str, Sequence[pa.Table]], known: Sequence[Target], task: int, writers: int) -> list[list[Sent]]:
+def send(
+    targets: dict[str, Sequence[pa.Table]], known: Sequence[TableTarget], task: int, writers: int
+) -> list[list[SentRows]]:
     """Have one task spool rows by table name; return what each of the writers gets."""
-    outbox, budget = Outbox(task, writers), WriteBudget(buffer_bytes=4_000)
-    sent: list[list[Sent]] = [[] for _ in range(writers)]
+    send_queue, budget = SendQueue(task, writers), WriteBudget(buffer_bytes=4_000)
+    sent: list[list[SentRows]] = [[] for _ in range(writers)]
     for target in known:
-        spool = RowSpool(target, outbox, budget)
+        sender = PartitionSender(target, send_queue, budget)
         for batch in targets.get(target.name, ()):
-            spool.write(batch)
-        assert spool.close() == (None, 0)
-    for writer, parcel in outbox.take():
-        sent[writer].append(pickle.loads(pickle.dumps(parcel)))  # noqa: S301
+            sender.write(batch)
+        assert sender.close() == (None, 0)
+    for writer, block in send_queue.take():
+        sent[writer].append(pickle.loads(pickle.dumps(block)))  # noqa: S301
     for writer in range(writers):
-        sent[writer].append(Seal(task, writer, True))
+        sent[writer].append(EndOfTask(task, writer, True))
     return sent
 
 
@@ -116,7 +118,7 @@ def test_the_rows_are_those_without_a_shuffle_in_one_file_a_partition(
         here.write(batch)
     as_one, count = here.close()
     assert as_one is not None
-    assert sum(result.tables["ns.t"].books.rows for result in results if result.tables) == count == 2400
+    assert sum(result.tables["ns.t"].counts.rows for result in results if result.tables) == count == 2400
     partitions = sorted(str(file.partition) for file in as_one.files)
     found = [result.tables["ns.t"].files for result in results if result.tables]
     assert sorted(str(file.partition) for one in found if one for file in one.files) == partitions
@@ -148,7 +150,9 @@ def test_files_of_several_tables_are_told_apart(new_table: TableFactory) -> None
 def test_nothing_is_written_unless_every_task_sent_all_it_has(new_table: TableFactory, lacking: str) -> None:
     table = new_table(SCHEMA, SPECS[0])
     target = target_of(table)
-    sent = send({"ns.t": batches(table, 0)}, [target], 0, 1)[0] + ([Seal(1, 0, False)] if lacking == "columns" else [])
+    sent = send({"ns.t": batches(table, 0)}, [target], 0, 1)[0] + (
+        [EndOfTask(1, 0, False)] if lacking == "columns" else []
+    )
     results = list(PartitionFiles((target,), frozenset({0, 1}), 1).run(sent))
     failures = [result.failure.message for result in results if result.failure]
     assert [result.tables for result in results if result.tables] == []
@@ -159,7 +163,7 @@ def test_nothing_is_written_unless_every_task_sent_all_it_has(new_table: TableFa
 
 def test_results_of_tasks_that_read_come_along(new_table: TableFactory) -> None:
     target = target_of(new_table(SCHEMA, SPECS[0]))
-    results = list(PartitionFiles((target,), frozenset({4}), 1).run([TaskResult(4), Seal(4, 0, True)]))
+    results = list(PartitionFiles((target,), frozenset({4}), 1).run([TaskResult(4), EndOfTask(4, 0, True)]))
     assert results == [TaskResult(4), TaskResult(-1)]
 
 
@@ -177,9 +181,9 @@ def test_a_full_local_disk_comes_back_as_a_failure(new_table: TableFactory, monk
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ParcelStore, "add", full)
+    monkeypatch.setattr(SpillFile, "add", full)
     target = target_of(new_table(SCHEMA, SPECS[0]))
-    sent = [Parcel("ns.t", 0, 0, (Part("('x',)", b"rows"),)), Seal(0, 0, True)]
+    sent = [RowBlock("ns.t", 0, 0, (Part("('x',)", b"rows"),)), EndOfTask(0, 0, True)]
     (result,) = PartitionFiles((target,), frozenset({0}), 1).run(sent)
     assert result.failure is not None
     assert "No space left on device" in result.failure.message
@@ -195,53 +199,53 @@ def test_memory_of_what_was_sent_is_given_back(new_table: TableFactory) -> None:
     process = psutil.Process()
     before = process.memory_info().rss
 
-    def sent() -> Iterator[Sent]:
+    def sent() -> Iterator[SentRows]:
         received = [pc.add(numbers, i) for i in range(250)]
         assert process.memory_info().rss - before > 150_000_000
         del received
-        yield Seal(0, 0, True)
+        yield EndOfTask(0, 0, True)
 
     assert [result.failure for result in PartitionFiles((target,), frozenset({0}), 1).run(sent())] == [None]
     assert process.memory_info().rss - before < 20_000_000
 
 
 def test_a_partition_goes_to_the_same_task_whichever_interpreter_asks() -> None:
-    outbox = Outbox(0, 1000)
-    asked = [outbox.writer_of("ns.t", repr(values)) for values in [(None,), (19_000, "é"), (float("nan"), b"\x00")]]
+    send_queue = SendQueue(0, 1000)
+    asked = [send_queue.writer_of("ns.t", repr(values)) for values in [(None,), (19_000, "é"), (float("nan"), b"\x00")]]
     assert asked == [13, 724, 84]
 
 
 def test_partitions_are_spread_over_all_tasks() -> None:
-    outbox = Outbox(0, 4)
-    found = Counter(outbox.writer_of("ns.t", repr((day,))) for day in range(20_000, 21_000))
+    send_queue = SendQueue(0, 4)
+    found = Counter(send_queue.writer_of("ns.t", repr((day,))) for day in range(20_000, 21_000))
     assert min(found.values()) > 200
     assert len(found) == 4
 
 
 def test_parcels_are_bounded_by_rows_memory_and_by_what_spark_gathers(new_table: TableFactory) -> None:
-    assert parcel_bytes(1) == HELD_BYTES // 10
-    assert parcel_bytes(500) == HELD_BYTES // 1000
+    assert block_bytes(1) == HELD_BYTES // 10
+    assert block_bytes(500) == HELD_BYTES // 1000
     table = new_table(SCHEMA, SPECS[0])
-    outbox = Outbox(0, 64)
-    spool = RowSpool(target_of(table), outbox, WriteBudget())
+    send_queue = SendQueue(0, 64)
+    sender = PartitionSender(target_of(table), send_queue, WriteBudget())
     for batch in batches(table, 0, count=400):
-        spool.write(batch)
-    spool.close()
-    sizes = [sum(len(part.rows) for part in parcel.parts) for _, parcel in outbox.take()]
+        sender.write(batch)
+    sender.close()
+    sizes = [sum(len(part.rows) for part in block.parts) for _, block in send_queue.take()]
     assert len(sizes) > 12
-    assert max(sizes) < 2 * parcel_bytes(64)
+    assert max(sizes) < 2 * block_bytes(64)
 
 
 def test_what_waits_is_dropped_and_no_longer_counted(new_table: TableFactory) -> None:
     table = new_table(SCHEMA, SPECS[0])
-    outbox, budget = Outbox(0, 2), WriteBudget()
-    spool = RowSpool(target_of(table), outbox, budget)
-    spool.write(batches(table, 0)[0])
+    send_queue, budget = SendQueue(0, 2), WriteBudget()
+    sender = PartitionSender(target_of(table), send_queue, budget)
+    sender.write(batches(table, 0)[0])
     assert budget.waiting_bytes > 0
-    spool.abort()
+    sender.abort()
     assert budget.waiting_bytes == 0
-    spool.close()
-    assert list(outbox.take()) == []
+    sender.close()
+    assert list(send_queue.take()) == []
 
 
 # -- which tables -----------------------------------------------------------------------------------------------------

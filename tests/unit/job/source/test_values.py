@@ -19,8 +19,8 @@ from floe_job.convert import JsonDecoder
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.native import librdkafka
 from floe_job.source.native.consumer import Consumer, SettingRefused
-from floe_job.source.native.memory import Handle, Loan, columns
-from floe_job.source.values import FEWEST_TOGETHER, WIDEST_GAP, Values
+from floe_job.source.native.memory import Handle, MessageBlock, columns
+from floe_job.source.values import MIN_TOGETHER, WIDEST_GAP, Values
 
 
 class Memory:
@@ -57,7 +57,7 @@ def test_values_are_a_sequence_like_any_other() -> None:
     given_values = [b"a", None, b"", b"bcd"]
     held = memory(given_values)
     values = held.values
-    assert (list(values), len(values), values.octets) == (given_values, 4, 4)
+    assert (list(values), len(values), values.nbytes) == (given_values, 4, 4)
     assert [values[i] for i in range(-4, 4)] == given_values * 2
     assert list(values[1:3]) == [None, b""]
     assert list(values.select([3, 0])) == [b"bcd", b"a"]
@@ -120,8 +120,8 @@ def test_nothing_is_copied_together_that_lies_apart() -> None:
 
 
 def test_stretches_of_several_buffers_are_put_behind_each_other() -> None:
-    count = 3 * FEWEST_TOGETHER
-    held = Memory(OBJECTS[:count], [10] * count, [i // FEWEST_TOGETHER for i in range(count)])
+    count = 3 * MIN_TOGETHER
+    held = Memory(OBJECTS[:count], [10] * count, [i // MIN_TOGETHER for i in range(count)])
     lines = held.values.lines()
     assert lines is not None
     assert [line.strip() for line in lines.text.splitlines()] == OBJECTS[:count]
@@ -143,7 +143,7 @@ def test_lines_hold_every_value_once_wherever_it_lies(
     kept = sorted(chance.sample(range(len(values)), max(1, len(values) - lost)))
     lines = held.values.select(kept).lines()
     breaks = ends + lost + sum(gap > WIDEST_GAP for _, gap in layout)
-    assert lines is not None or breaks * FEWEST_TOGETHER > len(kept)
+    assert lines is not None or breaks * MIN_TOGETHER > len(kept)
     if lines is not None:
         expected = [values[i] for i in kept]
         assert [line.strip() for line in lines.text.split(b"\n")] == [*expected, b""]
@@ -235,5 +235,5 @@ def test_every_message_is_given_back_once(monkeypatch: pytest.MonkeyPatch, is_kn
     monkeypatch.setattr(librdkafka, "message_destroy", one_by_one.append)
     monkeypatch.setattr(librdkafka, "_messages_destroy", take if is_known else None)
     for pointers in ([], [11], [11, 22, 33]):
-        Loan(Handle(0), np.array(pointers, np.int64))
+        MessageBlock(Handle(0), np.array(pointers, np.int64))
     assert (batches, one_by_one) == (([[], [11], [11, 22, 33]], []) if is_known else ([], [11, 11, 22, 33]))

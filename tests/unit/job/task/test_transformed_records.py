@@ -14,15 +14,15 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
-from floe.model.accounting import RangeBooks, TableBooks
-from floe.model.dead_letters import LetterOffsets
+from floe.model.accounting import RangeCounts, TableCounts
+from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
 from floe_job.contract.result import TaskResult
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.contract.task import DeadLetterRules, RouteRules, Task
-from floe_job.source.piece import Piece
+from floe_job.source.range_part import RangePart
 from floe_job.task import read_task
 from floe_job.transform import chain
 from tests.support import own_transforms
@@ -83,10 +83,10 @@ def task(monkeypatch: pytest.MonkeyPatch, new_table: TableFactory) -> Task:
     monkeypatch.setattr(read_task, "RangeReader", GivenReader)
     table = new_table(SCHEMA)
     io = load_file_io(dict(table.properties), table.location())
-    target = Target("ns.t", table.metadata, io, table.properties)
+    target = TableTarget("ns.t", table.metadata, io, table.properties)
     routes = RouteRules(Routing(), (), transforms=(steer(),))
     routes = replace(routes, tables=(("ns.t", _settings()),))
-    return Task(0, (Piece(RANGE, 0, len(GIVEN)),), (target,), routes, _letters(tolerate=True), {})
+    return Task(0, (RangePart(RANGE, 0, len(GIVEN)),), (target,), routes, _dead_letters(tolerate=True), {})
 
 
 def _settings() -> Any:
@@ -95,7 +95,7 @@ def _settings() -> Any:
     return TableSettings()
 
 
-def _letters(*, tolerate: bool) -> DeadLetterRules:
+def _dead_letters(*, tolerate: bool) -> DeadLetterRules:
     policy = ErrorPolicy(
         tolerate=tolerate,
         log=False,
@@ -117,38 +117,38 @@ def run(task: Task) -> TaskResult:
 
 def test_transformed_records_are_counted_once(task: Task) -> None:
     result = run(task)
-    (piece,) = result.pieces
-    assert piece.books == RangeBooks(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
-    assert piece.books.total == len(RANGE)
-    assert result.tables["ns.t"].books == TableBooks(assigned=3, rows=2, dead=1)
-    assert result.letters.dead == 3
-    assert dict(result.letters.reasons) == {"TransformRefused": 1, "Malformed": 1, "Unconvertible": 1}
+    (slice_,) = result.range_parts
+    assert slice_.counts == RangeCounts(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
+    assert slice_.counts.total == len(RANGE)
+    assert result.tables["ns.t"].counts == TableCounts(assigned=3, rows=2, dead=1)
+    assert result.dead_letters.dead == 3
+    assert dict(result.dead_letters.reasons) == {"TransformRefused": 1, "Malformed": 1, "Unconvertible": 1}
 
 
 def test_transformed_records_are_the_same_in_small_parts(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(task)
     monkeypatch.setattr(chain, "PARSED_BYTES", 10)
     parts = run(task)
-    assert parts.pieces[0].books == whole.pieces[0].books
-    assert parts.tables["ns.t"].books == whole.tables["ns.t"].books
+    assert parts.range_parts[0].counts == whole.range_parts[0].counts
+    assert parts.tables["ns.t"].counts == whole.tables["ns.t"].counts
 
 
 def test_transformed_records_of_other_slices_are_filtered(task: Task) -> None:
     catching_up = replace(task, routes=replace(task.routes, judges=False, only=frozenset({"ns.t"})))
-    (piece,) = run(catching_up).pieces
-    assert piece.books == RangeBooks(routed=3, filtered=2, tombstones=2, filtered_by_transforms=1)
+    (slice_,) = run(catching_up).range_parts
+    assert slice_.counts == RangeCounts(routed=3, filtered=2, tombstones=2, filtered_by_transforms=1)
 
 
 def test_transformed_records_redriven_are_those_with_letters(task: Task) -> None:
     log_id = LogId.of(RANGE)
-    letters = LetterOffsets.of([(None, log_id, Intervals(((2, 3),))), ("ns.t", log_id, Intervals(((0, 1),)))])
-    redriven = replace(task, routes=replace(task.routes, redriven=letters))
-    (piece,) = run(redriven).pieces
-    assert piece.books == RangeBooks(routed=1, dead=1, filtered=6)
+    dead_letters = DeadLetterOffsets.of([(None, log_id, Intervals(((2, 3),))), ("ns.t", log_id, Intervals(((0, 1),)))])
+    redriven = replace(task, routes=replace(task.routes, redriven=dead_letters))
+    (slice_,) = run(redriven).range_parts
+    assert slice_.counts == RangeCounts(routed=1, dead=1, filtered=6)
 
 
 def test_transform_refusals_fail_an_intolerant_task(task: Task) -> None:
-    result = run(replace(task, letters=_letters(tolerate=False)))
+    result = run(replace(task, dead_letters=_dead_letters(tolerate=False)))
     kinds = {kind.what: count for kind, count in result.bad.kinds.items()}
     assert kinds == {
         "are refused by a transform": 1, "are no JSON objects": 1, "cannot become rows of table 'ns.t'": 1

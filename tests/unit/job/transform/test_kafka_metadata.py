@@ -44,7 +44,7 @@ from floe_job.convert import JsonDecoder
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.inference import ListOf, StructOf
 from floe_job.schema.rules import ColumnRules
-from floe_job.transform import MetadataColumns, RecordFacts
+from floe_job.transform import MetadataColumns, RecordMetadata
 from floe_job.types import converter
 
 MILLIS = 1_704_164_645_000  # 2024-01-02T03:04:05Z
@@ -63,11 +63,11 @@ def facts(
     timestamps: Sequence[int | None] | None = None,
     keys: Sequence[bytes | None] | None = None,
     headers: Sequence[list[tuple[str, bytes | None]] | None] | None = None,
-) -> RecordFacts:
+) -> RecordMetadata:
     """Make facts of records at offsets 10, 11 …, a second apart."""
     given = [entries for entries in (offsets, timestamps, keys, headers) if entries is not None]
     length = len(given[0]) if given else count
-    return RecordFacts(
+    return RecordMetadata(
         topic,
         partition,
         list(range(10, 10 + length)) if offsets is None else offsets,
@@ -92,7 +92,9 @@ def rows_of(columns: MetadataColumns, count: int) -> pa.Table:
     return pa.table([pa.nulls(count, field.type) for field in schema], schema=schema)
 
 
-def filled(transform: KafkaMetadata, *fields: NestedField, of: RecordFacts) -> tuple[list[Any], list[tuple[int, str]]]:
+def filled(
+    transform: KafkaMetadata, *fields: NestedField, of: RecordMetadata
+) -> tuple[list[Any], list[tuple[int, str]]]:
     """Fill a table of one column ``a`` and these; give the rows without it, and what was refused."""
     schema = Schema(column("a", LongType(), field_id=1), *fields)
     columns = MetadataColumns(schema, [transform])
@@ -104,7 +106,7 @@ def filled(transform: KafkaMetadata, *fields: NestedField, of: RecordFacts) -> t
     return table.drop_columns("a").to_pylist(), [(index, reason) for index, _, reason in refused]
 
 
-def one(transform: KafkaMetadata, name: str, of: IcebergType, records: RecordFacts) -> list[Any]:
+def one(transform: KafkaMetadata, name: str, of: IcebergType, records: RecordMetadata) -> list[Any]:
     """Fill one column, of which nothing is refused; give its values in Arrow's storage form."""
     schema = Schema(column(name, of))
     table, refused = MetadataColumns(schema, [transform]).fill(pa.table({}), records)
@@ -362,7 +364,7 @@ def test_the_rows_of_refused_records_are_left_out():
 
 
 def test_arrays_are_kept_in_step_with_refused_records():
-    records = RecordFacts("t", 0, pa.array([1, 2**31, 3]), np.array([7, 8, 9]), [b"a", b"b", b"c"])
+    records = RecordMetadata("t", 0, pa.array([1, 2**31, 3]), np.array([7, 8, 9]), [b"a", b"b", b"c"])
     fields = (column("k_offset", IntegerType(), field_id=2), column("k_timestamp", LongType(), field_id=3))
     transform = KafkaMetadata("k", key=True)
     rows, refused = filled(transform, *fields, column("k_key", StringType(), field_id=4), of=records)
@@ -631,7 +633,7 @@ def test_whole_arrays_agree_with_the_converter(records, topic, partition, types,
             expected.append([by_value(*typed) for typed in zip(types, required, values, strict=True)])
         except Unconvertible:
             refused.append(index)
-    of = RecordFacts(topic, partition, *([r[i] for r in records] for i in range(4)))
+    of = RecordMetadata(topic, partition, *([r[i] for r in records] for i in range(4)))
     table, found = MetadataColumns(schema, [transform]).fill(pa.table({}), of)
     table.validate(full=True)
     assert [index for index, _, _ in found] == refused
@@ -651,7 +653,7 @@ def test_headers_agree_with_the_converter(records, value, required):
             expected.append([{"value": by_value(value, required, v), "key": k} for k, v in headers or ()])
         except Unconvertible:
             refused.append(index)
-    records_facts = RecordFacts("t", 0, *([r[i] for r in records] for i in range(4)))
+    records_facts = RecordMetadata("t", 0, *([r[i] for r in records] for i in range(4)))
     table, found = MetadataColumns(Schema(column("k_headers", of)), [HEADED]).fill(pa.table({}), records_facts)
     table.validate(full=True)
     assert [index for index, _, _ in found] == refused

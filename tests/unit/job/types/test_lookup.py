@@ -11,7 +11,7 @@ from pyiceberg.table.name_mapping import MappedField, NameMapping, parse_mapping
 from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedField, StringType, StructType
 
 from floe_job.convert import Decoded, JsonDecoder
-from floe_job.schema.evolution import SchemaNeeds
+from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from tests.support.tables.parquet_tables import TableFactory
 
@@ -42,7 +42,7 @@ MAPPING = NameMapping(
 
 def decode(
     records: list[Any], rules: ColumnRules = PLAIN, mapping: NameMapping | None = None, schema: Schema = SCHEMA
-) -> tuple[Decoded, SchemaNeeds]:
+) -> tuple[Decoded, SchemaChanges]:
     decoder = JsonDecoder(schema, rules, create=False, name_mapping=mapping)
     return decoder.decode([r if isinstance(r, bytes) else json.dumps(r).encode() for r in records]), decoder.needs
 
@@ -94,7 +94,7 @@ def test_without_regard_to_case_no_column_is_added_beside_one_of_another_case(ne
     rules = ColumnRules(evolve=True, case_insensitive=True)
     _, needs = decode([{"ID": 1, "New": 1}, {"new": 2.5}, {"NEW": 3, "S": {"inner": 1, "More": 1, "more": 2}}], rules)
     assert needs.columns == {("New",): "double", ("s", "More"): "long"}
-    merged = SchemaNeeds()
+    merged = SchemaChanges()
     for record in ({"Task": 1}, {"TASK": 1.5}):
         merged.merge(decode([record], rules)[1])
     assert merged.columns == {("Task",): "double"}

@@ -13,10 +13,10 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, 
 from pyiceberg.types import DecimalType, IcebergType, IntegerType, LongType, NestedField, StructType
 
 from floe.control.data_files import to_pyiceberg
-from floe.model.accounting import TableBooks
-from floe_job.contract.target import Target
+from floe.model.accounting import TableCounts
+from floe_job.contract.target import TableTarget
 from floe_job.write.partition_limits import PartitionLimits
-from floe_job.write.table_rows import TargetWriter
+from floe_job.write.table_rows import TableRows
 from tests.support.kafka.messages import PIECE, RANGE, records
 from tests.support.tables.parquet_tables import TableFactory, commit, spec
 from tests.support.transforms import metadata
@@ -25,50 +25,50 @@ NARROW = Schema(NestedField(1, "d", DecimalType(9, 2), required=False))
 TRUNCATED = spec((1, TruncateTransform(1000), "d_trunc"))
 
 
-def target_of(table: Any, **over: Any) -> Target:
-    return Target(
+def target_of(table: Any, **over: Any) -> TableTarget:
+    return TableTarget(
         **{"name": "ns.t", "metadata": table.metadata, "io": table.io, "properties": table.properties, **over}
     )
 
 
 def test_a_record_without_a_partition_becomes_a_letter_and_the_others_rows(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(NARROW, TRUNCATED)), 0)
+    writer = TableRows(target_of(new_table(NARROW, TRUNCATED)), 0)
     values = [b'{"d":1}', b'{"d":"x"}', b'{"d":-9999999.99}', b'{"d":-9999990.00}', b'{"d":9999999.99}', b"{}"]
-    letters = writer.take(records(PIECE, values))
-    assert [(letter.offset, letter.stage, letter.error) for letter in letters] == [
+    dead_letters = writer.take(records(PIECE, values))
+    assert [(dead_letter.offset, dead_letter.stage, dead_letter.error) for dead_letter in dead_letters] == [
         (1, "convert", "Unconvertible"),
         (2, "convert", "Unconvertible"),
     ]
-    assert letters[1].reason == (
+    assert dead_letters[1].reason == (
         "column 'd': -9999999.99 has no partition: truncate[1000] takes it below what decimal(9, 2) holds"
     )
     result = writer.close(complete=True)
-    assert result.books == TableBooks(assigned=6, rows=4, dead=2)
+    assert result.counts == TableCounts(assigned=6, rows=4, dead=2)
     assert result.files is not None
     assert {str(file.partition[0]) for file in result.files.files} == {"0.00", "-9999990.00", "9999990.00", "None"}
 
 
 def test_nothing_but_such_records_is_no_file(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(NARROW, TRUNCATED)), 0)
+    writer = TableRows(target_of(new_table(NARROW, TRUNCATED)), 0)
     assert len(writer.take(records(PIECE, [b'{"d":-9999999.99}'] * 2))) == 2
     result = writer.close(complete=True)
-    assert (result.books, result.files) == (TableBooks(assigned=2, dead=2), None)
+    assert (result.counts, result.files) == (TableCounts(assigned=2, dead=2), None)
 
 
 def test_letters_name_the_record_beside_metadata_columns(new_table: TableFactory) -> None:
     schema = Schema(*NARROW.fields, NestedField(2, "m_offset", LongType(), required=False))
     table = new_table(schema, TRUNCATED)
-    writer = TargetWriter(target_of(table, transforms=(metadata("m"),)), 0)
+    writer = TableRows(target_of(table, transforms=(metadata("m"),)), 0)
     values = [b'{"d":"x"}', b'{"d":1}', b'{"d":-9999999.99}', b'{"d":2}']
-    assert [letter.offset for letter in writer.take(records(PIECE, values))] == [0, 2]
+    assert [dead_letter.offset for dead_letter in writer.take(records(PIECE, values))] == [0, 2]
     result = writer.close(complete=True)
-    assert result.books == TableBooks(assigned=4, rows=2, dead=2)
+    assert result.counts == TableCounts(assigned=4, rows=2, dead=2)
 
 
 def test_only_a_table_with_limits_wants_to_see_every_record(new_table: TableFactory) -> None:
     for how, is_plain in ((TruncateTransform(1000), False), (BucketTransform(4), True), (IdentityTransform(), True)):
         table = new_table(NARROW, spec((1, how, "p")))
-        assert TargetWriter(target_of(table), 0).is_plain(RANGE) is is_plain
+        assert TableRows(target_of(table), 0).is_plain(RANGE) is is_plain
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_integers_below_the_least_multiple_have_no_partition(of: IcebergType, wi
 
 def test_filters_find_the_least_integers_that_have_a_partition(new_table: TableFactory) -> None:
     table = new_table(Schema(NestedField(1, "i", LongType(), required=False)), spec((1, TruncateTransform(10), "p")))
-    writer = TargetWriter(target_of(table), 0)
+    writer = TableRows(target_of(table), 0)
     values = [-(2**63), -(2**63) + 7, -(2**63) + 8, -5, 2**63 - 1]
-    letters = writer.take(records(PIECE, [b'{"i":%d}' % value for value in values]))
-    assert [letter.offset for letter in letters] == [0, 1]
-    assert letters[0].reason.endswith("has no partition: truncate[10] takes it below what long holds")
+    dead_letters = writer.take(records(PIECE, [b'{"i":%d}' % value for value in values]))
+    assert [dead_letter.offset for dead_letter in dead_letters] == [0, 1]
+    assert dead_letters[0].reason.endswith("has no partition: truncate[10] takes it below what long holds")
     files = writer.close(complete=True).files
     assert files is not None
     found = commit(table, [to_pyiceberg(file, files.partition_type) for file in files.files])
@@ -154,11 +154,11 @@ def test_a_limit_may_be_inside_a_struct_and_there_may_be_several() -> None:
 def test_a_null_struct_around_a_required_partition_column_is_refused(new_table: TableFactory) -> None:
     inner = StructType(NestedField(2, "x", LongType(), required=True))
     table = new_table(Schema(NestedField(1, "s", inner, required=False)), spec((2, IdentityTransform(), "p")))
-    writer = TargetWriter(target_of(table), 0)
-    letters = writer.take(records(PIECE, [b'{"s":null}', b'{"s":{"x":1}}', b"{}"]))
-    assert [(letter.offset, letter.stage) for letter in letters] == [(0, "convert"), (2, "convert")]
-    assert letters[0].reason.startswith("column 's.x': null with its struct, and the table is partitioned by it")
-    assert writer.close(complete=True).books == TableBooks(assigned=3, rows=1, dead=2)
+    writer = TableRows(target_of(table), 0)
+    dead_letters = writer.take(records(PIECE, [b'{"s":null}', b'{"s":{"x":1}}', b"{}"]))
+    assert [(dead_letter.offset, dead_letter.stage) for dead_letter in dead_letters] == [(0, "convert"), (2, "convert")]
+    assert dead_letters[0].reason.startswith("column 's.x': null with its struct, and the table is partitioned by it")
+    assert writer.close(complete=True).counts == TableCounts(assigned=3, rows=1, dead=2)
 
 
 @pytest.mark.parametrize(("outer", "inner"), [(True, True), (True, False), (False, False)])

@@ -8,11 +8,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
-from floe.model.accounting import TableBooks
+from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.schema.rules import ColumnRules
-from floe_job.write.table_rows import TargetWriter
+from floe_job.write.table_rows import TableRows
 from tests.support.kafka.messages import OTHER_PIECE, PIECE, RANGE, Message, records
 from tests.support.tables.parquet_tables import TableFactory
 from tests.support.transforms import metadata
@@ -24,67 +24,67 @@ def values(offsets: range) -> list[bytes]:
     return [b'{"n":%d}' % offset for offset in offsets]
 
 
-def target_of(table: Table, **over: Any) -> Target:
+def target_of(table: Table, **over: Any) -> TableTarget:
     fields: dict[str, Any] = {
         "name": "ns.t",
         "metadata": table.metadata,
         "io": load_file_io(dict(table.properties), table.location()),
         "properties": table.properties,
     }
-    return Target(**{**fields, **over})
+    return TableTarget(**{**fields, **over})
 
 
 def test_rows_are_written_and_counted_from_the_files(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(SCHEMA)), 0)
+    writer = TableRows(target_of(new_table(SCHEMA)), 0)
     writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=True)
-    assert result.books == TableBooks(assigned=4, rows=4)
+    assert result.counts == TableCounts(assigned=4, rows=4)
     assert result.files is not None
     assert sum(file.record_count for file in result.files.files) == 4
 
 
 def test_what_is_held_is_left_out_and_counted(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(SCHEMA), held={RANGE: Intervals(((1, 3),))}), 0)
+    writer = TableRows(target_of(new_table(SCHEMA), held={RANGE: Intervals(((1, 3),))}), 0)
     writer.take(records(PIECE, values(range(4))))
     writer.take(records(OTHER_PIECE, values(range(4))))
-    assert writer.close(complete=True).books == TableBooks(assigned=8, rows=6, held=2)
+    assert writer.close(complete=True).counts == TableCounts(assigned=8, rows=6, held=2)
 
 
 def test_what_is_owed_is_not_even_decoded_and_counted(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(SCHEMA), owed=frozenset({RANGE})), 0)
+    writer = TableRows(target_of(new_table(SCHEMA), owed=frozenset({RANGE})), 0)
     writer.take(records(PIECE, [b"not json"] * 3))
     writer.take(records(OTHER_PIECE, values(range(4))))
-    assert writer.close(complete=True).books == TableBooks(assigned=7, rows=4, owed=3)
+    assert writer.close(complete=True).counts == TableCounts(assigned=7, rows=4, owed=3)
 
 
 def test_a_table_that_refused_takes_nothing_at_all() -> None:
-    target = Target("ns.t", owed=frozenset({RANGE}))
-    writer = TargetWriter(target, 0)
+    target = TableTarget("ns.t", owed=frozenset({RANGE}))
+    writer = TableRows(target, 0)
     writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=True)
-    assert (result.books, result.files, result.needs) == (TableBooks(assigned=4, owed=4), None, None)
+    assert (result.counts, result.files, result.needs) == (TableCounts(assigned=4, owed=4), None, None)
 
 
 def test_a_table_that_does_not_exist_wants_its_columns_and_keeps_nothing() -> None:
-    writer = TargetWriter(Target("ns.t"), 0)
+    writer = TableRows(TableTarget("ns.t"), 0)
     writer.take(records(PIECE, values(range(4))))
     assert writer.needs
     result = writer.close(complete=False)
-    assert (result.books, result.files) == (TableBooks(), None)
+    assert (result.counts, result.files) == (TableCounts(), None)
     assert result.needs is not None
     assert result.needs.count() == 1
 
 
 def test_when_another_table_lacks_columns_this_one_keeps_nothing_either(new_table: TableFactory) -> None:
     """All tables of a task are written again together."""
-    writer = TargetWriter(target_of(new_table(SCHEMA)), 0)
+    writer = TableRows(target_of(new_table(SCHEMA)), 0)
     writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=False)
-    assert (result.books, result.files, result.needs) == (TableBooks(), None, None)
+    assert (result.counts, result.files, result.needs) == (TableCounts(), None, None)
 
 
 def test_writer_that_lacks_columns_makes_no_letters_yet(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(SCHEMA), rules=ColumnRules(evolve=True)), 0)
+    writer = TableRows(target_of(new_table(SCHEMA), rules=ColumnRules(evolve=True)), 0)
     bad, new = b'{"n":"many"}', b'{"m":1}'
     assert len(writer.take(records(PIECE, [bad]), for_good=False)) == 1
     assert writer.take(records(PIECE, [bad, new]), for_good=False) == []
@@ -93,34 +93,39 @@ def test_writer_that_lacks_columns_makes_no_letters_yet(new_table: TableFactory)
 
 
 def test_a_record_that_cannot_become_a_row_becomes_a_letter_with_its_place_and_table(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(SCHEMA)), 0)
-    (letter,) = writer.take(records(PIECE, [b'{"n":1}', b'{"n":"many"}', b'{"n":3}']))
-    assert (letter.topic, letter.topic_id, letter.partition, letter.offset) == ("pizzas", "T1", 0, 1)
-    assert (letter.table, letter.stage, letter.error, letter.value) == (
+    writer = TableRows(target_of(new_table(SCHEMA)), 0)
+    (dead_letter,) = writer.take(records(PIECE, [b'{"n":1}', b'{"n":"many"}', b'{"n":3}']))
+    assert (dead_letter.topic, dead_letter.topic_id, dead_letter.partition, dead_letter.offset) == (
+        "pizzas",
+        "T1",
+        0,
+        1,
+    )
+    assert (dead_letter.table, dead_letter.stage, dead_letter.error, dead_letter.value) == (
         "ns.t",
         "convert",
         "Unconvertible",
         b'{"n":"many"}',
     )
-    assert (letter.key, letter.headers, letter.timestamp) == (b"k", (("h", b"v"),), 7001)
-    assert writer.close(complete=True).books == TableBooks(assigned=3, rows=2, dead=1)
+    assert (dead_letter.key, dead_letter.headers, dead_letter.timestamp) == (b"k", (("h", b"v"),), 7001)
+    assert writer.close(complete=True).counts == TableCounts(assigned=3, rows=2, dead=1)
 
 
 def test_metadata_columns_are_those_of_the_records_that_became_rows(new_table: TableFactory) -> None:
     columns = [NestedField(i, f"m_{name}", LongType(), required=False) for i, name in ((2, "offset"), (3, "timestamp"))]
     table = new_table(Schema(*SCHEMA.fields, *columns))
     target = target_of(table, transforms=(metadata("m"),), held={RANGE: Intervals(((0, 1),))})
-    writer = TargetWriter(target, 0)
+    writer = TableRows(target, 0)
     writer.take(records(PIECE, [b'{"n":0}', b'{"n":"many"}', b'{"n":2}', b'{"n":3}']))
     result = writer.close(complete=True)
-    assert result.books == TableBooks(assigned=4, rows=2, dead=1, held=1)
+    assert result.counts == TableCounts(assigned=4, rows=2, dead=1, held=1)
     assert result.files is not None
     rows = pq.read_table(result.files.files[0].file_path.removeprefix("file://")).to_pylist()
     assert rows == [{"n": n, "m_offset": n, "m_timestamp": 7000 + n} for n in (2, 3)]
 
 
 def test_a_table_that_lacks_metadata_columns_wants_them_behind_the_records_own(new_table: TableFactory) -> None:
-    writer = TargetWriter(Target("ns.t", transforms=(metadata("m"),)), 0)
+    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m"),)), 0)
     writer.take(records(PIECE, values(range(1))))
     needs = writer.close(complete=False).needs
     assert needs is not None
@@ -129,25 +134,25 @@ def test_a_table_that_lacks_metadata_columns_wants_them_behind_the_records_own(n
 
 def test_one_record_with_a_thousand_fields_does_not_keep_the_metadata_columns_out() -> None:
     """The caps count what a transform fills in, too: else the table would lack it for ever."""
-    writer = TargetWriter(Target("ns.t", transforms=(metadata("m"),)), 0)
+    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m"),)), 0)
     many = b"{" + b",".join(b'"f%d":1' % number for number in range(1000)) + b"}"
-    (letter,) = writer.take(records(PIECE, [many]))
-    assert (letter.stage, writer.take(records(PIECE, [b'{"n":1}']))) == ("schema", [])
+    (dead_letter,) = writer.take(records(PIECE, [many]))
+    assert (dead_letter.stage, writer.take(records(PIECE, [b'{"n":1}']))) == ("schema", [])
     needs = writer.close(complete=False).needs
     assert needs is not None
     assert needs.new_schema().column_names == ["n", "m_topic", "m_partition", "m_offset", "m_timestamp"]
 
 
 def test_no_column_of_a_record_gets_the_full_name_of_a_metadata_column() -> None:
-    writer = TargetWriter(Target("ns.t", transforms=(metadata("m", nested=True),)), 0)
-    (letter,) = writer.take(records(PIECE, [b'{"m.topic":1}']))
-    assert letter.stage == "schema"
+    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m", nested=True),)), 0)
+    (dead_letter,) = writer.take(records(PIECE, [b'{"m.topic":1}']))
+    assert dead_letter.stage == "schema"
 
 
 def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new_table: TableFactory) -> None:
     table = new_table(Schema(NestedField(1, "n", LongType(), required=False), NestedField(2, "M_OFFSET", LongType())))
     rules = ColumnRules(evolve=True, case_insensitive=True)
-    writer = TargetWriter(target_of(table, transforms=(metadata("m"),), rules=rules), 0)
+    writer = TableRows(target_of(table, transforms=(metadata("m"),), rules=rules), 0)
     writer.take(records(PIECE, values(range(1))))
     needs = writer.close(complete=False).needs
     assert needs is not None
@@ -155,7 +160,7 @@ def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new
 
 
 def test_a_record_whose_headers_cannot_be_read_is_no_row_where_they_are_a_column(new_table: TableFactory) -> None:
-    writer = TargetWriter(target_of(new_table(SCHEMA), transforms=(metadata("m", headers=True),)), 0)
-    (letter,) = writer.take(records(PIECE, values(range(3)), [Message(0), Message(1, headers=None), Message(2)]))
-    assert (letter.offset, letter.stage, letter.headers) == (1, "transform", ())
-    assert writer.close(complete=True).books == TableBooks(assigned=3, rows=2, dead=1)
+    writer = TableRows(target_of(new_table(SCHEMA), transforms=(metadata("m", headers=True),)), 0)
+    (dead_letter,) = writer.take(records(PIECE, values(range(3)), [Message(0), Message(1, headers=None), Message(2)]))
+    assert (dead_letter.offset, dead_letter.stage, dead_letter.headers) == (1, "transform", ())
+    assert writer.close(complete=True).counts == TableCounts(assigned=3, rows=2, dead=1)

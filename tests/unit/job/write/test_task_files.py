@@ -8,7 +8,7 @@ from pyiceberg.io import load_file_io
 from pyiceberg.transforms import IdentityTransform
 
 from floe.parquet.budget import WriteBudget
-from floe_job.contract.target import Target
+from floe_job.contract.target import TableTarget
 from floe_job.write.task_files import STREAM_BYTES, TargetFiles
 from tests.support.tables.parquet_tables import SCHEMA, TableFactory, rows, spec
 
@@ -18,7 +18,7 @@ def test_a_hundred_open_files_hold_little(new_table: TableFactory, given: dict[s
     table = new_table(SCHEMA, spec((1, IdentityTransform(), "id")))
     io = load_file_io({**table.io.properties, **given}, table.metadata.location)
     budget = WriteBudget(buffer_bytes=0)
-    files = TargetFiles(Target("ns.t", table.metadata, io, dict(table.properties)), 0, budget)
+    files = TargetFiles(TableTarget("ns.t", table.metadata, io, dict(table.properties)), 0, budget)
     before = pa.total_allocated_bytes()
     files.write(rows(table, id=list(range(100)), name=["x"] * 100))
     assert budget.open_files == 100

@@ -12,11 +12,11 @@ Headers = list[tuple[bytes, bytes | None]]
 
 def number(value: int) -> bytes:
     """Return a zigzag varint."""
-    rest, octets = (value << 1) ^ (value >> 63), bytearray()
+    rest, nbytes = (value << 1) ^ (value >> 63), bytearray()
     while rest > 0x7F:
-        octets.append(rest & 0x7F | 0x80)
+        nbytes.append(rest & 0x7F | 0x80)
         rest >>= 7
-    return bytes([*octets, rest])
+    return bytes([*nbytes, rest])
 
 
 def sized(data: bytes | None) -> bytes:
@@ -40,8 +40,8 @@ def between(
     first: bytes | None, headers: Headers, delta: int, key: bytes | None, value: bytes | None, time: int
 ) -> bytes:
     """Return what stands behind a record with a value, or a key alone, and before the next."""
-    octets = (number(NULL) if first is None else b"") + tail(headers) + head(delta, key, time)
-    return octets + (number(len(value or b"")) if key is None else b"")
+    nbytes = (number(NULL) if first is None else b"") + tail(headers) + head(delta, key, time)
+    return nbytes + (number(len(value or b"")) if key is None else b"")
 
 
 HEADERS = st.lists(st.tuples(st.binary(max_size=200), st.none() | st.binary(max_size=300)), max_size=80)
@@ -52,30 +52,30 @@ MAYBE = st.none() | st.binary(max_size=300)
 def test_what_stands_between_records_is_recognised(
     first: bytes | None, headers: Headers, delta: int, key: bytes | None, value: bytes, time: int
 ) -> None:
-    octets = between(first, headers, delta, key, value, time)
+    nbytes = between(first, headers, delta, key, value, time)
     records = [shape(5, b"k", first), shape(5 + delta, key, value)]
-    assert is_continued(octets, records)
-    assert not is_continued(octets + b"\x00", records)
-    assert not is_continued(octets[:-1], records)
-    assert not is_continued(b"\x00" * 16 + octets, records)
-    assert not is_continued(octets, [records[0], shape(5 + delta, (key or b"") + b"x", value)])
+    assert is_continued(nbytes, records)
+    assert not is_continued(nbytes + b"\x00", records)
+    assert not is_continued(nbytes[:-1], records)
+    assert not is_continued(b"\x00" * 16 + nbytes, records)
+    assert not is_continued(nbytes, [records[0], shape(5 + delta, (key or b"") + b"x", value)])
 
 
 def test_records_without_key_and_value_may_stand_between() -> None:
     bare = head(1, None, 3) + number(NULL) + tail([(b"a", None)])
-    octets = tail([]) + bare + head(2, b"key", 4)
+    nbytes = tail([]) + bare + head(2, b"key", 4)
     records = [shape(7, None, b"v"), shape(8, None, None), shape(9, b"key", None)]
-    assert is_continued(octets, records)
-    assert not is_continued(octets, [records[0], records[2]])
-    assert not is_continued(octets, [records[0], shape(8, None, None), shape(10, b"key", None)])
+    assert is_continued(nbytes, records)
+    assert not is_continued(nbytes, [records[0], records[2]])
+    assert not is_continued(nbytes, [records[0], shape(8, None, None), shape(10, b"key", None)])
 
 
 def test_first_record_of_another_batch_is_none_of_this() -> None:
-    octets = tail([]) + head(0, b"key", 4)
-    assert not is_continued(octets, [shape(7, None, b"v"), shape(8, b"key", None)])
+    nbytes = tail([]) + head(0, b"key", 4)
+    assert not is_continued(nbytes, [shape(7, None, b"v"), shape(8, b"key", None)])
     assert not is_continued(b"", [shape(7, None, b"v"), shape(8, b"key", None)])
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_judged_without_an_error(octets: bytes) -> None:
-    assert isinstance(is_continued(octets, [shape(0, None, b"v"), shape(1, None, b"v")]), bool)
+def test_any_bytes_are_judged_without_an_error(nbytes: bytes) -> None:
+    assert isinstance(is_continued(nbytes, [shape(0, None, b"v"), shape(1, None, b"v")]), bool)

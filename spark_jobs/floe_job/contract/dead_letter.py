@@ -9,7 +9,7 @@ from floe_job.source.record_batch import UNREADABLE, Records
 
 
 @dataclass(frozen=True)
-class Letter:
+class DeadLetter:
     """A record as it was read, unbounded, and what refused it.
 
     ``topic_id``: the topic's incarnation, as offsets begin anew in the next. ``timestamp``: epoch ms. ``table``: the table
@@ -48,17 +48,17 @@ class Letter:
         return reason if reason.isascii() else reason.encode("utf-8", "replace").decode()
 
 
-def letters_of(records: Records, refused: Iterable[Rejected], table: str | None) -> list[Letter]:
+def dead_letters_of(records: Records, refused: Iterable[Rejected], table: str | None) -> list[DeadLetter]:
     """Make dead letters of records, all at once: what each has beside its value is read for all of them together."""
     refused = list(refused)
     if not refused:
         return []
-    tp, topic_id = records.piece.range.tp, records.piece.range.topic_id
+    tp, topic_id = records.slice_.range.tp, records.slice_.range.topic_id
     indices = [one.index for one in refused]
     messages, values = records.messages.select(indices), records.values.select(indices)
     beside = zip(messages.timestamps(), messages.keys(), values, messages.headers(), strict=True)
     return [
-        Letter(
+        DeadLetter(
             topic=tp.topic,
             topic_id=topic_id,
             partition=tp.partition,

@@ -11,7 +11,7 @@ Offsets = Mapping[LogId, Intervals]
 
 
 @dataclass(frozen=True)
-class LetterFates:
+class DeadLetterOutcomes:
     """Offsets of records with open letters: ``rows`` were written, ``dead`` refused again, ``passed`` not looked at, as the
     table holds or owes them.
     """
@@ -21,11 +21,11 @@ class LetterFates:
     passed: Offsets = field(default_factory=dict)
 
 
-class FateWatch:
+class OutcomeRecorder:
     """Notes what becomes of the records that a table has open letters of."""
 
-    def __init__(self, letters: Mapping[OffsetRange, Intervals]) -> None:
-        self._letters = letters
+    def __init__(self, dead_letters: Mapping[OffsetRange, Intervals]) -> None:
+        self._dead_letters = dead_letters
         self._rows: dict[LogId, list[int]] = {}
         self._dead: dict[LogId, list[int]] = {}
         self._passed: dict[LogId, list[int]] = {}
@@ -39,13 +39,13 @@ class FateWatch:
     def passed(self, r: OffsetRange, offsets: Iterable[int]) -> None:
         self._note(self._passed, r, offsets)
 
-    def fates(self) -> LetterFates:
-        return LetterFates(_joined(self._rows), _joined(self._dead), _joined(self._passed))
+    def outcomes(self) -> DeadLetterOutcomes:
+        return DeadLetterOutcomes(_joined(self._rows), _joined(self._dead), _joined(self._passed))
 
     def _note(self, noted: dict[LogId, list[int]], r: OffsetRange, offsets: Iterable[int]) -> None:
-        letters = self._letters.get(r)
-        if letters:
-            found = [offset for offset in offsets if letters.has(offset)]
+        dead_letters = self._dead_letters.get(r)
+        if dead_letters:
+            found = [offset for offset in offsets if dead_letters.has(offset)]
             if found:
                 noted.setdefault(LogId.of(r), []).extend(found)
 

@@ -6,7 +6,7 @@ from floe.model.ranges import OffsetRange
 
 
 @dataclass(frozen=True)
-class Piece:
+class RangePart:
     """Part of a range that one task reads."""
 
     range: OffsetRange
