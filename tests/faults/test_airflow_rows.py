@@ -36,7 +36,7 @@ def sink(site: Site, tmp_path: Path) -> Iterator[Sink]:
     one.close()
 
 
-def test_row_04_a_spark_driver_killed_when_its_announcement_stands_announces_once(site: Site, sink: Sink) -> None:
+def test_row_04_driver_killed_after_announcing_announces_once(site: Site, sink: Sink) -> None:
     sink.producer.produce(500)
     killed: list[int] = []
     kill = kill_once(lambda process: any("write_files.py" in part for part in process.cmdline()), killed)
@@ -49,7 +49,7 @@ def test_row_04_a_spark_driver_killed_when_its_announcement_stands_announces_onc
     sink.assert_exactly_once()
 
 
-def test_row_07_a_commit_task_killed_when_the_catalog_took_it_finds_its_snapshot(site: Site, sink: Sink) -> None:
+def test_row_07_commit_task_killed_after_catalog_finds_snapshot(site: Site, sink: Sink) -> None:
     sink.producer.produce(500)
     killed: list[int] = []
     site.catalog_proxy.after = kill_once(lambda _: True, killed)
@@ -61,7 +61,7 @@ def test_row_07_a_commit_task_killed_when_the_catalog_took_it_finds_its_snapshot
     sink.assert_exactly_once()
 
 
-def test_row_13_a_plan_committed_by_hand_while_the_dag_commits_it_lands_once(site: Site, sink: Sink) -> None:
+def test_row_13_plan_committed_by_hand_and_dag_at_once_adds_once(site: Site, sink: Sink) -> None:
     sink.producer.produce(500)
     by_hand: list[bool] = []
     runs: list[DagRun] = []
@@ -80,7 +80,7 @@ def test_row_13_a_plan_committed_by_hand_while_the_dag_commits_it_lands_once(sit
     sink.assert_exactly_once()
 
 
-def test_row_16_a_run_by_hand_beside_a_dag_run_over_the_same_range_lands_once(site: Site, sink: Sink) -> None:
+def test_row_16_run_by_hand_beside_dag_run_adds_range_once(site: Site, sink: Sink) -> None:
     sink.producer.produce(500)
     beside = threading.Thread(target=lambda: [sink.new_run().carry_out() for _ in range(3)])
     run = site.begin(sink)
@@ -92,7 +92,7 @@ def test_row_16_a_run_by_hand_beside_a_dag_run_over_the_same_range_lands_once(si
     sink.assert_exactly_once()
 
 
-def test_row_18_a_committed_run_that_is_cleared_with_new_records_waiting_does_nothing(site: Site, sink: Sink) -> None:
+def test_row_18_committed_run_cleared_with_new_records_is_idle(site: Site, sink: Sink) -> None:
     sink.producer.produce(500)
     run = site.begin(sink)
     assert site.end(run) == "success"
@@ -106,7 +106,7 @@ def test_row_18_a_committed_run_that_is_cleared_with_new_records_waiting_does_no
     sink.assert_exactly_once()
 
 
-def test_row_40_a_scheduler_killed_in_the_middle_of_a_run_loses_nothing(site: Site, sink: Sink) -> None:
+def test_row_40_scheduler_killed_during_run_loses_nothing(site: Site, sink: Sink) -> None:
     sink.producer.produce(20_000, pad=100)
     airflow = site.deployment.airflow
     killed: list[int] = []

@@ -50,9 +50,7 @@ def pause(broker: Broker, signum: signal.Signals) -> None:
     processes.send(broker.process, signum)
 
 
-def test_row_19_a_broker_killed_while_records_are_produced_and_read_loses_none(
-    victim: Broker, make_sink: MakeSink
-) -> None:
+def test_row_19_broker_killed_during_produce_loses_nothing(victim: Broker, make_sink: MakeSink) -> None:
     sink = make_sink(victim.bootstrap)
     sink.producer.produce(1_000)
     sink.run()
@@ -79,9 +77,7 @@ def test_row_19_a_broker_killed_while_records_are_produced_and_read_loses_none(
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_row_20_a_broker_that_hangs_fails_the_step_in_time_and_a_later_try_heals_it(
-    victim: Broker, make_sink: MakeSink, step: str
-) -> None:
+def test_row_20_hanging_broker_fails_step_and_next_try_succeeds(victim: Broker, make_sink: MakeSink, step: str) -> None:
     sink = make_sink(victim.bootstrap)
     sink.producer.produce(500)
     sink.run()
@@ -111,7 +107,7 @@ def test_row_20_a_broker_that_hangs_fails_the_step_in_time_and_a_later_try_heals
         ("commit", Api.TXN_OFFSET_COMMIT),
     ],
 )
-def test_row_21_a_request_that_is_carried_out_and_whose_answer_is_lost_changes_nothing(
+def test_row_21_request_whose_answer_is_lost_changes_nothing(
     proxied: tuple[Broker, KafkaProxy], make_sink: MakeSink, step: str, api: Api
 ) -> None:
     broker, proxy = proxied
@@ -128,7 +124,7 @@ def test_row_21_a_request_that_is_carried_out_and_whose_answer_is_lost_changes_n
     proxy.faults.clear()
 
 
-def test_row_23_another_cluster_under_the_same_address_is_refused(victim: Broker, make_sink: MakeSink) -> None:
+def test_row_23_other_cluster_at_same_address_is_refused(victim: Broker, make_sink: MakeSink) -> None:
     sink = make_sink(victim.bootstrap)
     sink.producer.produce(500)
     sink.run()

@@ -41,7 +41,7 @@ def assert_landed_once(sink: Sink, catalog_proxy: CatalogProxy, applied: int) ->
 @pytest.mark.parametrize(
     "wrong", [fault.answer_lost(), *(fault.answer_rewritten(status) for status in (409, 500, 502, 504))], ids=str
 )
-def test_row_09_a_commit_that_landed_and_whose_answer_is_lost_is_found(
+def test_row_09_commit_whose_answer_is_lost_is_found(
     rest_sink: Sink, catalog_proxy: CatalogProxy, wrong: Fault
 ) -> None:
     run = announced(rest_sink)
@@ -52,7 +52,7 @@ def test_row_09_a_commit_that_landed_and_whose_answer_is_lost_is_found(
 
 
 @pytest.mark.parametrize("status", [500, 502, 504])
-def test_row_10_a_commit_that_did_not_land_is_sent_again_with_the_same_commit_id(
+def test_row_10_commit_not_made_is_retried_with_same_commit_id(
     rest_sink: Sink, catalog_proxy: CatalogProxy, status: int
 ) -> None:
     run = announced(rest_sink)
@@ -72,7 +72,7 @@ def test_row_10_a_commit_that_did_not_land_is_sent_again_with_the_same_commit_id
     ],
     ids=str,
 )
-def test_row_11_unavailable_reset_or_late_is_looked_up_and_no_file_is_deleted(
+def test_row_11_failed_commit_is_looked_up_and_deletes_no_file(
     rest_sink: Sink, catalog_proxy: CatalogProxy, wrong: Fault, committed: bool
 ) -> None:
     run = announced(rest_sink)
@@ -82,7 +82,7 @@ def test_row_11_unavailable_reset_or_late_is_looked_up_and_no_file_is_deleted(
     assert_landed_once(rest_sink, catalog_proxy, applied=2)
 
 
-def test_row_11_a_committer_whose_patience_ends_fails_and_the_next_try_lands(
+def test_row_11_commit_timed_out_fails_and_next_try_commits(
     make_sink: MakeSink, rest_catalog: RestCatalog, catalog_proxy: CatalogProxy
 ) -> None:
     keys = {
@@ -100,9 +100,7 @@ def test_row_11_a_committer_whose_patience_ends_fails_and_the_next_try_lands(
     assert_landed_once(sink, catalog_proxy, applied=2)
 
 
-def test_row_12_a_commit_that_is_delivered_twice_makes_one_snapshot(
-    rest_sink: Sink, catalog_proxy: CatalogProxy
-) -> None:
+def test_row_12_commit_delivered_twice_makes_one_snapshot(rest_sink: Sink, catalog_proxy: CatalogProxy) -> None:
     run = announced(rest_sink)
     catalog_proxy.put(fault.sent_twice())
     outcome = run.step("commit")

@@ -11,7 +11,7 @@ from tests.faults.sink import Sink
 
 
 @pytest.mark.ci
-def test_row_06_a_committer_killed_before_it_asks_the_catalog_commits_when_it_runs_again(sink: Sink) -> None:
+def test_row_06_commit_killed_before_catalog_request_is_repeated(sink: Sink) -> None:
     run = sink.announced(500)
     assert run.step("commit", crash="commit.table").was_killed
     assert sink.snapshots() == 0
@@ -20,7 +20,7 @@ def test_row_06_a_committer_killed_before_it_asks_the_catalog_commits_when_it_ru
 
 
 @pytest.mark.ci
-def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(sink: Sink) -> None:
+def test_row_07_commit_killed_after_catalog_finds_snapshot(sink: Sink) -> None:
     run = sink.announced(500)
     assert run.step("commit", crash="commit.table.landed").was_killed
     assert sum(sink.positions().values()) == 0
@@ -30,7 +30,7 @@ def test_row_07_a_committer_killed_after_the_catalog_took_it_finds_its_snapshot(
 
 
 @pytest.mark.ci
-def test_row_13_of_two_committers_at_once_one_wins_and_the_other_adds_nothing(sink: Sink) -> None:
+def test_row_13_two_commits_at_once_add_one_snapshot(sink: Sink) -> None:
     run = sink.announced(500)
     both = [run.held("commit", "commit.table") for _ in range(2)]
     for one in both:
@@ -43,7 +43,7 @@ def test_row_13_of_two_committers_at_once_one_wins_and_the_other_adds_nothing(si
 
 
 @pytest.mark.parametrize("point", ["commit.table", "commit.positions", "transaction.sent"])
-def test_row_14_a_committer_held_while_others_go_on_adds_nothing_when_it_wakes(sink: Sink, point: str) -> None:
+def test_row_14_commit_paused_while_others_run_adds_nothing(sink: Sink, point: str) -> None:
     run = sink.announced(500)
     zombie = run.held("commit", point)
     assert run.persist("commit").is_done
@@ -62,9 +62,7 @@ def test_row_14_a_committer_held_while_others_go_on_adds_nothing_when_it_wakes(s
 @pytest.mark.parametrize(
     "act", [foreign.append, foreign.add_column, foreign.rewrite, foreign.change_spec, foreign.set_property]
 )
-def test_row_15_a_foreign_commit_in_between_stays_and_the_run_lands_on_top(
-    sink: Sink, act: Callable[[Sink], None]
-) -> None:
+def test_row_15_foreign_commit_in_between_is_kept(sink: Sink, act: Callable[[Sink], None]) -> None:
     sink.producer.produce(200)
     sink.run()
     run = sink.announced(500)
@@ -93,7 +91,7 @@ def test_row_16_of_two_runs_over_the_same_range_one_plan_wins(sink: Sink) -> Non
     assert sum(map(len, report.orphans.values())) > 0
 
 
-def test_row_16_a_run_that_is_planned_while_another_is_under_way_supersedes_it_or_is_superseded(sink: Sink) -> None:
+def test_row_16_two_runs_planned_at_once_one_is_superseded(sink: Sink) -> None:
     sink.producer.produce(500)
     first = sink.new_run()
     assert first.step("plan").is_done
@@ -109,7 +107,7 @@ def test_row_16_a_run_that_is_planned_while_another_is_under_way_supersedes_it_o
 
 
 @pytest.mark.ci
-def test_row_18_a_committed_run_that_is_repeated_with_new_records_waiting_does_nothing(sink: Sink) -> None:
+def test_row_18_committed_run_repeated_with_new_records_is_idle(sink: Sink) -> None:
     run = sink.announced(500)
     assert run.step("commit").is_done
     sink.producer.produce(300)

@@ -39,9 +39,7 @@ def test_every_crash_point_is_reached_from_exactly_one_place() -> None:
 
 
 @pytest.mark.parametrize(("step", "point"), ORDINARY)
-def test_a_kill_at_every_durable_step_leaves_each_record_there_once(
-    make_sink: MakeSink, step: str, point: CrashPoint
-) -> None:
+def test_kill_at_every_crash_point_leaves_each_record_once(make_sink: MakeSink, step: str, point: CrashPoint) -> None:
     sink = make_sink(tables=TABLES, **{"floe.max-records-per-run": 400})
     sink.producer.produce(300)
     run = sink.new_run()
@@ -54,7 +52,7 @@ def test_a_kill_at_every_durable_step_leaves_each_record_there_once(
 
 
 @pytest.mark.parametrize(("step", "point"), ORDINARY)
-def test_a_run_that_dies_for_good_at_any_step_is_made_up_for_by_the_next(
+def test_next_run_completes_a_run_abandoned_at_any_crash_point(
     make_sink: MakeSink, step: str, point: CrashPoint
 ) -> None:
     sink = make_sink(tables=TABLES)

@@ -72,7 +72,7 @@ def letter_rows(sink: Sink) -> list[DeadLetter]:
 
 
 @pytest.mark.ci
-def test_row_30_poison_of_every_kind_is_kept_whole_and_its_neighbours_land(lettered: Sink) -> None:
+def test_row_30_every_bad_record_becomes_dead_letter_others_rows(lettered: Sink) -> None:
     mixed(lettered, POISON)
     lettered.run()
     assert dead_letters(lettered) == {("decode", "db.t"): 2 * len(MALFORMED), ("convert", "db.t"): 2 * len(UNFIT)}
@@ -154,7 +154,7 @@ def test_row_30_letters_are_neither_lost_nor_doubled_by_a_kill(
     assert dead_letters(sink).total() == 2 * count
 
 
-def test_row_30_a_commit_of_letters_whose_answer_is_lost_lands_once(lettered: Sink) -> None:
+def test_row_30_dead_letter_commit_with_lost_answer_adds_once(lettered: Sink) -> None:
     mixed(lettered, POISON)
     run = lettered.new_run()
     assert run.step("plan").is_done
@@ -202,9 +202,7 @@ def test_row_30_a_table_that_owes_is_judged_once_for_the_letters(make_sink: Make
 
 
 @pytest.mark.parametrize(("step", "point"), [("write", "write.announce"), ("commit", "commit.table@1")])
-def test_row_30_a_topic_of_letters_has_each_at_least_once_whatever_is_killed(
-    make_sink: MakeSink, step: str, point: str
-) -> None:
+def test_row_30_killed_run_leaves_dead_letters_at_least_once(make_sink: MakeSink, step: str, point: str) -> None:
     topic = "letters-of-row-30-" + step
     more = {"errors.deadletterqueue.topic.name": topic, "errors.deadletterqueue.topic.replication.factor": 1}
     sink = known(make_sink(**more, **{"floe.deadletter.table": DEAD_LETTERS}))
@@ -240,9 +238,7 @@ def values_of(bootstrap: str, topic: str, *, only_keyed: bool = False) -> list[t
 
 @pytest.mark.parametrize("point", [None, "commit.table@1", "commit.marks", "commit.marks.landed", "commit.positions"])
 @pytest.mark.parametrize("how", ["retried", "given up"])
-def test_row_30_a_letter_of_a_table_that_was_mended_is_resolved_once(
-    lettered: Sink, point: str | None, how: str
-) -> None:
+def test_row_30_dead_letter_of_fixed_table_is_resolved_once(lettered: Sink, point: str | None, how: str) -> None:
     foreign.add_column(lettered, name="extra", kind="boolean")
     for partition in (0, 1):
         lettered.producer.write(partition=partition, n=1)
@@ -265,7 +261,7 @@ def test_row_30_a_letter_of_a_table_that_was_mended_is_resolved_once(
     assert resolved(lettered) == 2
 
 
-def test_row_33_a_letter_of_a_table_that_was_made_since_is_resolved(make_sink: MakeSink) -> None:
+def test_row_33_dead_letter_of_table_created_since_is_resolved(make_sink: MakeSink) -> None:
     sink = make_sink(tables=("db.x", "db.y"), **DYNAMIC, **{"iceberg.tables.auto-create-enabled": False})
     foreign.create(sink, "db.x")
     for partition in (0, 1):
@@ -296,7 +292,7 @@ def only_poison(sink: Sink, times: int = 3) -> int:
 
 
 @pytest.mark.ci
-def test_row_31_an_interval_of_poison_goes_to_the_letters_alone_and_the_position_moves(lettered: Sink) -> None:
+def test_row_31_range_of_bad_records_moves_position(lettered: Sink) -> None:
     before, snapshots = sum(lettered.positions().values()), lettered.snapshots()
     count = only_poison(lettered)
     lettered.run()
@@ -337,7 +333,7 @@ def test_row_31_letters_of_nothing_but_poison_survive_a_kill(lettered: Sink, poi
 
 
 @pytest.mark.ci
-def test_row_31_beyond_the_tolerated_share_the_run_fails_before_anything_is_announced(make_sink: MakeSink) -> None:
+def test_row_31_bad_records_above_ratio_fail_before_announcing(make_sink: MakeSink) -> None:
     sink = known(make_sink(**{"floe.deadletter.table": DEAD_LETTERS, "floe.deadletter.max-ratio": "0.3"}))
     mixed(sink, POISON, good=10)
     before, announced = sink.positions(), len(sink.announcements())
@@ -392,7 +388,7 @@ def folders_of(sink: Sink) -> set[str]:
 
 
 @pytest.mark.ci
-def test_row_33_malicious_routes_go_to_the_letters_and_make_nothing(make_sink: MakeSink) -> None:
+def test_row_33_malicious_routes_make_dead_letters_and_no_table(make_sink: MakeSink) -> None:
     tables = ("db.t", "app.events.t")
     sink = make_sink(tables=tables, **DYNAMIC)
     for partition in (0, 1):
@@ -414,7 +410,7 @@ def test_row_33_malicious_routes_go_to_the_letters_and_make_nothing(make_sink: M
 
 
 @pytest.mark.ci
-def test_row_33_static_tables_filter_what_they_do_not_ask_for_and_letters_keep_what_has_no_route(
+def test_row_33_static_tables_filter_unroutable_is_dead_letter(
     make_sink: MakeSink,
 ) -> None:
     sink = make_sink(
@@ -440,9 +436,7 @@ def test_row_33_static_tables_filter_what_they_do_not_ask_for_and_letters_keep_w
 
 
 @pytest.mark.parametrize("point", ["commit.table@1", "commit.table.landed@1", "commit.table.landed@2"])
-def test_row_33_unknown_tables_are_kept_when_none_may_be_created_and_a_kill_changes_nothing(
-    make_sink: MakeSink, point: str
-) -> None:
+def test_row_33_unknown_table_without_auto_create_survives_kill(make_sink: MakeSink, point: str) -> None:
     tables = ("db.x", "db.y")
     sink = make_sink(tables=tables, **DYNAMIC)
     for i in range(20):
@@ -490,7 +484,7 @@ def numbers(sink: Sink, *values: Any, field: str = "n", poison: Poison | None = 
     sink.producer.flush()
 
 
-def test_row_34_an_int_column_is_widened_in_the_middle_of_an_interval(lettered: Sink) -> None:
+def test_row_34_int_column_is_widened_within_an_interval(lettered: Sink) -> None:
     foreign.add_column(lettered, name="size", kind="int")
     numbers(lettered, 1, 2, field="size")
     lettered.run()
@@ -503,7 +497,7 @@ def test_row_34_an_int_column_is_widened_in_the_middle_of_an_interval(lettered: 
     lettered.assert_exactly_once()
 
 
-def test_row_34_a_column_widened_by_somebody_else_between_write_and_commit(lettered: Sink) -> None:
+def test_row_34_column_widened_by_others_before_commit_is_kept(lettered: Sink) -> None:
     foreign.add_column(lettered, name="size", kind="int")
     numbers(lettered, 1, 2, field="size")
     run = lettered.new_run()
@@ -518,7 +512,7 @@ def test_row_34_a_column_widened_by_somebody_else_between_write_and_commit(lette
 
 
 @pytest.mark.parametrize("kind", ["long", "string", "boolean", "int"])
-def test_row_34_somebody_else_adds_the_same_column_between_look_and_change(lettered: Sink, kind: str) -> None:
+def test_row_34_column_added_by_others_during_evolution_is_used(lettered: Sink, kind: str) -> None:
     unfit = Poison(spoiled(), "convert", "column 'extra'")
     numbers(lettered, 1, 2, 3, field="extra", poison=unfit if kind == "boolean" else None)
     run = lettered.new_run()

@@ -352,7 +352,7 @@ def test_every_check_has_a_fault_planted_for_it() -> None:
     assert set(PLANTS.values()) == set(checks.CHECKS)
 
 
-def test_what_waits_or_is_owed_is_missing_only_when_all_should_be_quiet(tmp_path: Path) -> None:
+def test_oracle_counts_waiting_records_missing_only_when_quiet(tmp_path: Path) -> None:
     planted = Planted(tmp_path)
     planted.commit(0, 20)
     for position in (Position(20, "T1"), Position(30, "T1", {TABLE: 20})):

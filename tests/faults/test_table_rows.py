@@ -33,7 +33,7 @@ def backlogs(sink: Sink) -> dict[int, dict[str, int]]:
 
 @pytest.mark.ci
 @pytest.mark.parametrize("point", ["commit.table@2", "commit.table.landed@1", "commit.table.landed@2"])
-def test_row_08_a_committer_killed_between_two_tables_commits_each_once(pair: Sink, point: str) -> None:
+def test_row_08_commit_killed_between_tables_commits_each_once(pair: Sink, point: str) -> None:
     run = pair.announced()
     assert run.step("commit", crash=point).was_killed
     committed = {name: pair.snapshots(name) for name in pair.tables}
@@ -45,7 +45,7 @@ def test_row_08_a_committer_killed_between_two_tables_commits_each_once(pair: Si
 
 
 @pytest.mark.ci
-def test_row_32_a_table_dropped_between_write_and_commit_owes_and_the_others_go_on(pair: Sink) -> None:
+def test_row_32_only_table_dropped_before_commit_has_backlog(pair: Sink) -> None:
     run = pair.announced()
     pair.watcher.disturbed.add(BAD)
     foreign.drop(pair, BAD)
@@ -61,7 +61,7 @@ def test_row_32_a_table_dropped_between_write_and_commit_owes_and_the_others_go_
     assert backlogs(pair) == {}
 
 
-def test_row_32_a_table_replaced_by_another_owes_until_it_has_caught_up(pair: Sink) -> None:
+def test_row_32_table_replaced_has_backlog_until_caught_up(pair: Sink) -> None:
     run = pair.announced()
     pair.watcher.disturbed.add(BAD)
     foreign.replace(pair, BAD)
@@ -129,7 +129,7 @@ def test_row_36_a_rollback_is_refused_and_replayed_into_the_gap(pair: Sink) -> N
 
 @pytest.mark.parametrize("point", ["amend.table", "amend.table.landed"])
 @pytest.mark.parametrize("how", ["replay", "accept"])
-def test_row_36_a_decision_that_is_killed_half_way_is_carried_out_once(sink: Sink, point: str, how: str) -> None:
+def test_row_36_decision_killed_halfway_is_applied_once(sink: Sink, point: str, how: str) -> None:
     for _ in range(3):
         sink.producer.produce(100)
         sink.run()

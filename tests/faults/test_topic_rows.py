@@ -10,7 +10,7 @@ from tests.support.kafka.admin import LAST_OFFSET
 
 
 @pytest.mark.ci
-def test_row_22_a_control_topic_deleted_before_the_commit_costs_a_second_read(sink: Sink) -> None:
+def test_row_22_control_topic_deleted_before_commit_is_reread(sink: Sink) -> None:
     sink.producer.produce(300)
     sink.run()
     sink.producer.produce(300)
@@ -25,7 +25,7 @@ def test_row_22_a_control_topic_deleted_before_the_commit_costs_a_second_read(si
     sink.assert_exactly_once()
 
 
-def test_row_22_announcements_removed_by_retention_are_missed_and_said_so(sink: Sink) -> None:
+def test_row_22_announcements_removed_by_retention_are_reported(sink: Sink) -> None:
     sink.producer.produce(300)
     run = sink.new_run()
     assert run.step("plan").is_done
@@ -49,7 +49,7 @@ def test_row_22_a_lost_group_is_recovered_from_the_tables(sink: Sink) -> None:
     sink.assert_exactly_once()
 
 
-def test_row_24_a_topic_that_was_re_created_is_refused_until_it_is_adopted(sink: Sink) -> None:
+def test_row_24_recreated_topic_is_refused_until_reset_topics(sink: Sink) -> None:
     sink.producer.produce(300)
     sink.run()
     sink.delete_topics([sink.topic])
@@ -84,7 +84,7 @@ def test_row_24_rows_written_before_a_re_creation_land(sink: Sink) -> None:
     assert report.records == 600
 
 
-def test_row_25_partitions_added_between_plan_and_read_come_with_the_next_run(sink: Sink) -> None:
+def test_row_25_partitions_added_after_plan_come_with_next_run(sink: Sink) -> None:
     sink.producer.produce(300)
     run = sink.new_run()
     planned = run.step("plan")
@@ -98,7 +98,7 @@ def test_row_25_partitions_added_between_plan_and_read_come_with_the_next_run(si
     assert sink.positions()[3] == 200
 
 
-def test_row_25_a_topic_re_created_with_fewer_partitions_is_refused(make_sink: MakeSink) -> None:
+def test_row_25_topic_recreated_with_fewer_partitions_is_refused(make_sink: MakeSink) -> None:
     sink = make_sink(partitions=3)
     sink.producer.produce(300)
     sink.run()
@@ -108,7 +108,7 @@ def test_row_25_a_topic_re_created_with_fewer_partitions_is_refused(make_sink: M
 
 
 @pytest.mark.ci
-def test_row_26_a_position_below_the_log_start_is_refused_until_the_loss_is_accepted(sink: Sink) -> None:
+def test_row_26_position_below_log_start_needs_accepted_loss(sink: Sink) -> None:
     for partition in (0, 1):
         sink.producer.produce(200, partition=partition)
     sink.run()
@@ -125,7 +125,7 @@ def test_row_26_a_position_below_the_log_start_is_refused_until_the_loss_is_acce
 
 
 @pytest.mark.ci
-def test_row_27_records_removed_between_plan_and_read_fail_the_write_and_the_next_plan(sink: Sink) -> None:
+def test_row_27_records_removed_after_plan_fail_write_and_plan(sink: Sink) -> None:
     sink.producer.produce(300, partition=0)
     sink.producer.produce(300, partition=1)
     run = sink.new_run()
@@ -142,7 +142,7 @@ def test_row_27_records_removed_between_plan_and_read_fail_the_write_and_the_nex
     sink.assert_exactly_once()
 
 
-def test_row_28_a_compacted_topic_with_gaps_and_tombstones_lands_whole(make_sink: MakeSink) -> None:
+def test_row_28_compacted_topic_with_tombstones_is_complete(make_sink: MakeSink) -> None:
     compacted = {
         "cleanup.policy": "compact",
         "segment.ms": "100",
@@ -189,7 +189,7 @@ def test_row_28_a_range_of_tombstones_alone_moves_the_position(sink: Sink) -> No
 
 
 @pytest.mark.ci
-def test_row_29_aborted_records_never_show_and_an_open_transaction_only_delays(sink: Sink) -> None:
+def test_row_29_aborted_records_never_appear_and_open_ones_wait(sink: Sink) -> None:
     sink.producer.abort(30, partition=0)
     sink.producer.produce(100, partition=0)
     sink.producer.abort(20, partition=0)

@@ -16,7 +16,7 @@ from tests.faults.spark_workers import workers
 
 
 @pytest.mark.ci
-def test_row_01_a_writer_killed_before_any_file_is_closed_reads_the_same_ranges_again(sink: Sink) -> None:
+def test_row_01_writer_killed_before_file_close_reads_again(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
     planned = run.step("plan")
@@ -29,7 +29,7 @@ def test_row_01_a_writer_killed_before_any_file_is_closed_reads_the_same_ranges_
 
 
 @pytest.mark.ci
-def test_row_02_files_of_a_writer_killed_before_it_announced_them_are_never_referred_to(sink: Sink) -> None:
+def test_row_02_files_of_killed_writer_are_never_referenced(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
     assert run.step("plan").is_done
@@ -41,7 +41,7 @@ def test_row_02_files_of_a_writer_killed_before_it_announced_them_are_never_refe
 
 
 @pytest.mark.ci
-def test_row_03_a_writer_killed_before_its_transaction_ends_is_aborted_by_the_next(sink: Sink) -> None:
+def test_row_03_writer_killed_in_transaction_is_aborted_by_next(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
     assert run.step("plan").is_done
@@ -54,7 +54,7 @@ def test_row_03_a_writer_killed_before_its_transaction_ends_is_aborted_by_the_ne
 
 @pytest.mark.ci
 @pytest.mark.parametrize("point", ["transaction.committed", "write.announced"])
-def test_row_04_a_writer_killed_after_it_announced_does_not_announce_again(sink: Sink, point: str) -> None:
+def test_row_04_writer_killed_after_announcing_announces_once(sink: Sink, point: str) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
     assert run.step("plan").is_done
@@ -75,7 +75,7 @@ def test_row_05_of_twins_that_both_finish_one_is_announced(sink: Sink) -> None:
 
 
 @pytest.mark.ci
-def test_row_05_a_result_that_never_reaches_the_driver_is_missed_by_the_books(sink: Sink) -> None:
+def test_row_05_result_lost_on_way_to_driver_fails_record_counts(sink: Sink) -> None:
     sink.producer.produce(100)
     sink.run()
     sink.producer.produce(500)
@@ -86,7 +86,7 @@ def test_row_05_a_result_that_never_reaches_the_driver_is_missed_by_the_books(si
     sink.assert_exactly_once()
 
 
-def test_row_05_a_python_worker_killed_in_spark_is_replaced_and_one_attempt_announced(make_sink: MakeSink) -> None:
+def test_row_05_python_worker_killed_one_attempt_is_announced(make_sink: MakeSink) -> None:
     sink = make_sink(partitions=2)
     sink.producer.produce(120_000, pad=100)
     sink.run(max_records=10)
@@ -104,7 +104,7 @@ def test_row_05_a_python_worker_killed_in_spark_is_replaced_and_one_attempt_anno
 
 
 @pytest.mark.ci
-def test_row_17_a_zombie_writer_announces_after_its_range_was_committed_and_is_ignored(sink: Sink) -> None:
+def test_row_17_zombie_writer_announcing_after_commit_is_ignored(sink: Sink) -> None:
     sink.producer.produce(500)
     old = sink.new_run()
     assert old.step("plan").is_done
@@ -122,7 +122,7 @@ def test_row_17_a_zombie_writer_announces_after_its_range_was_committed_and_is_i
 
 
 @pytest.mark.ci
-def test_row_21_a_transaction_aborted_late_fences_its_writer_and_the_range_is_announced_once(sink: Sink) -> None:
+def test_row_21_late_abort_fences_writer_announces_once(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
     assert run.step("plan").is_done
@@ -135,7 +135,7 @@ def test_row_21_a_transaction_aborted_late_fences_its_writer_and_the_range_is_an
     sink.assert_exactly_once()
 
 
-def test_row_21_a_range_that_was_announced_twice_is_committed_once(sink: Sink) -> None:
+def test_row_21_range_announced_twice_is_committed_once(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
     assert run.step("plan").is_done
@@ -148,7 +148,7 @@ def test_row_21_a_range_that_was_announced_twice_is_committed_once(sink: Sink) -
     sink.assert_exactly_once()
 
 
-def test_row_21_a_range_whose_announcement_is_missing_is_planned_again(sink: Sink) -> None:
+def test_row_21_range_without_announcement_is_planned_again(sink: Sink) -> None:
     sink.producer.produce(500)
     run = sink.new_run()
     assert run.step("plan").is_done
@@ -159,7 +159,7 @@ def test_row_21_a_range_whose_announcement_is_missing_is_planned_again(sink: Sin
     sink.assert_exactly_once()
 
 
-def test_row_42_a_writer_out_of_memory_on_a_burst_is_repeated_with_the_same_ends(make_sink: MakeSink) -> None:
+def test_row_42_writer_out_of_memory_is_repeated_with_same_ends(make_sink: MakeSink) -> None:
     sink = make_sink(**{"floe.max-records-per-run": 12_000})
     sink.producer.produce(500)
     sink.run()

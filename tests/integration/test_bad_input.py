@@ -53,9 +53,7 @@ def refused(pipeline: Pipeline, error: type[FloeError], match: str) -> None:
     ],
     ids=["text", "list", "number", "empty", "junk", "cut", "two", "utf8", "nan", "huge", "deep"],
 )
-def test_a_record_that_is_no_json_object_is_named_by_topic_partition_and_offset(
-    pipeline: MakePipeline, value: bytes, reason: str
-) -> None:
+def test_record_without_json_object_is_named_by_its_offset(pipeline: MakePipeline, value: bytes, reason: str) -> None:
     pizzas = pipeline(partitions=2)
     pizzas.produce([{"id": 1}, {"id": 2}], partition=1)
     pizzas.produce([value], partition=1)
@@ -70,7 +68,7 @@ def test_one_bad_record_in_100_000_is_named(pipeline: MakePipeline) -> None:
     refused(pizzas, Terminal, rf"topic '{pizzas.topic}' partition 0 offset 70001: ")
 
 
-def test_a_value_that_does_not_fit_its_column_is_named_and_leaves_no_column_behind(pipeline: MakePipeline) -> None:
+def test_value_unfit_for_column_is_named_and_adds_no_column(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce([{"id": 1}])
     pizzas.run()
@@ -110,7 +108,7 @@ def test_a_first_record_that_is_a_tombstone_does_no_harm(pipeline: MakePipeline)
     assert pizzas.column("id") == [1]
 
 
-def test_records_without_any_field_cannot_create_a_table_and_say_so(pipeline: MakePipeline) -> None:
+def test_records_without_fields_cannot_create_table(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce([{}, {"a": None}, {"b": []}])
     refused(pizzas, Terminal, "cannot be created: none of the 3 records")
@@ -167,7 +165,7 @@ def test_a_broker_that_is_down_is_named_with_the_connection(
         draft_plan(pizzas.connector, settings)
 
 
-def test_a_connection_without_brokers_or_with_unknown_settings_is_refused(pipeline: MakePipeline) -> None:
+def test_connection_without_brokers_or_bad_setting_is_refused(pipeline: MakePipeline) -> None:
     connector = pipeline().connector
     with pytest.raises(KafkaMisconfigured, match=r"names no brokers.*bootstrap\.servers"):
         KafkaSettings.of(connector, {})
@@ -176,7 +174,7 @@ def test_a_connection_without_brokers_or_with_unknown_settings_is_refused(pipeli
         Cluster.of_source(settings)
 
 
-def test_a_client_setting_of_the_connector_is_not_laid_to_the_connection_alone(pipeline: MakePipeline) -> None:
+def test_bad_connector_setting_is_not_blamed_on_connection(pipeline: MakePipeline) -> None:
     one = pipeline(**{"consumer.override.broker.address.family": "v5"})
     with pytest.raises(
         KafkaMisconfigured, match=r"with the connector's consumer\.override\.\* is not.*broker\.address\.family"
@@ -221,9 +219,7 @@ def test_a_position_that_somebody_else_wrote_is_refused(pipeline: MakePipeline) 
         pizzas.plan()
 
 
-def test_lost_positions_of_a_connector_whose_table_holds_offsets_are_refused(
-    pipeline: MakePipeline, broker: object
-) -> None:
+def test_lost_positions_with_offsets_in_table_are_refused(pipeline: MakePipeline, broker: object) -> None:
     pizzas = pipeline()
     pizzas.produce([{"id": 1}])
     pizzas.run()
@@ -325,7 +321,7 @@ def test_data_files_that_cannot_be_written_are_named(pipeline: MakePipeline, tmp
     refused(pizzas, FloeError, r"'db\.t'.*could not be written")
 
 
-def test_a_partition_column_that_is_missing_or_unsuitable_is_an_error(pipeline: MakePipeline) -> None:
+def test_missing_or_unsuitable_partition_column_is_an_error(pipeline: MakePipeline) -> None:
     for term, reason in [("nothing", "no such field"), ("day(sauce)", "day.*sauce.*string")]:
         pizzas = pipeline(**{"iceberg.tables.default-partition-by": term, "iceberg.tables": f"db.t{len(term)}"})
         pizzas.produce([{"sauce": "red"}])

@@ -47,7 +47,7 @@ def test_bad_records_are_kept_whole_and_their_neighbours_land(pipeline: MakePipe
     assert announcement.tables[DEAD_LETTERS] == TableCounts(assigned=3, rows=3)
 
 
-def test_a_run_that_dies_between_letters_and_table_repeats_neither(pipeline: MakePipeline) -> None:
+def test_run_killed_after_dead_letters_repeats_nothing(pipeline: MakePipeline) -> None:
     one = with_dead_letters(pipeline)
     one.produce([b'{"id": 2}', *BAD])
     plan = one.plan()

@@ -22,7 +22,7 @@ def test_every_table_gets_every_record(pipeline: MakePipeline) -> None:
     assert len(pizzas.table(GOOD).snapshots()) == len(pizzas.table(BAD).snapshots()) == 2
 
 
-def test_a_table_replaced_between_write_and_commit_owes_and_catches_up(pipeline: MakePipeline) -> None:
+def test_table_replaced_before_commit_has_backlog_and_catches_up(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline, partitions=2)
     pizzas.produce(ids(0, 100))
     plan = pizzas.plan()
@@ -44,7 +44,7 @@ def test_a_table_replaced_between_write_and_commit_owes_and_catches_up(pipeline:
     assert pizzas.backlogs() == {}
 
 
-def test_a_table_that_keeps_refusing_takes_nothing_newer_and_no_reader_sees_a_hole(pipeline: MakePipeline) -> None:
+def test_table_that_keeps_refusing_has_no_gap_for_readers(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
     pizzas.produce(ids(0, 50))
     first = pizzas.run()
@@ -88,7 +88,7 @@ def test_a_debt_is_caught_up_in_parts_under_a_limit(pipeline: MakePipeline) -> N
     assert pizzas.column("id", BAD) == list(range(100))
 
 
-def test_a_debt_that_is_forgiven_stays_away_and_the_table_goes_on(pipeline: MakePipeline) -> None:
+def test_dropped_backlog_stays_dropped_and_table_continues(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
     owe(pizzas, 0, 100)
     pizzas.produce(ids(100, 120))
@@ -113,7 +113,7 @@ def test_when_every_table_refuses_nothing_moves(pipeline: MakePipeline) -> None:
     assert pizzas.column("id", GOOD) == pizzas.column("id", BAD) == list(range(50))
 
 
-def test_a_debt_of_a_table_that_the_connector_names_no_longer_is_refused(pipeline: MakePipeline) -> None:
+def test_backlog_of_table_not_configured_any_more_is_refused(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
     owe(pizzas, 0, 50)
     alone = pizzas.changed(**{"iceberg.tables": GOOD})

@@ -56,9 +56,7 @@ def left_over(folder: Path) -> list[str]:
     return found
 
 
-def test_the_demo_moves_its_orders_in_two_runs_and_leaves_no_process_behind(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_demo_moves_orders_in_two_runs_and_ends_all_processes(environment: dict[str, str], tmp_path: Path) -> None:
     done = stack("demo", environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "rpc.pizzas: 1000 rows" in done.stdout

@@ -63,7 +63,7 @@ def written_ids() -> list[int]:
 
 
 @pytest.mark.parametrize(("keys", "expected"), [(HASH, 1), ({}, 4)], ids=["hash", "none"])
-def test_each_partition_has_one_file_with_hash_and_one_a_task_without(
+def test_hash_distribution_writes_one_file_per_partition(
     pipeline: MakePipeline, keys: dict[str, Any], expected: int
 ) -> None:
     one = prepared(pipeline, **keys)
@@ -77,7 +77,7 @@ def test_each_partition_has_one_file_with_hash_and_one_a_task_without(
     assert one.column("id") == written_ids()
 
 
-def test_books_balance_with_dead_records_and_tombstones_among_them(pipeline: MakePipeline) -> None:
+def test_record_counts_add_up_with_dead_letters_and_tombstones(pipeline: MakePipeline) -> None:
     one = prepared(pipeline, **HASH, **{"errors.tolerance": "all", "floe.deadletter.table": "db.letters"})
     one.produce([b"no json", None, {"id": "no number", "day": "2026-01-02"}], partition=1)
     plan = one.plan()
@@ -104,7 +104,7 @@ def test_new_columns_leave_no_file_without_them(pipeline: MakePipeline) -> None:
     assert one.table().scan(row_filter="more = 1").to_arrow().num_rows == 1
 
 
-def test_a_table_that_the_run_creates_has_one_file_a_partition_at_once(pipeline: MakePipeline) -> None:
+def test_table_created_by_run_has_one_file_per_partition(pipeline: MakePipeline) -> None:
     one = pipeline(4, **SIX, **HASH)
     for partition in range(4):
         one.produce(pizzas(210, start=1000 * partition), partition=partition)
@@ -127,7 +127,7 @@ def test_each_table_has_the_mode_of_its_own_properties(pipeline: MakePipeline) -
     assert one.column("id", "db.spread") == one.column("id") == written_ids()
 
 
-def test_tables_that_only_some_tasks_meet_are_spread_in_the_round_that_knows_them(pipeline: MakePipeline) -> None:
+def test_tables_met_by_some_tasks_are_spread_in_next_round(pipeline: MakePipeline) -> None:
     routes = {"iceberg.tables": None, "iceberg.tables.dynamic-enabled": True, "iceberg.tables.route-field": "to"}
     one = pipeline(4, **SIX, **HASH, **routes)
     for partition in range(4):

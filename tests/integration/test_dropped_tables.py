@@ -92,7 +92,7 @@ def test_continued_table_takes_new_rows_only(pipeline: MakePipeline) -> None:
 
 
 @pytest.mark.parametrize(("how", "first"), [("refill", 0), ("continue", 20)])
-def test_table_created_again_by_hand_is_not_taken_for_the_old_one(pipeline: MakePipeline, how: str, first: int) -> None:
+def test_table_recreated_by_hand_is_not_taken_for_old_one(pipeline: MakePipeline, how: str, first: int) -> None:
     pizzas = filled(pipeline)
     replace_table(pizzas, "db.t")
     pizzas.produce(ids(20, 30))
@@ -172,7 +172,7 @@ def test_table_that_was_never_filled_is_no_dropped_one(pipeline: MakePipeline) -
     assert pizzas.column("id") == list(range(5))
 
 
-def test_table_dropped_between_plan_and_write_is_seen_by_the_next_plan(pipeline: MakePipeline) -> None:
+def test_table_dropped_before_write_is_found_by_next_plan(pipeline: MakePipeline) -> None:
     pizzas = filled(pipeline)
     pizzas.produce(ids(20, 30))
     plan = pizzas.plan()

@@ -53,7 +53,7 @@ def consume(conf: dict[str, object], topic: str, count: int) -> list[ck.Message]
     return found
 
 
-def test_a_missing_topic_is_made_with_one_partition_and_left_alone_the_second_time(conf: dict[str, object]) -> None:
+def test_missing_topic_is_created_with_one_partition_only_once(conf: dict[str, object]) -> None:
     name = f"letters-{uuid.uuid4().hex[:8]}"
     ensure_dead_letter_topic(Cluster(conf, "the test"), name, 1)
     made = Cluster(conf, "the test").topics([name])
@@ -62,7 +62,7 @@ def test_a_missing_topic_is_made_with_one_partition_and_left_alone_the_second_ti
     assert Cluster(conf, "the test").topics([name]) == made
 
 
-def test_more_copies_than_brokers_are_refused_with_the_key_to_change(conf: dict[str, object]) -> None:
+def test_more_replicas_than_brokers_are_refused_naming_the_key(conf: dict[str, object]) -> None:
     key = r"errors\.deadletterqueue\.topic\.replication\.factor"
     with pytest.raises(DeadLetterTopicUnusable, match=rf"could not be created .*set {key} to at most .*\(it is 3\)"):
         ensure_dead_letter_topic(Cluster(conf, "the test"), f"letters-{uuid.uuid4().hex[:8]}", 3)
@@ -109,9 +109,7 @@ def test_many_letters_fit_where_each_of_them_does(conf: dict[str, object], topic
     assert len(consume(conf, name, 500)) == 500
 
 
-def test_a_letter_that_the_topic_does_not_take_is_named_with_advice(
-    conf: dict[str, object], topic: Callable[..., str]
-) -> None:
+def test_dead_letter_refused_by_topic_is_named_with_advice(conf: dict[str, object], topic: Callable[..., str]) -> None:
     name = topic(name="letters", max_message_bytes="2000")
     dead_letters = DeadLetterTopic.open(conf, name, context_headers=False, connector="sink")
     value = random.Random(7).randbytes(5000)

@@ -116,7 +116,7 @@ def test_it_makes_no_difference_to_rows_letters_and_books(
     assert len(found[0]["letters"]) > len(STRANGE)
 
 
-def test_a_table_that_holds_some_already_is_asked_record_by_record(
+def test_table_with_some_rows_is_checked_record_by_record(
     pipeline: MakePipeline, decoded: list[DecodedTogether | None]
 ) -> None:
     keys = {"iceberg.tables": "db.a,db.t", "iceberg.tables.route-field": "kind"}

@@ -52,7 +52,7 @@ def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
 # -- a live slice that left an owing table out ------------------------------------------------------------------------
 
 
-def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pipeline: MakePipeline) -> None:
+def test_live_slice_cleared_after_catch_up_makes_backlog_again(pipeline: MakePipeline) -> None:
     pizzas, plan = catching_up(pipeline)
     (catch_up,) = (s for s in plan.slices if s.reason is ReadReason.CATCH_UP)
     pizzas.write_slice(plan, catch_up)
@@ -65,7 +65,7 @@ def test_a_live_slice_cleared_after_the_debt_was_paid_makes_the_table_owe_it(pip
     assert both_whole(pizzas, 30)
 
 
-def test_a_live_slice_committed_by_a_second_try_makes_the_table_owe_it(
+def test_live_slice_committed_by_second_try_makes_backlog(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def only_bad(tables: Tables, work: TableWork, timeout_s: float) -> TableCommit:
@@ -142,7 +142,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
     assert held(pizzas) == [[(0, 10), (20, 30)]]
 
 
-def test_a_table_that_may_not_be_altered_owes_and_the_other_goes_on(
+def test_table_that_may_not_be_altered_has_backlog_other_none(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evolve = TableStates.evolve
@@ -202,7 +202,7 @@ def test_a_ledger_claims_nothing_that_was_read_without_its_table(pipeline: MakeP
     assert pizzas.column("id", BAD) == [*range(10), *range(20, 30)]
 
 
-def test_a_plan_cleared_after_its_table_was_taken_out_claims_nothing_for_it(pipeline: MakePipeline) -> None:
+def test_plan_cleared_after_table_removal_claims_no_rows_for_it(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
     alone = pizzas.changed(**{"iceberg.tables": GOOD})
     run_each(pizzas, 0)

@@ -38,9 +38,7 @@ EACH_ROLLBACK = pytest.mark.parametrize("how", ["replay", "accept"])
 
 
 @EACH_ROLLBACK
-def test_main_rolled_back_before_the_first_commit_to_a_new_branch_is_decided_about_there(
-    pipeline: MakePipeline, how: str
-) -> None:
+def test_main_rolled_back_before_new_branch_is_decided_there(pipeline: MakePipeline, how: str) -> None:
     pizzas = two_tables(pipeline)
     audited = pizzas.changed(**ON_AUDIT)
     run_each(pizzas, 0, 10)
@@ -78,9 +76,7 @@ def test_a_branch_published_to_main_is_known_there(
     assert pizzas.column("id", BAD) == list(range(20 if is_lost_first else 30))
 
 
-def test_positions_lost_while_the_branch_changed_are_recovered_also_with_latest(
-    pipeline: MakePipeline, admin: AdminClient
-) -> None:
+def test_positions_lost_during_branch_change_are_recovered(pipeline: MakePipeline, admin: AdminClient) -> None:
     pizzas = pipeline(**{"consumer.override.auto.offset.reset": "latest"})
     audited = pizzas.changed(**ON_AUDIT)
     pizzas.run()
@@ -97,7 +93,7 @@ def test_positions_lost_while_the_branch_changed_are_recovered_also_with_latest(
 # -- shortened and re-created logs ------------------------------------------------------------------------------------
 
 
-def test_an_old_run_that_adopted_a_shortened_log_takes_nothing_out_of_a_ledger_again(
+def test_old_run_that_reset_topics_removes_nothing_from_ledger(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pizzas = pipeline(2)
@@ -117,9 +113,7 @@ def test_an_old_run_that_adopted_a_shortened_log_takes_nothing_out_of_a_ledger_a
     assert pizzas.column("id") == [*range(40), *range(100, 110)]
 
 
-def test_a_group_lost_after_a_shortened_log_was_adopted_is_recovered_below_the_cut(
-    pipeline: MakePipeline, admin: AdminClient
-) -> None:
+def test_group_lost_after_shortened_log_is_recovered_below_cut(pipeline: MakePipeline, admin: AdminClient) -> None:
     pizzas = pipeline()
     run_each(pizzas, 0, 10)
     lose_end_of_log(pizzas, 35)
@@ -133,7 +127,7 @@ def test_a_group_lost_after_a_shortened_log_was_adopted_is_recovered_below_the_c
     assert pizzas.column("id") == list(range(40))
 
 
-def test_a_run_of_a_deleted_topic_moves_no_position_of_the_new_one(pipeline: MakePipeline, admin: AdminClient) -> None:
+def test_run_of_deleted_topic_moves_no_position_of_new_one(pipeline: MakePipeline, admin: AdminClient) -> None:
     pizzas = pipeline()
     pizzas.produce(ids(0, 10))
     old = pizzas.plan()
@@ -167,7 +161,7 @@ def test_a_rollback_and_a_new_topic_can_both_be_decided_about(
     assert pizzas.column("id", BAD) == [*range(10), *range(30, 40)]  # what the old topic had is gone with it
 
 
-def test_a_rollback_over_a_new_topic_brings_all_of_that_topic_again(pipeline: MakePipeline, admin: AdminClient) -> None:
+def test_rollback_past_new_topic_reads_all_of_it_again(pipeline: MakePipeline, admin: AdminClient) -> None:
     pizzas = two_tables(pipeline)
     run_each(pizzas, 0, 10)
     recreate(pizzas, admin)
@@ -184,7 +178,7 @@ def test_a_rollback_over_a_new_topic_brings_all_of_that_topic_again(pipeline: Ma
 # -- a ledger that cannot be read -------------------------------------------------------------------------------------
 
 
-def test_one_unreadable_ledger_stops_no_decision_about_the_others(
+def test_one_unreadable_ledger_blocks_no_decision_on_others(
     pipeline: MakePipeline, topic: Callable[..., str], admin: AdminClient
 ) -> None:
     pizzas = two_tables(pipeline)

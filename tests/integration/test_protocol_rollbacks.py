@@ -31,7 +31,7 @@ from tests.support.runs.records import ids
 # -- runs that were made for another state ----------------------------------------------------------------------------
 
 
-def test_an_old_replay_of_a_rollback_does_not_decide_about_the_next_one(pipeline: MakePipeline) -> None:
+def test_old_replay_of_rollback_does_not_decide_the_next_one(pipeline: MakePipeline) -> None:
     pizzas = pipeline(**{"iceberg.tables": BAD})
     run_each(pizzas, 0, 10)
     first = snapshot_ids(pizzas)[0]
@@ -49,7 +49,7 @@ def test_an_old_replay_of_a_rollback_does_not_decide_about_the_next_one(pipeline
     assert pizzas.column("id", BAD) == list(range(40))
 
 
-def test_rows_accepted_as_rolled_back_are_all_that_an_old_run_gives_up(pipeline: MakePipeline) -> None:
+def test_old_run_gives_up_only_rows_accepted_as_rolled_back(pipeline: MakePipeline) -> None:
     pizzas = pipeline(**{"iceberg.tables": BAD})
     run_each(pizzas, 0, 10, 20)
     first, second, _ = snapshot_ids(pizzas)
@@ -89,7 +89,7 @@ def test_a_rollback_that_its_owner_takes_back_doubles_nothing(
     assert pizzas.column("id", BAD) == list(range(30))
 
 
-def test_a_run_older_than_a_rollback_brings_the_table_nothing_newer(pipeline: MakePipeline) -> None:
+def test_run_older_than_rollback_adds_nothing_newer(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
     run_each(pizzas, 0, 10)
     pizzas.produce(ids(20, 30))
@@ -105,7 +105,7 @@ def test_a_run_older_than_a_rollback_brings_the_table_nothing_newer(pipeline: Ma
     assert both_whole(pizzas, 30)
 
 
-def test_a_zombie_that_commits_after_a_rollback_was_decided_doubles_nothing(pipeline: MakePipeline) -> None:
+def test_zombie_commit_after_decided_rollback_doubles_nothing(pipeline: MakePipeline) -> None:
     pizzas = two_tables(pipeline)
     run_each(pizzas, 0, 10)
     pizzas.produce(ids(20, 30))
@@ -125,9 +125,7 @@ def test_a_zombie_that_commits_after_a_rollback_was_decided_doubles_nothing(pipe
 # -- what was changed meanwhile ---------------------------------------------------------------------------------------
 
 
-def test_a_rollback_of_a_topic_that_was_taken_out_asks_for_the_topic(
-    pipeline: MakePipeline, topic: Callable[..., str]
-) -> None:
+def test_rollback_of_removed_topic_asks_for_the_topic(pipeline: MakePipeline, topic: Callable[..., str]) -> None:
     pizzas = two_tables(pipeline)
     both, other = with_another_topic(pizzas, topic())
     for start in (0, 10):
@@ -143,7 +141,7 @@ def test_a_rollback_of_a_topic_that_was_taken_out_asks_for_the_topic(
 
 
 @pytest.mark.parametrize("is_java", [False, True], ids=["by PyIceberg", "by Java"])
-def test_a_rollback_whose_traces_have_expired_is_refused_and_accepted(
+def test_rollback_whose_history_expired_is_refused_then_accepted(
     pipeline: MakePipeline, tmp_path: Path, is_java: bool
 ) -> None:
     pizzas = two_tables(pipeline)

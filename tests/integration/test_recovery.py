@@ -142,7 +142,7 @@ def test_a_recreated_topic_is_adopted_as_a_new_generation(pipeline: MakePipeline
     assert pizzas.column("id") == [*range(90), *range(100, 160)]
 
 
-def test_a_log_that_lost_its_end_is_adopted_and_new_records_at_old_offsets_are_read(pipeline: MakePipeline) -> None:
+def test_log_that_lost_its_end_is_reset_and_reread(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(ids(0, 100))
     pizzas.run()
@@ -177,9 +177,7 @@ def test_a_log_that_lost_its_end_is_adopted_and_new_records_at_old_offsets_are_r
     ],
     ids=str,
 )
-def test_a_decision_about_a_name_that_the_connector_does_not_have_is_refused(
-    pipeline: MakePipeline, decision: dict[str, object]
-) -> None:
+def test_decision_on_unknown_name_is_refused(pipeline: MakePipeline, decision: dict[str, object]) -> None:
     (param,) = decision
     with pytest.raises(PlanRefused, match=f"{param} names"):
         pipeline().plan(**decision)
@@ -203,7 +201,7 @@ def test_a_rolled_back_table_reads_the_lost_rows_again(pipeline: MakePipeline) -
     assert pizzas.backlogs() == {}
 
 
-def test_a_rolled_back_table_goes_on_without_the_lost_rows_when_that_is_accepted(pipeline: MakePipeline) -> None:
+def test_accepted_rollback_continues_without_lost_rows(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     for start in (0, 100, 200):
         pizzas.produce(ids(start, start + 100))
@@ -215,7 +213,7 @@ def test_a_rolled_back_table_goes_on_without_the_lost_rows_when_that_is_accepted
     assert pizzas.column("id") == [*range(200), *range(300, 310)]
 
 
-def test_which_rows_were_rolled_back_is_told_by_older_metadata_when_the_snapshots_expired(
+def test_rolled_back_rows_are_found_in_older_metadata(
     pipeline: MakePipeline,
 ) -> None:
     pizzas = pipeline()

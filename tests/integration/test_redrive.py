@@ -64,7 +64,7 @@ def announced(one: Pipeline, plan: Plan) -> Announcement:
 # -- the way there ----------------------------------------------------------------------------------------------------
 
 
-def test_letters_become_rows_and_are_resolved_once_and_the_next_re_drive_finds_none(spoilt: Pipeline) -> None:
+def test_redriven_dead_letters_become_rows_and_are_resolved_once(spoilt: Pipeline) -> None:
     mend(spoilt)
     plan = replay(spoilt, **REDRIVE)
     assert [s.kind for s in plan.slices] == ["redrive"]
@@ -83,7 +83,7 @@ def test_letters_become_rows_and_are_resolved_once_and_the_next_re_drive_finds_n
     assert spoilt.column("id") == list(range(21))
 
 
-def test_the_books_balance_and_what_is_not_read_again_is_filtered(spoilt: Pipeline) -> None:
+def test_redrive_counts_add_up_and_unread_records_are_filtered(spoilt: Pipeline) -> None:
     mend(spoilt)
     spoilt.produce([None, order(21, "x"), order(22)])
     spoilt.run()
@@ -140,7 +140,7 @@ def test_re_drive_of_which_some_become_rows_says_both_numbers(
     assert states(one)["resolved"] == [1, 2]
 
 
-def test_a_snapshot_tells_what_it_revived_and_a_later_skip_leaves_it_out(spoilt: Pipeline) -> None:
+def test_snapshot_records_recovered_rows_later_skip_omits_them(spoilt: Pipeline) -> None:
     mend(spoilt)
     replay(spoilt, **REDRIVE)
     snapshot = spoilt.table().current_snapshot()
@@ -194,7 +194,7 @@ ROUTED: dict[str, Any] = {
 }
 
 
-def test_what_was_refused_before_routing_is_routed_anew_by_the_mended_connector(pipeline: MakePipeline) -> None:
+def test_record_refused_before_routing_is_routed_after_fix(pipeline: MakePipeline) -> None:
     dynamic = {k: v for k, v in ROUTED.items() if not k.startswith("iceberg.table")}
     one = pipeline(**dynamic, **{
         "iceberg.tables": None, "floe.route.by": "key", "floe.route.template": "by.k_{value}"
@@ -237,7 +237,7 @@ def test_a_record_with_two_ways_comes_once_to_each_table(pipeline: MakePipeline)
     assert replay(wide, **REDRIVE).slices == ()
 
 
-def test_a_branch_gets_the_rows_and_the_marks_and_main_keeps_its_letters(spoilt: Pipeline) -> None:
+def test_branch_redrive_leaves_dead_letters_of_main(spoilt: Pipeline) -> None:
     mend(spoilt)
     replay(spoilt, branch="audit", **REDRIVE)
     audit = spoilt.table().snapshot_by_name("audit")
@@ -289,9 +289,7 @@ def dies_before_the_marks(monkeypatch: pytest.MonkeyPatch, one: Pipeline, plan: 
         one.commit(plan)
 
 
-def test_a_run_that_died_for_good_between_the_two_is_finished_by_another_re_drive(
-    spoilt: Pipeline, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redrive_abandoned_halfway_is_completed_by_another(spoilt: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     mend(spoilt)
     plan, one = opened(spoilt, **REDRIVE)
     one.write(plan)
@@ -324,7 +322,7 @@ def test_two_re_drives_planned_at_once_append_once(spoilt: Pipeline, *, written_
     assert replay(spoilt, **REDRIVE).slices == ()
 
 
-def test_two_re_drives_whose_tables_land_crosswise_are_finished_by_a_third(pipeline: MakePipeline) -> None:
+def test_two_redrives_committed_crosswise_are_completed_by_third(pipeline: MakePipeline) -> None:
     one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.a,db.b"})
     one.produce([order(0)])
     one.run()
@@ -348,7 +346,7 @@ def test_two_re_drives_whose_tables_land_crosswise_are_finished_by_a_third(pipel
     assert states(one)["resolved"] == [1, 1]
 
 
-def test_a_letter_that_another_replay_makes_a_row_is_resolved_with_it(spoilt: Pipeline) -> None:
+def test_dead_letter_recovered_by_other_replay_is_resolved(spoilt: Pipeline) -> None:
     drop(spoilt)
     Tables.of(spoilt.connector).create("db.t", schema_of_text())
     replay(spoilt)
@@ -363,7 +361,7 @@ def schema_of_text() -> Schema:
     )
 
 
-def test_a_run_that_was_given_up_and_read_again_over_a_mended_table_resolves_its_letters(
+def test_run_read_again_over_fixed_table_resolves_dead_letters(
     pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS})
@@ -399,7 +397,7 @@ def test_rows_that_a_rollback_took_away_come_back_and_only_once(spoilt: Pipeline
     assert replay(spoilt).slices == ()
 
 
-def test_a_branch_that_is_set_to_where_it_was_re_driven_gets_no_row_twice(spoilt: Pipeline) -> None:
+def test_branch_set_to_redriven_snapshot_gets_no_row_twice(spoilt: Pipeline) -> None:
     mend(spoilt)
     replay(spoilt, branch="audit", **REDRIVE)
     audit = spoilt.table().snapshot_by_name("audit")
@@ -415,7 +413,7 @@ def test_a_branch_that_is_set_to_where_it_was_re_driven_gets_no_row_twice(spoilt
 # -- what is told and refused -----------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_tells_how_many_letters_there_are_and_writes_nothing(pipeline: MakePipeline) -> None:
+def test_redrive_dry_run_counts_dead_letters_and_writes_nothing(pipeline: MakePipeline) -> None:
     one = pipeline(2, **{DEAD_LETTERS_KEY: DEAD_LETTERS})
     for partition in range(2):
         one.produce([order(0)], partition=partition)
@@ -434,7 +432,7 @@ def test_a_dry_run_tells_how_many_letters_there_are_and_writes_nothing(pipeline:
     assert [(t.range.partition, t.dead_letters) for t in restricted] == [(0, 1)]
 
 
-def test_letters_of_a_table_that_the_connector_lost_are_left_out_aloud(pipeline: MakePipeline) -> None:
+def test_dead_letters_of_removed_table_are_skipped_with_warning(pipeline: MakePipeline) -> None:
     one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.a,db.b"})
     one.produce([order(0)])
     one.run()
@@ -489,9 +487,7 @@ def test_a_missing_table_that_may_not_be_created_is_refused(spoilt: Pipeline) ->
         drafted(strict, **REDRIVE)
 
 
-def test_letters_of_another_connector_in_the_same_table_are_not_its_own(
-    spoilt: Pipeline, pipeline: MakePipeline
-) -> None:
+def test_dead_letters_of_another_connector_are_not_redriven(spoilt: Pipeline, pipeline: MakePipeline) -> None:
     other = pipeline(topic=spoilt.topic, **{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.other"})
     Tables.of(other.connector).create("db.other", schema_of_text())
     other.run()

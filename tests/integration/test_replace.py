@@ -75,7 +75,7 @@ def test_rows_of_a_range_are_written_anew_and_the_others_stay(pipeline: MakePipe
     assert replay(one).slices == ()
 
 
-def test_what_was_appended_twice_is_there_once_afterwards_and_untouched_files_stay(pipeline: MakePipeline) -> None:
+def test_replace_leaves_rows_once_and_keeps_untouched_files(pipeline: MakePipeline) -> None:
     one = eaten(pipeline)
     replay(one, ranges={"0": [0, 10]}, overlap="append")
     before = files(one.table())
@@ -94,7 +94,7 @@ def test_whole_files_go_without_being_written_anew(pipeline: MakePipeline) -> No
     assert one.column("id") == list(range(200))
 
 
-def test_records_that_are_routed_elsewhere_by_now_leave_their_old_table_without_a_file(pipeline: MakePipeline) -> None:
+def test_replace_removes_records_that_are_routed_elsewhere_now(pipeline: MakePipeline) -> None:
     keys = {"iceberg.tables": "db.a,db.b", "iceberg.tables.route-field": "sauce", "floe.route.on-unroutable": "drop"}
     one = eaten(pipeline, **keys, **{f"iceberg.table.db.{t}.route-regex": ".*" for t in "ab"})
     assert one.column("id", "db.a") == one.column("id", "db.b") == list(range(200))
@@ -128,7 +128,7 @@ def test_rows_of_another_route_are_taken_over(pipeline: MakePipeline) -> None:
     assert json.loads(summary(one)["floe.net"]) == {}
 
 
-def test_partitions_of_several_specs_and_the_order_in_files_are_kept(pipeline: MakePipeline) -> None:
+def test_replace_keeps_partitions_of_several_specs_and_row_order(pipeline: MakePipeline) -> None:
     one = pipeline(**META, **{"iceberg.table.db.t.partition-by": "sauce"})
     one.produce(orders(0, 30))
     one.run()
@@ -188,7 +188,7 @@ def test_partitions_of_doubles_keep_all_their_digits(pipeline: MakePipeline) -> 
     assert {task.file.partition[0] for task in table.scan().plan_files()} == {12.34, 1e300}
 
 
-def test_a_schema_that_changed_is_the_one_of_the_files_written_anew(pipeline: MakePipeline) -> None:
+def test_replace_writes_files_in_the_current_schema(pipeline: MakePipeline) -> None:
     one = eaten(pipeline)
     with one.table().update_schema() as update:
         update.rename_column("sauce", "topping")
@@ -221,7 +221,7 @@ def test_slices_each_replace_their_part(pipeline: MakePipeline) -> None:
     assert len(one.table().scan("sauce = 'spoilt'").to_arrow()) == 0
 
 
-def test_open_letters_in_the_range_are_resolved_and_what_dies_anew_gets_a_letter(pipeline: MakePipeline) -> None:
+def test_replace_resolves_open_dead_letters_and_adds_new_ones(pipeline: MakePipeline) -> None:
     one = pipeline(**META, **{"floe.deadletter.table": "letters.all"})
     one.produce([{"id": 0}])
     one.run()
@@ -282,7 +282,7 @@ def test_rows_that_do_not_tell_where_they_came_from_are_refused(pipeline: MakePi
         drafted(message, ranges={"0": [12, 15]}, **REPLACE)
 
 
-def test_a_foreign_row_without_origin_that_comes_late_is_refused_at_the_commit(pipeline: MakePipeline) -> None:
+def test_late_foreign_row_without_origin_is_refused_at_commit(pipeline: MakePipeline) -> None:
     one = eaten(pipeline)
     plan, effective = opened(one, ranges={"0": [10, 60]}, **REPLACE)
     effective.write(plan)
@@ -302,7 +302,7 @@ def test_columns_of_another_type_are_refused_by_name(pipeline: MakePipeline) -> 
         drafted(one, **REPLACE)
 
 
-def test_rows_of_another_connector_of_the_same_records_are_refused(pipeline: MakePipeline) -> None:
+def test_rows_of_another_connector_on_same_records_are_refused(pipeline: MakePipeline) -> None:
     one = eaten(pipeline)
     other = pipeline(topic=one.topic, **META)
     other.run()
@@ -310,7 +310,7 @@ def test_rows_of_another_connector_of_the_same_records_are_refused(pipeline: Mak
         drafted(one, ranges={"0": [10, 20]}, **REPLACE)
 
 
-def test_rows_of_another_connector_that_a_branch_has_from_main_are_refused(pipeline: MakePipeline) -> None:
+def test_rows_of_another_connector_in_branch_are_refused(pipeline: MakePipeline) -> None:
     one = eaten(pipeline)
     other = pipeline(topic=one.topic, **META)
     other.run()
@@ -321,9 +321,7 @@ def test_rows_of_another_connector_that_a_branch_has_from_main_are_refused(pipel
     assert read_ids(one, branch="audit") == before
 
 
-def test_a_compacted_topic_is_refused_as_it_may_have_no_record_for_a_row(
-    pipeline: MakePipeline, topic: Callable[..., str]
-) -> None:
+def test_replace_on_compacted_topic_is_refused(pipeline: MakePipeline, topic: Callable[..., str]) -> None:
     one = pipeline(topic=topic(cleanup_policy="compact"), **META)
     for value in orders(0, 10):
         one.produce([value], record={"key": b"k"})

@@ -33,9 +33,7 @@ def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> N
 
 
 @pytest.mark.parametrize("late", [REPLACE, {"dead_letters": True}], ids=["replace", "re-drive"])
-def test_what_comes_after_a_re_drive_and_another_replacement_is_stale_too(
-    pipeline: MakePipeline, late: dict[str, Any]
-) -> None:
+def test_slice_after_redrive_and_other_replace_is_stale(pipeline: MakePipeline, late: dict[str, Any]) -> None:
     one = with_a_letter(pipeline)
     if "dead_letters" in late:
         mend(one)
@@ -77,7 +75,7 @@ def add_a_row_of_nowhere(one: Pipeline) -> str:
 
 
 @pytest.mark.parametrize("happens", [drop_and_fill, add_a_row_of_nowhere])
-def test_letters_of_a_replacement_that_a_table_refuses_are_not_kept(
+def test_dead_letters_of_replace_refused_by_table_are_not_kept(
     pipeline: MakePipeline, happens: Callable[[Pipeline], str]
 ) -> None:
     one = with_a_letter(pipeline)
@@ -95,7 +93,7 @@ def test_letters_of_a_replacement_that_a_table_refuses_are_not_kept(
     assert kinds(one) == ["dead", "resolved"]
 
 
-def test_a_branch_that_is_set_to_where_it_was_replaced_is_known_to_hold_it(pipeline: MakePipeline) -> None:
+def test_branch_set_to_replaced_snapshot_keeps_its_ledger(pipeline: MakePipeline) -> None:
     one = with_a_letter(pipeline)
     mend(one)
     replay(one, branch="audit", **REPLACE)
@@ -110,7 +108,7 @@ def test_a_branch_that_is_set_to_where_it_was_replaced_is_known_to_hold_it(pipel
 
 
 @pytest.mark.parametrize("how", ["replay", "accept"])
-def test_a_rollback_past_one_that_made_letters_is_warned_of_and_another_settles_it(
+def test_rollback_past_replace_with_dead_letters_warns(
     pipeline: MakePipeline, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
     one = with_a_letter(pipeline)

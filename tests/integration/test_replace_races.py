@@ -91,7 +91,7 @@ def test_a_foreign_append_in_between_is_kept(pipeline: MakePipeline, monkeypatch
     assert one.column("id") == [*range(200), 999]
 
 
-def test_two_replacements_and_a_live_run_at_once_leave_every_record_once(pipeline: MakePipeline) -> None:
+def test_two_replaces_beside_live_run_leave_every_record_once(pipeline: MakePipeline) -> None:
     one = eaten(pipeline)
     one.produce(orders(200, 250), partition=0)
     errors: list[Exception] = []
@@ -116,7 +116,7 @@ def test_two_replacements_and_a_live_run_at_once_leave_every_record_once(pipelin
     assert one.column("id") == list(range(250))
 
 
-def test_a_rollback_of_it_brings_back_what_was_there_and_reads_nothing_twice(pipeline: MakePipeline) -> None:
+def test_rolled_back_replace_restores_rows_and_rereads_nothing(pipeline: MakePipeline) -> None:
     one = eaten(pipeline)
     before = one.table().current_snapshot()
     assert before is not None

@@ -47,7 +47,7 @@ def eaten(pipeline: MakePipeline) -> Pipeline:
 # -- skip -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_that_was_dropped_is_filled_again_once_and_no_position_moves(eaten: Pipeline) -> None:
+def test_dropped_table_is_refilled_once_and_no_position_moves(eaten: Pipeline) -> None:
     before = eaten.position()
     drop(eaten)
     plan = replay(eaten)
@@ -65,7 +65,7 @@ def test_a_skip_over_what_a_table_holds_has_nothing_to_do(eaten: Pipeline) -> No
     assert trace(eaten) == before
 
 
-def test_a_range_fills_its_part_and_the_next_one_the_rest_though_they_overlap(eaten: Pipeline) -> None:
+def test_overlapping_ranges_fill_the_table_without_duplicates(eaten: Pipeline) -> None:
     drop(eaten)
     replay(eaten, ranges={"1": [20, 50]})
     assert eaten.column("id") == list(range(120, 150))
@@ -75,7 +75,7 @@ def test_a_range_fills_its_part_and_the_next_one_the_rest_though_they_overlap(ea
     assert eaten.column("id") == list(range(300))
 
 
-def test_a_replay_is_cut_into_slices_each_a_snapshot_with_balanced_books(eaten: Pipeline) -> None:
+def test_replay_is_cut_into_slices_with_one_snapshot_each(eaten: Pipeline) -> None:
     drop(eaten)
     plan = replay(eaten, max_records=70)
     assert [s.records for s in plan.slices] == [70, 70, 70, 70, 20]
@@ -91,7 +91,7 @@ def test_a_replay_is_cut_into_slices_each_a_snapshot_with_balanced_books(eaten: 
         assert sum(counts["table"].get(n, 0) for n in ("rows", "held", "dead", "owed")) == counts["table"]["assigned"]
 
 
-def test_tombstones_and_aborted_records_are_in_the_books_of_a_replay_and_not_in_the_table(
+def test_tombstones_and_aborts_are_counted_but_not_added(
     pipeline: MakePipeline,
 ) -> None:
     pizzas = pipeline()
@@ -135,7 +135,7 @@ def test_a_replay_for_two_tables_gives_each_what_it_lacks(pipeline: MakePipeline
 # -- append -----------------------------------------------------------------------------------------------------------
 
 
-def test_an_append_adds_its_range_once_more_and_repeating_each_step_of_it_adds_nothing(eaten: Pipeline) -> None:
+def test_append_adds_its_range_again_and_repeated_steps_nothing(eaten: Pipeline) -> None:
     plan, effective = opened(eaten, ranges={"1": [0, 10]}, overlap="append", max_records=4)
     effective.write(plan)
     effective.commit(plan)
@@ -160,7 +160,7 @@ def test_two_appends_of_one_range_add_it_twice_each_once(eaten: Pipeline) -> Non
     assert eaten.column("id") == sorted([*range(300), *range(10), *range(10)])
 
 
-def test_an_append_whose_second_slice_was_not_written_goes_on_there(eaten: Pipeline) -> None:
+def test_append_continues_at_its_unwritten_second_slice(eaten: Pipeline) -> None:
     plan, effective = opened(eaten, ranges={"0": [0, 12]}, overlap="append", max_records=4)
     one_slice = Plan.from_json({**plan.to_json(), "slices": plan.to_json()["slices"][:1]})
     effective.write(one_slice)
@@ -172,7 +172,7 @@ def test_an_append_whose_second_slice_was_not_written_goes_on_there(eaten: Pipel
     assert eaten.column("id") == sorted([*range(300), *range(12)])
 
 
-def test_an_append_stops_at_a_slice_that_did_not_land_and_goes_on_with_it(
+def test_append_stops_at_uncommitted_slice_and_continues_there(
     eaten: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import floe.commit.slice_commit as landing
@@ -197,7 +197,7 @@ def test_an_append_stops_at_a_slice_that_did_not_land_and_goes_on_with_it(
     assert eaten.column("id") == sorted([*range(300), *range(12)])
 
 
-def test_what_an_append_adds_where_nothing_was_held_is_held_afterwards(eaten: Pipeline) -> None:
+def test_append_into_empty_table_is_in_ledger_afterwards(eaten: Pipeline) -> None:
     drop(eaten)
     replay(eaten, ranges={"0": [0, 50]}, overlap="append")
     replay(eaten)
@@ -232,7 +232,7 @@ def test_skips_whose_ranges_overlap_by_halves_lose_nothing(eaten: Pipeline) -> N
     assert eaten.column("id") == list(range(100))
 
 
-def test_replays_in_threads_beside_live_runs_leave_every_record_once(eaten: Pipeline) -> None:
+def test_replays_in_threads_beside_live_runs_leave_records_once(eaten: Pipeline) -> None:
     drop(eaten)
     eaten.produce(orders(300, 400), partition=0)
     errors: list[Exception] = []
@@ -256,7 +256,7 @@ def test_replays_in_threads_beside_live_runs_leave_every_record_once(eaten: Pipe
     assert eaten.column("id") == list(range(400))
 
 
-def test_a_live_run_that_was_planned_before_and_committed_after_a_replay_lands_once(eaten: Pipeline) -> None:
+def test_live_run_planned_before_replay_commits_once_after_it(eaten: Pipeline) -> None:
     eaten.produce(orders(300, 350), partition=1)
     live = eaten.plan()
     eaten.write(live)
@@ -271,7 +271,7 @@ def test_a_live_run_that_was_planned_before_and_committed_after_a_replay_lands_o
 # -- branches ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_branch_begins_as_main_is_and_a_skip_into_it_has_nothing_to_do(eaten: Pipeline) -> None:
+def test_new_branch_equals_main_and_skip_into_it_adds_nothing(eaten: Pipeline) -> None:
     assert drafted(eaten, branch="audit").plan.slices == ()
     replay(eaten, branch="audit", ranges={"0": [0, 10]}, overlap="append")
     assert read_ids(eaten, branch="audit") == sorted([*range(300), *range(10)])
@@ -279,7 +279,7 @@ def test_a_new_branch_begins_as_main_is_and_a_skip_into_it_has_nothing_to_do(eat
     assert eaten.position() == {0: 100, 1: 100, 2: 100}
 
 
-def test_the_branch_stays_in_the_plan_and_the_connector_keeps_its_own(eaten: Pipeline) -> None:
+def test_branch_is_kept_in_plan_and_connector_keeps_its_own(eaten: Pipeline) -> None:
     plan = drafted(eaten, branch="audit").plan
     target: Connector = restore_config(plan.config, eaten.connector)
     assert (target.settings.default.branch, eaten.connector.settings.default.branch) == ("audit", None)
@@ -290,7 +290,7 @@ def test_a_branch_that_cannot_be_is_refused(eaten: Pipeline) -> None:
         drafted(eaten, branch="a\nb")
 
 
-def test_a_replay_does_not_write_to_main_what_the_file_keeps_from_it(eaten: Pipeline) -> None:
+def test_replay_does_not_write_to_main_against_connector_file(eaten: Pipeline) -> None:
     audited = eaten.changed(**{"iceberg.tables.default-commit-branch": "audit"})
     before = trace(eaten)
     with pytest.raises(PlanRefused, match=r"branch main: the connector file commits 'db.t' to another branch"):
@@ -328,7 +328,7 @@ def timed(pipeline: MakePipeline) -> Pipeline:
     return pizzas
 
 
-def test_times_side_by_side_replay_every_record_once_though_timestamps_are_out_of_order(timed: Pipeline) -> None:
+def test_adjacent_time_windows_replay_every_record_once(timed: Pipeline) -> None:
     drop(timed)
     cuts = [None, at(-10), at(0), at(3), at(3.5), at(12), at(29), at(36), at(50), None]
     for start, end in pairwise(cuts):
@@ -391,7 +391,7 @@ def test_a_window_in_the_future_or_before_time_is_refused(timed: Pipeline, times
     ],
 )
 @pytest.mark.parametrize("overlap", ["skip", "append"])
-def test_what_cannot_be_replayed_is_refused_with_the_reason_and_nothing_is_written(
+def test_impossible_replay_is_refused_with_reason_and_no_write(
     eaten: Pipeline, params: dict[str, Any], words: str, overlap: str
 ) -> None:
     before = trace(eaten)
@@ -400,9 +400,7 @@ def test_what_cannot_be_replayed_is_refused_with_the_reason_and_nothing_is_writt
     assert trace(eaten) == before
 
 
-def test_offsets_below_the_log_start_are_gone_and_an_open_start_begins_where_the_log_does(
-    eaten: Pipeline, admin: AdminClient
-) -> None:
+def test_open_start_begins_at_log_start_where_offsets_are_gone(eaten: Pipeline, admin: AdminClient) -> None:
     gone = ck.TopicPartition(eaten.topic, 0, 30)
     admin.delete_records([gone])[gone].result(30)
     with pytest.raises(PlanRefused, match=r"begins below the log start 30: .*begin it at 30 at least"):
@@ -435,7 +433,7 @@ def test_a_partition_that_is_new_is_left_out_and_refused_by_name(eaten: Pipeline
         drafted(eaten, ranges={"3": [0, None]})
 
 
-def test_a_topic_that_was_created_again_has_nothing_of_what_was_read(eaten: Pipeline, admin: AdminClient) -> None:
+def test_recreated_topic_has_none_of_the_read_offsets(eaten: Pipeline, admin: AdminClient) -> None:
     admin.delete_topics([eaten.topic])[eaten.topic].result(30)
     cluster = Cluster.of_source(eaten.settings)
     assert wait_until(lambda: not cluster.topics([eaten.topic]), 30)
@@ -455,7 +453,7 @@ def test_a_position_that_somebody_else_wrote_is_refused(eaten: Pipeline, admin: 
         drafted(eaten)
 
 
-def test_offsets_that_were_routed_otherwise_are_refused_by_a_skip_and_not_by_an_append(eaten: Pipeline) -> None:
+def test_offsets_of_other_route_are_refused_by_skip_only(eaten: Pipeline) -> None:
     name = property_name(eaten.connector.group_id, "main")
     table = eaten.table()
     ledger = read_properties(name, table.properties)
@@ -471,7 +469,7 @@ def test_offsets_that_were_routed_otherwise_are_refused_by_a_skip_and_not_by_an_
     assert eaten.column("id") == sorted([*range(300), *range(10, 20)])
 
 
-def test_what_a_table_owes_is_left_to_its_catch_up_and_the_other_table_is_replayed(pipeline: MakePipeline) -> None:
+def test_backlog_is_left_to_catch_up_and_other_table_is_replayed(pipeline: MakePipeline) -> None:
     both = pipeline(**{"iceberg.tables": "db.a,db.b"})
     both.produce(orders(0, 50))
     both.run()
@@ -507,7 +505,7 @@ def test_a_missing_table_that_may_not_be_created_is_refused(eaten: Pipeline) -> 
         drafted(strict)
 
 
-def test_a_dry_run_tells_per_table_and_partition_and_writes_nothing(eaten: Pipeline) -> None:
+def test_dry_run_reports_per_table_and_partition_writes_nothing(eaten: Pipeline) -> None:
     drop(eaten)
     replay(eaten, ranges={"0": [0, 40]})
     before = trace(eaten)
@@ -524,7 +522,7 @@ def test_a_dry_run_tells_per_table_and_partition_and_writes_nothing(eaten: Pipel
     assert (message["slices"], message["overlap"], message["branch"]) == (4, "skip", "main")
 
 
-def test_a_replay_sends_its_start_and_end_to_the_control_topic_under_its_own_kind(eaten: Pipeline) -> None:
+def test_replay_sends_start_and_end_events_of_its_own_kind(eaten: Pipeline) -> None:
     drop(eaten)
     plan = replay(eaten)
     topic = eaten.connector.control_topic

@@ -44,7 +44,7 @@ def test_without_tolerance_the_record_is_named_with_the_way_out(pipeline: MakePi
     assert one.column("id") == [1, 3]
 
 
-def test_a_field_that_was_renamed_or_dropped_leaves_its_name_to_an_old_spec(pipeline: MakePipeline) -> None:
+def test_renamed_or_dropped_field_leaves_its_name_to_old_spec(pipeline: MakePipeline) -> None:
     one = pipeline(1, **DEAD_LETTERS, **{"iceberg.tables.default-partition-by": "sauce"})
     one.produce([{"id": 1, "sauce": "light"}])
     one.run()

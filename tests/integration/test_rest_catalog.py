@@ -41,7 +41,7 @@ def test_runs_land_once_on_a_rest_catalog(pizzas: Pipeline) -> None:
 
 
 @pytest.mark.parametrize("status", [None, 409, 500, 502, 503, 504])
-def test_a_commit_whose_answer_is_lost_or_wrong_is_found_to_have_landed(
+def test_commit_with_lost_or_wrong_answer_is_found_committed(
     pizzas: Pipeline, monkeypatch: pytest.MonkeyPatch, status: int | None
 ) -> None:
     pizzas.produce({"id": i} for i in range(100))
@@ -66,9 +66,7 @@ def test_a_commit_whose_answer_is_lost_or_wrong_is_found_to_have_landed(
     assert read_ids(pizzas, pizzas.connector.tables[0]) == list(range(100))
 
 
-def test_a_catalog_that_is_away_for_long_fails_the_commit_and_the_next_try_lands(
-    pizzas: Pipeline, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_catalog_down_fails_commit_and_next_try_succeeds(pizzas: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     pizzas = pizzas.changed(**{"iceberg.control.commit.timeout-ms": 3_000})
     pizzas.produce({"id": i} for i in range(100))
     plan = pizzas.plan()
@@ -86,7 +84,7 @@ def test_a_catalog_that_is_away_for_long_fails_the_commit_and_the_next_try_lands
     assert read_ids(pizzas, pizzas.connector.tables[0]) == list(range(100))
 
 
-def test_snapshots_expire_with_commits_but_for_tagged_ones_and_no_row_is_lost(pizzas: Pipeline) -> None:
+def test_snapshots_expire_with_commits_except_tagged_ones(pizzas: Pipeline) -> None:
     created = "iceberg.tables.auto-create-props."
     count = {f"{created}floe.expire.max-snapshots": 3, f"{created}history.expire.min-snapshots-to-keep": 1}
     pizzas = pizzas.changed(**count)

@@ -52,7 +52,7 @@ def test_one_consumer_reads_range_after_range_without_waiting(pipeline: MakePipe
     reader.close()
 
 
-def test_more_positions_than_a_request_may_hold_move_in_one_transaction(
+def test_more_positions_than_one_request_move_in_one_transaction(
     topic: Callable[..., str], settings: KafkaSettings
 ) -> None:
     many, control = topic(2500, "many-" + "x" * 220), topic()
@@ -83,7 +83,7 @@ def test_a_refused_transaction_is_aborted_at_once(topic: Callable[..., str], set
     assert end >= 4
 
 
-def test_a_consumer_setting_that_only_consumers_check_is_refused_by_name(pipeline: MakePipeline) -> None:
+def test_consumer_setting_checked_by_consumers_only_is_refused(pipeline: MakePipeline) -> None:
     one = pipeline(**{"consumer.override.session.timeout.ms": "3000000"})
     one.produce([{"id": 1}])
     plan = one.plan()
@@ -91,9 +91,7 @@ def test_a_consumer_setting_that_only_consumers_check_is_refused_by_name(pipelin
         one.write(plan)
 
 
-def test_a_control_topic_that_is_gone_or_cut_is_named_and_the_next_run_reads_again(
-    pipeline: MakePipeline, admin: AdminClient
-) -> None:
+def test_missing_or_cut_control_topic_is_named_and_run_rereads(pipeline: MakePipeline, admin: AdminClient) -> None:
     one = pipeline()
     control = one.connector.control_topic
     one.produce([{"id": i} for i in range(10)])
@@ -128,9 +126,7 @@ def test_write_properties_that_no_writer_takes_are_named(pipeline: MakePipeline)
         one.write(plan)
 
 
-def test_an_idle_position_that_was_rewound_meanwhile_is_not_moved_on_again(
-    pipeline: MakePipeline, admin: AdminClient
-) -> None:
+def test_idle_position_rewound_meanwhile_is_not_moved(pipeline: MakePipeline, admin: AdminClient) -> None:
     one = pipeline(2)
     one.produce([{"id": 0}, {"id": 1}], 1)
     one.run()

@@ -39,7 +39,7 @@ def orders_of(kinds: list[Any], start: int = 0) -> list[dict[str, Any]]:
     return [{"id": start + i, "kind": kind} for i, kind in enumerate(kinds)]
 
 
-def test_static_tables_get_what_their_expression_matches_as_a_whole(pipeline: MakePipeline) -> None:
+def test_static_tables_get_values_that_match_completely(pipeline: MakePipeline) -> None:
     one = pipeline(
         2,
         **{
@@ -59,7 +59,7 @@ def test_static_tables_get_what_their_expression_matches_as_a_whole(pipeline: Ma
     assert one.column("id", "db.ab") == [0, 1, 2]
 
 
-def test_records_name_their_tables_which_are_created_and_found_again(pipeline: MakePipeline) -> None:
+def test_tables_named_by_records_are_created_and_reused(pipeline: MakePipeline) -> None:
     one = pipeline(2, **DYNAMIC, **{"floe.route.on-unroutable": "drop"})
     one.produce(orders_of(["db.x", "DB.Y", "other.z", "x", "db.x"]))
     found = counts(written(one))
@@ -70,14 +70,14 @@ def test_records_name_their_tables_which_are_created_and_found_again(pipeline: M
     assert [one.column("id", name) for name in ("db.y", "other.z", "db.new")] == [[1], [2], [11]]
 
 
-def test_a_record_that_names_no_table_fails_the_run_unless_something_else_is_wanted(pipeline: MakePipeline) -> None:
+def test_record_without_table_name_fails_run_by_default(pipeline: MakePipeline) -> None:
     one = pipeline(**DYNAMIC)
     one.produce([{"id": 1, "kind": "db.x"}, {"id": 2}])
     with pytest.raises(SliceRefused, match=r"1 of the 2 records.*offset 1: it has no route value.*on-unroutable"):
         one.write(one.plan())
 
 
-def test_without_auto_create_a_table_that_does_not_exist_is_no_destination(pipeline: MakePipeline) -> None:
+def test_missing_table_without_auto_create_is_no_destination(pipeline: MakePipeline) -> None:
     one = pipeline(**DYNAMIC, **{"floe.route.on-unroutable": "drop"})
     one.produce(orders_of(["db.x"]))
     one.run()
@@ -89,7 +89,7 @@ def test_without_auto_create_a_table_that_does_not_exist_is_no_destination(pipel
 
 
 @pytest.mark.parametrize("on_conflict", ["dead-letter", "fail"])
-def test_a_table_that_exists_is_not_changed_by_what_was_guessed_of_it(pipeline: MakePipeline, on_conflict: str) -> None:
+def test_existing_table_is_not_changed_by_its_guessed_schema(pipeline: MakePipeline, on_conflict: str) -> None:
     keys = {**DYNAMIC, "iceberg.tables.evolve-schema-enabled": False, "floe.schema.on-conflict": on_conflict}
     one = pipeline(**keys)
     Tables.of(one.connector).create("db.x", Schema(NestedField(1, "v", StringType(), required=False)))

@@ -27,7 +27,7 @@ def orders(start: int, end: int) -> list[dict[str, object]]:
     return [{"id": i, "sauce": "extra", "price": i / 4} for i in range(start, end)]
 
 
-def test_a_run_moves_every_record_once_and_the_next_only_what_is_new(pipeline: MakePipeline) -> None:
+def test_run_moves_every_record_once_and_next_run_only_new_ones(pipeline: MakePipeline) -> None:
     pizzas = pipeline(partitions=3)
     pizzas.produce(orders(0, 1000))
     first = pizzas.run()
@@ -39,7 +39,7 @@ def test_a_run_moves_every_record_once_and_the_next_only_what_is_new(pipeline: M
     assert first.slices[0].records == 1000
 
 
-def test_a_run_with_nothing_new_makes_no_snapshot_and_sends_its_positions_again(pipeline: MakePipeline) -> None:
+def test_run_without_new_records_makes_no_snapshot(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(orders(0, 10))
     pizzas.run()
@@ -56,7 +56,7 @@ def test_an_empty_topic_plans_nothing_and_creates_no_table(pipeline: MakePipelin
     assert pizzas.position() == {0: 0}
 
 
-def test_a_limit_is_shared_fairly_so_that_a_hot_partition_cannot_starve_the_rest(pipeline: MakePipeline) -> None:
+def test_limit_is_shared_so_that_busy_partition_starves_no_other(pipeline: MakePipeline) -> None:
     pizzas = pipeline(partitions=2)
     pizzas.produce(orders(0, 900), partition=0)
     pizzas.produce(orders(900, 1000), partition=1)
@@ -85,7 +85,7 @@ def test_a_writer_that_announces_twice_adds_its_rows_once(pipeline: MakePipeline
     assert pizzas.column("id") == list(range(100))
 
 
-def test_a_zombie_writer_that_announces_after_the_commit_is_not_read_by_later_runs(pipeline: MakePipeline) -> None:
+def test_zombie_announcement_after_commit_is_not_read_later(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(orders(0, 100))
     plan = pizzas.run()
@@ -95,7 +95,7 @@ def test_a_zombie_writer_that_announces_after_the_commit_is_not_read_by_later_ru
     assert pizzas.column("id") == list(range(150))
 
 
-def test_a_run_killed_between_table_and_position_adds_nothing_when_it_is_read_again(pipeline: MakePipeline) -> None:
+def test_run_killed_between_table_and_position_adds_once(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
@@ -112,7 +112,7 @@ def test_a_run_killed_between_table_and_position_adds_nothing_when_it_is_read_ag
     assert pizzas.column("id") == list(range(130))
 
 
-def test_the_same_run_committed_again_after_a_kill_before_the_position_moves_it(pipeline: MakePipeline) -> None:
+def test_commit_repeated_after_kill_moves_the_position(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
@@ -154,7 +154,7 @@ def test_two_committers_of_the_same_announcements_land_them_once(pipeline: MakeP
     assert pizzas.position() == {0: 500}
 
 
-def test_an_older_plan_is_superseded_once_another_run_has_read_part_of_it(pipeline: MakePipeline) -> None:
+def test_older_plan_is_superseded_after_its_range_was_read(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(orders(0, 100))
     old = pizzas.plan()
@@ -166,7 +166,7 @@ def test_an_older_plan_is_superseded_once_another_run_has_read_part_of_it(pipeli
     assert pizzas.column("id") == list(range(100))
 
 
-def test_a_slice_that_was_not_written_fails_the_commit_and_is_read_by_the_next_run(pipeline: MakePipeline) -> None:
+def test_unwritten_slice_fails_commit_and_is_read_by_next_run(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(orders(0, 100))
     plan = pizzas.plan()
@@ -197,7 +197,7 @@ def test_latest_begins_at_the_end_and_pins_that_position_at_once(pipeline: MakeP
     assert pizzas.column("id") == list(range(10, 15))
 
 
-def test_columns_that_come_later_are_added_in_one_update_and_older_rows_read_null(pipeline: MakePipeline) -> None:
+def test_later_columns_are_one_update_and_old_rows_read_null(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce([{"id": 1}])
     pizzas.run()
@@ -245,7 +245,7 @@ def test_the_ledger_is_one_interval_however_many_runs_there_were(pipeline: MakeP
     assert list(held) == [(0, 36)]
 
 
-def test_a_run_of_tombstones_only_moves_the_position_and_makes_no_snapshot(pipeline: MakePipeline) -> None:
+def test_run_of_tombstones_moves_position_without_snapshot(pipeline: MakePipeline) -> None:
     pizzas = pipeline()
     pizzas.produce(orders(0, 5))
     pizzas.run()
@@ -292,7 +292,7 @@ def test_a_topic_added_to_the_connector_is_read_from_its_start(
     assert both.column("id") == list(range(30))
 
 
-def test_a_table_made_by_hand_is_written_in_its_own_types_and_partitions(pipeline: MakePipeline) -> None:
+def test_table_made_by_hand_keeps_its_types_and_partitions(pipeline: MakePipeline) -> None:
     pizzas = pipeline(partitions=2)
     tables = Tables.of(pizzas.connector)
     tables.catalog.create_namespace("db")

@@ -33,7 +33,7 @@ def test_the_broker_takes_and_gives_records(broker: Broker, topic: Callable[...,
     assert read(broker.bootstrap, name) == [b"pizza"]
 
 
-def test_a_broker_stops_leaves_no_process_and_comes_back_with_its_data(tmp_path: Path) -> None:
+def test_stopped_broker_leaves_no_process_and_keeps_its_data(tmp_path: Path) -> None:
     one = Broker(tmp_path / "kafka", free_port(), properties={"auto.create.topics.enable": "true"})
     one.start()
     process = one.process

@@ -105,7 +105,7 @@ def held(one: Shared) -> dict[int, dict[str, list[tuple[int, int]]]]:
     }
 
 
-def test_there_and_back_and_there_again_with_a_sink_killed_before_its_commit(shared: Shared) -> None:
+def test_takeover_and_return_work_with_sink_killed_before_commit(shared: Shared) -> None:
     pizzas = shared.pizzas
     connector, settings = pizzas.connector, pizzas.settings
 

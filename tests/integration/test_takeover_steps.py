@@ -151,7 +151,7 @@ def stage(make_stage: Callable[..., Stage]) -> Stage:
 # -- what it does -----------------------------------------------------------------------------------------------------
 
 
-def test_pending_files_and_the_ledger_come_in_one_snapshot_per_table(stage: Stage) -> None:
+def test_pending_files_and_ledger_are_one_snapshot_per_table(stage: Stage) -> None:
     ends = stage.control_ends()
     report = stage.take_over()
     assert {t.table: (t.files, t.rows) for t in report.tables} == {PIZZAS: (2, 50), PASTA: (1, 50), SALADS: (0, 0)}
@@ -162,7 +162,7 @@ def test_pending_files_and_the_ledger_come_in_one_snapshot_per_table(stage: Stag
     stage.assert_goes_on()
 
 
-def test_tables_that_records_name_are_found_by_what_the_sink_left_in_them(make_stage: Callable[..., Stage]) -> None:
+def test_tables_named_by_records_are_found_by_sink_snapshots(make_stage: Callable[..., Stage]) -> None:
     named = {"iceberg.tables": None, "iceberg.tables.dynamic-enabled": True, "iceberg.tables.route-field": "to"}
     one = make_stage(**named)
     one.sink.create("db.other")
@@ -197,7 +197,7 @@ def test_tables_with_nothing_pending_get_the_seed_too(make_stage: Callable[..., 
     assert stage.rows(PIZZAS) == []
 
 
-def test_a_file_that_is_announced_twice_or_is_there_already_is_committed_once(stage: Stage) -> None:
+def test_file_announced_twice_or_present_is_committed_once(stage: Stage) -> None:
     files = stage.sink.write(PIZZAS, range(150, 160))
     event = stage.sink.written(PIZZAS, files)
     stage.produce(150, 160)
@@ -258,7 +258,7 @@ def test_positions_of_other_topics_are_kept_as_they_are(stage: Stage, topic: Cal
     assert len(found) == 2
 
 
-def test_tabular_s_group_is_where_the_position_is_and_where_it_goes_back(make_stage: Callable[..., Stage]) -> None:
+def test_tabular_group_is_read_for_positions_and_returned_to(make_stage: Callable[..., Stage]) -> None:
     stage = make_stage(**{"connector.class": "io.tabular.iceberg.connect.IcebergSinkConnector"})
     group = f"cg-control-{stage.connector.name}"
     assert stage.sink.group == stage.connector.sink_group_id == group
@@ -278,7 +278,7 @@ def test_tabular_s_group_is_where_the_position_is_and_where_it_goes_back(make_st
     assert stage.rows(PIZZAS) == stage.rows(PASTA) == list(range(180))
 
 
-def test_a_second_takeover_after_a_hand_back_passes_over_what_floe_announced(stage: Stage) -> None:
+def test_second_takeover_skips_what_floe_announced(stage: Stage) -> None:
     stage.take_over()
     stage.produce(150, 170)
     stage.pipeline.write(stage.pipeline.plan())  # and never committed
@@ -332,7 +332,7 @@ def test_a_takeover_killed_at_any_step_is_finished_by_the_next(stage: Stage, poi
 
 
 @pytest.mark.parametrize("point", [CrashPoint.TAKEOVER_TABLE_LANDED, CrashPoint.TAKEOVER_GROUP])
-def test_the_sink_may_be_started_again_after_a_takeover_that_was_killed(stage: Stage, point: str) -> None:
+def test_sink_can_start_again_after_a_killed_takeover(stage: Stage, point: str) -> None:
     killed_at(stage, point)
     # it commits nothing of what is in the tables that were taken over: their control offsets tell
     stage.produce(150, 160)
@@ -342,9 +342,7 @@ def test_the_sink_may_be_started_again_after_a_takeover_that_was_killed(stage: S
     stage.assert_goes_on(160)
 
 
-def test_a_sink_that_comes_back_in_the_middle_keeps_its_positions(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sink_restarted_during_takeover_keeps_its_positions(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     from floe.takeover import take_over as takeover
 
     land = takeover.commit_takeover
@@ -382,13 +380,13 @@ def test_a_group_without_positions_is_refused(make_stage: Callable[..., Stage]) 
     stage.refused(r"has no positions of .*never committed, or has been stopped for longer")
 
 
-def test_events_of_tables_that_the_connector_does_not_name_are_refused(stage: Stage) -> None:
+def test_events_of_tables_not_configured_are_refused(stage: Stage) -> None:
     stage.sink.create("db.routed")
     stage.sink.announce(stage.written("db.routed", 0, 5), positions={0: 150})
     stage.refused(r"1 announced file.*'db\.routed', which is not in iceberg\.tables")
 
 
-def test_events_of_other_tables_that_were_committed_do_not_matter(stage: Stage) -> None:
+def test_committed_events_of_other_tables_are_ignored(stage: Stage) -> None:
     stage.sink.create("db.former")
     stage.sink.announce(stage.written("db.former", 0, 5), positions={0: 150})
     stage.sink.commit("db.former", range(5), stage.control_ends())
@@ -402,7 +400,7 @@ def test_events_of_a_table_that_does_not_exist_are_refused(stage: Stage) -> None
     stage.refused(r"'db\.salads', which does not exist")
 
 
-def test_events_of_a_table_that_was_replaced_are_refused_until_the_sink_has_dropped_them(stage: Stage) -> None:
+def test_events_of_replaced_table_wait_until_sink_drops_them(stage: Stage) -> None:
     stage.sink.tables.catalog.drop_table(PASTA)
     stage.sink.create(PASTA)
     stage.refused(r"'db\.pasta', which was replaced since")
@@ -445,7 +443,7 @@ def test_a_message_that_cannot_be_read_is_refused(stage: Stage) -> None:
     stage.refused(r"of the control topic cannot be read")
 
 
-def test_a_control_topic_that_was_truncated_is_refused_unless_the_coordinator_was_past_it(stage: Stage) -> None:
+def test_truncated_control_topic_is_refused_unless_read_past(stage: Stage) -> None:
     end = max(stage.control_ends().values())
     tp = ck.TopicPartition(stage.connector.control_topic, 0, end)
     stage.admin.delete_records([tp])[tp].result(30)
@@ -455,9 +453,7 @@ def test_a_control_topic_that_was_truncated_is_refused_unless_the_coordinator_wa
     assert stage.rows(PIZZAS) == list(range(100))
 
 
-def test_a_control_topic_that_was_created_anew_or_is_another_is_refused(
-    stage: Stage, topic: Callable[..., str]
-) -> None:
+def test_recreated_or_other_control_topic_is_refused(stage: Stage, topic: Callable[..., str]) -> None:
     other = topic(name="control")
     renamed = stage.pipeline.changed(**{"iceberg.control.topic": other})
     foreign = SinkDouble(stage.pipeline.bootstrap, stage.pipeline.topic, renamed.connector)
@@ -473,7 +469,7 @@ def test_a_control_topic_that_was_created_anew_or_is_another_is_refused(
     stage.refused(r"up to 10000, but that ends at .*created again")
 
 
-def test_an_empty_control_topic_leaves_out_what_the_old_one_announced(stage: Stage, topic: Callable[..., str]) -> None:
+def test_empty_control_topic_omits_announcements_of_old_one(stage: Stage, topic: Callable[..., str]) -> None:
     empty = stage.pipeline.changed(**{"iceberg.control.topic": topic(name="control")})
     take_over(empty.connector, empty.settings)
     assert stage.rows(PIZZAS) == list(range(100))

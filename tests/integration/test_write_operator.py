@@ -37,7 +37,7 @@ def written(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> tuple[Pi
     return pizzas, plan
 
 
-def test_a_retried_write_finds_its_announcement_and_starts_no_spark_job(written: tuple[Pipeline, Plan]) -> None:
+def test_retried_write_finds_announcement_and_starts_no_job(written: tuple[Pipeline, Plan]) -> None:
     pizzas, plan = written
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
     message = write.execute({"ti": TaskInstance(plan)})  # type: ignore[arg-type]

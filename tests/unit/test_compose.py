@@ -150,7 +150,7 @@ def test_no_two_services_wait_for_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(SERVICES) - JOBS))
-def test_a_service_that_stays_is_restarted_and_its_health_is_known(name: str) -> None:
+def test_lasting_service_is_restarted_and_has_a_health_check(name: str) -> None:
     service = SERVICES[name]
     assert service["restart"] == "unless-stopped"
     assert service["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
@@ -162,7 +162,7 @@ def test_all_services_are_on_the_one_network() -> None:
     assert {name for name, service in SERVICES.items() if service.get("networks") != ["floe"]} == set()
 
 
-def test_named_volumes_are_declared_and_used_and_mounted_files_exist() -> None:
+def test_named_volumes_are_declared_and_mounted_files_exist() -> None:
     sources = {mount.split(":")[0] for service in SERVICES.values() for mount in service.get("volumes", ())}
     files = {source for source in sources if source.startswith((".", "/"))}
     assert sources - files == set(COMPOSE["volumes"])
@@ -174,7 +174,7 @@ def test_files_of_the_repository_are_mounted_read_only() -> None:
     assert [mount for mount in mounts if mount.startswith(".") and not mount.endswith(":ro")] == []
 
 
-def test_what_kafka_postgres_and_the_store_keep_is_in_named_volumes() -> None:
+def test_data_of_kafka_postgres_and_store_is_in_named_volumes() -> None:
     mounts = {
         name: dict(mount.split(":")[1::-1] for mount in SERVICES[name]["volumes"])
         for name in SERVICES
@@ -212,7 +212,7 @@ def test_images_built_here_carry_the_version_of_floe() -> None:
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.parent.name)
-def test_a_dockerfile_copies_what_exists_and_its_ignore_file_lets_through(dockerfile: Path) -> None:
+def test_dockerfile_copies_existing_files_not_ignored(dockerfile: Path) -> None:
     ignore = dockerfile.with_name("Dockerfile.dockerignore").read_text().split()
     assert ignore[0] == "*"
     taken = [line[1:] for line in ignore if line.startswith("!")]
@@ -232,7 +232,7 @@ def test_versions_are_those_of_the_requirements() -> None:
 
 
 @pytest.mark.parametrize("name", ["airflow", "spark"])
-def test_an_image_installs_the_requirements_under_the_constraints(name: str) -> None:
+def test_image_installs_requirements_under_constraints(name: str) -> None:
     text = (DEPLOY / name / "Dockerfile").read_text()
     assert "COPY requirements.txt constraints.txt /tmp/floe/" in text
     assert "-c /tmp/floe/constraints.txt" in text
@@ -252,7 +252,7 @@ def test_every_variable_is_in_the_example_and_nothing_else_is() -> None:
     assert set(variables()) == set(settings(DEPLOY / ".env.example"))
 
 
-def test_a_variable_is_required_with_a_message_or_has_the_default_of_the_example() -> None:
+def test_variable_is_required_with_message_or_has_default() -> None:
     example = settings(DEPLOY / ".env.example")
     for name, uses in variables().items():
         ((kind, rest),) = uses  # used in one way everywhere
@@ -288,7 +288,7 @@ def test_secrets_go_only_to_the_services_that_need_them() -> None:
     assert spark & required == set(), "a session brings what it needs"
 
 
-def test_make_env_fills_every_empty_value_and_leaves_a_file_alone(
+def test_make_env_fills_empty_values_and_leaves_a_file_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from cryptography.fernet import Fernet
@@ -332,7 +332,7 @@ def test_airflow_is_set_up_as_in_the_local_stack(tmp_path: Path) -> None:
         assert set(service["environment"]) & set(shared) == set(), f"{name} says again what the file says"
 
 
-def test_an_airflow_setting_of_the_local_stack_is_shared_or_has_its_own_value_here(tmp_path: Path) -> None:
+def test_airflow_setting_of_local_stack_is_shared_or_own(tmp_path: Path) -> None:
     local = Airflow(tmp_path, 8080, ROOT / "dags", ROOT / "plugins").environment()
     named = {name for name in local if name.startswith("AIRFLOW__")}
     here = set(settings(DEPLOY / "airflow.env")) | set(SERVICES["airflow-api-server"]["environment"])

@@ -50,7 +50,7 @@ def test_each_file_imports_what_its_own_dags_need_only(tmp_path: Path) -> None:
     assert found == ["[]", "['floe.operators.dags.sink_dag']"]
 
 
-def test_every_connector_of_the_folder_gets_its_dag_the_broken_ones_too(tmp_path: Path) -> None:
+def test_every_connector_of_folder_gets_its_dag_even_broken(tmp_path: Path) -> None:
     folder = tmp_path / "connectors"
     folder.mkdir()
     good = (ROOT / "dags" / "connectors" / "pizzas-on-ice.json").read_text()

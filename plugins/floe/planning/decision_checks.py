@@ -62,8 +62,8 @@ def refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartiti
         if tp.topic not in connector.topics and position.backlogs:
             msg = (
                 f"{sorted(position.backlogs)} are behind on {tp}, but the connector reads {tp.topic!r} no longer: put the "
-                'topic back until they have caught up, or for one run that drops the backlog (params config={"topics": …} and '
-                "drop_backlog)."
+                'topic back until they have caught up, or for one run that drops the backlog (params config={"topics": …} '
+                "and drop_backlog)."
             )
             raise PlanRefused(msg, code="FLOE-221")
 

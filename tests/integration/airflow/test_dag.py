@@ -73,7 +73,7 @@ class Orders:
         self._pipeline.abort(self.take(10), partition=0)
 
 
-def test_200_000_records_with_aborts_tombstones_and_a_new_partition_land_once_in_three_runs(
+def test_200k_records_with_aborts_and_tombstones_are_added_once(
     deployment: Deployment, topic: Callable[..., str], admin: AdminClient, tmp_path: Path
 ) -> None:
     pizzas = deployment.add(topic(3), tmp_path)
@@ -112,7 +112,7 @@ def assert_books_balance(pipeline: Pipeline) -> None:
     assert total == 20 * (3 + 4 + 4)
 
 
-def test_clearing_each_task_or_all_with_new_records_waiting_adds_nothing_and_is_green(
+def test_cleared_tasks_with_new_records_add_nothing_and_succeed(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:
     pizzas = deployment.add(topic(2), tmp_path)
@@ -169,7 +169,7 @@ def test_parameters_limit_override_and_dry_run(
     assert pizzas.column("id") == list(range(60))
 
 
-def test_a_bad_record_turns_the_run_red_and_is_named_in_the_log_once(
+def test_bad_record_fails_run_and_is_named_in_log_once(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:
     pizzas = deployment.add(topic(1), tmp_path)
@@ -190,7 +190,7 @@ def test_a_bad_record_turns_the_run_red_and_is_named_in_the_log_once(
         ({"floe.spark.conn-id": "no_spark"}, "write", "of type 'http'"),
     ],
 )
-def test_a_missing_or_unsuitable_connection_is_an_error_that_names_it(
+def test_missing_or_unsuitable_connection_is_named_in_error(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path, keys: dict[str, str], task: str, words: str
 ) -> None:
     pizzas = deployment.add(topic(1), tmp_path, **keys)
@@ -201,7 +201,7 @@ def test_a_missing_or_unsuitable_connection_is_an_error_that_names_it(
     assert words in run.log(task)
 
 
-def test_cancelling_the_write_ends_its_driver_and_nothing_is_announced_after(
+def test_cancelled_write_ends_driver_and_announces_nothing(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path
 ) -> None:
     # one record a batch, one batch a fetch: a quarter of a minute, while a task hears after some seconds that it is cancelled

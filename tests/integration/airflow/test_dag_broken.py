@@ -96,7 +96,7 @@ def test_a_connector_whose_file_breaks_is_red_until_repaired(
     assert wait_until(lambda: str(file) not in import_errors(deployment), WITHIN)
 
 
-def test_a_file_that_was_never_good_is_paused_and_an_import_error(deployment: Deployment) -> None:
+def test_never_valid_file_is_paused_and_an_import_error(deployment: Deployment) -> None:
     file = deployment.connectors / "never-good.json"
     file.write_text('{"topics": "t",')
     try:

@@ -27,7 +27,7 @@ def server(deployment: Deployment, tmp_path: Path) -> Iterator[ConnectServer]:
     one.stop()
 
 
-def test_runs_over_spark_connect_use_one_session_and_heal_when_the_server_was_restarted(
+def test_spark_connect_runs_share_session_and_survive_restart(
     deployment: Deployment, topic: Callable[..., str], tmp_path: Path, server: ConnectServer
 ) -> None:
     pizzas = deployment.add(topic(2), tmp_path, **{"floe.spark.conn-id": "spark_connect_default"})

@@ -71,7 +71,7 @@ def end(events: list[dict[str, Any]]) -> list[str]:
     return lines[-3:]
 
 
-def test_broker_down_log_has_the_reason_once_and_ends_in_three_lines(runs: dict[str, DagRun]) -> None:
+def test_broker_down_log_has_reason_once_and_three_last_lines(runs: dict[str, DagRun]) -> None:
     events = lines(runs["broker"], "plan")
     client = [e for e in events if e.get("logger") == "floe.kafka.librdkafka"]
     assert 1 <= len(client) <= 2 and client[0]["level"] == "error"
@@ -83,7 +83,7 @@ def test_broker_down_log_has_the_reason_once_and_ends_in_three_lines(runs: dict[
     assert max(map(len, (what, value, step))) <= WIDTH
 
 
-def test_catalog_down_log_has_one_exception_and_ends_in_three_lines(runs: dict[str, DagRun]) -> None:
+def test_catalog_down_log_has_one_exception_and_three_last_lines(runs: dict[str, DagRun]) -> None:
     events = lines(runs["catalog"], "plan")
     (failure,) = (e for e in events if e.get("error_detail"))
     assert [one["exc_type"] for one in failure["error_detail"]] == ["CatalogUnreachable"]

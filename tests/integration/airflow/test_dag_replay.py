@@ -72,9 +72,7 @@ def untouched(deployment: Deployment, admin: AdminClient, tmp_path_factory: pyte
     return read_once(deployment, name, tmp_path_factory.mktemp("untouched"))
 
 
-def test_a_dry_run_tells_first_and_a_replay_then_fills_a_dropped_table_and_cleared_it_adds_nothing(
-    deployment: Deployment, eaten: Pipeline
-) -> None:
+def test_dry_run_reports_then_replay_refills_dropped_table_once(deployment: Deployment, eaten: Pipeline) -> None:
     position = eaten.position()
     drop(eaten)
 
@@ -109,9 +107,7 @@ def test_a_dry_run_tells_first_and_a_replay_then_fills_a_dropped_table_and_clear
     assert "held already" in idle.log("plan")
 
 
-def test_an_append_cleared_and_run_again_appends_once_and_goes_to_its_branch(
-    deployment: Deployment, eaten: Pipeline
-) -> None:
+def test_append_cleared_and_rerun_appends_once_to_its_branch(deployment: Deployment, eaten: Pipeline) -> None:
     run = replay(deployment, eaten, ranges={"1": [0, 10]}, overlap="append", branch="audit", max_records=4)
     assert run.state == "success", run.log("commit")
     assert run.clear() == "success"
@@ -124,9 +120,7 @@ def test_an_append_cleared_and_run_again_appends_once_and_goes_to_its_branch(
     assert eaten.column("id") == list(range(200))
 
 
-def test_two_replays_of_one_range_at_once_beside_a_live_run_leave_every_record_once(
-    deployment: Deployment, eaten: Pipeline
-) -> None:
+def test_two_replays_beside_live_run_leave_every_record_once(deployment: Deployment, eaten: Pipeline) -> None:
     drop(eaten)
     replay(deployment, eaten, ranges={"0": [0, 1]})
     eaten.produce(orders(200, 300), partition=0)
@@ -172,7 +166,7 @@ def test_two_replays_of_one_range_at_once_beside_a_live_run_leave_every_record_o
         "other-topic",
     ],
 )
-def test_what_cannot_be_replayed_is_refused_by_the_plan_and_nothing_is_written(
+def test_impossible_replay_is_refused_by_plan_and_writes_nothing(
     deployment: Deployment, untouched: Pipeline, conf: dict[str, Any], words: str
 ) -> None:
     before = untouched.table().metadata
@@ -212,7 +206,7 @@ BACKFILL = {
 
 
 @pytest.mark.parametrize("path", ["/api/v2/backfills", "/api/v2/backfills/dry_run"])
-def test_airflows_own_backfill_is_refused_and_the_dag_points_to_its_replay(
+def test_airflow_backfill_is_refused_and_points_to_replay_dag(
     deployment: Deployment, untouched: Pipeline, path: str
 ) -> None:
     rest, name = deployment.airflow.rest, untouched.connector.name

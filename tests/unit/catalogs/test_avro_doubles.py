@@ -17,5 +17,5 @@ def test_all_digits_of_a_double_are_read_and_no_byte_more() -> None:
     assert decoder.tell() == len(WRITTEN)
 
 
-def test_pyicebergs_own_decoder_still_cuts_them_and_so_the_repair_is_still_needed() -> None:
+def test_pyiceberg_decoder_still_cuts_doubles() -> None:
     assert new_decoder(WRITTEN).read_double() == struct.unpack("<f", struct.pack("<f", 12.34))[0]

@@ -52,7 +52,7 @@ def test_namespaces_are_created_from_the_outside_in(tables: Callable[..., Tables
     assert opened.load("a.b.toppings") is not None
 
 
-def test_new_tables_merge_manifests_unless_the_connector_says_otherwise(tables: Callable[..., Tables]) -> None:
+def test_new_tables_merge_manifests_unless_configured_otherwise(tables: Callable[..., Tables]) -> None:
     assert tables().create("rpc.pizzas", SCHEMA).properties["commit.manifest-merge.enabled"] == "true"
     over = {
         "iceberg__tables__auto-create-props__commit.manifest-merge.enabled": "false",
@@ -62,7 +62,7 @@ def test_new_tables_merge_manifests_unless_the_connector_says_otherwise(tables: 
     assert (created.properties["commit.manifest-merge.enabled"], created.properties["owner"]) == ("false", "me")
 
 
-def test_new_tables_let_snapshots_and_metadata_files_go_unless_the_connector_says_otherwise(
+def test_new_tables_expire_snapshots_unless_configured_otherwise(
     tables: Callable[..., Tables],
 ) -> None:
     shipped = tables().create("rpc.pizzas", SCHEMA).properties
@@ -97,7 +97,7 @@ def test_a_table_that_is_there_already_is_taken_as_it_is(tables: Callable[..., T
     assert [field.name for field in ours.schema().fields] == ["theirs"]
 
 
-def test_a_table_that_somebody_creates_in_between_is_taken_as_it_is(
+def test_table_created_by_others_meanwhile_is_used_as_is(
     tables: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened, rival = tables(), tables()
@@ -112,7 +112,7 @@ def test_a_table_that_somebody_creates_in_between_is_taken_as_it_is(
     assert created.metadata.table_uuid == rival.require("rpc.pizzas").metadata.table_uuid
 
 
-def test_a_table_that_does_not_exist_is_none_or_an_error_that_says_what_to_do(tables: Callable[..., Tables]) -> None:
+def test_missing_table_is_none_or_an_error_with_advice(tables: Callable[..., Tables]) -> None:
     opened = tables()
     assert opened.load("rpc.pizzas") is None
     opened.catalog.create_namespace("rpc")

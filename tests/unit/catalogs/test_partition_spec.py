@@ -92,7 +92,7 @@ def test_no_terms_are_no_partitioning() -> None:
 
 
 @pytest.mark.parametrize("term", ["missing", "day(missing)", "bucket(nested.missing, 4)", "S"])
-def test_a_column_that_is_not_there_is_refused_with_those_that_are(term: str) -> None:
+def test_missing_column_is_refused_with_the_existing_ones(term: str) -> None:
     with pytest.raises(
         TableUnsuitable, match=r"'rpc\.pizzas'.*no such field.*'flag'.*table\.rpc\.pizzas\.partition-by or .*default-"
     ):
@@ -115,12 +115,12 @@ def test_a_column_that_is_not_there_is_refused_with_those_that_are(term: str) ->
         "bucket(nested, 4)",
     ],
 )
-def test_a_transform_that_does_not_take_the_columns_type_is_refused_by_name(term: str) -> None:
+def test_transform_unfit_for_column_type_is_refused_by_name(term: str) -> None:
     with pytest.raises(TableUnsuitable, match=r"'rpc\.pizzas' cannot be partitioned by .*is of type"):
         fields(term)
 
 
-def test_a_transform_that_nobody_knows_is_refused_with_those_that_are_known() -> None:
+def test_unknown_transform_is_refused_with_the_known_ones() -> None:
     with pytest.raises(TableUnsuitable, match=r"'zorder' is not known; use identity, year.*truncate"):
         partition_spec(SCHEMA, (PartitionTerm("zorder", "s"),), "t")
 
@@ -131,7 +131,7 @@ def test_a_column_inside_a_list_or_a_map_is_refused(term: str) -> None:
         fields(term)
 
 
-def test_a_partition_field_that_would_be_called_as_a_column_is_refused() -> None:
+def test_partition_field_named_like_a_column_is_refused() -> None:
     schema = Schema(NestedField(1, "ts", TimestampType()), NestedField(2, "ts_day", StringType()))
     with pytest.raises(TableUnsuitable, match=r"day\(ts\).*'ts_day', as a column is"):
         partition_spec(schema, parse_partition_by("day(ts)"), "t")

@@ -68,7 +68,7 @@ def test_what_is_null_stays_null_also_in_a_part_of_a_batch(shape: str, start: in
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_fields_that_were_renamed_or_added_are_found_by_their_ids(shape: str) -> None:
+def test_renamed_or_added_fields_are_found_by_their_ids(shape: str) -> None:
     wider = schema_of(shape, topping("renamed", NestedField(91, "added", StringType(), required=False)))
     projected = engine._to_requested_schema(wider, schema_of(shape, topping()), batch_of(shape))
     projected.validate(full=True)
@@ -80,7 +80,7 @@ def test_fields_that_were_renamed_or_added_are_found_by_their_ids(shape: str) ->
     assert message == wanted
 
 
-def test_pyiceberg_still_loses_them_and_so_the_repair_is_still_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pyiceberg_still_loses_nulls_of_nested_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "ArrowProjectionVisitor", NullKeeping.__mro__[1])
     schema = schema_of("list", topping())
     assert engine._to_requested_schema(schema, schema, batch_of("list"))["column"][1].as_py() == []

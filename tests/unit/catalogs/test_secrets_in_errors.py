@@ -48,9 +48,7 @@ def test_text_without_secrets_stays() -> None:
         {"type": "rest", "uri": "http://127.0.0.1:1/?token=CANARYt"},
     ],
 )
-def test_a_catalog_that_cannot_be_opened_is_told_without_its_secrets(
-    catalog: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_error_of_unopened_catalog_hides_its_secrets(catalog: Mapping[str, str], tmp_path: Path) -> None:
     properties = {**catalog, "warehouse": f"file://{tmp_path}"}
     connector = parse_connector({**KEYS, **{f"iceberg.catalog.{key}": value for key, value in properties.items()}})
     with pytest.raises(CatalogError) as caught:

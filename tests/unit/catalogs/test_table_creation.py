@@ -48,7 +48,7 @@ SCHEMA = Schema(
 # -- identifier fields ------------------------------------------------------------------------------------------------
 
 
-def test_identifier_fields_are_required_and_all_else_stays_optional() -> None:
+def test_identifier_fields_are_required_and_others_optional() -> None:
     schema = with_identifiers(SCHEMA, ("id", "tax", "id"), "t")
     assert schema.identifier_field_ids == [1, 8]
     assert {field.name for field in schema.fields if field.required} == {"id", "tax"}
@@ -96,7 +96,7 @@ def test_a_column_that_cannot_identify_a_row_is_refused_by_name(column: str, pro
 @pytest.mark.parametrize(
     "value", [b'{"a.b": "x"}', b'{"id": null, "a.b": "x"}', b'{"id": 1, "customer": {"id": 1}}', b'{"id": 1}']
 )
-def test_a_record_without_a_value_for_an_identifier_field_is_rejected_and_no_other(value: bytes) -> None:
+def test_record_without_identifier_value_is_rejected_alone(value: bytes) -> None:
     schema = with_identifiers(SCHEMA, ("id", "customer.address.zip"), "t")
     good = b'{"id": 7, "customer": {"address": {"zip": "8000"}}}'
     decoded = JsonDecoder(schema, PLAIN, create=False).decode([good, value, good])
@@ -138,7 +138,7 @@ def test_a_term_that_does_not_fit_is_refused_by_name(text: str, problem: str) ->
         sort_order(SCHEMA, parse_sort_by(text), "rpc.p")
 
 
-def test_a_sort_transform_that_nobody_knows_is_refused_with_those_that_are_known() -> None:
+def test_unknown_sort_transform_is_refused_with_the_known_ones() -> None:
     with pytest.raises(TableUnsuitable, match=r"'zorder' is not known; use identity"):
         sort_order(SCHEMA, (SortTerm("id", "zorder"),), "t")
 
@@ -152,7 +152,7 @@ def settings(partition_by: str = "", sort_by: str = "", id_columns: tuple[str, .
     )
 
 
-def test_an_unsuitable_partitioning_fails_or_is_left_out_with_an_error_in_the_log(
+def test_unsuitable_partitioning_fails_or_is_left_out_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     unsuitable = settings("bucket(id, 4), day(price)", "id")

@@ -31,7 +31,7 @@ def held_by(lake: Lake, written: Written, branch: str) -> tuple[tuple[int, int],
     return held(lake, written, branch, route_hash(TOPIC, branch)).spans
 
 
-def test_a_missing_branch_grows_from_mains_head_and_begins_with_mains_ledger(lake: Lake, write: Write) -> None:
+def test_missing_branch_starts_from_main_head_and_its_ledger(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     write((0, 0, 5)).land()
@@ -98,7 +98,7 @@ def test_a_lost_answer_on_a_branch_lands_once(lake: Lake, write: Write, answer: 
     assert lake.rows("audit") == [*expected((0, 5)), (99, 1)]
 
 
-def test_a_branch_that_was_dropped_with_its_rows_is_refused_not_grown_anew(lake: Lake, write: Write) -> None:
+def test_branch_dropped_with_its_rows_is_refused(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     write((0, 0, 5), branch="audit").land()
@@ -118,7 +118,7 @@ def test_a_foreign_append_to_main_does_not_disturb_a_branch(lake: Lake, write: W
     assert lake.rows("audit") == [*expected((0, 9)), (99, 1)]
 
 
-def test_a_branch_made_by_somebody_else_below_our_snapshots_of_main_is_taken_as_it_is(lake: Lake, write: Write) -> None:
+def test_branch_made_by_others_below_our_snapshots_is_used_as_is(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     head = lake.load().metadata.current_snapshot_id
@@ -136,7 +136,7 @@ def make_branch(lake: Lake, name: str, at: int | None = None) -> None:
     lake.load().manage_snapshots().create_branch(at or head(lake), name).commit()
 
 
-def test_a_branch_made_of_main_that_has_mains_anchor_inherits_its_ledger(lake: Lake, write: Write) -> None:
+def test_branch_of_main_with_its_anchor_inherits_the_ledger(lake: Lake, write: Write) -> None:
     lake.create()
     write((0, 0, 5)).land()
     append_foreign(lake, 1)
@@ -149,7 +149,7 @@ def test_a_branch_made_of_main_that_has_mains_anchor_inherits_its_ledger(lake: L
     assert held_by(lake, written, "main") == ((0, 5),)
 
 
-def test_a_branch_with_rows_of_ours_that_main_has_left_behind_is_refused_not_doubled(lake: Lake, write: Write) -> None:
+def test_branch_with_rows_that_main_left_behind_is_refused(lake: Lake, write: Write) -> None:
     """Main's ledger speaks of rows that are not on the branch by now, and which it has, nothing tells."""
     lake.create()
     write((0, 0, 5)).land()
@@ -159,7 +159,7 @@ def test_a_branch_with_rows_of_ours_that_main_has_left_behind_is_refused_not_dou
         write((0, 0, 9), plan_id="plan-3", branch="audit")
 
 
-def test_a_branch_made_before_main_had_rows_of_ours_inherits_nothing(lake: Lake, write: Write) -> None:
+def test_branch_older_than_our_rows_in_main_inherits_nothing(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     make_branch(lake, "audit")
@@ -180,7 +180,7 @@ def test_what_a_branch_inherits_grows_under_its_own_route(lake: Lake, write: Wri
     assert held_by(lake, written, "audit") == ((0, 12),)
 
 
-def test_a_branch_with_a_ledger_of_its_own_keeps_it_whatever_main_holds(lake: Lake, write: Write) -> None:
+def test_branch_with_its_own_ledger_keeps_it(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     write((0, 0, 5), branch="audit").land()

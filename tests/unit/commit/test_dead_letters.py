@@ -84,7 +84,7 @@ def test_while_letters_cannot_land_no_table_gets_the_neighbours(post: Post, monk
     assert [str(error) for error in outcome.errors] == ["not allowed"]
 
 
-def test_letters_of_a_caught_up_table_are_new_at_offsets_that_are_held(post: Post) -> None:
+def test_dead_letters_of_catch_up_are_new_at_written_offsets(post: Post) -> None:
     """Its ledger holds the offsets from the live slice: the slice tells that these are others."""
     post.land(post.write((0, 0, 5)))
     late = post.write((0, 0, 5), plan_id="plan-2", kind="catch-up")
@@ -99,7 +99,7 @@ def test_letters_of_a_caught_up_table_are_new_at_offsets_that_are_held(post: Pos
     assert post.lake.rows(name=OTHER_TABLE) == sorted(expected((0, 5)) + expected((0, 2)))
 
 
-def test_letters_that_another_run_wrote_meanwhile_make_the_slice_stale(post: Post) -> None:
+def test_dead_letters_written_by_another_run_make_slice_stale(post: Post) -> None:
     """What is on record was looked up when the slice was written."""
     first, second = post.write((0, 0, 5)), post.write((0, 0, 9), plan_id="plan-2")
     post.land(first)

@@ -91,9 +91,7 @@ def test_branch_of_an_empty_table_goes_on_and_main_stays_empty(lake: Lake, write
     "answer", [CommitFailedException("409"), CommitStateUnknownException("504"), ConnectionError("reset")]
 )
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_first_commit_of_a_branch_whose_answer_is_lost_lands_once(
-    lake: Lake, write: Write, answer: Exception, when: str
-) -> None:
+def test_first_branch_commit_with_lost_answer_adds_once(lake: Lake, write: Write, answer: Exception, when: str) -> None:
     lake.create()
     written = write((0, 0, 5), branch=AUDIT)
     client = lake.catalog()
@@ -125,9 +123,7 @@ def test_first_commit_of_a_branch_after_mains_grows_from_main(lake: Lake, write:
 
 @pytest.mark.parametrize("known", [False, True], ids=["a new branch", "a known branch"])
 @pytest.mark.parametrize("first", [AUDIT, MAIN_BRANCH])
-def test_first_commit_while_another_branch_moves_keeps_numbers_apart(
-    lake: Lake, write: Write, first: str, known: bool
-) -> None:
+def test_first_branch_commits_at_once_keep_sequence_numbers(lake: Lake, write: Write, first: str, known: bool) -> None:
     """A catalog takes a snapshot without a parent under any sequence number, even one that is given away by now."""
     lake.create()
     if known:
@@ -199,7 +195,7 @@ def test_control_offsets_of_an_empty_main_are_none_and_known(lake: Lake, write: 
     assert committed_offsets(metadata, AUDIT, OFFSETS) == ({0: 9, 1: 70}, True)
 
 
-def test_control_offsets_of_a_main_that_began_after_a_branch_are_known(lake: Lake, write: Write) -> None:
+def test_control_offsets_of_main_younger_than_branch_are_found(lake: Lake, write: Write) -> None:
     lake.create()
     write((0, 0, 5), branch=AUDIT).land()
     append_foreign(lake, 1)

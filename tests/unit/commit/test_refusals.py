@@ -55,7 +55,7 @@ def test_a_table_dropped_after_it_was_written_for_is_refused(lake: Lake, write: 
         written.land()
 
 
-def test_a_table_dropped_between_the_look_and_the_commit_is_refused(lake: Lake, write: Write) -> None:
+def test_table_dropped_between_load_and_commit_is_refused(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     client = lake.catalog()
@@ -73,7 +73,7 @@ def test_a_table_with_another_uuid_is_refused(lake: Lake, write: Write) -> None:
     assert lake.rows() == []
 
 
-def test_a_table_replaced_between_the_look_and_the_commit_is_refused(lake: Lake, write: Write) -> None:
+def test_table_replaced_between_load_and_commit_is_refused(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     client = lake.catalog()
@@ -109,7 +109,7 @@ def test_an_announcement_for_a_table_without_uuid_is_refused(lake: Lake, write: 
         ("write.metadata.delete-after-commit.enabled", "maybe", "true or false is needed"),
     ],
 )
-def test_properties_that_no_commit_can_be_made_with_are_refused_by_name(
+def test_properties_that_allow_no_commit_are_refused_by_name(
     lake: Lake, write: Write, name: str, value: str, needed: str
 ) -> None:
     lake.create(properties={name: value})
@@ -136,7 +136,7 @@ def test_a_ledger_changed_by_hand_is_refused(lake: Lake, write: Write) -> None:
 # -- another history --------------------------------------------------------------------------------------------------
 
 
-def test_a_table_rolled_back_to_an_older_snapshot_of_ours_is_refused_with_both_ids(lake: Lake, write: Write) -> None:
+def test_rollback_to_our_older_snapshot_is_refused_with_both_ids(lake: Lake, write: Write) -> None:
     lake.create()
     first = write((0, 0, 5)).land()
     second = write((0, 5, 9), plan_id="plan-2").land()
@@ -147,7 +147,7 @@ def test_a_table_rolled_back_to_an_older_snapshot_of_ours_is_refused_with_both_i
     assert lake.rows() == expected((0, 5))
 
 
-def test_a_rolled_back_table_does_not_take_its_lost_slice_for_landed(lake: Lake, write: Write) -> None:
+def test_rolled_back_table_does_not_count_its_lost_slice(lake: Lake, write: Write) -> None:
     lake.create()
     first = write((0, 0, 5)).land()
     second = write((0, 5, 9), plan_id="plan-2")
@@ -156,7 +156,7 @@ def test_a_rolled_back_table_does_not_take_its_lost_slice_for_landed(lake: Lake,
     refuses(second, "rolled back")
 
 
-def test_a_table_rolled_back_to_a_foreign_snapshot_before_ours_is_refused(lake: Lake, write: Write) -> None:
+def test_rollback_to_foreign_snapshot_before_ours_is_refused(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     before = head(lake)
@@ -166,7 +166,7 @@ def test_a_table_rolled_back_to_a_foreign_snapshot_before_ours_is_refused(lake: 
     refuses(waiting, rf"{ours.snapshot_id}")
 
 
-def test_a_rollback_whose_older_history_expired_is_still_a_rollback(lake: Lake, write: Write) -> None:
+def test_rollback_with_expired_older_history_is_still_a_rollback(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     oldest = head(lake)
@@ -207,7 +207,7 @@ def test_a_table_without_its_main_branch_is_refused(lake: Lake, write: Write) ->
     refuses(waiting, "emptied")
 
 
-def test_a_ledger_that_was_removed_is_refused_while_our_snapshots_are_there(lake: Lake, write: Write) -> None:
+def test_removed_ledger_is_refused_while_our_snapshots_exist(lake: Lake, write: Write) -> None:
     lake.create()
     ours = write((0, 0, 5)).land()
     waiting = write((0, 5, 9), plan_id="plan-2")
@@ -224,7 +224,7 @@ def test_foreign_snapshots_above_the_anchor_do_not_matter(lake: Lake, write: Wri
     assert lake.rows() == [*expected((0, 9)), (99, 1), (99, 2)]
 
 
-def test_an_anchor_that_is_the_parent_of_the_oldest_retained_is_fine(
+def test_anchor_as_parent_of_oldest_kept_snapshot_is_accepted(
     lake: Lake, write: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
     lake.create()
@@ -250,7 +250,7 @@ def test_an_anchor_that_expired_is_said_and_passed_over(
     assert f"snapshot {ours.snapshot_id} of the ledger has expired" in caplog.text
 
 
-def test_an_anchor_that_a_tag_keeps_while_what_leads_to_it_expired_is_passed_over(
+def test_tagged_anchor_with_expired_descendants_is_accepted(
     lake: Lake, write: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
     lake.create()
@@ -265,9 +265,7 @@ def test_an_anchor_that_a_tag_keeps_while_what_leads_to_it_expired_is_passed_ove
     assert f"what led to snapshot {ours.snapshot_id} of the ledger has expired" in caplog.text
 
 
-def test_a_rollback_past_an_anchor_that_a_tag_keeps_is_refused_though_what_was_between_expired(
-    lake: Lake, write: Write
-) -> None:
+def test_rollback_past_tagged_anchor_with_expired_gap_is_refused(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     before = head(lake)
@@ -282,9 +280,7 @@ def test_a_rollback_past_an_anchor_that_a_tag_keeps_is_refused_though_what_was_b
     refuses(waiting, rf"{ours.snapshot_id}.*{WAYS_OUT}")
 
 
-def test_an_anchor_that_expired_is_not_passed_over_when_no_older_metadata_shows_that_the_head_descends_from_it(
-    lake: Lake, write: Write
-) -> None:
+def test_expired_anchor_without_older_metadata_is_refused(lake: Lake, write: Write) -> None:
     """A table that was rolled back and then expired looks just the same."""
     lake.create()
     ours = write((0, 0, 5)).land()
@@ -307,7 +303,7 @@ def test_history_below_the_anchor_may_expire(lake: Lake, write: Write, caplog: p
     assert "expired" not in caplog.text
 
 
-def test_an_anchor_that_pyiceberg_expired_is_refused_because_it_looks_replaced(lake: Lake, write: Write) -> None:
+def test_anchor_expired_by_pyiceberg_is_refused_as_replaced(lake: Lake, write: Write) -> None:
     """PyIceberg's own expiry takes the parent id out of the next snapshot: nothing tells it from a replaced table."""
     lake.create()
     ours = write((0, 0, 5)).land()

@@ -61,9 +61,7 @@ def skip(write: Write) -> Write:
 # -- append -----------------------------------------------------------------------------------------------------------
 
 
-def test_an_appended_range_is_in_the_table_twice_and_in_the_ledger_once(
-    lake: Lake, write: Write, append: Write
-) -> None:
+def test_appended_range_is_twice_in_table_and_once_in_ledger(lake: Lake, write: Write, append: Write) -> None:
     lake.create()
     write((0, 0, 5)).land()
     written = append(2, 8)
@@ -74,7 +72,7 @@ def test_an_appended_range_is_in_the_table_twice_and_in_the_ledger_once(
     assert ledger_of(lake.load(), "main", written.plan).replays == ("replay-1/1",)
 
 
-def test_the_summary_tells_what_is_newly_held_from_what_was_appended(lake: Lake, write: Write, append: Write) -> None:
+def test_summary_separates_new_offsets_from_appended_ones(lake: Lake, write: Write, append: Write) -> None:
     lake.create()
     write((0, 0, 5)).land()
     append(2, 8).land()
@@ -114,7 +112,7 @@ def test_the_slices_of_a_replay_land_one_after_another_each_once(lake: Lake, app
     assert lake.rows() == expected((0, 9))
 
 
-def test_a_table_that_got_no_rows_of_the_first_slice_takes_the_second(lake: Lake, append: Write) -> None:
+def test_table_without_rows_of_first_slice_takes_the_second(lake: Lake, append: Write) -> None:
     lake.create()
     assert not append(3, 6, index=1).land().already
     assert lake.rows() == expected((3, 6))
@@ -140,9 +138,7 @@ def test_two_committers_of_one_append_land_it_once(lake: Lake, append: Write) ->
     assert lake.rows() == expected((0, 5))
 
 
-def test_a_live_run_that_lands_the_same_offsets_in_between_is_no_reason_not_to_append(
-    lake: Lake, write: Write, append: Write
-) -> None:
+def test_append_continues_after_live_run_of_the_same_offsets(lake: Lake, write: Write, append: Write) -> None:
     lake.create()
     written, live = append(0, 5), write((0, 0, 5))
     client = lake.catalog()
@@ -151,7 +147,7 @@ def test_a_live_run_that_lands_the_same_offsets_in_between_is_no_reason_not_to_a
     assert lake.rows() == expected((0, 5), (0, 5))
 
 
-def test_a_replay_that_the_table_has_forgotten_is_refused_not_appended_again(lake: Lake, append: Write) -> None:
+def test_replay_dropped_from_ledger_is_refused_not_repeated(lake: Lake, append: Write) -> None:
     ledger = Ledger(CLUSTER)
     for number in range(MAX_REPLAYS):
         ledger = ledger.with_replay(f"replay-{number + 5:04d}", 0)
@@ -176,7 +172,7 @@ def test_what_was_routed_otherwise_is_appended_all_the_same(lake: Lake, append: 
 # -- skip -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_skipping_replay_adds_what_is_missing_and_is_no_live_end(lake: Lake, write: Write, skip: Write) -> None:
+def test_skip_replay_adds_missing_rows_and_no_live_end(lake: Lake, write: Write, skip: Write) -> None:
     lake.create()
     write((0, 5, 9), since=5).land()
     written = skip(0, 12)
@@ -209,9 +205,7 @@ def test_what_was_routed_otherwise_inside_the_range_is_refused(
         written.land()
 
 
-def test_what_was_routed_otherwise_above_a_skipped_range_does_not_matter_but_above_a_live_one_does(
-    lake: Lake, write: Write, skip: Write
-) -> None:
+def test_other_route_above_range_matters_to_live_not_to_skip(lake: Lake, write: Write, skip: Write) -> None:
     above = Ledger(CLUSTER).with_replayed([(replace(FIVE, start=20, end=25), "another-route")])
     lake.create(properties=write_properties(LEDGER, above))
     skip(0, 5).land()

@@ -79,7 +79,7 @@ def dead_letters(lake: Lake) -> Lake:
     return lake
 
 
-def test_what_is_open_is_marked_once_however_often_it_is_asked_for(dead_letters: Lake) -> None:
+def test_open_dead_letter_is_resolved_once_however_often_asked(dead_letters: Lake) -> None:
     for _ in range(3):
         mark(dead_letters, (TABLE, 1), (None, 3), (TABLE, 77))
     assert rows(dead_letters) == [
@@ -88,14 +88,14 @@ def test_what_is_open_is_marked_once_however_often_it_is_asked_for(dead_letters:
     ]
 
 
-def test_a_letter_that_was_opened_again_is_not_marked_by_an_old_slice(dead_letters: Lake) -> None:
+def test_reopened_dead_letter_is_not_resolved_by_an_old_slice(dead_letters: Lake) -> None:
     mark(dead_letters, (TABLE, 1))
     add(dead_letters, [("dead", 1, TABLE)])
     mark(dead_letters, (TABLE, 1))
     assert rows(dead_letters).count(("resolved", 1, TABLE)) == 1
 
 
-def test_a_mark_that_somebody_else_made_in_between_is_not_made_twice(dead_letters: Lake) -> None:
+def test_dead_letter_resolved_by_others_is_not_resolved_twice(dead_letters: Lake) -> None:
     catalog = dead_letters.catalog()
     wire = Wire(catalog, before=once(lambda: add(dead_letters, [("resolved", 1, TABLE)])))
     mark(dead_letters, (TABLE, 1), (TABLE, 2), catalog=catalog)
@@ -131,7 +131,7 @@ def test_a_table_that_is_gone_or_has_partitions_is_no_obstacle(lake: Lake) -> No
     assert rows(lake) == [("dead", 1, TABLE), ("resolved", 1, TABLE)]
 
 
-def test_open_letters_are_of_one_connector_one_log_and_one_branch(dead_letters: Lake) -> None:
+def test_open_dead_letters_are_per_connector_log_and_branch(dead_letters: Lake) -> None:
     add(dead_letters, [("dead", 5, TABLE)], connector="another")
     add(dead_letters, [("resolved", 2, TABLE)], connector=None)
     (slice_,) = make_plan((0, 0, 100)).slices

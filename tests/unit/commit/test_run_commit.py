@@ -100,9 +100,7 @@ def test_a_commit_that_is_run_again_does_nothing(lake: Lake, write: Write, commi
     assert lake.rows() == expected((0, 5))
 
 
-def test_a_run_that_died_after_the_table_and_before_the_position_is_finished_by_the_next_try(
-    lake: Lake, write: Write, commit: Commit
-) -> None:
+def test_run_killed_between_table_and_position_is_completed(lake: Lake, write: Write, commit: Commit) -> None:
     lake.create()
     written = write((0, 0, 5))
     written.land()
@@ -147,9 +145,7 @@ def test_positions_that_others_moved_are_not_overwritten(
     assert broker.moves == []
 
 
-def test_positions_of_partitions_that_the_run_did_not_read_stay_as_they_are_by_now(
-    lake: Lake, write: Write, commit: Commit
-) -> None:
+def test_positions_of_unread_partitions_are_left_as_they_are(lake: Lake, write: Write, commit: Commit) -> None:
     """One may have been set back meanwhile, on purpose: writing it as the plan had it would undo that."""
     lake.create()
     plan, announcements = of_one(write((0, 0, 5)))
@@ -163,9 +159,7 @@ def test_positions_of_partitions_that_the_run_did_not_read_stay_as_they_are_by_n
 # -- several tables ---------------------------------------------------------------------------------------------------
 
 
-def test_a_table_that_refuses_is_on_record_as_owing_when_the_others_went_on(
-    lake: Lake, write: Write, commit: Commit
-) -> None:
+def test_refusing_table_gets_a_backlog_when_others_commit(lake: Lake, write: Write, commit: Commit) -> None:
     for name in BOTH:
         lake.create(name=name)
     written = write((0, 0, 5), tables=BOTH)
@@ -195,9 +189,7 @@ def test_a_commit_that_is_run_again_stays_red_while_a_table_owes(lake: Lake, wri
     assert len(broker.moves) == 1
 
 
-def test_when_all_tables_refuse_nothing_is_owed_and_the_position_stays(
-    lake: Lake, write: Write, commit: Commit
-) -> None:
+def test_all_tables_refusing_makes_no_backlog_and_keeps_position(lake: Lake, write: Write, commit: Commit) -> None:
     for name in BOTH:
         lake.create(name=name)
     written = write((0, 0, 5), tables=BOTH)
@@ -209,7 +201,7 @@ def test_when_all_tables_refuse_nothing_is_owed_and_the_position_stays(
     assert broker.moves == []
 
 
-def test_an_error_that_may_pass_is_raised_before_one_that_does_not(lake: Lake, write: Write, commit: Commit) -> None:
+def test_retryable_error_is_raised_before_a_terminal_one(lake: Lake, write: Write, commit: Commit) -> None:
     """Else the task would not be tried again."""
     for name in BOTH:
         lake.create(name=name)
@@ -260,7 +252,7 @@ def test_live_and_catch_up_slices_move_a_partition_together(
     assert lake.rows() == lake.rows(name=OTHER_TABLE) == expected((0, 9))
 
 
-def test_a_catch_up_that_lands_beside_a_live_slice_that_fails_pays_the_debt_and_doubles_nothing(
+def test_catch_up_beside_failed_live_slice_clears_the_backlog(
     lake: Lake, write: Write, behind: Written, commit: Commit
 ) -> None:
     live = write((0, 6, 9), tables=BOTH, backlogs=position(6, audit=3).backlogs)
@@ -279,7 +271,7 @@ def test_a_catch_up_that_lands_beside_a_live_slice_that_fails_pays_the_debt_and_
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_table_that_still_refuses_goes_on_owing_and_the_others_go_on(
+def test_table_that_still_refuses_keeps_its_backlog(
     lake: Lake, write: Write, behind: Written, commit: Commit, announced: bool
 ) -> None:
     live = write((0, 6, 9), tables=BOTH, backlogs=position(6, audit=3).backlogs)

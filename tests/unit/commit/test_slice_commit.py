@@ -53,7 +53,7 @@ def test_a_table_whose_ledger_was_spoilt_owes(landing: Landing) -> None:
     assert landing.land(written).end.behind == {OTHER_TABLE: OWED}
 
 
-def test_a_table_that_could_not_be_written_for_owes_without_a_look_at_it(landing: Landing) -> None:
+def test_table_not_written_for_has_backlog_without_being_loaded(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     announcement = replace(
         written.announcement,
@@ -65,7 +65,7 @@ def test_a_table_that_could_not_be_written_for_owes_without_a_look_at_it(landing
     assert outcome.behind == {OTHER_TABLE: "it was dropped"}
 
 
-def test_when_every_table_refuses_the_slice_fails_and_nothing_is_owed(landing: Landing) -> None:
+def test_every_table_refusing_fails_slice_without_backlog(landing: Landing) -> None:
     """The position stays: reading the range again is all that is left to do."""
     written = landing.write((0, 0, 5))
     for name in BOTH:
@@ -76,7 +76,7 @@ def test_when_every_table_refuses_the_slice_fails_and_nothing_is_owed(landing: L
     assert outcome.behind.keys() == set(BOTH)
 
 
-def test_when_no_table_could_be_written_for_the_slice_fails_with_the_reasons(landing: Landing) -> None:
+def test_no_table_written_for_fails_slice_with_the_reasons(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     refused = dict.fromkeys(BOTH, "it was dropped")
     outcome = landing.land(
@@ -87,7 +87,7 @@ def test_when_no_table_could_be_written_for_the_slice_fails_with_the_reasons(lan
     assert str(error) == "it was dropped; it was dropped"
 
 
-def test_when_all_refuse_but_one_that_owes_the_partitions_anyway_the_slice_fails(landing: Landing) -> None:
+def test_all_refusing_except_one_behind_anyway_fails_slice(landing: Landing) -> None:
     backlogs = {OTHER_TABLE: PartitionBacklog(2, ROUTE)}
     written = landing.write((0, 5, 9), backlogs=backlogs)
     assert [
@@ -141,7 +141,7 @@ def test_a_void_announcement_fails_the_slice_and_owes_nothing(landing: Landing) 
     assert [type(error) for error in outcome.errors] == [AnnouncementVoid]
 
 
-def test_a_table_that_cannot_be_committed_in_time_fails_the_slice_and_owes_nothing(landing: Landing) -> None:
+def test_table_not_committed_in_time_fails_slice_without_backlog(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     outcome = landing.land(written, patience_ms=1, wire=True)
     assert outcome.end is None
@@ -149,7 +149,7 @@ def test_a_table_that_cannot_be_committed_in_time_fails_the_slice_and_owes_nothi
     assert landing.land(written).end.behind == {}
 
 
-def test_one_refuses_and_one_is_not_committed_in_time_fails_the_slice(landing: Landing) -> None:
+def test_one_table_refusing_and_one_timed_out_fails_slice(landing: Landing) -> None:
     written = landing.write((0, 0, 5))
     landing.lake.replace(OTHER_TABLE)
     outcome = landing.land(written, patience_ms=1, wire=True)
@@ -175,9 +175,7 @@ def test_a_catalog_that_cannot_be_opened_yet_is_tried_again(landing: Landing, mo
     assert next(calls) == 3
 
 
-def test_a_catalog_that_lets_nobody_in_is_a_refusal_of_all_tables(
-    landing: Landing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_catalog_denying_access_is_a_refusal_of_all_tables(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     def of(_: object) -> object:
         msg = "not allowed"
         raise CatalogMisconfigured(msg)
@@ -210,7 +208,7 @@ def test_a_table_catches_up_in_a_slice_of_its_own(landing: Landing) -> None:
     assert landing.rows() == (expected((0, 6)), expected((0, 6)))
 
 
-def test_a_table_that_refuses_to_catch_up_goes_on_owing_and_nothing_fails(landing: Landing) -> None:
+def test_table_refusing_its_catch_up_keeps_backlog(landing: Landing) -> None:
     written = catch_up(landing, 3, 6)
     landing.lake.replace(OTHER_TABLE)
     outcome = landing.land(written)
@@ -228,7 +226,7 @@ def test_a_catch_up_that_cannot_be_committed_in_time_fails(landing: Landing) -> 
 
 
 @pytest.mark.parametrize("kind", ["skip", "append"])
-def test_a_table_that_refuses_a_replay_owes_nothing_and_the_slice_fails(landing: Landing, kind: str) -> None:
+def test_table_refusing_a_replay_fails_slice_without_backlog(landing: Landing, kind: str) -> None:
     written = landing.write((0, 0, 5), kind=kind)
     landing.lake.replace(OTHER_TABLE)
     outcome = landing.land(written)

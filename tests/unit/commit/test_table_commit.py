@@ -65,7 +65,7 @@ def test_rows_land_once_with_ledger_and_files_in_one_snapshot(lake: Lake, write:
     assert ledger.holdings[LogId(TOPIC, TOPIC_ID, 1)].position == (10, written.plan.positions[1].metadata)
 
 
-def test_landing_again_adds_nothing_and_names_the_snapshot_that_did_it(lake: Lake, write: Write) -> None:
+def test_second_commit_adds_nothing_and_names_first_snapshot(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     first = written.land()
@@ -78,7 +78,7 @@ def test_landing_again_adds_nothing_and_names_the_snapshot_that_did_it(lake: Lak
     assert len(lake.load().metadata.snapshots) == 2
 
 
-def test_the_same_rows_in_other_files_of_a_retried_writer_add_nothing(lake: Lake, write: Write) -> None:
+def test_same_rows_in_other_files_of_retried_writer_add_nothing(lake: Lake, write: Write) -> None:
     lake.create()
     first, zombie = write((0, 0, 5)), write((0, 0, 5))
     assert {f.file_path for f in first.files}.isdisjoint(f.file_path for f in zombie.files)
@@ -97,7 +97,7 @@ def test_a_range_read_again_lands_only_what_the_table_lacks(lake: Lake, write: W
     assert held(lake, again) == Intervals(((0, 8),))
 
 
-def test_runs_one_after_another_leave_one_interval_and_a_snapshot_each(lake: Lake, write: Write) -> None:
+def test_successive_runs_leave_one_interval_and_a_snapshot_each(lake: Lake, write: Write) -> None:
     lake.create()
     for i in range(4):
         last = write((0, 10 * i, 10 * i + 5), plan_id=f"plan-{i}")
@@ -109,7 +109,7 @@ def test_runs_one_after_another_leave_one_interval_and_a_snapshot_each(lake: Lak
 # -- two at once ------------------------------------------------------------------------------------------------------
 
 
-def test_two_committers_of_one_announcement_land_it_once_and_both_succeed(lake: Lake, write: Write) -> None:
+def test_two_commits_of_one_announcement_add_it_once(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     both_have_looked = threading.Barrier(2, timeout=30)
@@ -124,7 +124,7 @@ def test_two_committers_of_one_announcement_land_it_once_and_both_succeed(lake: 
     assert len(lake.load().metadata.snapshots) == 1
 
 
-def test_two_committers_of_rival_announcements_of_one_slice_land_one_of_them(lake: Lake, write: Write) -> None:
+def test_two_commits_of_rival_announcements_add_one_of_them(lake: Lake, write: Write) -> None:
     lake.create()
     rivals = [write((0, 0, 5)), write((0, 0, 5))]
     both_have_looked = threading.Barrier(2, timeout=30)
@@ -167,9 +167,7 @@ def test_three_processes_land_one_announcement_once(lake: Lake, write: Write) ->
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
-def test_a_lost_answer_to_a_landed_commit_leaves_a_readable_table_with_the_rows_once(
-    lake: Lake, write: Write, answer: Exception
-) -> None:
+def test_lost_answer_to_commit_leaves_rows_once(lake: Lake, write: Write, answer: Exception) -> None:
     lake.create()
     write((0, 0, 5)).land()
     written = write((0, 5, 9), plan_id="plan-2")
@@ -185,9 +183,7 @@ def test_a_lost_answer_to_a_landed_commit_leaves_a_readable_table_with_the_rows_
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
-def test_an_error_before_anything_happened_is_tried_again_and_lands_once(
-    lake: Lake, write: Write, answer: Exception
-) -> None:
+def test_error_before_the_request_is_retried_and_adds_once(lake: Lake, write: Write, answer: Exception) -> None:
     lake.create()
     written = write((0, 0, 5))
     client = lake.catalog()
@@ -198,7 +194,7 @@ def test_an_error_before_anything_happened_is_tried_again_and_lands_once(
     assert len(lake.load().metadata.snapshots) == 1
 
 
-def test_files_and_manifests_of_an_unknown_outcome_are_never_deleted(lake: Lake, write: Write) -> None:
+def test_files_and_manifests_of_unknown_commit_are_never_deleted(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     client = lake.catalog()
@@ -215,7 +211,7 @@ def test_files_and_manifests_of_an_unknown_outcome_are_never_deleted(lake: Lake,
     assert all(earlier <= later for earlier, later in itertools.pairwise(files))
 
 
-def test_a_catalog_that_cannot_be_loaded_for_a_while_is_tried_again(
+def test_catalog_that_is_down_for_a_while_is_tried_again(
     lake: Lake, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.create()
@@ -235,9 +231,7 @@ def test_a_catalog_that_cannot_be_loaded_for_a_while_is_tried_again(
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
-def test_when_patience_ends_the_table_is_not_committed_and_the_same_call_lands_later(
-    lake: Lake, write: Write, answer: Exception
-) -> None:
+def test_commit_timed_out_adds_nothing_and_later_call_commits(lake: Lake, write: Write, answer: Exception) -> None:
     lake.create()
     written = write((0, 0, 5))
     client = lake.catalog()
@@ -262,7 +256,7 @@ def test_without_patience_there_is_one_attempt(lake: Lake, write: Write) -> None
 # -- others at work between the look and the commit -------------------------------------------------------------------
 
 
-def test_a_foreign_append_in_between_is_kept_and_ours_comes_after_it(lake: Lake, write: Write) -> None:
+def test_foreign_append_in_between_is_kept_before_ours(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     client = lake.catalog()
@@ -272,7 +266,7 @@ def test_a_foreign_append_in_between_is_kept_and_ours_comes_after_it(lake: Lake,
     assert lake.rows() == [*expected((0, 5)), (99, 1), (99, 2)]
 
 
-def test_a_foreign_snapshot_on_another_branch_in_between_is_a_conflict_not_a_failure(lake: Lake, write: Write) -> None:
+def test_foreign_snapshot_on_other_branch_is_a_conflict_only(lake: Lake, write: Write) -> None:
     table = lake.create()
     append_foreign(lake, 1)
     table = lake.load()
@@ -316,9 +310,7 @@ def test_a_column_renamed_in_between_is_kept_and_its_values_too(lake: Lake, writ
     assert sorted(lake.load().scan().to_arrow()["topping"].to_pylist()) == ["light", "none", "regular"]
 
 
-def test_a_partition_field_added_in_between_is_kept_and_the_files_stay_in_their_own_spec(
-    lake: Lake, write: Write
-) -> None:
+def test_partition_field_added_meanwhile_is_kept_files_keep_spec(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 6))
 
@@ -357,7 +349,7 @@ def test_the_ledger_of_another_connector_is_left_alone(lake: Lake, write: Write)
     assert lake.load().properties[other] == "theirs"
 
 
-def test_a_rival_that_lands_a_part_of_the_net_in_between_makes_the_slice_stale(lake: Lake, write: Write) -> None:
+def test_rival_commit_of_some_new_offsets_makes_slice_stale(lake: Lake, write: Write) -> None:
     lake.create()
     rival, written = write((0, 0, 3), plan_id="rival"), write((0, 0, 5))
     client = lake.catalog()
@@ -368,7 +360,7 @@ def test_a_rival_that_lands_a_part_of_the_net_in_between_makes_the_slice_stale(l
     assert lake.rows() == expected((0, 3))
 
 
-def test_a_rival_that_lands_all_of_the_net_in_between_is_not_joined(lake: Lake, write: Write) -> None:
+def test_rival_commit_of_all_new_offsets_is_not_joined(lake: Lake, write: Write) -> None:
     lake.create()
     rival, written = write((0, 0, 9), plan_id="rival"), write((0, 2, 5))
     client = lake.catalog()
@@ -380,7 +372,7 @@ def test_a_rival_that_lands_all_of_the_net_in_between_is_not_joined(lake: Lake, 
 
 
 @pytest.mark.parametrize("held_already", [(0, 0, 3), (0, 2, 7)])
-def test_a_net_partly_landed_is_stale_and_nothing_of_it_is_committed(
+def test_partly_committed_new_offsets_are_stale_and_add_nothing(
     lake: Lake, write: Write, held_already: tuple[int, int, int]
 ) -> None:
     lake.create()
@@ -401,7 +393,7 @@ def test_one_of_two_ranges_landed_is_stale(lake: Lake, write: Write) -> None:
     assert lake.rows() == expected((0, 5), partition=1)
 
 
-def test_a_table_partitioned_by_a_column_takes_a_slice_like_any_other(lake: Lake, write: Write) -> None:
+def test_partitioned_table_takes_a_slice_like_any_other(lake: Lake, write: Write) -> None:
     lake.create(BY_SAUCE)
     write((0, 0, 9)).land()
     assert lake.rows() == expected((0, 9))

@@ -61,7 +61,7 @@ def test_a_malformed_file_is_an_error_that_says_where_and_what(write, content, m
     str(caught.value).encode()
 
 
-def test_a_malformed_file_does_not_leak_its_text_through_the_cause(write):
+def test_malformed_file_does_not_leak_its_text_in_the_cause(write):
     with pytest.raises(MalformedFile) as caught:
         load_connector(write("x.json", '{"iceberg.catalog.token": "canary",,}'))
     assert caught.value.__cause__ is None
@@ -107,7 +107,7 @@ def test_a_broken_file_keeps_the_name_that_it_gives_itself(write):
     assert read_file(write("g.json", {"name": 5, "config": 6})).name == "5"
 
 
-def test_two_connectors_of_one_name_are_both_broken_and_both_files_named(write, tmp_path):
+def test_two_connectors_of_one_name_are_both_broken(write, tmp_path):
     one, two = write("one.json"), write("two.json")
     files = load_connectors(tmp_path)
     assert [file.connector for file in files] == [None, None]
@@ -117,7 +117,7 @@ def test_two_connectors_of_one_name_are_both_broken_and_both_files_named(write, 
     assert len({file.name for file in files}) == 2
 
 
-def test_two_connectors_of_one_group_on_the_same_brokers_are_both_broken(write, tmp_path, document):
+def test_two_connectors_of_one_group_and_brokers_are_both_broken(write, tmp_path, document):
     write("a.json", document({"name": "a", "iceberg.connect.group-id": "g"}))
     write("b.json", document({"name": "b", "iceberg.connect.group-id": "g"}))
     write("c.json", document({"name": "c", "iceberg.connect.group-id": "g", "floe.kafka.conn-id": "elsewhere"}))
@@ -138,7 +138,7 @@ def test_a_folder_that_is_missing_is_an_error_with_the_next_step(tmp_path):
         load_connectors(tmp_path / "nowhere")
 
 
-def test_the_folder_comes_from_the_environment_before_the_default(write, tmp_path, monkeypatch):
+def test_connectors_folder_of_environment_precedes_default(write, tmp_path, monkeypatch):
     write("a.json")
     monkeypatch.setenv("FLOE_CONNECTORS_DIR", str(tmp_path))
     assert [file.name for file in load_connectors()] == ["pizzas"]
@@ -167,7 +167,7 @@ def test_no_content_of_a_file_gets_past_its_error(tmp_path, content):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), value=JSON_VALUES)
-def test_no_value_of_any_key_makes_anything_but_a_connector_or_its_errors(document, data, value):
+def test_any_value_of_a_key_makes_a_connector_or_its_errors(document, data, value):
     key = data.draw(st.sampled_from(KEYS)).name.replace("*", "x").replace("<table>", "a.b")
     try:
         made = parse_connector(document({key: value}))

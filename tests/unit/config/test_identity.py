@@ -72,7 +72,7 @@ def test_a_good_file_does_not_ask_what_it_was(write):
     assert (file.name, file.interval_ms) == ("pizzas", DEFAULT_INTERVAL_MS)
 
 
-def test_a_broken_file_never_takes_the_name_that_a_good_one_has_now(write, tmp_path):
+def test_broken_file_never_takes_the_name_of_a_good_one(write, tmp_path):
     write("old.json", "{")
     write("pizzas.json")
     broken, good = load_connectors(tmp_path, {"old.json": Identity("pizzas", 1000)})

@@ -126,7 +126,7 @@ def test_all_problems_are_found_in_one_go(problems):
     assert len(found) == 4
 
 
-def test_an_error_of_several_problems_lists_them_under_its_source():
+def test_error_of_several_problems_lists_them_under_source():
     error = ConfigError("one", "two").located("a.json")
     assert str(error) == "a.json: 2 errors\n  - one\n  - two"
     assert isinstance(error, Terminal)
@@ -184,7 +184,7 @@ def test_a_value_of_the_wrong_type_is_refused_in_kafkas_words(problems, key, val
     assert problems({key: value}) == (message,)
 
 
-def test_an_interval_of_zero_is_refused_and_one_below_a_second_warned_of(connector, problems):
+def test_interval_of_zero_is_refused_and_below_a_second_warned(connector, problems):
     assert "at least 1" in problems({"iceberg.control.commit.interval-ms": 0})[0]
     assert "by the second" in connector({"iceberg.control.commit.interval-ms": 10}).warnings[0]
 
@@ -226,7 +226,7 @@ def test_choices_that_are_built_pass(connector):
     assert connector({"errors.tolerance": "none", "floe.on-data-loss": "fail"}).on_data_loss == "fail"
 
 
-def test_a_place_for_dead_letters_is_one_for_records_without_a_route(connector):
+def test_dead_letter_destination_takes_records_without_route(connector):
     made = connector({"floe.deadletter.table": "ops.letters"})
     assert (made.errors.table, made.routing.on_unroutable) == ("ops.letters", "dead-letter")
 
@@ -286,7 +286,7 @@ def test_a_name_that_no_broker_takes_is_refused_without_its_end(problems, key):
 
 @pytest.mark.parametrize("key", ["iceberg.connect.group-id", "floe.kafka.conn-id", "iceberg.catalog"])
 @pytest.mark.parametrize("value", ["", "a\nb", "a\x00"])
-def test_a_name_that_is_empty_or_has_control_characters_is_refused(problems, key, value):
+def test_empty_name_or_control_characters_are_refused(problems, key, value):
     assert any(problem.startswith(key) for problem in problems({key: value}))
 
 
@@ -338,7 +338,7 @@ def test_a_reference_to_a_config_provider_is_refused(problems):
         "name",
     ],
 )
-def test_the_longest_values_that_a_file_can_hold_are_judged_in_time(document, over):
+def test_longest_possible_values_are_checked_in_time(document, over):
     begin = time.monotonic()
     try:
         repr(parse_connector(document(over)).frozen())

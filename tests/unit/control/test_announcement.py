@@ -143,14 +143,14 @@ def test_an_announcement_without_any_file_counts_and_has_books() -> None:
     assert found.tables == {"rpc.pizzas": TableCounts()}
 
 
-def test_a_table_without_files_beside_one_with_files_has_no_share() -> None:
+def test_table_without_files_beside_one_with_files_has_no_share() -> None:
     found = find(announced(make(make_share(), idle=["rpc.idle"])), "rpc.pizzas", "rpc.idle")
     assert found is not None
     assert [s.table for s in found.all_table_files] == ["rpc.pizzas"]
     assert set(found.tables) == {"rpc.pizzas", "rpc.idle"}
 
 
-def test_a_table_that_refused_is_announced_with_the_reason_and_a_loss_with_its_range() -> None:
+def test_refusing_table_is_announced_with_reason_loss_with_range() -> None:
     lost = (OffsetRange("pizzas", "T1", 0, 3, 10),)
     announcement = replace(make(make_share(), idle=["rpc.gone"]), refused={"rpc.gone": "it was dropped"}, lost=lost)
     found = find(announced(announcement), "rpc.pizzas", "rpc.gone")
@@ -168,7 +168,7 @@ def test_write_time_is_announced_only_where_it_is_given() -> None:
     assert found.write_ms == 1234
 
 
-def test_letters_come_back_and_those_outside_of_the_slice_do_not_count(reasons: Callable[..., str]) -> None:
+def test_dead_letters_are_read_back_and_foreign_ones_ignored(reasons: Callable[..., str]) -> None:
     log_id, first = LogId.of(RANGES[0]), RANGES[0].start
     dead_letters = DeadLetterOffsets.of(
         [("rpc.pizzas", log_id, Intervals(((first, first + 1),))), (None, log_id, Intervals(((first + 2, first + 4),)))]
@@ -228,9 +228,7 @@ def test_headers_and_bodies_are_those_of_the_design() -> None:
 
 
 @pytest.mark.parametrize("largest", [1, 9_000, 12_000])
-def test_large_announcements_are_split_into_parts_that_stay_small(
-    monkeypatch: pytest.MonkeyPatch, largest: int
-) -> None:
+def test_large_announcement_is_split_into_small_parts(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
     monkeypatch.setattr(module, "MAX_EVENT_BYTES", largest)
     table_files = make_share(
         SpecFiles(0, PartitionType(), make_files(21)), SpecFiles(1, BY_SAUCE, make_files(7, "b", "light"))
@@ -278,7 +276,7 @@ def test_parts_out_of_order_or_twice_do_not_count(monkeypatch: pytest.MonkeyPatc
     reasons([first, second, second, complete])
 
 
-def test_an_incomplete_announcement_before_a_complete_one_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_announcement_before_complete_one_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_EVENT_BYTES", 1)
     broken = announced(make(make_share()))
     whole = make(make_share(SpecFiles(0, PartitionType(), make_files(3, "second"))))
@@ -351,7 +349,7 @@ def test_a_listed_table_without_its_part_does_not_count(reasons: Callable[..., s
     assert "rpc.toppings" in reasons([messages[0], messages[2]], "rpc.pizzas", "rpc.toppings")
 
 
-def test_a_table_listed_without_files_that_has_parts_does_not_count(reasons: Callable[..., str]) -> None:
+def test_table_listed_without_files_but_with_parts_is_invalid(reasons: Callable[..., str]) -> None:
     part, complete = announced(make(make_share()))
     tables = {"rpc.pizzas": {"files": 0}}
     assert "does not list" in reasons([part, with_header(complete, h.TABLES, tables)])
@@ -392,7 +390,7 @@ def test_events_of_another_group_are_not_ours_even_under_our_key() -> None:
     assert find(sent(encode_announcement(foreign, make(make_share())))) is None
 
 
-def test_other_slices_and_records_without_our_headers_are_passed_over() -> None:
+def test_other_slices_and_records_without_headers_are_ignored() -> None:
     messages = announced(make(make_share()))
     others = [with_header(m, h.SLICE, "plan-1/1") for m in messages]
     java = [m._replace(headers={}) for m in messages]
@@ -439,7 +437,7 @@ def test_a_route_is_needed_for_every_topic(reasons: Callable[..., str]) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_garbage_bytes_under_our_headers_do_not_count_and_do_not_stop_the_search(body: bytes) -> None:
+def test_garbage_with_valid_headers_is_ignored(body: bytes) -> None:
     messages = announced(make(make_share()))
     garbage = messages[0]._replace(value=body)
     found = find([garbage, *messages])

@@ -104,7 +104,7 @@ def test_what_pyiceberg_cannot_hold_is_refused_by_name() -> None:
         to_pyiceberg(replace(FILE, partition=(1,)), NONE)
 
 
-def test_a_partition_value_that_is_not_pyiceberg_s_own_is_refused() -> None:
+def test_partition_value_not_from_pyiceberg_is_refused() -> None:
     partition_type = PartitionType((PartitionFieldType(1000, "d", "date"),))
     file = to_pyiceberg(replace(FILE, partition=(0,)), partition_type)
     file.partition[0] = date(2024, 1, 2)

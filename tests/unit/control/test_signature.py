@@ -175,7 +175,7 @@ def test_reader_takes_records_as_they_come(parts: Messages) -> None:
     assert name_of(reader.found["plan-1/0"]) == "true"
 
 
-def test_signature_of_a_single_record_is_verified_by_the_deployment() -> None:
+def test_single_record_signature_is_verified_by_deployment() -> None:
     body = encode(Event.of(GROUP, StartCommit(make_plan().commit_id)))
     (message,) = sent(signed(PLAN_KEY, [ControlRecord(body, h.header_list("plan-1/0", "live"))]))
     assert is_signed(KEY, message)

@@ -14,7 +14,7 @@ from floe_job import memory_tuning
 from floe_job.memory_tuning import GC_THRESHOLDS, tuned_memory
 
 
-def test_a_task_that_fails_leaves_the_search_for_cycles_as_it_was() -> None:
+def test_failed_task_restores_garbage_collection() -> None:
     before = gc.get_threshold()
     with pytest.raises(ZeroDivisionError), tuned_memory():
         assert gc.get_threshold() == GC_THRESHOLDS
@@ -38,7 +38,7 @@ def test_what_a_daemon_has_frozen_stays_frozen() -> None:
         gc.unfreeze()
 
 
-def test_what_a_task_needed_of_arrows_memory_is_given_back_at_its_end() -> None:
+def test_arrow_memory_of_a_task_is_returned_at_its_end() -> None:
     process = psutil.Process()
     numbers = pa.array(range(100_000))
     before = process.memory_info().rss

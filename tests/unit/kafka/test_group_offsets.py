@@ -63,7 +63,7 @@ def move(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
     return make
 
 
-def test_others_are_fenced_before_the_positions_are_looked_at_and_all_is_sent_at_once(
+def test_others_are_fenced_before_positions_are_read(
     move: Callable[..., bool],
 ) -> None:
     broker = Broker()
@@ -112,7 +112,7 @@ def test_what_the_decision_raises_sends_nothing(move: Callable[..., bool]) -> No
     assert broker.done[-1][0] == "look"
 
 
-def test_debts_that_have_no_room_keep_all_positions_where_they_are(move: Callable[..., bool]) -> None:
+def test_backlogs_too_long_for_metadata_keep_all_positions(move: Callable[..., bool]) -> None:
     full = next(p for n in range(1000) if len((p := position(9, n)).metadata.encode()) > MAX_METADATA_LENGTH)
     other = position(7, tp=TopicPartition(TOPIC, 1))
     broker = Broker()

@@ -14,7 +14,7 @@ TABLE_BOOKS = st.builds(TableCounts, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
 
 
 @given(RANGE_BOOKS, st.integers(-3, 3))
-def test_a_range_balances_exactly_when_every_offset_is_in_one_column(counts: RangeCounts, off_by: int) -> None:
+def test_range_adds_up_when_every_offset_is_in_one_column(counts: RangeCounts, off_by: int) -> None:
     length = counts.total + off_by
     if length < 0:
         return

@@ -49,7 +49,7 @@ def test_they_are_sets_of_table_log_and_offset(a: DeadLetterOffsets, b: DeadLett
     assert DeadLetterOffsets.from_json(json.loads(json.dumps(a.to_json()))) == a
 
 
-def test_a_record_reaches_a_table_by_its_own_letter_or_by_one_of_none() -> None:
+def test_record_reaches_table_by_its_own_or_a_general_letter() -> None:
     dead_letters = DeadLetterOffsets.of(
         [(None, LOG, spans((1, 2))), ("db.a", LOG, spans((5, 7))), ("db.b", LOG, spans((8, 9)))]
     )
@@ -57,7 +57,7 @@ def test_a_record_reaches_a_table_by_its_own_letter_or_by_one_of_none() -> None:
     assert dead_letters.tables == ("db.a", "db.b")
 
 
-def test_a_slice_keeps_its_letters_in_the_plan_and_one_without_has_the_form_it_had() -> None:
+def test_slice_keeps_dead_letters_in_plan_and_old_form_without() -> None:
     dead_letters = DeadLetterOffsets.of([(None, LOG, spans((1, 2))), ("db.a", LOG, spans((5, 7)))])
     redrive = Slice(0, ReadReason.DEAD_LETTERS, WriteModeName.RECOVER, (RANGE,), ("db.a",), dead_letters)
     plain = Slice(1, ReadReason.REPLAY, WriteModeName.APPEND, (RANGE,), ("db.a",))
@@ -68,7 +68,7 @@ def test_a_slice_keeps_its_letters_in_the_plan_and_one_without_has_the_form_it_h
     assert hash(redrive) == hash(Plan.from_json(fields).slices[0])
 
 
-def test_what_was_held_without_a_row_is_revived_and_stays_held_where_it_was() -> None:
+def test_offset_without_row_is_recovered_and_stays_in_ledger() -> None:
     before = Ledger("C", {LOG: Holding({"old": spans((0, 50))}, live_end=50)})
     after = before.with_redriven([(RANGE, ROUTE, spans((10, 12), (60, 61)))]).with_recovered({LOG: spans((10, 12))})
     assert after.holdings[LOG] == Holding(
@@ -83,7 +83,7 @@ def test_what_is_lost_is_not_revived_any_more() -> None:
 
 
 @given(SPANS)
-def test_a_property_keeps_what_is_revived_and_says_nothing_where_nothing_is(revived: Intervals) -> None:
+def test_property_keeps_recovered_offsets_and_is_absent_without(revived: Intervals) -> None:
     ledger = Ledger("C", {LOG: Holding({ROUTE: spans((0, 50))}, revived=revived)})
     properties = write_properties("floe.ledger.g.main", ledger)
     assert read_properties("floe.ledger.g.main", properties) == ledger

@@ -20,7 +20,7 @@ def is_canonical(intervals: Intervals) -> bool:
 
 
 @given(SPANS)
-def test_building_keeps_every_offset_once_sorted_and_never_touching(spans: list[tuple[int, int]]) -> None:
+def test_building_keeps_offsets_once_sorted_and_apart(spans: list[tuple[int, int]]) -> None:
     built = Intervals.of(spans)
     assert offsets(built) == offsets(spans)
     assert built.offsets == len(offsets(spans))
@@ -61,5 +61,5 @@ def test_spans_may_come_as_lists_from_json() -> None:
     assert Intervals.of([[5, 7], [0, 5]]).spans == ((0, 7),)
 
 
-def test_spans_of_any_length_are_listed_without_room_for_their_offsets() -> None:
+def test_spans_of_any_length_need_no_memory_per_offset() -> None:
     assert list(Intervals(((0, 2**62),))) == [(0, 2**62)]

@@ -84,7 +84,7 @@ def test_partitions_incarnations_and_routes_are_held_apart(
     assert ledger((0, 10, 0, "r")).new_offsets(asked, route) == Intervals(((0, 10),))
 
 
-def test_offsets_under_other_routes_are_found_from_the_start_of_the_range_on(ledger: Callable[..., Ledger]) -> None:
+def test_offsets_of_other_routes_are_found_from_range_start(ledger: Callable[..., Ledger]) -> None:
     made = ledger((0, 10, 0, "old"), (10, 20, 10, "new"))
     assert made.other_routes(span(5, 7), "new") == Intervals(((5, 10),))
     assert made.other_routes(span(5, 7), "old") == Intervals(((10, 20),))
@@ -128,7 +128,7 @@ def test_one_range_landed_beside_a_fresh_one_is_stale(ledger: Callable[..., Ledg
     assert ledger((0, 5, 0, "r"), partition=1).state(both) is CommitState.STALE
 
 
-def test_a_range_that_was_held_already_does_not_make_a_fresh_neighbour_stale(ledger: Callable[..., Ledger]) -> None:
+def test_written_range_does_not_make_new_neighbour_stale(ledger: Callable[..., Ledger]) -> None:
     both = new_ranges((span(0, 5), Intervals()), (span(0, 5, 1), Intervals(((0, 5),))))
     assert ledger((0, 5, 0, "r")).state(both) is CommitState.PENDING
 
@@ -159,13 +159,13 @@ def held(ledger: Ledger, route: str) -> tuple[tuple[int, int], ...]:
         pytest.param([(10, 20, 10, "r"), (5, 8, 0, "r")], "r", ((5, 8), (10, 20)), id="a rewind below grows no tail"),
     ],
 )
-def test_only_the_interval_at_the_live_end_grows_and_only_under_one_routing(
+def test_only_interval_at_live_end_is_extended_under_one_route(
     ledger: Callable[..., Ledger], commits: list[Any], route: str, spans: tuple[tuple[int, int], ...]
 ) -> None:
     assert held(ledger(*commits), route) == spans
 
 
-def test_the_live_end_never_goes_back_and_the_newest_position_is_kept(ledger: Callable[..., Ledger]) -> None:
+def test_live_end_never_goes_back_and_newest_position_is_kept(ledger: Callable[..., Ledger]) -> None:
     holding = ledger((0, 10, 0, "r"), (2, 4, 0, "r")).holdings[LogId("pizzas", "T1", 0)]
     assert holding.live_end == 10
     assert holding.position == (2, "metadata")
@@ -177,7 +177,7 @@ def test_without_a_live_end_nothing_grows() -> None:
     assert held(grown, "r") == ((0, 5), (9, 12))
 
 
-def test_a_live_commit_leaves_other_partitions_and_the_old_value_alone(ledger: Callable[..., Ledger]) -> None:
+def test_live_commit_leaves_other_partitions_and_old_value(ledger: Callable[..., Ledger]) -> None:
     before = ledger((0, 5, 0, "r"))
     after = before.with_live([(LiveRange(span(0, 9, 1), 0, (0, "")), "r")]).anchored(Anchor(12, 3))
     assert after.holdings[LogId("pizzas", "T1", 0)] == before.holdings[LogId("pizzas", "T1", 0)]
@@ -185,7 +185,7 @@ def test_a_live_commit_leaves_other_partitions_and_the_old_value_alone(ledger: C
     assert (before.anchor, after.anchor, after.anchored(ANCHOR).anchor) == (ANCHOR, Anchor(12, 3), ANCHOR)
 
 
-def test_catching_up_grows_the_interval_that_ended_where_the_debt_began(ledger: Callable[..., Ledger]) -> None:
+def test_catch_up_extends_interval_ending_at_backlog_start(ledger: Callable[..., Ledger]) -> None:
     """The runs in between went by without the table; a position that had to step over something says so by *since*."""
     behind = ledger((0, 50, 0, "r"))
     paid = behind.with_live([(LiveRange(span(50, 80), 0, (90, "")), "r")])
@@ -208,7 +208,7 @@ def test_a_replay_is_held_but_is_no_live_end_and_no_position(ledger: Callable[..
     assert after.holdings[LogId("pizzas", "T1", 1)] == Holding({"r": Intervals(((3, 4),))})
 
 
-def test_a_live_run_does_not_close_over_the_offsets_below_a_replay(ledger: Callable[..., Ledger]) -> None:
+def test_live_run_leaves_offsets_below_a_replay_open(ledger: Callable[..., Ledger]) -> None:
     replayed = ledger((0, 10, 0, "r")).with_replayed([(span(15, 20), "r")])
     grown = replayed.with_live([(LiveRange(span(30, 40), 12, (30, "")), "r")])
     assert held(grown, "r") == ((0, 10), (15, 20), (30, 40))
@@ -222,7 +222,7 @@ def test_offsets_elsewhere_are_those_inside_the_range_only(ledger: Callable[...,
     assert not made.elsewhere(span(5, 15, topic_id="T2"), "new")
 
 
-def test_an_unknown_replay_begins_with_its_first_slice_and_goes_on_behind_the_last() -> None:
+def test_unknown_replay_begins_first_and_continues_after_last() -> None:
     ledger = Ledger("C1")
     assert ledger.next_of_replay("r1") == 0
     for index in range(12):
@@ -232,7 +232,7 @@ def test_an_unknown_replay_begins_with_its_first_slice_and_goes_on_behind_the_la
     assert ledger.replays == ("r1/12", "r2/1")
 
 
-def test_the_newest_replays_are_remembered_and_older_ones_are_refused_not_guessed() -> None:
+def test_newest_replays_are_kept_and_older_ones_refused() -> None:
     ledger = Ledger("C1")
     for number in range(MAX_REPLAYS + 3):
         ledger = ledger.with_replay(f"replay-{number:04d}", 1)
@@ -248,7 +248,7 @@ def test_the_newest_replays_are_remembered_and_older_ones_are_refused_not_guesse
 # -- decisions --------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_taken_out_is_net_again_and_the_live_end_is_gone(ledger: Callable[..., Ledger]) -> None:
+def test_removed_offsets_are_new_again_and_live_end_is_gone(ledger: Callable[..., Ledger]) -> None:
     before = ledger((0, 10, 0, "a"), (10, 20, 10, "b"))
     after = before.without({LOG: Intervals(((8, 12),))})
     assert after.holdings[LOG] == Holding(
@@ -283,7 +283,7 @@ def test_a_branch_holds_what_it_inherits_under_its_own_routes(ledger: Callable[.
     assert (after.holdings[LOG].live_end, after.anchor) == (before.holdings[LOG].live_end, before.anchor)
 
 
-def test_offsets_that_came_back_are_held_again_and_live_ends_stay(ledger: Callable[..., Ledger]) -> None:
+def test_restored_offsets_are_written_again_and_live_ends_stay(ledger: Callable[..., Ledger]) -> None:
     before = ledger((0, 10, 0, "r"))
     other = LogId("pizzas", "T1", 1)
     after = before.with_held({LOG: Intervals(((5, 12), (20, 25))), other: Intervals(((0, 3),))}, "r")
@@ -293,7 +293,7 @@ def test_offsets_that_came_back_are_held_again_and_live_ends_stay(ledger: Callab
 
 
 @pytest.mark.parametrize(("offset", "left"), [(5, 5), (10, 10), (15, 10)])
-def test_no_copy_of_a_position_is_left_above_where_a_shortened_log_is_read_on_from(
+def test_position_copies_end_where_shortened_log_continues(
     ledger: Callable[..., Ledger], offset: int, left: int
 ) -> None:
     before = ledger((10, 20, 0, "r"))
@@ -305,7 +305,7 @@ def test_no_copy_of_a_position_is_left_above_where_a_shortened_log_is_read_on_fr
     assert unknown not in after.holdings
 
 
-def test_a_ledger_names_the_incarnations_of_a_topic_that_it_holds(ledger: Callable[..., Ledger]) -> None:
+def test_ledger_names_incarnations_of_a_topic_in_it(ledger: Callable[..., Ledger]) -> None:
     both = ledger((0, 5, 0, "r")).with_replayed([(span(0, 5, 3, "T2"), "r")])
     assert both.topic_ids("pizzas") == {"T1", "T2"}
     assert both.topic_ids("drinks") == frozenset()
@@ -342,9 +342,7 @@ def test_an_empty_ledger_survives() -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, 15, 40, 500])
-def test_a_ledger_of_any_length_survives_in_values_that_hive_takes(
-    long_ledger: Callable[[int], Ledger], partitions: int
-) -> None:
+def test_ledger_of_any_length_survives_in_hive_values(long_ledger: Callable[[int], Ledger], partitions: int) -> None:
     made = long_ledger(partitions)
     properties = write_properties(NAME, made)
     assert read_properties(NAME, properties) == made
@@ -379,7 +377,7 @@ def test_pieces_of_a_longer_ledger_are_stale_once_it_is_short(
     assert stale_properties(NAME, middle, before) == []
 
 
-def test_ledgers_of_branches_and_groups_whose_names_begin_alike_are_not_stale_pieces(
+def test_ledgers_of_similar_names_are_not_stale_pieces(
     ledger: Callable[..., Ledger],
 ) -> None:
     others = {
@@ -415,7 +413,7 @@ def test_a_table_without_the_property_has_no_ledger() -> None:
         '{"floe":1,"pieces":0}',
     ],
 )
-def test_a_property_changed_by_hand_is_refused_by_name_with_the_way_back(value: str) -> None:
+def test_property_changed_by_hand_is_refused_with_recovery(value: str) -> None:
     with pytest.raises(LedgerUnreadable, match="connect-pizzas") as caught:
         read_properties(NAME, {NAME: value})
     assert isinstance(caught.value, Terminal)

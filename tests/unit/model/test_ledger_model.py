@@ -98,7 +98,7 @@ COMMITS = st.tuples(st.integers(0, 60), st.integers(1, 15), st.integers(0, 60), 
 
 
 @given(st.lists(COMMITS, max_size=12))
-def test_any_sequence_of_live_commits_repeats_and_rewinds_is_held_as_the_model_says(
+def test_any_live_sequence_agrees_with_the_model(
     commits: list[tuple[int, int, int, str]],
 ) -> None:
     model = Model()
@@ -115,7 +115,7 @@ STEPS = st.one_of(
 
 
 @given(st.lists(STEPS, max_size=12))
-def test_any_sequence_of_live_commits_replays_rollbacks_and_branches_is_held_as_the_model_says(
+def test_any_sequence_with_replays_and_branches_fits_the_model(
     steps: list[tuple[Any, ...]],
 ) -> None:
     model = Model()
@@ -132,7 +132,7 @@ def test_any_sequence_of_live_commits_replays_rollbacks_and_branches_is_held_as_
 
 
 @given(st.lists(st.tuples(st.integers(0, 200), st.integers(1, 3)), max_size=40))
-def test_no_slice_of_a_replay_is_appended_twice_and_none_is_left_out(appends: list[tuple[int, int]]) -> None:
+def test_no_slice_of_replay_is_appended_twice_or_left_out(appends: list[tuple[int, int]]) -> None:
     """Replays come one after another, each may be taken up again later; one that was forgotten is said, not guessed."""
     ledger, committed = Ledger("C1"), {}
     for number in range(50, 50 + MAX_REPLAYS - 3):
@@ -165,7 +165,7 @@ RUNS = st.tuples(
 
 
 @given(st.lists(RUNS, max_size=15))
-def test_no_offset_is_ever_held_under_a_route_that_it_was_not_read_by(
+def test_no_offset_is_in_ledger_under_a_route_it_was_not_read_by(
     runs: list[tuple[int, bool, str, str, str]],
 ) -> None:
     """Runs as they are: a position, since, tables without rows, changed routings, and runs that die or go back."""

@@ -56,7 +56,7 @@ def test_a_plan_of_another_format_is_refused_with_a_next_step(plan: Callable[...
         Plan.from_json({**plan().to_json(), "floe": found})
 
 
-def test_the_commit_id_is_the_same_on_every_retry_and_another_for_every_group_and_plan(
+def test_commit_id_is_stable_on_retry_and_unique_per_group_plan(
     plan: Callable[..., Plan],
 ) -> None:
     assert plan().commit_id == Plan.from_json(plan().to_json()).commit_id
@@ -64,7 +64,7 @@ def test_the_commit_id_is_the_same_on_every_retry_and_another_for_every_group_an
     assert len({plan().commit_id, plan("p2").commit_id, plan("p1", "connect-b").commit_id}) == 3
 
 
-def test_a_live_range_carries_since_and_the_position_it_started_from(plan: Callable[..., Plan]) -> None:
+def test_live_range_carries_since_and_its_start_position(plan: Callable[..., Plan]) -> None:
     one = plan()
     live = one.live_ranges(one.slices[0].ranges)
     positions = {p.tp: p for p in one.positions}
@@ -92,7 +92,7 @@ def test_only_replays_are_replays(plan: Callable[..., Plan], kind: str) -> None:
 # -- who takes what ---------------------------------------------------------------------------------------------------
 
 
-def test_a_live_slice_leaves_a_partition_to_those_who_do_not_owe_it(plan: Callable[..., Plan]) -> None:
+def test_live_slice_leaves_partition_to_tables_up_to_date(plan: Callable[..., Plan]) -> None:
     slice_ = Slice(0, ReadReason.LIVE, WriteModeName.APPEND, (span(50, 60), span(9, 20, 1)), ("a", "b"))
     one = replace(plan(), positions=(position(50, backlogs=is_behind(a=40)), position(9, 1)), slices=(slice_,))
     assert one.taken(slice_, "a") == (span(9, 20, 1),)
@@ -141,7 +141,7 @@ def after(all_after: Callable[..., tuple[Position, ...]]) -> Callable[..., Posit
     return move
 
 
-def test_positions_move_to_the_ends_of_finished_slices_only_and_keep_their_metadata(
+def test_positions_move_to_ends_of_finished_slices_only(
     all_after: Callable[..., tuple[Position, ...]],
 ) -> None:
     before = (position(5), position(9, 1), position(0, 2))
@@ -150,7 +150,7 @@ def test_positions_move_to_the_ends_of_finished_slices_only_and_keep_their_metad
     assert all_after(before) == before
 
 
-def test_a_table_that_could_not_take_a_range_owes_it_from_its_start_on(after: Callable[..., Position]) -> None:
+def test_table_refusing_a_range_has_backlog_from_its_start(after: Callable[..., Position]) -> None:
     assert after(position(50), live(span(50, 60), behind=["a"])) == position(60, backlogs=is_behind(a=50))
     assert after(position(50, backlogs=is_behind(b=7)), live(span(50, 60), behind=["a"])) == position(
         60, backlogs=is_behind(a=50, b=7)
@@ -175,7 +175,7 @@ def test_a_table_that_owes_already_owes_from_where_it_did(after: Callable[..., P
     assert after(position(50, backlogs=is_behind(a=7)), live(span(50, 60))) == position(60, backlogs=is_behind(a=7))
 
 
-def test_a_debt_shrinks_by_what_was_caught_up_and_is_gone_when_all_was(after: Callable[..., Position]) -> None:
+def test_backlog_shrinks_by_catch_up_and_ends_with_it(after: Callable[..., Position]) -> None:
     before = position(50, backlogs=is_behind(a=7, b=20))
     assert after(before, caught_up("a", span(7, 30))) == position(50, backlogs=is_behind(a=30, b=20))
     assert after(before, caught_up("a", span(7, 50))) == position(50, backlogs=is_behind(b=20))
@@ -187,7 +187,7 @@ def test_several_slices_of_one_partition_move_it_together(after: Callable[..., P
         assert after(position(50, backlogs=is_behind(a=7, b=20)), *order) == position(60, backlogs=is_behind(b=40))
 
 
-def test_a_debt_that_was_caught_up_while_the_live_slice_failed_is_paid_only_up_to_the_position(
+def test_backlog_caught_up_beside_failed_live_slice_ends_there(
     after: Callable[..., Position],
 ) -> None:
     """What lies above, the table's ledger knows: the next live slice leaves it out."""
@@ -196,7 +196,7 @@ def test_a_debt_that_was_caught_up_while_the_live_slice_failed_is_paid_only_up_t
     assert after(before, caught_up("a", span(7, 40))) == position(50, backlogs=is_behind(a=40))
 
 
-def test_a_catch_up_that_failed_beside_a_live_slice_leaves_the_debt(after: Callable[..., Position]) -> None:
+def test_failed_catch_up_beside_live_slice_keeps_backlog(after: Callable[..., Position]) -> None:
     assert after(position(50, backlogs=is_behind(a=7)), live(span(50, 60))) == position(60, backlogs=is_behind(a=7))
 
 
@@ -206,7 +206,7 @@ def test_a_debt_never_grows_by_a_slice_that_caught_up_less(after: Callable[..., 
     )
 
 
-def test_a_debt_that_somebody_dropped_meanwhile_is_one_for_what_the_live_slice_did_not_bring(
+def test_backlog_dropped_meanwhile_is_what_live_slice_lacked(
     after: Callable[..., Position],
 ) -> None:
     """The plan left its rows to the catch-up that nobody will run: stepping over them would lose them."""
@@ -217,7 +217,7 @@ def test_a_debt_that_somebody_dropped_meanwhile_is_one_for_what_the_live_slice_d
     )
 
 
-def test_a_table_that_was_forgiven_owes_nothing_of_what_it_refuses_again_and_since_moves_over_it(
+def test_dropped_backlog_is_not_made_again_and_since_moves(
     after: Callable[..., Position],
 ) -> None:
     end = live(span(50, 60), behind=["a", "b"])
@@ -227,7 +227,7 @@ def test_a_table_that_was_forgiven_owes_nothing_of_what_it_refuses_again_and_sin
     )
 
 
-def test_a_loss_stays_in_the_position_until_a_snapshot_tells_of_it(after: Callable[..., Position]) -> None:
+def test_loss_stays_in_position_until_a_snapshot_records_it(after: Callable[..., Position]) -> None:
     before = position(50, lost=(40, 50))
     assert after(before, live(span(50, 60), has_snapshot=False)) == position(60, lost=(40, 50))
     assert after(before, live(span(50, 60))) == position(60)

@@ -83,16 +83,16 @@ def test_debts_that_the_plan_knows_do_not_hold_a_live_slice_up() -> None:
     assert progress(owed, LIVE, behind((9, 1), (4, 2))) is Progress.DONE
 
 
-def test_a_debt_that_the_plan_does_not_know_supersedes_a_live_slice_that_would_step_over_it() -> None:
+def test_unknown_backlog_supersedes_live_slice_passing_over_it() -> None:
     superseded(LIVE, behind((5, 1), (0, None)), rf"\['{TABLE}'\] are behind on {TOPIC}-0 by now")
 
 
-def test_a_debt_of_a_table_that_the_slice_is_not_for_does_not_hold_it_up() -> None:
+def test_backlog_of_table_outside_slice_does_not_hold_it_up() -> None:
     assert progress(PLAN, LIVE, behind((5, 1), (0, None), table="rpc.other")) is Progress.BEFORE
 
 
 @pytest.mark.parametrize("facts", [{"routing": "other"}, {"since": 3}])
-def test_a_routing_that_was_changed_supersedes_what_was_not_committed_yet(facts: dict[str, Any]) -> None:
+def test_changed_routing_supersedes_uncommitted_slices(facts: dict[str, Any]) -> None:
     superseded(LIVE, at(5, 0, **facts), f"the routing of {TOPIC}-0 was changed")
     assert progress(PLAN, LIVE, at(9, 4, **facts)) is Progress.DONE
 
@@ -100,7 +100,7 @@ def test_a_routing_that_was_changed_supersedes_what_was_not_committed_yet(facts:
 @pytest.mark.parametrize("offsets", [(5, 0), (9, 4), (100, 100)])
 @pytest.mark.parametrize("facts", [{"topic_id": "T2"}, {"cluster_id": "C2"}])
 @pytest.mark.parametrize("piece", [LIVE, CATCH_UP])
-def test_positions_of_another_log_supersede_the_plan_wherever_they_are(
+def test_positions_of_another_log_supersede_the_plan(
     slice_: Slice, facts: dict[str, Any], offsets: tuple[int, int]
 ) -> None:
     superseded(slice_, at(*offsets, **facts), f"the position of {TOPIC}-0 is of another log")
@@ -119,7 +119,7 @@ def test_debts_that_begin_where_a_catch_up_slice_does_are_before(places: tuple[P
     assert progress(with_debts(5, 0), CATCH_UP, behind(*places)) is Progress.BEFORE
 
 
-def test_a_debt_under_another_route_supersedes_the_slice_that_was_to_pay_it() -> None:
+def test_backlog_under_other_route_supersedes_its_catch_up() -> None:
     superseded(CATCH_UP, behind((50, 5), (50, 0)), "the debt of 'rpc.pizzas'", with_debts(5, 0, route="older"))
 
 
@@ -127,7 +127,7 @@ def test_a_debt_under_another_route_supersedes_the_slice_that_was_to_pay_it() ->
     "places",
     [((50, 9), (50, 4)), ((50, 20), (50, 4)), ((50, None), (50, None)), ((50, 9), (50, None)), ((7, None), (2, None))],
 )
-def test_debts_that_begin_at_or_past_its_end_or_are_gone_are_done(places: tuple[Place, Place]) -> None:
+def test_backlogs_past_the_end_or_gone_are_done(places: tuple[Place, Place]) -> None:
     """A debt may be gone although the position is below the slice's end: the live slice beside it failed."""
     assert progress(PLAN, CATCH_UP, behind(*places)) is Progress.DONE
 

@@ -107,12 +107,12 @@ def test_metadata_that_only_looks_like_floes_is_not(text: str) -> None:
     assert PositionMetadata.decode(text) is None
 
 
-def test_main_and_no_branch_are_one_route_and_all_else_makes_another() -> None:
+def test_main_and_no_branch_share_a_route_all_else_differs() -> None:
     assert route_hash("t", None) == route_hash("t", "main")
     assert len({route_hash("t", None), route_hash("u", None), route_hash("t", "audit")}) == 3
 
 
-def test_routing_changes_with_the_tables_and_their_routes_but_not_with_their_order() -> None:
+def test_routing_changes_with_tables_and_routes_not_with_order() -> None:
     assert routing_hash({"a": "1", "b": "2"}) == routing_hash({"b": "2", "a": "1"})
     assert len({routing_hash(routes) for routes in ({"a": "1"}, {"a": "1", "b": "1"}, {"a": "2"}, {"b": "1"})}) == 4
 
@@ -124,7 +124,7 @@ def test_a_rule_makes_another_route() -> None:
     )
 
 
-def test_a_branch_calls_mains_routes_by_names_of_its_own_that_can_be_found_again() -> None:
+def test_branch_routes_of_main_have_names_found_again() -> None:
     main = route_hash("t", None, {"regex": "a"})
     assert branch_route(main, "audit") == route_hash("t", "audit", {"regex": "a"})
     assert branch_route("java", "audit") == "java"

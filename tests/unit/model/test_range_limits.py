@@ -45,7 +45,7 @@ def test_smaller_of_two_limits_counts_and_none_is_no_limit() -> None:
 # -- kept beside the position -----------------------------------------------------------------------------------------
 
 
-def test_metadata_keeps_limits_of_what_is_new_and_of_tables_behind() -> None:
+def test_metadata_keeps_limits_of_live_and_catch_up() -> None:
     kept = position(50, backlogs=is_behind(a=7), limits={LIVE: 5, "a": 3, "gone": 1})
     assert kept.limits == {LIVE: 5, "a": 3}
     assert position(50).limits == {} == Position(kept.tp, 50, "another program's").limits

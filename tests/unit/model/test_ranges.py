@@ -10,7 +10,7 @@ from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ran
 
 
 @given(st.integers(0, 1000), st.integers(0, 200), st.integers(-1, 300))
-def test_pieces_are_in_order_without_gap_nearly_equal_and_none_is_empty(start: int, length: int, count: int) -> None:
+def test_parts_are_in_order_without_gap_and_nearly_equal(start: int, length: int, count: int) -> None:
     r = OffsetRange("t", "id", 3, start, start + length)
     range_parts = list(r.range_parts(count))
     assert [p.start for p in range_parts] == [start, *(p.end for p in range_parts[:-1])]
@@ -23,7 +23,7 @@ def test_pieces_are_in_order_without_gap_nearly_equal_and_none_is_empty(start: i
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 3), (5, 4)])
-def test_a_range_that_runs_backwards_or_below_zero_is_refused_by_name(start: int, end: int) -> None:
+def test_range_backwards_or_below_zero_is_refused_by_name(start: int, end: int) -> None:
     with pytest.raises(ValueError, match=r"of pizzas-7"):
         OffsetRange("pizzas", "id", 7, start, end)
 

@@ -36,7 +36,7 @@ def holding(held: dict[str, list[tuple[int, int]]], live_end: int | None) -> Led
         pytest.param({}, None, 0, [], id="a position at the log's beginning"),
     ],
 )
-def test_the_sink_holds_what_lies_between_the_ledger_and_the_position(
+def test_sink_offsets_are_between_ledger_and_position(
     held: dict[str, list[tuple[int, int]]], live_end: int | None, end: int, java: list[tuple[int, int]]
 ) -> None:
     before = holding(held, live_end)
@@ -49,7 +49,7 @@ def test_the_sink_holds_what_lies_between_the_ledger_and_the_position(
     assert after.position == (end, "m")
 
 
-def test_a_partition_that_the_sink_did_not_write_gets_the_copy_of_its_position_only() -> None:
+def test_partition_not_written_by_sink_gets_position_copy_only() -> None:
     after = seeded(holding({"h": [(0, 50)]}, 50), 80, written=False)
     assert after == Holding({"h": Intervals(((0, 50),))}, 50, (80, "m"))
 
@@ -60,7 +60,7 @@ def test_seeding_twice_changes_nothing_and_survives_the_table() -> None:
     assert read_properties("floe.ledger.g.main", write_properties("floe.ledger.g.main", once)) == once
 
 
-def test_what_floe_writes_after_the_seed_is_an_interval_of_its_own() -> None:
+def test_offsets_written_after_takeover_are_their_own_interval() -> None:
     ledger = Ledger("C1").seeded({LOG: (100, "m")}, [LOG], "java")
     live = LiveRange(OffsetRange("pizzas", "T1", 0, 100, 150), 100, (100, "m"))
     grown = ledger.with_live([(live, "h")])

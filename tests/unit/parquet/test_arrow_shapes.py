@@ -100,7 +100,7 @@ ITEM = StructType(NestedField(10, "x y", LongType(), required=False))
     ],
     ids=["list", "map", "list in a struct"],
 )
-def test_rows_around_records_read_aside_keep_their_values_and_nulls_in_files(
+def test_rows_around_slow_records_keep_values_and_nulls(
     column: IcebergType, value: str, in_file: Callable[[int], Any]
 ) -> None:
     fields = [NestedField(1, "id", LongType(), required=False), NestedField(2, "l", column, required=False)]

@@ -49,7 +49,7 @@ def decode(schema: Schema | None, *records: Any, rules: ColumnRules = EVOLVE) ->
         {"\U0001f600": 2, "_x1F600": 3},
     ],
 )
-def test_a_record_with_two_names_that_are_one_in_files_is_rejected(record: dict[str, Any]) -> None:
+def test_record_with_two_names_equal_in_files_is_rejected(record: dict[str, Any]) -> None:
     decoded, needs = decode(None, record)
     assert [(rejected.stage, rejected.error) for rejected in decoded.rejected] == [("schema", "Unnameable")]
     assert "name in files" in decoded.rejected[0].reason
@@ -127,7 +127,7 @@ def any_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.lists(records, max_size=3), min_size=1, max_size=3), st.lists(records, max_size=3))
-def test_whatever_names_several_tasks_bring_the_table_can_be_written(
+def test_table_stays_writable_with_names_of_several_tasks(
     any_table: Table, tasks: list[list[Any]], later: list[Any]
 ) -> None:
     merged = SchemaChanges()
@@ -148,7 +148,7 @@ def test_whatever_names_several_tasks_bring_the_table_can_be_written(
         assert decoded.table is not None
 
 
-def test_a_table_whose_columns_have_one_name_in_files_is_refused_by_it() -> None:
+def test_table_with_columns_equal_in_files_is_refused() -> None:
     schema = Schema(NestedField(1, "a.b", LongType()), NestedField(2, "a_x2Eb", LongType()))
     with pytest.raises(UnsupportedColumn, match=r"a_x2Eb.*rename one of them"):
         FileLayout.of(schema, {})

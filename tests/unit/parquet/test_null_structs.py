@@ -118,7 +118,7 @@ def test_fields_of_every_kind_are_null_with_their_struct(
     assert (files[0].value_counts, files[0].null_value_counts) == ({2: 2}, {2: 1})
 
 
-def test_rows_that_are_sorted_by_a_required_field_keep_their_nulls(new_table: TableFactory) -> None:
+def test_rows_sorted_by_required_field_keep_their_nulls(new_table: TableFactory) -> None:
     table = new_table(schema_of(struct(struct(LONG))))
     with table.update_sort_order() as update:
         update.desc("s.x.x", IdentityTransform(), NullOrder.NULLS_LAST)

@@ -51,7 +51,7 @@ def test_rows_are_split_by_partition_in_their_order(new_table: TableFactory) -> 
     assert sorted(commit(table, files)["name"].to_pylist(), key=str) == sorted([*names, "b"], key=str)
 
 
-def test_two_transforms_of_one_column_are_a_partition_spec_like_any_other(new_table: TableFactory) -> None:
+def test_two_transforms_of_one_column_are_a_normal_spec(new_table: TableFactory) -> None:
     at = Schema(NestedField(1, "at", TimestamptzType(), required=False))
     table = new_table(at, spec((1, DayTransform(), "at_day"), (1, HourTransform(), "at_hour")))
     (file,) = write(table, rows(table, at=[datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)]))
@@ -105,7 +105,7 @@ def test_a_long_value_has_a_short_path_and_stays_whole(new_table: TableFactory, 
     assert sorted(commit(table, files)["name"].to_pylist()) == sorted([value, other])
 
 
-def test_long_binary_values_and_long_names_of_fields_have_short_paths(new_table: TableFactory) -> None:
+def test_long_binary_values_and_field_names_have_short_paths(new_table: TableFactory) -> None:
     binary = Schema(NestedField(1, "v", BinaryType(), required=False))
     table = new_table(binary, spec((1, IdentityTransform(), "p" * 200)))
     (file,) = write(table, rows(table, v=[b"\xff" * 300]))
@@ -123,7 +123,7 @@ def test_many_long_values_have_a_short_path_together(new_table: TableFactory) ->
 
 
 @pytest.mark.parametrize("source", [99, 3])
-def test_a_field_of_a_column_that_no_row_has_one_of_is_refused_by_name(source: int) -> None:
+def test_field_of_column_missing_in_rows_is_refused_by_name(source: int) -> None:
     listed = Schema(NestedField(1, "l", ListType(3, StringType(), element_required=False), required=False))
     with pytest.raises(UnsupportedColumn, match=rf"partition field 'p' is of column {source}.*replace the field"):
         Partitioner(spec((source, IdentityTransform(), "p")), listed)

@@ -59,7 +59,7 @@ def columns(file: DataFile) -> dict[str, list[Any]]:
         (DESC, LAST, [3, 2, 1, None, None]),
     ],
 )
-def test_rows_are_sorted_in_their_direction_with_nulls_in_their_place(
+def test_rows_are_sorted_in_direction_with_nulls_in_place(
     new_table: TableFactory, direction: SortDirection, nulls: NullOrder, expected: list[int | None]
 ) -> None:
     table = sorted_by(new_table(SCHEMA), ("id", IdentityTransform(), direction, nulls))
@@ -71,7 +71,7 @@ def test_rows_are_sorted_in_their_direction_with_nulls_in_their_place(
     assert entry["sort_order_id"] == 1
 
 
-def test_several_columns_and_transforms_sort_in_their_order_and_equal_rows_stay_as_they_came(
+def test_several_sort_terms_apply_in_order_and_sort_is_stable(
     new_table: TableFactory,
 ) -> None:
     schema = Schema(
@@ -157,7 +157,7 @@ def test_each_partition_is_sorted_by_itself(new_table: TableFactory) -> None:
     assert {file.sort_order_id for file in files} == {1}
 
 
-def test_a_file_of_several_writes_is_sorted_by_row_group_and_does_not_say_that_it_is(new_table: TableFactory) -> None:
+def test_file_of_several_writes_is_sorted_by_row_group_only(new_table: TableFactory) -> None:
     table = sorted_by(new_table(SCHEMA), ("id", IdentityTransform(), ASC, FIRST))
     batch = rows(table, id=[3, 2, 1], name=["x"] * 3)
     (file,) = write(table, batch, batch, budget=WriteBudget(buffer_bytes=0))
@@ -165,7 +165,7 @@ def test_a_file_of_several_writes_is_sorted_by_row_group_and_does_not_say_that_i
     assert file.sort_order_id is None
 
 
-def test_a_file_of_one_write_is_sorted_throughout_whatever_row_groups_it_has(new_table: TableFactory) -> None:
+def test_file_of_one_write_is_sorted_across_row_groups(new_table: TableFactory) -> None:
     table = sorted_by(
         new_table(SCHEMA, properties={"write.parquet.row-group-limit": "2"}), ("id", IdentityTransform(), ASC, FIRST)
     )

@@ -68,7 +68,7 @@ def test_small_batches_share_a_row_group(new_table: TableFactory) -> None:
     assert (metadata.num_row_groups, metadata.num_rows) == (1, 50_000)
 
 
-def test_names_that_avro_does_not_take_are_written_as_java_writes_them(new_table: TableFactory) -> None:
+def test_names_refused_by_avro_are_written_like_java(new_table: TableFactory) -> None:
     unexpected = Schema(
         NestedField(1, "a.b", LongType(), required=False),
         NestedField(2, "l", ListType(3, StructType(NestedField(4, "x y", LongType(), required=False))), required=False),
@@ -146,5 +146,5 @@ def test_pyiceberg_still_has_the_private_names_leaned_on(name: str) -> None:
     assert hasattr(pyiceberg_arrow, name)
 
 
-def test_a_partition_key_of_pyiceberg_still_reads_its_record_from_an_attribute() -> None:
+def test_pyiceberg_partition_key_still_reads_an_attribute() -> None:
     assert PartitionKey([], spec(), SCHEMA).partition == Record()

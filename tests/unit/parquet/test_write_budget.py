@@ -53,7 +53,7 @@ def pile(log: list[str]) -> PileFactory:
 # -- the budget -------------------------------------------------------------------------------------------------------
 
 
-def test_the_largest_is_flushed_first_and_only_until_the_rest_fits(pile: PileFactory, log: list[str]) -> None:
+def test_largest_is_flushed_first_until_the_rest_fits(pile: PileFactory, log: list[str]) -> None:
     budget = WriteBudget(buffer_bytes=100)
     small, large, middle = (pile(budget, name) for name in ("small", "large", "middle"))
     small.grow(10)
@@ -108,7 +108,7 @@ def test_a_budget_that_lets_nobody_write_is_refused(buffer_bytes: int, max_open:
 # -- one table --------------------------------------------------------------------------------------------------------
 
 
-def test_open_files_are_bounded_and_the_least_recently_written_is_finished_first(new_table: TableFactory) -> None:
+def test_open_files_are_bounded_and_oldest_is_closed_first(new_table: TableFactory) -> None:
     table = new_table(SCHEMA, BY_ID)
     batch = rows(table, id=list(range(20)), name=["x"] * 20)
     budget = WriteBudget(buffer_bytes=1, max_open=3)

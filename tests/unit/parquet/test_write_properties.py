@@ -105,7 +105,7 @@ def test_a_size_below_one_is_refused_by_name(new_table: TableFactory, name: str)
 
 @pytest.mark.parametrize("codec", ["zstd", "gzip", "snappy", "lz4", "brotli", "uncompressed", "ZSTD"])
 @pytest.mark.parametrize("level", [None, "3"])
-def test_every_codec_is_taken_and_a_level_only_where_it_has_levels(
+def test_every_codec_is_taken_and_level_only_where_defined(
     new_table: TableFactory, codec: str, level: str | None
 ) -> None:
     properties = {"parquet.compression-codec": codec, **({"parquet.compression-level": level} if level else {})}
@@ -122,7 +122,7 @@ def test_files_are_compressed_with_zstd_unless_it_is_said(new_table: TableFactor
     assert written(new_table)[1].row_group(0).column(0).compression == "ZSTD"
 
 
-def test_a_codec_that_there_is_not_is_refused_with_those_that_are(new_table: TableFactory) -> None:
+def test_unknown_codec_is_refused_with_the_known_ones(new_table: TableFactory) -> None:
     with pytest.raises(UnsupportedFileFormat, match=r"compression-codec='lzo'.*zstd, gzip"):
         written(new_table, **{"parquet.compression-codec": "lzo"})
 
@@ -152,7 +152,7 @@ def test_a_columns_mode_goes_before_the_tables(new_table: TableFactory) -> None:
     assert file.upper_bounds[1] == to_bytes(LongType(), 5)
 
 
-def test_columns_are_named_as_in_the_table_whatever_they_are_called_in_files(new_table: TableFactory) -> None:
+def test_columns_are_named_as_in_the_table_not_as_in_files(new_table: TableFactory) -> None:
     inner = StructType(NestedField(3, "x y", LongType(), required=False))
     unexpected = Schema(NestedField(1, "a.b", LongType(), required=False), NestedField(2, "s", inner, required=False))
     modes = {f"write.metadata.metrics.column.{name}": "none" for name in ("a.b", "s.x y", "gone")}
@@ -219,7 +219,7 @@ def test_no_location_provider_gets_a_long_path(
     assert commit(table, files)["name"].to_pylist() == ["x" * 300]
 
 
-def test_a_location_provider_that_is_not_there_is_refused_by_name(new_table: TableFactory) -> None:
+def test_missing_location_provider_is_refused_by_name(new_table: TableFactory) -> None:
     with pytest.raises(CodeRefused, match=r"no\.such\.Provider"):
         writer(new_table(SCHEMA, properties={"write.py-location-provider.impl": "no.such.Provider"}))
 

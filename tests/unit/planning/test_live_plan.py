@@ -135,7 +135,7 @@ def test_lost_positions_are_recovered_from_the_tables(
     assert plan.decisions == {"recover": True, "notes": [f"{TOPIC}-0: recovered at 60, as the tables tell"]}
 
 
-def test_a_catalog_that_cannot_be_opened_is_said_and_not_taken_for_lost_positions(
+def test_unopened_catalog_is_not_taken_for_lost_positions(
     draft: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connector_ledgers, "Tables", Tables)
@@ -143,9 +143,7 @@ def test_a_catalog_that_cannot_be_opened_is_said_and_not_taken_for_lost_position
         draft({"iceberg.catalog.pool_pre_ping": "x"})
 
 
-def test_a_table_that_cannot_be_read_is_said_and_not_taken_for_lost_positions(
-    lake: Lake, write: Write, draft: Callable[..., Plan]
-) -> None:
+def test_unreadable_table_is_not_taken_for_lost_positions(lake: Lake, write: Write, draft: Callable[..., Plan]) -> None:
     lake.create()
     write((0, 0, 60)).land()
     with lake.of_others().transaction() as transaction:
@@ -154,9 +152,7 @@ def test_a_table_that_cannot_be_read_is_said_and_not_taken_for_lost_positions(
         draft()
 
 
-def test_a_loss_is_accepted_by_a_decision_or_for_good_by_the_connector(
-    broker: Broker, draft: Callable[..., Plan]
-) -> None:
+def test_loss_is_accepted_by_decision_or_by_the_connector(broker: Broker, draft: Callable[..., Plan]) -> None:
     broker.has(position(5)).log(start=8)
     with pytest.raises(PlanRefused, match=r"lost the offsets \[5, 8\)"):
         draft()
@@ -175,9 +171,7 @@ def test_every_loss_is_on_record_however_many_there_are(broker: Broker, draft: C
     assert len(draft(accept_loss=frozenset({"*"})).decisions["notes"]) == 205
 
 
-def test_a_connector_that_accepts_losses_has_nothing_to_record_while_there_are_none(
-    broker: Broker, draft: Callable[..., Plan]
-) -> None:
+def test_accepting_connector_records_nothing_without_losses(broker: Broker, draft: Callable[..., Plan]) -> None:
     broker.has(position(5)).log(start=0)
     assert draft({"floe.on-data-loss": "accept"}).decisions == {}
 
@@ -201,7 +195,7 @@ def test_names_that_the_connector_does_not_have_are_refused(
         draft(**decided)
 
 
-def test_a_table_that_the_connector_names_no_longer_may_be_forgiven(broker: Broker, draft: Callable[..., Plan]) -> None:
+def test_backlog_of_table_not_configured_any_more_may_be_dropped(broker: Broker, draft: Callable[..., Plan]) -> None:
     behind = replace(position(50), metadata=position(50, owed=20).metadata.replace(TABLE, "rpc.gone"))
     broker.has(behind)
     with pytest.raises(PlanRefused, match="names it no longer"):
@@ -209,9 +203,7 @@ def test_a_table_that_the_connector_names_no_longer_may_be_forgiven(broker: Brok
     assert draft(forgive=frozenset({"rpc.gone"})).positions == (position(50, since=50),)
 
 
-def test_a_debt_at_a_topic_that_the_connector_reads_no_longer_is_refused(
-    broker: Broker, draft: Callable[..., Plan]
-) -> None:
+def test_backlog_of_topic_not_read_any_more_is_refused(broker: Broker, draft: Callable[..., Plan]) -> None:
     elsewhere = replace(position(50, owed=20), tp=TopicPartition("drinks", 3))
     broker.has(elsewhere)
     with pytest.raises(PlanRefused, match=r"\['rpc.pizzas'\] are behind on drinks-3.*put the topic back"):
@@ -246,7 +238,7 @@ def test_what_was_rolled_back_is_a_debt_that_is_caught_up(
     assert "replay" in rolled_back.moves[0].headers[0]["floe-decisions"]
 
 
-def test_the_ledger_forgets_what_was_rolled_back_and_the_rows_come_back_once(
+def test_ledger_drops_rolled_back_rows_and_they_are_read_once(
     lake: Lake, write: Write, rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     opened(draft(rolled_back=REPLAY))
@@ -256,7 +248,7 @@ def test_the_ledger_forgets_what_was_rolled_back_and_the_rows_come_back_once(
     assert lake.rows() == expected((0, 9))
 
 
-def test_an_accepted_rollback_lets_the_table_go_on_from_where_it_is(
+def test_accepted_rollback_continues_from_where_table_is(
     lake: Lake, write: Write, rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     plan = draft(rolled_back=ACCEPT)
@@ -280,7 +272,7 @@ def test_opening_it_again_amends_nothing_again(
     assert lake.load().metadata_location == before
 
 
-def test_what_was_rolled_back_of_an_older_incarnation_of_the_topic_is_no_debt(
+def test_rolled_back_rows_of_older_topic_are_no_backlog(
     lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     """Nothing of it can be read again; and its offsets are not those of the present topic."""
@@ -296,7 +288,7 @@ def test_what_was_rolled_back_of_an_older_incarnation_of_the_topic_is_no_debt(
     assert write((0, 40, 50), plan_id="plan-2").table_files.counts.rows == 10
 
 
-def test_a_table_that_was_rolled_back_further_meanwhile_is_looked_at_again(
+def test_table_rolled_back_further_meanwhile_is_checked_again(
     lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     lake.create()
@@ -313,7 +305,7 @@ def test_a_table_that_was_rolled_back_further_meanwhile_is_looked_at_again(
     assert opened(again)
 
 
-def test_what_was_rolled_back_of_a_topic_that_is_read_no_longer_is_refused(
+def test_rolled_back_rows_of_topic_not_read_any_more_are_refused(
     rolled_back: Broker, draft: Callable[..., Plan]
 ) -> None:
     rolled_back.partitions = [replace(log, tp=TopicPartition("drinks", 0)) for log in rolled_back.partitions]
@@ -322,7 +314,7 @@ def test_what_was_rolled_back_of_a_topic_that_is_read_no_longer_is_refused(
 
 
 @pytest.mark.parametrize("decided", [REPLAY, ACCEPT])
-def test_a_decision_about_a_table_does_not_hold_for_what_others_made_of_it_since(
+def test_decision_does_not_cover_what_others_changed_since(
     lake: Lake,
     write: Write,
     rolled_back: Broker,
@@ -341,7 +333,7 @@ def test_a_decision_about_a_table_does_not_hold_for_what_others_made_of_it_since
     assert lake.load().metadata_location == before
 
 
-def test_rows_that_came_back_before_the_decision_was_carried_out_stay_held(
+def test_rows_restored_before_the_decision_stay_in_ledger(
     lake: Lake, write: Write, rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     """The owner takes the rollback back while the plan that replays it waits."""
@@ -357,7 +349,7 @@ def test_rows_that_came_back_before_the_decision_was_carried_out_stay_held(
 # -- adopted ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_adopted_cluster_is_known_to_the_tables_before_the_positions_move(
+def test_reset_cluster_is_in_tables_before_positions_move(
     lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     lake.create()
@@ -373,7 +365,7 @@ def test_an_adopted_cluster_is_known_to_the_tables_before_the_positions_move(
 
 
 @pytest.mark.parametrize("recovered", [False, True])
-def test_offsets_that_a_shortened_log_gives_out_once_more_are_net_again(
+def test_offsets_reused_by_shortened_log_are_new_again(
     lake: Lake,
     write: Write,
     broker: Broker,
@@ -393,7 +385,7 @@ def test_offsets_that_a_shortened_log_gives_out_once_more_are_net_again(
     assert write((0, 40, 60), plan_id="plan-2", since=40).table_files.counts.rows == 20
 
 
-def test_an_adopted_new_topic_leaves_the_ledger_of_the_old_one_alone(
+def test_reset_topic_leaves_the_ledger_of_the_old_one(
     lake: Lake, write: Write, broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     lake.create()
@@ -416,7 +408,7 @@ def plan() -> Plan:
     return replace(made, positions=(position(5),))
 
 
-def test_a_plan_is_opened_with_an_event_and_every_position_in_one_transaction(
+def test_plan_opens_with_event_and_positions_in_one_transaction(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
     assert opened(plan)
@@ -434,7 +426,7 @@ def test_an_idle_plan_keeps_the_positions_alive_without_an_event(
     assert (moved.positions, moved.events) == ([position(5)], [])
 
 
-def test_what_was_decided_is_on_record_also_when_nothing_is_to_be_read(
+def test_decision_is_recorded_even_when_nothing_is_to_be_read(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
     assert not opened(replace(plan, slices=(), decisions={"forgive": [TABLE]}))
@@ -445,7 +437,7 @@ def test_what_was_decided_is_on_record_also_when_nothing_is_to_be_read(
 
 
 @pytest.mark.parametrize("found", [position(5), position(5, routing="older"), position(5, since=3)])
-def test_a_position_that_the_plan_was_made_from_gets_the_plans_metadata(
+def test_position_that_plan_was_made_from_gets_plan_metadata(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool], found: Position
 ) -> None:
     broker.has(found)
@@ -461,7 +453,7 @@ def test_opening_again_after_all_was_committed_does_nothing(
     assert broker.moves == []
 
 
-def test_a_position_that_a_run_of_the_plan_moved_is_not_moved_back(
+def test_position_moved_by_a_run_of_the_plan_is_not_moved_back(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
     """One slice of two was committed, then the plan task is cleared."""
@@ -494,7 +486,7 @@ def test_a_plan_goes_back_where_a_decision_does(broker: Broker, plan: Plan, open
         pytest.param(position(50, topic_id="T2"), id="further on in another topic"),
     ],
 )
-def test_a_position_that_somebody_else_changed_supersedes_the_plan(
+def test_position_changed_by_others_supersedes_the_plan(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool], found: Position
 ) -> None:
     broker.has(found)
@@ -504,7 +496,7 @@ def test_a_position_that_somebody_else_changed_supersedes_the_plan(
     assert broker.moves == []
 
 
-def test_a_debt_that_was_paid_in_part_meanwhile_is_not_raised_again(
+def test_backlog_caught_up_in_part_is_not_enlarged_again(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
     behind = replace(plan, positions=(position(5, owed=1),))
@@ -514,7 +506,7 @@ def test_a_debt_that_was_paid_in_part_meanwhile_is_not_raised_again(
         assert broker.moves[-1].positions == [left]
 
 
-def test_a_debt_that_began_lower_than_the_plan_knows_supersedes_it(
+def test_backlog_beginning_below_the_plan_supersedes_it(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
     broker.has(position(5, owed=1))
@@ -522,7 +514,7 @@ def test_a_debt_that_began_lower_than_the_plan_knows_supersedes_it(
         opened(replace(plan, positions=(position(5, owed=3),)))
 
 
-def test_a_forgiven_debt_stays_forgiven_when_the_plan_is_opened_again(
+def test_dropped_backlog_stays_dropped_when_plan_is_reopened(
     broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     broker.has(position(50, owed=20))

@@ -42,11 +42,11 @@ def request(**params: Any) -> ReplayRequest:
 TWO = context((log(0), position(0)), (log(1, 0, 50), position(1, 50)))
 
 
-def test_without_ranges_each_partition_is_replayed_from_its_log_start_to_its_position() -> None:
+def test_replay_without_ranges_is_log_start_to_position() -> None:
     assert resolve(request(), TWO) == ranges((0, 10, 100), (1, 0, 50))
 
 
-def test_partitions_that_were_not_read_or_have_nothing_left_are_left_out_unless_they_are_named() -> None:
+def test_partitions_unread_or_empty_are_omitted_unless_named() -> None:
     three = context((log(0), position(0)), (log(1), None), (log(2, 100, 100), position(2, 100)))
     assert resolve(request(), three) == ranges((0, 10, 100))
     with pytest.raises(PlanRefused, match=r"pizzas-1 has no position.*the connector's own DAG will"):
@@ -77,7 +77,7 @@ def test_a_range_that_was_not_read_or_is_gone_is_refused(partition: str, bounds:
         resolve(request(ranges={partition: bounds}), TWO)
 
 
-def test_every_bad_range_is_named_at_once_and_a_good_one_beside_it_does_not_help() -> None:
+def test_every_bad_range_is_named_at_once() -> None:
     with pytest.raises(PlanRefused, match=r"pizzas-0 ends past.*partition 7 of topic"):
         resolve(request(ranges={"0": [10, 500], "1": [0, 5], "7": [0, 1]}), TWO)
 
@@ -93,7 +93,7 @@ def test_every_bad_range_is_named_at_once_and_a_good_one_beside_it_does_not_help
         (context((log(), Position(TopicPartition("pizzas", 0), 5, "x"))), r"no metadata of floe's"),
     ],
 )
-def test_what_was_not_read_by_this_connector_from_this_log_is_refused(where: ReplayContext, words: str) -> None:
+def test_offsets_not_read_by_this_connector_are_refused(where: ReplayContext, words: str) -> None:
     with pytest.raises(PlanRefused, match=words):
         resolve(request(), where)
 
@@ -114,9 +114,7 @@ WINDOW = {"from_time": "2026-01-31T11:00:00Z", "to_time": "2026-01-31T12:00:00Z"
         ((30, 30), None),
     ],
 )
-def test_a_window_ends_at_the_position_at_the_latest_and_is_refused_when_nothing_is_in_it(
-    mark: Bounds, expected: tuple[int, int] | None
-) -> None:
+def test_window_ends_at_position_and_is_refused_when_empty(mark: Bounds, expected: tuple[int, int] | None) -> None:
     where = context((log(), position()), marks={0: mark})
     if expected is None:
         with pytest.raises(PlanRefused, match=r"lies in the times from 2026-01-31T11.*to 2026-01-31T12.*0 up to 100"):
@@ -125,7 +123,7 @@ def test_a_window_ends_at_the_position_at_the_latest_and_is_refused_when_nothing
         assert resolve(request(**WINDOW), where) == ranges((0, *expected))
 
 
-def test_a_window_that_is_open_to_one_side_goes_as_far_as_there_is_something() -> None:
+def test_window_open_on_one_side_goes_as_far_as_offsets_exist() -> None:
     where = context((log(), position()), marks={0: (None, 40)})
     assert resolve(request(to_time=WINDOW["to_time"]), where) == ranges((0, 10, 40))
     where = context((log(), position()), marks={0: (40, None)})

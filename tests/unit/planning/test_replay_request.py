@@ -95,9 +95,7 @@ def test_an_overlap_is_a_kind_of_slice() -> None:
         ({"max_records": "many"}, r"max_records is 'many'"),
     ],
 )
-def test_what_no_log_need_be_asked_about_is_refused_with_the_value_and_the_way(
-    params: dict[str, Any], words: str
-) -> None:
+def test_request_wrong_by_itself_is_refused_with_its_value(params: dict[str, Any], words: str) -> None:
     with pytest.raises(PlanRefused, match=words) as caught:
         request(**params)
     assert isinstance(caught.value, Terminal)
@@ -129,9 +127,7 @@ def test_chosen_tables_keep_the_connectors_order_and_come_once() -> None:
         ("9999-12-31T23:59:59.999999-14:00", 253_402_300_799_999),
     ],
 )
-def test_a_moment_is_the_first_millisecond_at_or_after_it_and_never_one_that_kafka_takes_otherwise(
-    text: str, ms: int
-) -> None:
+def test_moment_is_first_millisecond_at_or_after_it(text: str, ms: int) -> None:
     assert request(from_time=text).window == (ms, None)
     if ms:
         assert request(to_time=text).window == (None, ms)

@@ -23,7 +23,7 @@ def whole(*ranges: OffsetRange) -> dict[OffsetRange, Intervals]:
     return {r: Intervals.of([(r.start, r.end)]) for r in ranges}
 
 
-def test_ranges_are_cut_in_order_and_a_slice_takes_from_the_next_partition_what_fits() -> None:
+def test_ranges_are_cut_in_order_and_slices_are_filled() -> None:
     ranges = [slice_(0, 0, 100), slice_(1, 0, 50)]
     assert cut(ranges, [whole(*ranges)], 60) == (
         (slice_(0, 0, 60),),
@@ -37,7 +37,7 @@ def test_without_a_limit_all_is_one_slice() -> None:
     assert cut(ranges, [whole(*ranges)], None) == ((slice_(0, 0, 100), slice_(1, 0, 50)),)
 
 
-def test_what_every_table_holds_is_not_read_and_nothing_lacking_is_no_slice() -> None:
+def test_offsets_in_every_table_are_not_read_again() -> None:
     r = slice_(0, 0, 1000)
     new_ranges = [{r: Intervals.of([(10, 20)])}, {r: Intervals.of([(15, 30), (900, 910)])}]
     assert cut([r], new_ranges, 100) == ((slice_(0, 10, 30),), (slice_(0, 900, 910),))
@@ -45,7 +45,7 @@ def test_what_every_table_holds_is_not_read_and_nothing_lacking_is_no_slice() ->
     assert cut([r], [{r: Intervals()}], 100) == ()
 
 
-def test_a_replay_of_too_many_slices_is_refused_before_they_are_all_made() -> None:
+def test_replay_of_too_many_slices_is_refused_early() -> None:
     r = slice_(0, 0, 10**15)
     with pytest.raises(PlanRefused, match=r"more than 1000 slices of 3 records.*raise max_records"):
         cut([r], [whole(r)], 3)
@@ -56,9 +56,7 @@ spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=6).
 
 
 @given(st.lists(st.lists(spans, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(1, 70) | st.none())
-def test_slices_hold_what_is_wanted_once_within_their_limit_and_each_partition_once(
-    tables: list[list[Intervals]], limit: int | None
-) -> None:
+def test_slices_have_wanted_offsets_once_within_limit(tables: list[list[Intervals]], limit: int | None) -> None:
     ranges = [slice_(p, 0, 60) for p in range(3)]
     new_ranges = [dict(zip(ranges, table, strict=True)) for table in tables]
     slices = cut(ranges, new_ranges, limit)
@@ -78,7 +76,7 @@ def ledger(held: dict[str, Intervals]) -> Ledger:
     return Ledger("C", {LogId("pizzas", "id", 0): Holding(held)})
 
 
-def test_a_skip_leaves_out_what_the_ledger_holds_and_an_append_does_not_ask() -> None:
+def test_skip_omits_written_offsets_and_append_does_not() -> None:
     r = slice_(0, 0, 100)
     held = ledger({"R": Intervals.of([(20, 40)])})
     assert net_of("db.t", held, [r], "R", Overlap.SKIP) == {r: Intervals.of([(0, 20), (40, 100)])}
@@ -86,7 +84,7 @@ def test_a_skip_leaves_out_what_the_ledger_holds_and_an_append_does_not_ask() ->
     assert net_of("db.t", None, [r], "R", Overlap.SKIP) == whole(r)
 
 
-def test_a_skip_over_offsets_of_another_route_is_refused_and_beside_them_it_is_not() -> None:
+def test_skip_over_offsets_of_another_route_is_refused() -> None:
     held = ledger({"old": Intervals.of([(20, 40), (60, 70)]), "R": Intervals.of([(70, 90)])})
     with pytest.raises(PlanRefused, match=r"'db\.t' holds the offsets \[20, 40\), \[60, 65\) of pizzas-0.*append"):
         net_of("db.t", held, [slice_(0, 0, 65)], "R", Overlap.SKIP)
@@ -95,7 +93,7 @@ def test_a_skip_over_offsets_of_another_route_is_refused_and_beside_them_it_is_n
     assert net_of("db.t", held, [slice_(0, 0, 65)], "R", Overlap.APPEND)
 
 
-def test_a_forecast_tells_per_table_what_is_read_held_and_written() -> None:
+def test_forecast_reports_read_written_and_new_per_table() -> None:
     r = slice_(0, 0, 100)
     new_ranges = {"db.a": {r: Intervals.of([(10, 30)])}, "db.b": {r: Intervals.of([(0, 5)])}}
     slices = cut([r], list(new_ranges.values()), 10)

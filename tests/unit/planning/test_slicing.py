@@ -30,14 +30,14 @@ def test_without_anything_new_or_owed_there_is_no_slice() -> None:
     assert cut(position(100), position(100, 1)) == []
 
 
-def test_a_table_that_owes_has_a_slice_of_its_own_up_to_the_end_of_the_run() -> None:
+def test_table_behind_has_its_own_slice_up_to_end_of_run() -> None:
     assert cut(position(90, backlogs=is_behind(b=70))) == [
         ("live", AB, ["pizzas-0[90, 100)"]),
         ("catch-up", ("b",), ["pizzas-0[70, 100)"]),
     ]
 
 
-def test_each_table_that_owes_has_its_own_slice_in_the_order_of_their_names() -> None:
+def test_each_table_behind_has_its_slice_in_order_of_names() -> None:
     cuts = cut(
         position(90, backlogs=is_behind(b=70, a=80)), position(100, 1, backlogs=is_behind(b=5)), tables=("a", "b", "c")
     )
@@ -52,7 +52,7 @@ def test_a_debt_is_paid_also_when_nothing_is_new() -> None:
     assert cut(position(100, backlogs=is_behind(a=60))) == [("catch-up", ("a",), ["pizzas-0[60, 100)"])]
 
 
-def test_a_partition_that_every_table_owes_has_no_live_range_and_is_paid_up_to_the_position() -> None:
+def test_partition_all_tables_are_behind_on_has_no_live_range() -> None:
     """Nothing that no table could take is read ahead."""
     assert cut(position(90, backlogs=is_behind(a=70, b=80)), position(95, 1)) == [
         ("live", AB, ["pizzas-1[95, 100)"]),
@@ -82,7 +82,7 @@ DEBTS = st.dictionaries(st.sampled_from("abc"), st.integers(0, 40), max_size=3)
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), DEBTS), min_size=1, max_size=3), st.none() | st.integers(0, 80))
-def test_every_slice_is_within_the_limit_and_no_table_gets_a_hole(
+def test_every_slice_is_within_limit_and_no_table_gets_a_gap(
     parts: list[tuple[int, dict[str, int]]], limit: int | None
 ) -> None:
     positions = [
@@ -106,13 +106,13 @@ def test_every_slice_is_within_the_limit_and_no_table_gets_a_hole(
                 assert r.end <= live_ends.get(r.tp, offsets[r.tp].offset)
 
 
-def test_ranges_begin_at_the_position_end_at_the_stable_end_and_idle_partitions_have_none() -> None:
+def test_ranges_are_position_to_stable_end_idle_ones_omitted() -> None:
     positions = [position(5), position(100, 1), position(99, 2)]
     ranges = allocate(positions, [log(0), log(1), log(2)], None)
     assert ranges == (span(5, 100), span(99, 100, 2))
 
 
-def test_a_limit_cuts_ranges_at_their_end_and_a_hot_partition_starves_nobody() -> None:
+def test_limit_cuts_range_ends_and_starves_no_partition() -> None:
     positions = [position(0), position(0, 1)]
     ranges = allocate(positions, [log(0, end=1_000_000), log(1, end=10)], 110)
     assert [len(r) for r in ranges] == [100, 10]
@@ -123,9 +123,7 @@ LAGS = st.dictionaries(st.integers(0, 9).map(lambda p: TopicPartition("t", p)), 
 
 
 @given(LAGS, st.none() | st.integers(0, 200))
-def test_shares_use_the_whole_limit_and_nobody_gets_more_than_its_lag(
-    lags: dict[TopicPartition, int], limit: int | None
-) -> None:
+def test_shares_use_whole_limit_and_none_exceeds_its_lag(lags: dict[TopicPartition, int], limit: int | None) -> None:
     all_table_files = fair_shares(lags, limit)
     assert all_table_files.keys() == lags.keys()
     assert all(0 <= all_table_files[tp] <= lag for tp, lag in lags.items())
@@ -133,15 +131,13 @@ def test_shares_use_the_whole_limit_and_nobody_gets_more_than_its_lag(
 
 
 @given(LAGS, st.integers(0, 200))
-def test_who_gets_less_than_its_lag_gets_as_much_as_anybody_within_one_offset(
-    lags: dict[TopicPartition, int], limit: int
-) -> None:
+def test_share_below_lag_equals_others_within_one_offset(lags: dict[TopicPartition, int], limit: int) -> None:
     all_table_files = fair_shares(lags, limit)
     cut = [table_files for tp, table_files in all_table_files.items() if table_files < lags[tp]]
     assert all(table_files <= min(cut) + 1 for table_files in all_table_files.values()) if cut else True
 
 
 @given(LAGS, st.integers(0, 200))
-def test_a_larger_limit_takes_from_nobody_more_than_a_whole_offset(lags: dict[TopicPartition, int], limit: int) -> None:
+def test_larger_limit_reduces_no_share_by_more_than_one_offset(lags: dict[TopicPartition, int], limit: int) -> None:
     less, more = fair_shares(lags, limit), fair_shares(lags, limit + len(lags))
     assert all(more[tp] >= less[tp] - 1 for tp in lags)

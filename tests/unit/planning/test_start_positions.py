@@ -51,7 +51,7 @@ def refused(match: str, *positions: Position, **how: Any) -> None:
 
 
 @pytest.mark.parametrize("decisions", [None, Decisions(), EVERYTHING])
-def test_a_position_inside_the_log_is_carried_on_as_it_is_whatever_was_decided(decisions: Decisions | None) -> None:
+def test_position_inside_log_continues_whatever_was_decided(decisions: Decisions | None) -> None:
     for offset in (0, 50, 100):
         assert settle(position(offset), decisions=decisions) == ResolvedDeadLetters((position(offset),))
 
@@ -77,14 +77,14 @@ def test_a_changed_routing_counts_from_the_position_on() -> None:
     )
 
 
-def test_positions_of_topics_that_are_not_the_connectors_are_passed_over() -> None:
+def test_positions_of_other_topics_are_ignored() -> None:
     assert settle(position(5), position(9, topic="elsewhere")) == ResolvedDeadLetters((position(5),))
 
 
 # -- partitions without a position ------------------------------------------------------------------------------------
 
 
-def test_a_partition_that_was_added_begins_at_its_log_start_whatever_the_reset_says() -> None:
+def test_added_partition_begins_at_log_start_whatever_reset_says() -> None:
     logs = [log(0), log(1, start=2)]
     settled = settle(position(5), logs=logs, held_ids=lambda _: frozenset({"T1"}), offset_reset="latest")
     assert settled == ResolvedDeadLetters((position(5), position(2, 1, since=2)))
@@ -92,14 +92,12 @@ def test_a_partition_that_was_added_begins_at_its_log_start_whatever_the_reset_s
 
 @pytest.mark.parametrize(("reset", "offset"), [("earliest", 7), ("latest", 100)])
 @pytest.mark.parametrize("decisions", [None, EVERYTHING])
-def test_a_new_connector_begins_where_its_reset_says_and_remembers_since_when(
-    reset: str, offset: int, decisions: Decisions | None
-) -> None:
+def test_new_connector_begins_at_reset_and_keeps_since(reset: str, offset: int, decisions: Decisions | None) -> None:
     settled = settle(logs=[log(start=7)], offset_reset=reset, decisions=decisions)
     assert settled == ResolvedDeadLetters((position(offset, since=offset),))
 
 
-def test_tables_are_asked_only_for_topics_without_any_position_and_once_each() -> None:
+def test_tables_are_asked_only_for_topics_without_position_once() -> None:
     asked: list[str] = []
 
     def held_ids(topic: str) -> None:
@@ -157,7 +155,7 @@ def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
     assert settled.notes[1] == "pizzas-0: the offsets [6, 9) (3) are lost, as was accepted"
 
 
-def test_without_a_copy_recovery_begins_at_the_log_start_even_if_the_reset_says_latest() -> None:
+def test_recovery_without_copy_begins_at_log_start() -> None:
     held = {"held_ids": lambda _: frozenset({"T1"}), "logs": [log(start=9)], "offset_reset": "latest"}
     assert settle(decisions=RECOVER, **held).positions == (position(9, since=9),)
     assert settle(FOREIGN, decisions=RECOVER, **held) == ResolvedDeadLetters(
@@ -172,7 +170,7 @@ def test_a_copy_of_another_routing_counts_from_its_offset_on() -> None:
     assert settled.positions == (position(60, since=60),)
 
 
-def test_a_copy_past_a_shortened_log_is_recovered_only_with_adopt_and_counts_as_replaced() -> None:
+def test_copy_past_shortened_log_needs_reset_topics_to_recover() -> None:
     """Else the ledgers would keep what the log gives out once more, and new records there be taken for held."""
     copy = position(60)
     past = {"held_ids": lambda _: frozenset({"T1"}), "copies": lambda _: copy, "logs": [log(end=40)]}
@@ -244,7 +242,7 @@ def test_accepted_name_means_the_topic_before_a_partition() -> None:
     assert caught.value.losses == (Loss(P0, 5, 8),)
 
 
-def test_an_accepted_loss_is_kept_in_the_position_and_moves_since() -> None:
+def test_accepted_loss_is_kept_in_position_and_moves_since() -> None:
     before = position(5)
     settled = settle(before, logs=[log(start=8)], decisions=ACCEPT_LOSS)
     assert settled == ResolvedDeadLetters(
@@ -265,13 +263,13 @@ def test_a_second_loss_does_not_drop_the_first_from_the_books() -> None:
     assert settled.positions == (position(25, since=25, lost=[(5, 8), (20, 25)]),)
 
 
-def test_a_loss_that_no_snapshot_tells_of_yet_stays_in_the_position() -> None:
+def test_loss_not_in_a_snapshot_yet_stays_in_position() -> None:
     before = position(8, since=8, lost=(5, 8))
     assert settle(before) == ResolvedDeadLetters((before,))
 
 
 @pytest.mark.parametrize("offset", [20, 50])
-def test_what_a_table_owed_of_the_removed_is_a_loss_too_and_since_moves_over_it(offset: int) -> None:
+def test_backlog_on_removed_records_is_a_loss_too(offset: int) -> None:
     behind = position(offset, backlogs=is_behind(a=10, b=25 if offset > 25 else 10))
     logs = [log(start=20)]
     refused(
@@ -285,7 +283,7 @@ def test_what_a_table_owed_of_the_removed_is_a_loss_too_and_since_moves_over_it(
     )
 
 
-def test_a_log_that_begins_above_the_position_loses_the_debts_with_the_rest() -> None:
+def test_log_beginning_above_position_loses_backlogs_too() -> None:
     settled = settle(position(10, backlogs=is_behind(a=4)), logs=[log(start=20)], decisions=ACCEPT_LOSS)
     assert settled.positions == (position(20, since=20, lost=(10, 20)),)
     assert len(settled.notes) == 2
@@ -303,7 +301,7 @@ def test_another_incarnation_of_the_topic_is_refused() -> None:
     )
 
 
-def test_a_topic_that_was_deleted_with_its_positions_and_created_again_is_named_as_such() -> None:
+def test_topic_recreated_after_losing_positions_is_named_so() -> None:
     deleted: dict[str, Any] = {"held_ids": lambda _: frozenset({"T0"}), "logs": [log(start=4)]}
     refused(r"'pizzas' was re-created: its id is 'T1', what was read belongs to 'T0'.*reset_topics=", **deleted)
     refused("was re-created", decisions=RECOVER, **deleted)
@@ -313,7 +311,7 @@ def test_a_topic_that_was_deleted_with_its_positions_and_created_again_is_named_
 
 
 @pytest.mark.parametrize("adopt", ["pizzas", "*"])
-def test_an_adopted_topic_is_read_from_its_log_start_as_a_new_generation(adopt: str) -> None:
+def test_reset_topic_is_read_from_log_start_as_new_generation(adopt: str) -> None:
     before = position(50, backlogs=is_behind(a=10, b=20), lost=(2, 3))
     settled = settle(before, logs=[log(start=7, topic_id="T2")], decisions=Decisions(adopt=frozenset({adopt})))
     assert settled.positions == (position(7, since=7, topic_id="T2"),)
@@ -323,7 +321,7 @@ def test_an_adopted_topic_is_read_from_its_log_start_as_a_new_generation(adopt: 
     assert "a, b owed of the old one is lost" in note
 
 
-def test_an_adopted_topic_whose_log_starts_at_the_old_position_is_still_another_generation() -> None:
+def test_reset_topic_starting_at_old_position_is_new_generation() -> None:
     settled = settle(position(7), logs=[log(start=7, topic_id="T2")], decisions=ADOPT)
     assert settled.positions == (position(7, since=7, topic_id="T2"),)
 
@@ -337,7 +335,7 @@ def test_a_position_past_the_log_is_refused() -> None:
     )
 
 
-def test_an_adopted_shortened_log_is_read_on_from_its_end_with_the_debts_below_it() -> None:
+def test_reset_shortened_log_continues_at_end_with_backlogs() -> None:
     before = position(50, backlogs=is_behind(a=10, b=45))
     settled = settle(before, logs=[log(end=40)], decisions=ADOPT)
     assert settled.positions == (position(40, since=40, backlogs=is_behind(a=10)),)
@@ -354,7 +352,7 @@ def test_another_cluster_is_refused() -> None:
     )
 
 
-def test_an_adopted_cluster_with_the_same_topic_goes_on_at_the_position() -> None:
+def test_reset_cluster_with_same_topic_continues_at_position() -> None:
     settled = settle(position(5, backlogs=is_behind(a=4)), cluster_id="C2", decisions=ADOPT)
     assert settled.positions == (position(5, cluster_id="C2", backlogs=is_behind(a=4)),)
 
@@ -371,7 +369,7 @@ def test_a_partition_that_vanished_is_refused() -> None:
     refused(r"partition pizzas-1 has a position \(9\).*fewer partitions.*reset_topics=", position(5), position(9, 1))
 
 
-def test_a_vanished_partition_is_passed_over_when_its_topic_is_adopted_and_ever_after() -> None:
+def test_vanished_partition_is_ignored_once_topic_is_reset() -> None:
     both = (position(5), position(9, 1))
     new = [log(topic_id="T2")]
     settled = settle(*both, logs=new, decisions=ADOPT)
@@ -379,7 +377,7 @@ def test_a_vanished_partition_is_passed_over_when_its_topic_is_adopted_and_ever_
     assert settle(*settled.positions, both[1], logs=new) == ResolvedDeadLetters(settled.positions)
 
 
-def test_a_partition_of_the_adopted_generation_that_vanishes_is_refused_again() -> None:
+def test_vanished_partition_of_reset_generation_is_refused() -> None:
     new = [log(topic_id="T2")]
     refused("partition pizzas-1 has a position", position(5, topic_id="T2"), position(9, 1, topic_id="T2"), logs=new)
     foreign = Position(TopicPartition("pizzas", 1), 9, "")
@@ -403,7 +401,7 @@ def test_a_debt_that_cannot_be_caught_up_is_refused(routes: Mapping[tuple[str, s
 
 
 @pytest.mark.parametrize("routes", [{("a", "pizzas"): ROUTE}, {("a", "pizzas"): "r2"}, {}])
-def test_a_forgiven_debt_is_gone_and_since_moves_over_what_stays_away(routes: Mapping[tuple[str, str], str]) -> None:
+def test_dropped_backlog_is_gone_and_since_moves_over_it(routes: Mapping[tuple[str, str], str]) -> None:
     behind = position(50, backlogs=is_behind(a=10))
     settled = settle(behind, routes=routes, decisions=Decisions(forgive=frozenset({"a"})))
     assert settled == ResolvedDeadLetters(
@@ -440,7 +438,7 @@ def test_a_debt_that_is_reopened_begins_at_the_lower_offset(start: int, owed: in
     assert settled.positions == (position(50, backlogs=is_behind(a=owed, b=5)),)
 
 
-def test_what_was_rolled_back_at_or_above_the_position_is_read_anyway() -> None:
+def test_rolled_back_offsets_above_position_are_read_anyway() -> None:
     assert settle(position(50), reopened={P0: {"a": 50}}).positions == (position(50),)
 
 

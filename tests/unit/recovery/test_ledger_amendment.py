@@ -82,7 +82,7 @@ def test_the_ledger_changes_in_an_empty_snapshot_that_it_names(
     assert lake.rows() == expected((0, 5))
 
 
-def test_a_ledger_whose_history_is_still_to_be_decided_about_keeps_its_anchor(lake: Lake, write: Write) -> None:
+def test_ledger_with_undecided_history_keeps_its_anchor(lake: Lake, write: Write) -> None:
     lake.create()
     first = write((0, 0, 5)).land()
     second = write((0, 5, 9), plan_id="plan-2").land()
@@ -117,7 +117,7 @@ def test_amending_again_does_nothing(lake: Lake, updated_ledger: Callable[..., i
     assert lake.load().metadata_location == before
 
 
-def test_a_foreign_append_in_between_is_kept_and_the_amendment_comes_after_it(
+def test_foreign_append_in_between_is_kept_before_ledger_update(
     lake: Lake, updated_ledger: Callable[..., int | None]
 ) -> None:
     snapshot_id = updated_ledger(lambda catalog: Wire(catalog, before=once(lambda: append_foreign(lake, 1))))
@@ -144,7 +144,7 @@ def test_a_rival_that_amends_the_same_first_leaves_nothing_to_do(
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
-def test_a_lost_answer_to_an_amendment_that_landed_is_no_second_one(
+def test_lost_answer_to_ledger_update_makes_no_second_one(
     lake: Lake, updated_ledger: Callable[..., int | None], answer: Exception
 ) -> None:
     assert updated_ledger(lambda catalog: Wire(catalog, after=fails_first(answer))) is None
@@ -161,7 +161,7 @@ def test_an_error_before_anything_happened_is_tried_again(
 
 
 @pytest.mark.parametrize("answer", UNCLEAR)
-def test_when_patience_ends_nothing_was_amended_and_the_reason_is_named(
+def test_ledger_update_timed_out_changes_nothing_with_reason(
     lake: Lake, updated_ledger: Callable[..., int | None], answer: Exception
 ) -> None:
     def wire(catalog: object) -> Wire:

@@ -84,7 +84,7 @@ def test_the_net_of_every_snapshot_that_was_left_behind_is_lost(lake: Lake, writ
 
 
 @pytest.mark.usefixtures("evidence")
-def test_a_rollback_to_a_snapshot_of_somebody_elses_keeps_what_lies_below_it(lake: Lake, write: Write) -> None:
+def test_rollback_to_foreign_snapshot_keeps_rows_below_it(lake: Lake, write: Write) -> None:
     lake.create()
     write((0, 0, 5)).land()
     append_foreign(lake, 1)
@@ -96,7 +96,7 @@ def test_a_rollback_to_a_snapshot_of_somebody_elses_keeps_what_lies_below_it(lak
 
 
 @pytest.mark.usefixtures("evidence")
-def test_a_rollback_to_before_the_first_snapshot_of_ours_loses_all(lake: Lake, write: Write) -> None:
+def test_rollback_before_our_first_snapshot_loses_all(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     before = head(lake)
@@ -107,7 +107,7 @@ def test_a_rollback_to_before_the_first_snapshot_of_ours_loses_all(lake: Lake, w
 
 
 @pytest.mark.usefixtures("evidence")
-def test_rows_that_were_appended_once_more_stay_held_by_the_older_snapshot(lake: Lake, write: Write) -> None:
+def test_appended_again_rows_stay_by_the_older_snapshot(lake: Lake, write: Write) -> None:
     lake.create()
     first = write((0, 0, 5)).land()
     write((0, 3, 8), plan_id="replay", kind="append").land()
@@ -129,7 +129,7 @@ def test_where_the_snapshots_expired_the_older_metadata_tells(lake: Lake, write:
 
 
 @pytest.mark.usefixtures("evidence")
-def test_a_second_rollback_to_the_same_snapshot_loses_what_was_read_again(lake: Lake, write: Write) -> None:
+def test_second_rollback_to_same_snapshot_loses_reread_rows(lake: Lake, write: Write) -> None:
     """After the first rollback the ledger spoke of more than the table held: it is no evidence of the second."""
     lake.create()
     first = write((0, 0, 5)).land()
@@ -159,7 +159,7 @@ def test_a_table_that_was_replaced_under_its_uuid_lost_all(lake: Lake, write: Wr
     assert lost(lake) == of(p0=[(0, 9)])
 
 
-def test_when_neither_tells_it_is_refused_with_what_is_left_to_do(lake: Lake, write: Write) -> None:
+def test_rollback_without_any_history_is_refused_with_advice(lake: Lake, write: Write) -> None:
     lake.create()
     first = write((0, 0, 5)).land()
     second = write((0, 5, 9), plan_id="plan-2").land()
@@ -213,9 +213,7 @@ def test_a_rollback_that_was_taken_back_brings_its_rows_back(lake: Lake, write: 
     assert found_again(lake) == {ROUTE: of(p0=[(5, 9)])}
 
 
-def test_main_set_to_where_a_branch_has_gone_holds_the_branchs_rows_under_its_own_route(
-    lake: Lake, write: Write
-) -> None:
+def test_main_set_to_branch_head_has_branch_rows_by_own_route(lake: Lake, write: Write) -> None:
     lake.create()
     write((0, 0, 5)).land()
     write((0, 5, 9), plan_id="plan-2", branch="audit").land()
@@ -250,7 +248,7 @@ def test_a_branch_is_rolled_back_by_itself(lake: Lake, write: Write) -> None:
     assert lost(lake) is None
 
 
-def test_a_branch_that_was_dropped_is_refused_with_the_snapshot_to_make_it_at(lake: Lake, write: Write) -> None:
+def test_dropped_branch_is_refused_with_snapshot_to_restore(lake: Lake, write: Write) -> None:
     lake.create()
     append_foreign(lake, 1)
     committed = write((0, 0, 5), branch="audit").land()

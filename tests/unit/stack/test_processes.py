@@ -19,7 +19,7 @@ def run(tmp_path: Path, code: str) -> processes.Process:
     return processes.start([sys.executable, "-c", code], os.environ, tmp_path / "log", tmp_path)
 
 
-def test_a_started_process_lives_in_its_own_session_and_ends_by_the_asked_signal(tmp_path: Path) -> None:
+def test_started_process_has_own_session_and_ends_by_signal(tmp_path: Path) -> None:
     process = run(tmp_path, "import time; print('up', flush=True); time.sleep(60)")
     assert processes.alive(process)
     assert os.getsid(process.pid) == process.pid
@@ -27,7 +27,7 @@ def test_a_started_process_lives_in_its_own_session_and_ends_by_the_asked_signal
     assert not processes.alive(process)
 
 
-def test_a_later_process_with_the_same_pid_is_neither_alive_nor_signalled(tmp_path: Path) -> None:
+def test_later_process_of_same_pid_is_not_alive_nor_signalled(tmp_path: Path) -> None:
     process = run(tmp_path, "import time; time.sleep(60)")
     former = replace(process, started=process.started - 1, mark="0" * 32)
     assert not processes.alive(former)
@@ -46,7 +46,7 @@ def test_a_process_of_an_earlier_boot_is_gone(tmp_path: Path) -> None:
     processes.stop(process, signal.SIGKILL, 10)
 
 
-def test_stopping_ends_grandchildren_that_left_the_session_and_lost_their_parent(tmp_path: Path) -> None:
+def test_stop_ends_grandchildren_outside_the_session(tmp_path: Path) -> None:
     sleeper = f"{shlex.quote(sys.executable)} -c 'import time; time.sleep(60)'"
     code = f"import os, time; os.system({f'setsid {sleeper} &'!r}); os.system({f'{sleeper} &'!r}); time.sleep(60)"
     process = run(tmp_path, code)
@@ -58,7 +58,7 @@ def test_stopping_ends_grandchildren_that_left_the_session_and_lost_their_parent
     assert not any(processes.alive(one) for one in kin)
 
 
-def test_a_process_that_ignores_the_signal_is_killed_and_returned(tmp_path: Path) -> None:
+def test_process_ignoring_the_signal_is_killed_and_returned(tmp_path: Path) -> None:
     code = "import signal, time; [signal.signal(s, signal.SIG_IGN) for s in (2, 15)]; print('up', flush=True)"
     process = run(tmp_path, f"{code}; time.sleep(60)")
     assert wait_until(lambda: "up" in (tmp_path / "log").read_text(), 10)
@@ -90,7 +90,7 @@ def test_a_damaged_record_is_no_record(tmp_path: Path, text: str) -> None:
     assert processes.load(tmp_path / "absent.json") is None
 
 
-def test_a_signal_that_comes_during_a_start_is_heard_once_the_record_is_written(
+def test_signal_during_start_is_handled_after_record_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = processes.start

@@ -37,7 +37,7 @@ def test_a_port_that_is_none_is_refused_by_name(text: str) -> None:
         Settings.read({"AIRFLOW_PORT": text})
 
 
-def test_a_port_in_use_is_named_with_the_variable_that_changes_it() -> None:
+def test_port_in_use_is_named_with_its_variable() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -51,7 +51,7 @@ def test_a_free_port_passes() -> None:
 
 
 @pytest.mark.parametrize(("first", "last"), [(32_768, 60_999), (15_000, 61_000), (1_024, 65_000)])
-def test_a_free_port_is_none_that_the_system_gives_to_outgoing_connections(
+def test_free_port_is_outside_the_ephemeral_range(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int, last: int
 ) -> None:
     given = tmp_path / "range"
@@ -60,16 +60,12 @@ def test_a_free_port_is_none_that_the_system_gives_to_outgoing_connections(
     assert not any(first <= free_port() <= last for _ in range(30))
 
 
-def test_where_the_system_does_not_tell_the_usual_range_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_ephemeral_range_falls_back_to_the_usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stack.settings.GIVEN", tmp_path / "none")
     assert all(free_port() < 32_768 for _ in range(30))
 
 
-def test_where_the_system_gives_all_ports_there_is_a_free_one_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_free_port_exists_when_all_ports_are_ephemeral(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = tmp_path / "range"
     given.write_text("1024\t65535\n")
     monkeypatch.setattr("stack.settings.GIVEN", given)

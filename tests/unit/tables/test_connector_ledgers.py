@@ -80,9 +80,7 @@ def test_the_catalog_is_opened_only_when_a_ledger_is_asked_for(lake: Lake, monke
 
 
 @pytest.mark.usefixtures("both")
-def test_a_topic_that_no_ledger_names_is_new_unless_the_group_was_lost_with_all_its_positions(
-    ledgers: Callable[..., Ledgers], write: Write
-) -> None:
+def test_topic_in_no_ledger_is_new_unless_group_lost_everything(ledgers: Callable[..., Ledgers], write: Write) -> None:
     assert ledgers().held_ids(TOPIC, group_is_known=False) is None
     land(write, (0, 0, 5), table=OTHER_TABLE)
     assert ledgers().held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
@@ -106,7 +104,7 @@ def test_the_ledgers_of_other_branches_are_not_asked(lake: Lake, ledgers: Callab
     assert audit.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
 
 
-def test_a_table_that_cannot_be_read_keeps_the_group_known_and_the_others_readable(
+def test_unreadable_table_keeps_group_known_and_others_readable(
     lake: Lake, ledgers: Callable[..., Ledgers], write: Write
 ) -> None:
     for name in BOTH:
@@ -136,9 +134,7 @@ def test_a_branch_to_come_is_told_of_by_main(lake: Lake, ledgers: Callable[..., 
 
 
 @pytest.mark.usefixtures("both")
-def test_the_newest_position_is_the_highest_copy_moved_over_what_every_table_holds(
-    ledgers: Callable[..., Ledgers], write: Write
-) -> None:
+def test_newest_position_is_highest_copy_over_offsets_of_all(ledgers: Callable[..., Ledgers], write: Write) -> None:
     land(write, (0, 0, 5))
     assert newest(ledgers) == at(0)
     land(write, (0, 0, 5), table=OTHER_TABLE)
@@ -150,9 +146,7 @@ def test_the_newest_position_is_the_highest_copy_moved_over_what_every_table_hol
 
 
 @pytest.mark.usefixtures("both")
-def test_a_table_that_got_no_rows_lately_does_not_hold_the_position_back_nor_let_it_go_on(
-    ledgers: Callable[..., Ledgers], write: Write
-) -> None:
+def test_table_without_recent_rows_does_not_move_the_position(ledgers: Callable[..., Ledgers], write: Write) -> None:
     land(write, (0, 0, 5))
     land(write, (0, 0, 5), table=OTHER_TABLE)
     land(write, (0, 20, 30), plan_id="plan-2")
@@ -161,7 +155,7 @@ def test_a_table_that_got_no_rows_lately_does_not_hold_the_position_back_nor_let
 
 @pytest.mark.parametrize(("first", "second"), [(40, 30), (30, 40)])
 @pytest.mark.usefixtures("both")
-def test_debts_come_back_with_the_copy_and_are_the_older_of_two_accounts(
+def test_backlogs_return_with_copy_as_older_of_two_accounts(
     ledgers: Callable[..., Ledgers], write: Write, first: int, second: int
 ) -> None:
     land(write, (0, 50, 60), backlogs=is_behind(audit=first))

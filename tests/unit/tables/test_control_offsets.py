@@ -42,7 +42,7 @@ def found(lake: Lake, branch: str = "main") -> Committed:
     return committed_offsets(lake.load().metadata, branch, NAME)
 
 
-def test_a_table_without_snapshots_has_nothing_of_the_control_topic(table: Lake) -> None:
+def test_table_without_snapshots_has_no_control_offsets(table: Lake) -> None:
     assert found(table) == ({}, True)
 
 
@@ -99,7 +99,7 @@ def test_offsets_are_raised_and_never_lowered(offsets: dict[int, int], ends: dic
     assert raised(offsets, ends) == text
 
 
-def test_the_topic_in_use_is_the_one_that_the_group_s_newest_snapshot_names(table: Lake) -> None:
+def test_control_topic_is_named_by_newest_snapshot_of_group(table: Lake) -> None:
     assert topic_in_use(table.load().metadata, "main", GROUP) is None
     commit_as_the_sink(table, {"0": 3}, offsets_property("old.topic", GROUP))
     commit_as_the_sink(table, {"0": 3}, offsets_property("new-topic", "connect-other"))

@@ -31,7 +31,7 @@ def test_a_table_that_says_nothing_keeps_everything(aging: AgingLake) -> None:
     assert len(aging.kept()) == 5
 
 
-def test_a_count_bounds_the_snapshots_of_fast_commits_and_no_row_is_lost(aging: AgingLake) -> None:
+def test_count_bounds_snapshots_of_frequent_commits(aging: AgingLake) -> None:
     aging.create(properties=COUNT)
     made = aging.commit(*range(7))
     assert aging.kept() == made[-3:]
@@ -39,7 +39,7 @@ def test_a_count_bounds_the_snapshots_of_fast_commits_and_no_row_is_lost(aging: 
     assert LINKS not in aging.load().properties
 
 
-def test_old_snapshots_go_with_the_commit_that_adds_the_next_in_one_request(aging: AgingLake) -> None:
+def test_old_snapshots_expire_with_next_commit_in_one_request(aging: AgingLake) -> None:
     aging.create(properties=AGE)
     old = aging.commit(0, 1)
     aging.make_older(6)
@@ -62,7 +62,7 @@ def test_the_number_to_keep_stays_however_old(aging: AgingLake) -> None:
     assert aging.kept() == made[-3:]
 
 
-def test_each_snapshot_that_goes_has_a_request_of_its_own_for_older_servers(aging: AgingLake) -> None:
+def test_each_expired_snapshot_has_its_request_for_old_servers(aging: AgingLake) -> None:
     aging.create(properties=AGE)
     aging.commit(*range(4))
     aging.make_older(6)
@@ -99,7 +99,7 @@ def test_a_table_that_comes_with_many_gets_rid_of_them_by_and_by(
     ("name", "value"),
     [("gc.enabled", "false"), ("history.expire.min-snapshots-to-keep", "abc"), ("floe.expire.max-snapshots", "-1")],
 )
-def test_nothing_goes_where_it_is_forbidden_or_cannot_be_understood(aging: AgingLake, name: str, value: str) -> None:
+def test_nothing_expires_where_forbidden_or_unparsable(aging: AgingLake, name: str, value: str) -> None:
     aging.create(properties={**AGE, **COUNT, name: value})
     aging.commit(0, 1)
     aging.make_older(6)
@@ -160,7 +160,7 @@ def test_a_branch_keeps_what_it_says_itself(aging: AgingLake) -> None:
     assert made[3] in aging.kept()
 
 
-def test_a_branch_that_says_how_many_keeps_as_many_and_goes_on_saying_so(aging: AgingLake) -> None:
+def test_branch_with_own_count_keeps_that_many(aging: AgingLake) -> None:
     aging.create(properties=COUNT)
     made = aging.commit(*range(3))
     own = {"min-snapshots-to-keep": 5, "max-snapshot-age-ms": DAY, "max-ref-age-ms": 9 * DAY}
@@ -188,7 +188,7 @@ def test_two_branches_of_one_table_keep_what_each_needs(aging: AgingLake) -> Non
     assert aging.rows("audit") == expected((0, 12))
 
 
-def test_a_tag_past_its_age_goes_and_what_floe_has_a_ledger_of_stays(aging: AgingLake) -> None:
+def test_tag_past_its_age_expires_and_ledger_snapshots_stay(aging: AgingLake) -> None:
     aging.create(properties={**AGE, "history.expire.max-ref-age-ms": str(9 * DAY)})
     (first,) = aging.commit(0)
     aging.set_ref("old", first)
@@ -202,9 +202,7 @@ def test_a_tag_past_its_age_goes_and_what_floe_has_a_ledger_of_stays(aging: Agin
 
 
 @pytest.mark.parametrize("is_there_before", [True, False], ids=["set", "created"])
-def test_a_tag_that_is_put_on_an_old_snapshot_meanwhile_is_not_dropped_with_it(
-    aging: AgingLake, is_there_before: bool
-) -> None:
+def test_tag_put_on_old_snapshot_meanwhile_is_not_dropped(aging: AgingLake, is_there_before: bool) -> None:
     aging.create(properties=AGE)
     first, second = aging.commit(0, 1)
     if is_there_before:

@@ -29,7 +29,7 @@ from tests.support.tables.lake import (
 from tests.support.tables.old_snapshots import AGE, COUNT, THEIRS, AgingLake
 
 
-def test_another_connectors_ledger_stands_however_long_it_was_idle(aging: AgingLake) -> None:
+def test_ledger_of_idle_connector_stays_however_long(aging: AgingLake) -> None:
     aging.create(properties=COUNT)
     idle = aging.commit(0, 1, group=THEIRS, partition=7)
     aging.commit(*range(10))
@@ -43,7 +43,7 @@ def test_another_connectors_ledger_stands_however_long_it_was_idle(aging: AgingL
     assert aging.rows() == sorted([*expected((0, 16)), *expected((0, 3), partition=7)])
 
 
-def test_a_rollback_is_still_found_after_snapshots_between_have_expired(aging: AgingLake) -> None:
+def test_rollback_is_found_after_snapshots_between_expired(aging: AgingLake) -> None:
     aging.create(properties=COUNT)
     (other,) = aging.commit(0, group="connect-first", partition=8)
     aging.commit(0, group=THEIRS, partition=7)
@@ -69,7 +69,7 @@ def test_while_a_rollback_is_not_decided_the_way_back_is_kept(aging: AgingLake) 
     assert with_gained(aging.load(), "main", THEIRS, ledger, reopened) == reopened
 
 
-def test_the_rows_of_an_idle_connector_are_not_read_again_when_main_is_set_back_to_a_tag(aging: AgingLake) -> None:
+def test_idle_connector_rows_are_not_reread_after_set_to_tag(aging: AgingLake) -> None:
     aging.create(properties=AGE)
     (idle,) = aging.commit(0, group=THEIRS, partition=7)
     _, tagged, _ = aging.commit(0, 1, 2)
@@ -92,14 +92,14 @@ def _cut_off_a_tagged_anchor(aging: AgingLake, partition: int) -> None:
     expire_as_java_does(aging, between)
 
 
-def test_what_a_branch_led_to_before_somebody_elses_expiry_is_not_lost(aging: AgingLake) -> None:
+def test_branch_history_before_foreign_expiry_is_not_lost(aging: AgingLake) -> None:
     _cut_off_a_tagged_anchor(aging, 7)
     assert rolled_back(aging.load(), "main", THEIRS, aging.held_by(THEIRS)) is None
     aging.commit(1, group=THEIRS, partition=7)
     assert aging.rows() == sorted([*expected((1, 3)), *expected((0, 2), partition=7)])
 
 
-def test_what_a_branch_may_have_led_to_is_asked_for_when_no_older_metadata_tells(aging: AgingLake) -> None:
+def test_branch_history_without_older_metadata_is_asked_for(aging: AgingLake) -> None:
     _cut_off_a_tagged_anchor(aging, 7)
     remove_older_metadata(aging)
     with pytest.raises(TableRefused, match="cannot find out which offsets it lost"):
@@ -129,7 +129,7 @@ def test_what_was_left_behind_still_leads_to_where_it_began(aging: AgingLake) ->
     assert {log_id.partition: list(offsets) for log_id, offsets in found.items()} == {5: [(1, 3)]}
 
 
-def test_rows_of_an_expired_snapshot_that_are_there_again_are_not_taken_for_missing(aging: AgingLake) -> None:
+def test_rows_of_expired_snapshot_restored_are_not_missing(aging: AgingLake) -> None:
     fork, _ = _set_back_and_forward_again(aging)
     table, ledger = aging.load(), aging.held_by()
     assert ledger.anchor is not None
@@ -148,7 +148,7 @@ def test_a_ledger_that_was_taken_away_is_still_missed(aging: AgingLake) -> None:
         aging.commit(1, group=THEIRS, partition=7)
 
 
-def test_a_ledger_that_cannot_be_read_keeps_everything_and_is_said_once(
+def test_unreadable_ledger_keeps_everything_and_is_logged_once(
     aging: AgingLake, caplog: pytest.LogCaptureFixture
 ) -> None:
     aging.create(properties=COUNT)
@@ -179,7 +179,7 @@ def test_the_newest_word_of_a_sink_survives(aging: AgingLake) -> None:
     assert len(metadata.snapshots) == 4
 
 
-def test_rows_of_an_idle_connector_are_not_replaced_behind_its_back(aging: AgingLake) -> None:
+def test_rows_of_idle_connector_are_not_replaced_unnoticed(aging: AgingLake) -> None:
     aging.create(properties=COUNT)
     aging.commit(0, group=THEIRS)
     aging.commit(*range(1, 9))
@@ -193,7 +193,7 @@ def test_nor_where_somebody_elses_expiry_left_a_gap(aging: AgingLake) -> None:
         check_no_shared_offsets(aging.load(), "main", OURS, [OffsetRange(TOPIC, TOPIC_ID, 0, 0, 5)])
 
 
-def test_a_commit_whose_answer_was_lost_is_found_though_others_let_its_snapshot_expire(aging: AgingLake) -> None:
+def test_commit_with_lost_answer_is_found_after_expiry_by_others(aging: AgingLake) -> None:
     aging.create(properties={"floe.expire.max-snapshots": "1"})
     written = aging.written_run(0)
 

@@ -69,7 +69,7 @@ def foreign_file(lake: Lake) -> Callable[[Written], Path]:
         pytest.param(lambda table, outside: "x.parquet", id="a relative name"),
     ],
 )
-def test_a_file_outside_the_tables_location_voids_the_announcement(
+def test_file_outside_table_location_voids_the_announcement(
     lake: Lake, write: Write, foreign_file: Callable[[Written], Path], forge: Callable[[str, Path], str]
 ) -> None:
     table = lake.create()
@@ -138,7 +138,7 @@ def test_a_file_that_is_announced_twice_voids_the_announcement(lake: Lake, write
     voids(written.with_files(written.files[0], written.files[0]), "announced twice")
 
 
-def test_a_file_that_is_announced_twice_under_two_spellings_voids_the_announcement(lake: Lake, write: Write) -> None:
+def test_file_announced_twice_in_two_spellings_is_void(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     again = replace(written.files[0], file_path=written.files[0].file_path.replace("/data/", "/data/./"))

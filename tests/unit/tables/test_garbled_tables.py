@@ -124,7 +124,7 @@ def test_a_garbled_summary_does_not_tell_what_it_added(landing: Landing, name: s
     assert [list(spans) for spans in lost.values()] == [[(5, 9)]]
 
 
-def test_control_offsets_that_are_none_keep_a_sink_from_being_taken_over(landing: Landing) -> None:
+def test_invalid_control_offsets_block_a_takeover(landing: Landing) -> None:
     landing.land(landing.write((0, 0, 5)))
     rewrite_metadata(landing.lake, summary(OFFSETS, "x"))
     with pytest.raises(TableRefused, match="which is no offsets"):

@@ -56,7 +56,7 @@ def test_files_of_one_spec_go_into_one_manifest(lake: Lake, write: Write) -> Non
     assert (manifest.added_files_count, manifest.added_rows_count) == (3, 9)
 
 
-def test_files_of_two_specs_land_in_one_snapshot_each_with_its_own_partition_values(lake: Lake, write: Write) -> None:
+def test_files_of_two_specs_keep_their_own_partition_values(lake: Lake, write: Write) -> None:
     lake.create()
     with lake.load().update_spec() as update:
         update.add_field("sauce", BucketTransform(4), "sauce_bucket")
@@ -80,9 +80,7 @@ def test_files_of_two_specs_land_in_one_snapshot_each_with_its_own_partition_val
         assert len(found) == 4
 
 
-def test_a_spec_evolved_between_write_and_commit_leaves_files_in_the_spec_they_were_written_under(
-    lake: Lake, write: Write
-) -> None:
+def test_spec_evolved_before_commit_leaves_files_in_their_spec(lake: Lake, write: Write) -> None:
     lake.create(BY_SAUCE)
     written = write((0, 0, 9))
     with lake.load().update_spec() as update:
@@ -94,7 +92,7 @@ def test_a_spec_evolved_between_write_and_commit_leaves_files_in_the_spec_they_w
     assert len(lake.load().scan(row_filter=EqualTo("sauce", "light")).to_arrow()) == 4
 
 
-def test_files_of_a_spec_that_the_table_does_not_have_are_refused(lake: Lake, write: Write) -> None:
+def test_files_of_a_spec_unknown_to_the_table_are_refused(lake: Lake, write: Write) -> None:
     lake.create()
     with lake.load().update_spec() as update:
         update.add_identity("sauce")
@@ -107,7 +105,7 @@ def test_files_of_a_spec_that_the_table_does_not_have_are_refused(lake: Lake, wr
     assert lake.rows() == []
 
 
-def test_thirty_commits_with_merging_keep_every_row_in_few_manifests(lake: Lake, write: Write) -> None:
+def test_thirty_merging_commits_keep_rows_in_few_manifests(lake: Lake, write: Write) -> None:
     lake.create(BY_SAUCE, {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "3"})
     for i in range(30):
         if i == 15:
@@ -130,7 +128,7 @@ def test_without_merging_every_commit_adds_one_manifest(lake: Lake, write: Write
     assert len(manifests(lake)) == 3
 
 
-def test_files_and_entries_carry_the_sequence_number_of_their_own_snapshot(lake: Lake, write: Write) -> None:
+def test_files_and_entries_carry_sequence_number_of_snapshot(lake: Lake, write: Write) -> None:
     lake.create(properties={"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"})
     for i in range(4):
         write((0, i, i + 1), plan_id=f"plan-{i}").land()
@@ -148,7 +146,7 @@ def test_totals_count_on_from_a_foreign_snapshot(lake: Lake, write: Write) -> No
     assert (summary["total-records"], summary["total-data-files"]) == ("7", "2")
 
 
-def test_a_ledger_in_pieces_lands_with_the_files_and_shrinks_again(lake: Lake, write: Write) -> None:
+def test_ledger_in_pieces_is_committed_with_files_and_shrinks(lake: Lake, write: Write) -> None:
     lake.create()
     last = write(*[(p, 1000 * p, 1000 * p + 1) for p in range(60)])
     last.land()
@@ -163,7 +161,7 @@ def test_a_ledger_in_pieces_lands_with_the_files_and_shrinks_again(lake: Lake, w
     assert {name for name in after if name.startswith(LEDGER)} == set(short) == {LEDGER}
 
 
-def test_every_change_of_the_ledger_is_a_snapshot_that_the_ledger_names(lake: Lake, write: Write) -> None:
+def test_every_ledger_change_is_a_snapshot_named_by_it(lake: Lake, write: Write) -> None:
     lake.create()
     for i in range(3):
         write((0, i, i + 1), plan_id=f"plan-{i}").land()

@@ -36,7 +36,7 @@ def test_they_stay_where_nothing_is_said(lake: Lake) -> None:
     assert len(metadata_files(lake)) == 6
 
 
-def test_one_that_cannot_be_removed_is_left_and_the_commit_is_none_the_worse(
+def test_metadata_file_that_cannot_be_removed_is_left(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     lake.create(properties=REMOVED)

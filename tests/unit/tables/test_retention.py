@@ -29,7 +29,7 @@ def test_an_age_comes_with_icebergs_default_of_one_snapshot() -> None:
     assert retention(history__expire__max_snapshot_age_ms="7") == Retention(7, 1, None, None)
 
 
-def test_a_number_to_keep_comes_with_icebergs_default_of_five_days() -> None:
+def test_count_to_keep_comes_with_iceberg_default_of_five_days() -> None:
     assert retention(history__expire__min_snapshots_to_keep="3") == Retention(5 * DAY, 3, None, None)
 
 
@@ -57,7 +57,7 @@ def test_where_files_may_not_be_removed_nothing_expires(gc: str) -> None:
         ("floe.expire.max-snapshots", ""),
     ],
 )
-def test_a_value_that_cannot_be_understood_expires_nothing_and_is_said_once(
+def test_unparsable_value_expires_nothing_and_is_logged_once(
     name: str, value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     properties = {"history.expire.min-snapshots-to-keep": "1", name: value}
@@ -68,7 +68,7 @@ def test_a_value_that_cannot_be_understood_expires_nothing_and_is_said_once(
     assert repr(value) in record.getMessage()
 
 
-def test_what_a_branch_says_goes_before_the_table_and_its_age_before_the_count() -> None:
+def test_branch_setting_precedes_table_and_age_precedes_count() -> None:
     table = Retention(5 * DAY, 1, 100, None)
     assert table.on(branch(min_snapshots_to_keep=7)) == Retention(5 * DAY, 7, 100, None)
     assert table.on(branch(max_snapshot_age_ms=9)) == Retention(9, 1, None, None)

@@ -47,9 +47,7 @@ CHANGES_NOTHING = [
 
 @pytest.mark.parametrize("routing", [STATIC, BY_FIELD], ids=["static", "by field"])
 @pytest.mark.parametrize("change", CHANGES_NOTHING, ids=lambda change: next(iter(change)))
-def test_what_does_not_decide_which_rows_come_is_no_part_of_a_hash(
-    routing: dict[str, str], change: dict[str, str]
-) -> None:
+def test_setting_without_effect_on_rows_is_not_in_route_hash(routing: dict[str, str], change: dict[str, str]) -> None:
     assert both({**routing, **change}) == both(routing)
 
 
@@ -98,7 +96,7 @@ def test_what_decides_which_rows_come_and_where_to_changes_both(
     ],
     ids=["one more", "one less", "topics", "branch"],
 )
-def test_the_way_into_another_table_is_part_of_the_topics_routing_only(change: dict[str, str]) -> None:
+def test_route_of_another_table_is_in_routing_hash_only(change: dict[str, str]) -> None:
     (route, whole), (same, changed) = both(STATIC), both({**STATIC, **change})
     assert route == same
     assert whole != changed
@@ -113,7 +111,7 @@ def test_topics_have_hashes_of_their_own() -> None:
     assert plain.route(TOPIC, TABLE) != plain.route("drinks", TABLE)
 
 
-def test_a_table_of_every_record_has_the_hash_of_a_connector_without_routing() -> None:
+def test_table_of_every_record_has_hash_without_routing() -> None:
     assert routes(STATIC).route(TOPIC, TABLE) == route_hash(TOPIC, None)
     over = {**BY_FIELD, f"iceberg.table.{TABLE}.route-regex": "", f"floe.table.{OTHER}.topics": TOPIC}
     all_of_topic = {key: value for key, value in over.items() if not key.endswith("route-regex")}

@@ -109,7 +109,7 @@ def test_rows_are_found_by_columns_of_any_name(lake: Lake, name: str, is_nested:
     assert (found.rows, left_of(found)) == (3, [0, 1, 2, 6, 7, 8, 9])
 
 
-def test_a_count_is_exact_where_whole_files_go_and_else_an_upper_bound(table: Table) -> None:
+def test_count_is_exact_for_whole_files_else_upper_bound(table: Table) -> None:
     assert remover(slice_(0, 20)).most(table, MAIN_BRANCH) == (20, True)
     assert remover(slice_(0, 5), slice_(5, 10)).most(table, MAIN_BRANCH) == (10, False)
     assert remover(slice_(3, 10)).most(table, MAIN_BRANCH) == (10, False)
@@ -121,7 +121,7 @@ def test_ranges_of_one_partition_leave_what_lies_between_them(table: Table) -> N
     assert (found.rows, left_of(found)) == (4, [0, 1, 4, 5, 8, 9])
 
 
-def test_what_was_written_anew_is_not_written_again_after_a_conflict(lake: Lake, table: Table) -> None:
+def test_rewritten_files_are_not_rewritten_after_a_conflict(lake: Lake, table: Table) -> None:
     one = remover(slice_(5, 8))
     first = one.remove(table, MAIN_BRANCH)
     again = one.remove(add(lake, range(50, 60), topic="another"), MAIN_BRANCH)
@@ -224,7 +224,7 @@ def test_equality_deletes_are_refused_with_the_way_out(lake: Lake, table: Table)
 
 
 @pytest.mark.parametrize("codec", ["ZSTD", "snappy", "gzip", "uncompressed"])
-def test_files_are_written_by_the_tables_properties_and_the_connectors_over_them(lake: Lake, codec: str) -> None:
+def test_files_follow_connector_properties_over_table_ones(lake: Lake, codec: str) -> None:
     properties = {
         "write.parquet.compression-codec": "gzip",
         "write.parquet.compression-level": "3",
@@ -274,7 +274,7 @@ def test_offsets_that_a_long_ledger_of_others_holds_are_refused(
     check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [slice_(10, 100), slice_(0, 5, partition=1)])
 
 
-def test_a_ledger_of_a_branch_that_went_elsewhere_says_nothing_of_this_one(lake: Lake, table: Table) -> None:
+def test_ledger_of_diverged_branch_does_not_count_here(lake: Lake, table: Table) -> None:
     base = lake.load().current_snapshot()
     assert base is not None
     lake.load().manage_snapshots().create_branch(base.snapshot_id, "other").commit()

@@ -77,7 +77,7 @@ def test_an_accepted_loss_stands_in_the_summary(lake: Lake, write: Write) -> Non
     assert "floe.lost" not in summary(lake)
 
 
-def test_control_offsets_are_the_larger_of_ours_and_the_nearest_ancestors(lake: Lake, write: Write) -> None:
+def test_control_offsets_are_larger_of_ours_and_ancestors(lake: Lake, write: Write) -> None:
     lake.create()
     write((0, 0, 1), control_ends={0: 3, 1: 70, 10: 5, 2: 1}).land()
     assert summary(lake)[OFFSETS] == '{"0":9,"1":70,"2":1,"10":5}'
@@ -96,14 +96,14 @@ def test_control_offsets_of_other_groups_are_passed_over(lake: Lake, write: Writ
     assert summary(lake)[OFFSETS] == '{"0":9}'
 
 
-def test_an_announcement_that_was_not_read_back_counts_the_recorded_ends_only(lake: Lake, write: Write) -> None:
+def test_announcement_not_read_back_counts_recorded_ends_only(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5), control_ends={0: 3})
     replace(written, announcement=replace(written.announcement, control_offset=None)).land()
     assert summary(lake)[OFFSETS] == '{"0":3}'
 
 
-def test_without_a_record_in_some_partition_there_is_no_valid_through(lake: Lake, write: Write) -> None:
+def test_partition_without_record_time_means_no_valid_through(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     idle = TopicPartitionOffset(TOPIC, 7)
@@ -148,6 +148,6 @@ def test_the_time_of_a_record_is_kept_to_the_millisecond() -> None:
 
 
 @pytest.mark.parametrize("timestamp_ms", [TIME_MS * 1000, TIME_MS * 10**6, 2**63 - 1, -(2**63)])
-def test_a_record_time_that_is_no_date_is_no_time_rather_than_a_failure(timestamp_ms: int) -> None:
+def test_record_time_that_is_no_date_is_no_time(timestamp_ms: int) -> None:
     """Producers set what they like; microseconds in the place of milliseconds are common."""
     assert next_offset(OffsetRange("t", "T1", 3, 5, 9), timestamp_ms).timestamp is None

@@ -71,7 +71,7 @@ def message(payload: Payload, at: int = 0, group: str = GROUP, **headers: str) -
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def test_only_files_of_the_group_that_the_sink_announced_are_read() -> None:
+def test_only_files_of_the_group_announced_by_sink_are_read() -> None:
     payload = written("a").payload
     messages = [
         message(StartCommit(COMMIT), 0),
@@ -131,12 +131,12 @@ def test_a_file_counts_once_and_one_without_records_not_at_all() -> None:
 # -- judging ----------------------------------------------------------------------------------------------------------
 
 
-def test_events_without_the_complete_of_their_commit_are_pending_too() -> None:
+def test_events_without_commit_complete_are_pending_too() -> None:
     events = [written("a", at=10), written("b", at=12, table_uuid=None)]
     assert pending_of(table(), events, {}) == events
 
 
-def test_what_the_coordinator_passed_over_for_a_table_of_ours_is_still_pending() -> None:
+def test_event_skipped_by_coordinator_for_our_table_is_pending() -> None:
     """A coordinator without an offset begins at the control topic's end: what lies before it never commits."""
     events = [written("a", at=10)]
     assert pending_of(table(), events, {0: 50}) == events
@@ -150,7 +150,7 @@ def test_what_the_coordinator_passed_over_for_a_table_of_ours_is_still_pending()
         pytest.param(table(), {"table_uuid": UUID(int=2)}, "was replaced since", id="a replaced table"),
     ],
 )
-def test_files_of_a_table_that_cannot_take_them_are_refused_unless_the_sink_dropped_them(
+def test_unfit_files_are_refused_unless_the_sink_dropped_them(
     destination: Destination, event: dict[str, UUID], reason: str
 ) -> None:
     strays = [written("a", "b", at=10, **event)]
@@ -161,7 +161,7 @@ def test_files_of_a_table_that_cannot_take_them_are_refused_unless_the_sink_drop
     assert pending_of(destination, strays, {0: 11}) == []
 
 
-def test_files_of_a_replaced_table_do_not_hide_those_of_the_new_one() -> None:
+def test_files_of_replaced_table_do_not_hide_those_of_new_one() -> None:
     old, new = written("a", at=10, table_uuid=UUID(int=2)), written("b", at=12)
     assert pending_of(table(), [old, new], {0: 11}) == [new]
 
@@ -178,7 +178,7 @@ def test_an_event_without_files_is_nothing_whatever_its_table_is() -> None:
     assert pending_of(table(table_uuid=None), [written()], {}) == []
 
 
-def test_where_expired_snapshots_hide_the_offsets_the_coordinator_tells() -> None:
+def test_coordinator_offsets_replace_those_of_expired_snapshots() -> None:
     events = [written("a", at=10), written("b", at=12)]
     assert pending_of(table(is_known=False), events, {0: 12}) == events[1:]
     with pytest.raises(TakeoverRefused, match="cannot be told whether they were committed"):
@@ -189,17 +189,17 @@ def test_where_expired_snapshots_hide_the_offsets_the_coordinator_tells() -> Non
 # -- gaps -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_control_topic_that_reaches_down_to_the_table_s_offsets_is_fine() -> None:
+def test_control_topic_reaching_table_offsets_is_accepted() -> None:
     check_no_gap(table({0: 10}), {0: 10, 1: 0}, {0: 30, 1: 0}, {})
 
 
 @pytest.mark.parametrize("coordinator", [{}, {0: 19}])
-def test_a_control_topic_truncated_above_what_anybody_committed_is_refused(coordinator: dict[int, int]) -> None:
+def test_control_topic_truncated_above_all_commits_is_refused(coordinator: dict[int, int]) -> None:
     with pytest.raises(TakeoverRefused, match=r"partition 0 .*starts at offset 20.*up to 10,.*deleted by retention"):
         check_no_gap(table({0: 10}), {0: 20}, {0: 30}, coordinator)
 
 
-def test_a_table_that_gets_few_rows_is_not_refused_when_the_coordinator_came_further() -> None:
+def test_rarely_written_table_is_accepted_by_coordinator_offset() -> None:
     check_no_gap(table({0: 10}), {0: 20}, {0: 30}, {0: 20})
     check_no_gap(table(), {0: 20}, {0: 30}, {0: 25})
 

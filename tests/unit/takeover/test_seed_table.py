@@ -46,14 +46,14 @@ def test_files_and_ledger_land_in_one_snapshot_and_once(sink: Sink) -> None:
     assert len(sink.lake.load().snapshots()) == 1
 
 
-def test_an_event_below_the_table_s_control_offsets_is_committed_already(sink: Sink) -> None:
+def test_event_below_control_offsets_of_table_is_committed(sink: Sink) -> None:
     sink.land(sink.write(0, 30, at=10))
     assert sink.land(sink.write(0, 30, at=49)).files == 0
     assert sink.land(sink.write(30, 40, at=50)).files == 1
     assert sink.lake.rows() == expected((0, 40))
 
 
-def test_a_file_that_the_table_has_is_not_added_again_whatever_its_offsets_say(sink: Sink) -> None:
+def test_file_in_table_is_not_added_again_whatever_the_offsets(sink: Sink) -> None:
     written = sink.write(0, 30)
     sink.land(written)
     assert sink.land(written._replace(offset=70)) == TableTakeover(TABLE, None)
@@ -63,7 +63,7 @@ def test_a_file_that_the_table_has_is_not_added_again_whatever_its_offsets_say(s
 @pytest.mark.parametrize(
     "error", [CommitFailedException("409"), OSError("the answer was lost"), ValueError("not JSON")], ids=repr
 )
-def test_a_commit_whose_answer_is_lost_or_wrong_is_found_to_have_landed(sink: Sink, error: Exception) -> None:
+def test_seed_commit_with_lost_answer_is_found_committed(sink: Sink, error: Exception) -> None:
     catalog = sink.lake.catalog()
     wire = Wire(catalog, after=fails_first(error))
     assert sink.land(sink.write(0, 30), catalog=catalog) == TableTakeover(TABLE, None)
@@ -87,7 +87,7 @@ def test_a_conflict_with_somebody_else_is_tried_on_the_new_head(sink: Sink) -> N
     assert sink.held() == [(0, 100)]
 
 
-def test_a_conflict_with_the_coordinator_that_committed_the_same_events_adds_nothing_twice(sink: Sink) -> None:
+def test_conflict_with_coordinator_on_same_events_adds_once(sink: Sink) -> None:
     """The sink is stopped, but its coordinator was only slow: it commits between floe's look and floe's commit."""
     written = sink.write(0, 30)
     catalog = sink.lake.catalog()
@@ -154,7 +154,7 @@ Forge = Callable[[Any], Any]
         pytest.param(lambda f: replace(f, first_row_id=3), "format version 3", id="of another version"),
     ],
 )
-def test_files_that_do_not_count_are_found_before_anything_is_changed(sink: Sink, forge: Forge, reason: str) -> None:
+def test_invalid_files_are_found_before_any_change(sink: Sink, forge: Forge, reason: str) -> None:
     written = sink.write(0, 5)
     forged = tuple(map(forge, written.payload.data_files or ()))
     with pytest.raises(TakeoverRefused, match=f"{reason}.*Start the sink again until it has committed"):
@@ -202,7 +202,7 @@ def test_a_rollback_past_rows_of_the_sink_is_not_read_again(sink: Sink, files: b
         rolled_back(sink.lake.load(), "main", GROUP, sink.ledger())
 
 
-def test_a_rollback_to_the_sink_s_last_snapshot_loses_what_floe_added(sink: Sink) -> None:
+def test_rollback_to_last_sink_snapshot_loses_floe_rows(sink: Sink) -> None:
     as_the_sink(sink.lake)
     last = head(sink.lake)
     sink.land()
@@ -211,7 +211,7 @@ def test_a_rollback_to_the_sink_s_last_snapshot_loses_what_floe_added(sink: Sink
     assert rolled_back(sink.lake.load(), "main", GROUP, sink.ledger()) == {}
 
 
-def test_the_control_offsets_of_all_groups_are_raised_and_others_rows_stay(sink: Sink) -> None:
+def test_control_offsets_of_all_groups_rise_and_rows_stay(sink: Sink) -> None:
     append_foreign(sink.lake, 7)
     sink.land()
     summary = sink.lake.load().snapshots()[-1].summary

@@ -23,7 +23,7 @@ def test_a_position_inside_the_log_is_taken(offset: int) -> None:
     check_possible(at(offset), LOGS, {TP: 100})
 
 
-def test_a_position_past_the_log_s_end_is_refused_with_the_command_that_sets_it() -> None:
+def test_position_past_log_end_is_refused_with_the_command() -> None:
     with pytest.raises(
         TakeoverRefused, match=r"101 of pizzas-0 is past the log's end 100.*--reset-offsets --topic pizzas:0"
     ):
@@ -57,5 +57,5 @@ def test_tabular_s_own_group_counts_unless_floe_went_on_from_it(
     assert effective_positions(own, tabular)[TP].offset == offset
 
 
-def test_of_a_sink_with_one_group_its_positions_are_what_they_are() -> None:
+def test_sink_with_one_group_has_its_positions_as_they_are() -> None:
     assert effective_positions(at(5), at(5)) == at(5)

@@ -152,7 +152,7 @@ def test_an_update_has_the_outcome_that_pyicebergs_own_has(side: Side, make: Cal
     assert written.metadata_location == response.metadata_location
 
 
-def test_a_parent_that_expired_is_still_named_and_the_log_begins_behind_the_gap(side: Side) -> None:
+def test_expired_parent_is_still_named_and_log_begins_after_gap(side: Side) -> None:
     table = side.table()
     ids = [s.snapshot_id for s in table.metadata.snapshots]
     side.ours.commit_table(table, (), tuple(_removal(table, 2)))
@@ -161,7 +161,7 @@ def test_a_parent_that_expired_is_still_named_and_the_log_begins_behind_the_gap(
     assert [entry.snapshot_id for entry in metadata.snapshot_log] == ids[3:]
 
 
-def test_nor_is_the_parent_forgotten_that_expires_as_its_child_is_added(side: Side) -> None:
+def test_parent_that_expires_with_new_child_is_still_named(side: Side) -> None:
     table = side.table()
     parent = table.metadata.current_snapshot_id
     side.ours.commit_table(table, (), (*_added(table), *_removal(table, 4)))
@@ -183,7 +183,7 @@ def test_statistics_of_partitions_go_with_their_snapshot(side: Side) -> None:
 
 
 @pytest.mark.parametrize("kind", ["tag", "branch"])
-def test_snapshots_are_not_removed_from_under_a_ref_that_is_created_meanwhile(side: Side, kind: str) -> None:
+def test_snapshots_of_a_ref_created_meanwhile_are_not_removed(side: Side, kind: str) -> None:
     table = side.table()
     side.plain.commit_table(side.plain.load_table(NAME), (), (_ref(table, "audit", 2, kind),))
     with pytest.raises(CommitFailedException, match="created meanwhile: audit"):
@@ -220,7 +220,7 @@ def test_a_change_of_somebody_else_is_kept(side: Side) -> None:
     assert {"owner": "me", "a": "1"}.items() <= side.table().properties.items()
 
 
-def test_one_of_two_that_began_at_the_same_version_loses_the_swap(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_commit_on_the_same_version_loses_the_swap(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     table = side.table()
     written = CheckedSqlCatalog._write_metadata
 

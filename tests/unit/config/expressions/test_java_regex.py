@@ -81,7 +81,7 @@ def test_an_expression_means_what_it_means_to_java(expression, matched):
         ("a{1000000}", "written out, its counts make more than 10000 parts of it"),
     ],
 )
-def test_what_java_reads_differently_is_refused_with_what_to_write(expression, why):
+def test_expression_that_java_reads_differently_is_refused(expression, why):
     for read in (compile_expression, check_expression):
         with pytest.raises(ValueError, match="is no regular expression that floe can use") as caught:
             read(expression)
@@ -96,7 +96,7 @@ def test_what_only_looks_like_it_is_not(expression):
     compile_expression(expression)
 
 
-def test_an_expression_that_can_be_read_and_is_too_deep_to_be_written_anew_is_refused_too():
+def test_expression_too_deep_to_translate_is_refused():
     with pytest.raises(ValueError, match="is no regular expression that floe can use: maximum recursion depth"):
         compile_expression("(?:" * 300 + "a" + ")*" * 300)
 
@@ -111,7 +111,7 @@ def test_no_value_is_hostile_to_an_expression(expression, length):
     assert compile_expression(expression).matches(["a" * length, "a" * length + "b"]) == [False, True]
 
 
-def test_many_values_are_matched_at_once_and_apart_from_each_other():
+def test_many_values_are_matched_together_but_separately():
     expression = compile_expression(r"(?<!a)\w*(?=b)b")
     values = ["b", "a", "ab", "", "b\n", "\n", "c" * 2000 + "b", "b"]
     assert expression.matches(values * 50) == [True, False, True, False, False, False, True, True] * 50

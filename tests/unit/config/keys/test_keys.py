@@ -73,7 +73,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(problems, wrong, r
 
 
 @pytest.mark.parametrize("key", ["iceberg.", "floe.", "iceberg.zzz", "floe." + "x" * 100_000])
-def test_however_far_off_an_unknown_key_is_some_known_key_is_named(problems, key):
+def test_unknown_key_names_the_nearest_known_key_at_any_distance(problems, key):
     assert "the nearest known key is " in problems({key: "x"})[0]
 
 

@@ -134,7 +134,7 @@ def test_a_created_table_may_have_properties_of_its_owner(connector):
 @pytest.mark.parametrize(
     "name", ["floe.ledger.connect-b.main", "kafka.connect.offsets.control.b", "write.unheard-of", "encryption.key-id"]
 )
-def test_a_created_table_has_nothing_made_up_in_icebergs_name_spaces(problems, name):
+def test_created_table_has_no_invented_iceberg_properties(problems, name):
     assert "is no setting of Iceberg's tables" in problems({f"iceberg.tables.auto-create-props.{name}": "x"})[0]
 
 

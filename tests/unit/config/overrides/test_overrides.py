@@ -256,13 +256,13 @@ def test_a_replay_stays_within_the_tables_that_records_name(connector, over, fit
         override(connector(RAW), over, REPLAY)
 
 
-def test_an_expression_takes_the_topics_of_the_file_that_it_matches(connector):
+def test_expression_takes_the_matching_topics_of_the_file(connector):
     assert override(connector({"topics": "ab,b,ac"}), {"topics.regex": "a."}, REPLAY).topics == ("ab", "ac")
     with pytest.raises(ConfigError, match="mutually exclusive"):
         override(connector(), {"topics": "completed-pizzas", "topics.regex": "a.*"}, REPLAY)
 
 
-def test_topics_may_be_named_in_the_place_of_the_files_expression(connector):
+def test_topics_may_replace_the_expression_of_the_file(connector):
     file = connector({"topics": "", "topics.regex": "a.*"})
     assert override(file, {"topics": "ab"}, REPLAY).topics == ("ab",)
 
@@ -348,7 +348,7 @@ def test_a_plan_within_its_class_has_no_foreign_changes(connector, over, allowed
     assert foreign_changes(override(file, over, allowed).frozen(), file, allowed) == []
 
 
-def test_a_plan_that_names_the_topics_of_an_expression_is_its_own(connector):
+def test_plan_naming_topics_of_an_expression_is_its_own(connector):
     from floe.config.sections.topics import with_topics
 
     file = connector({"topics": "", "topics.regex": "a.*"})

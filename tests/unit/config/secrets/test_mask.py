@@ -272,7 +272,7 @@ def test_secret_that_was_cut_is_hidden(message: str, length: int) -> None:
     assert hidden == message.format(**dict.fromkeys(parts, "<hidden>"))
 
 
-def test_few_characters_of_a_secret_are_hidden_where_the_text_was_cut() -> None:
+def test_few_characters_of_a_cut_secret_are_hidden() -> None:
     settings = {"password": "hunter22-and-more", "credential": "floe-connect:hunter33"}
     assert (
         hide(settings, "it is 'hunter22' or hunter22… or \"nd-more\"") == "it is '<hidden>' or <hidden>… or \"nd-more\""

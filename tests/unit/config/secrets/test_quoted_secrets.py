@@ -60,7 +60,7 @@ def test_what_no_secret_value_is_without_is_found_first(text):
     assert _is_secret_value(text) == bool(_SECRET_VALUE.search(text))
 
 
-def test_a_secret_in_a_message_is_hidden_among_thousands_of_others():
+def test_secret_in_a_message_is_hidden_among_thousands():
     properties = {f"iceberg.catalog.token-{i}": f"secret-number-{i}" for i in range(5000)}
     (message,) = without_secrets(properties, ["Invalid value 'hunter22' for x: no number"])
     assert message == "Invalid value 'hunter22' for x: no number"

@@ -85,7 +85,7 @@ def test_errors_show_no_secret(problems):
     assert CANARY not in str(problems(over))
 
 
-def test_a_frozen_configuration_has_references_in_the_place_of_secrets(connector):
+def test_plan_config_has_references_instead_of_secrets(connector):
     made = connector(SECRETS)
     frozen = made.frozen()
     assert CANARY not in str(frozen)
@@ -94,7 +94,7 @@ def test_a_frozen_configuration_has_references_in_the_place_of_secrets(connector
     assert restore_config(frozen, made) == made
 
 
-def test_thawing_keeps_the_plans_settings_and_takes_todays_secrets(connector):
+def test_restored_config_has_plan_settings_and_current_secrets(connector):
     planned = connector({"iceberg.catalog.token": "old", "tasks.max": 2})
     today = connector({"iceberg.catalog.token": "new", "tasks.max": 5})
     thawed = restore_config(planned.frozen(), today)
@@ -157,7 +157,7 @@ DYNAMIC = {
 
 
 @pytest.mark.parametrize("over", [ROUTED, DYNAMIC], ids=["static", "dynamic"])
-def test_a_connector_with_routes_can_be_copied_pickled_hashed_and_thawed(connector, over):
+def test_connector_with_routes_is_copied_pickled_and_restored(connector, over):
     made = connector({**over, **SECRETS})
     made.table("a.b")  # looked up once, it is remembered
     assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made  # noqa: S301 - made here

@@ -16,7 +16,7 @@ def read(given: dict[str, str]) -> tuple[ErrorPolicy, Settings]:
     return policy, settings
 
 
-def test_without_any_key_the_first_bad_record_fails_the_run_and_nothing_is_logged() -> None:
+def test_first_bad_record_fails_run_and_is_not_logged_by_default() -> None:
     policy, settings = read({})
     assert policy == ErrorPolicy(
         tolerate=False,

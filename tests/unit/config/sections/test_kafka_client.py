@@ -47,11 +47,11 @@ def test_settings_that_load_code_are_refused(problems, prefix, key):
 
 @BOTH
 @pytest.mark.parametrize("key", ["sasl.jaas.config", "ssl.truststore.location", "fetch.max.wait.ms"])
-def test_settings_of_the_java_client_are_answered_with_librdkafkas(problems, prefix, key):
+def test_java_client_setting_is_answered_with_librdkafka_setting(problems, prefix, key):
     assert "is the Java client's" in problems({prefix + key: "x"})[0]
 
 
-def test_brokers_of_the_control_topic_may_be_given_and_those_of_the_topics_not(connector, problems):
+def test_brokers_of_control_topic_may_be_set_but_not_of_topics(connector, problems):
     assert connector({"iceberg.kafka.bootstrap.servers": "b:9092"}).control_kafka == {"bootstrap.servers": "b:9092"}
     assert "floe.kafka.conn-id" in problems({"consumer.override.bootstrap.servers": "b:9092"})[0]
 

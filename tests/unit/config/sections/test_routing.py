@@ -37,7 +37,7 @@ def test_a_route_value_stands_in_a_field_a_header_or_the_key(connector, over, ro
     assert made.warnings == ()
 
 
-def test_a_table_without_an_expression_gets_nothing_and_is_warned_of(connector):
+def test_table_without_expression_gets_nothing_and_a_warning(connector):
     over = {
         FIELD: "kind",
         "iceberg.tables": "rpc.pizzas, rpc.rest, rpc.all",
@@ -150,11 +150,11 @@ def test_a_template_that_names_no_tables_safely_is_refused(problems, over, probl
 
 
 @pytest.mark.parametrize("over", [{TEMPLATE: "raw.{topic}"}, {NAMESPACE: "raw", BY: "key"}])
-def test_tables_are_named_by_the_connector_or_by_records_not_by_both(problems, over):
+def test_tables_are_named_by_connector_or_records_not_both(problems, over):
     assert f"{next(iter(over))}: Cannot specify both static and dynamic table names" in problems(over)
 
 
-def test_who_lets_records_choose_the_namespace_and_creates_tables_is_warned(connector):
+def test_record_chosen_namespace_with_auto_create_warns(connector):
     over = {DYNAMIC: "true", FIELD: "a", "iceberg.tables.auto-create-enabled": "true"}
     (warning,) = connector(over, NO_TABLES).warnings
     assert "records name the namespace too" in warning
@@ -192,7 +192,7 @@ def test_a_prefix_makes_a_name_of_it(connector):
 # -- unroutable records -----------------------------------------------------------------------------------------------
 
 
-def test_unroutable_records_fail_a_run_unless_there_is_a_place_for_them(connector):
+def test_unroutable_records_fail_run_without_a_destination(connector):
     over = {FIELD: "a", REGEX: "x"}
     assert connector(over).routing.on_unroutable == "fail"
     assert connector({**over, DEAD_LETTERS: "ops.letters"}).routing.on_unroutable == "dead-letter"
@@ -211,7 +211,7 @@ def test_unroutable_records_fail_a_run_unless_there_is_a_place_for_them(connecto
         ({TEMPLATE: "raw.{topic}", "topics": "", "topics.regex": "a.*"}, "raw.letters"),
     ],
 )
-def test_the_table_of_dead_letters_is_none_that_a_record_could_name(problems, over, dead_letters):
+def test_dead_letter_table_is_none_that_a_record_may_name(problems, over, dead_letters):
     (problem,) = problems({**over, DEAD_LETTERS: dead_letters}, NO_TABLES)
     assert problem.startswith(f"the table for dead letters {dead_letters!r} could be named by ")
 
@@ -226,5 +226,5 @@ def test_the_table_of_dead_letters_is_none_that_a_record_could_name(problems, ov
         ({DYNAMIC: "true", FIELD: "a"}, "ops.letters"),
     ],
 )
-def test_any_other_is_fine_and_where_records_name_everything_the_job_keeps_them_off(connector, over, dead_letters):
+def test_dead_letter_table_elsewhere_is_accepted(connector, over, dead_letters):
     assert connector({**over, DEAD_LETTERS: dead_letters}, NO_TABLES).errors.table == dead_letters

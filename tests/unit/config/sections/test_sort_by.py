@@ -39,7 +39,7 @@ def test_blanks_are_no_order():
         ("a asc nulls last", False),
     ],
 )
-def test_nulls_come_first_in_ascending_order_and_last_in_descending_unless_it_is_said(text, lead):
+def test_nulls_are_first_ascending_last_descending_by_default(text, lead):
     (term,) = parse_sort_by(text)
     assert term.nulls_lead is lead
 

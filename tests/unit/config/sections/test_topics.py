@@ -30,13 +30,13 @@ def test_a_topic_named_twice_is_refused(problems):
     assert problems({"topics": "a,b,a"}) == ("topics names 'a' twice: keep one",)
 
 
-def test_a_list_and_an_expression_exclude_each_other_as_in_connect(problems, connector):
+def test_topics_and_topics_regex_exclude_each_other(problems, connector):
     (problem,) = problems({"topics.regex": "a.*"})
     assert problem.startswith("topics and topics.regex are mutually exclusive options")
     assert connector({"topics.regex": " "}).topics_regex is None
 
 
-def test_an_expression_stands_in_the_place_of_topics_until_a_run_resolves_it(connector):
+def test_expression_replaces_topics_until_a_run_resolves_it(connector):
     made = connector({"topics.regex": "orders-.*"}, BY_REGEX)
     assert (made.topics, made.topics_regex) == ((), "orders-.*")
     assert made.source == "topics matching orders-.*"
@@ -46,7 +46,7 @@ def test_an_expression_stands_in_the_place_of_topics_until_a_run_resolves_it(con
     "regex",
     ["(", "[a", "a{99999999999999999999}", r"\p{Alpha}+", r"\Qa\E", "(?<name>a)", "[a&&b]", "[[a]b]", "(?u)a", "(?L)a"],
 )
-def test_an_expression_that_python_cannot_read_as_java_does_is_refused(problems, regex):
+def test_expression_that_python_reads_unlike_java_is_refused(problems, regex):
     (problem,) = problems({"topics.regex": regex}, BY_REGEX)
     assert problem.startswith(f"topics.regex: {regex!r} is no regular expression")
 
@@ -86,7 +86,7 @@ def test_an_expression_that_matches_nothing_is_an_error(connector):
         matching_topics(connector({"topics.regex": "x"}, BY_REGEX), ["y"])
 
 
-def test_a_resolved_connector_has_the_topics_in_the_place_of_the_expression_also_after_thawing(connector):
+def test_resolved_connector_keeps_topics_after_restoring_config(connector):
     made = connector({"topics.regex": "a.*", "floe.table.rpc.pizzas.topics": "a1,a9"}, BY_REGEX)
     resolved = with_topics(made, ("a1", "a2"))
     assert (resolved.topics, resolved.topics_regex) == (("a1", "a2"), None)
@@ -94,7 +94,7 @@ def test_a_resolved_connector_has_the_topics_in_the_place_of_the_expression_also
     assert restore_config(resolved.frozen(), made) == resolved, "though a9 does not exist yet"
 
 
-def test_topics_that_would_share_a_table_are_found_when_the_expression_is_resolved(connector):
+def test_topics_sharing_a_table_are_found_on_resolving(connector):
     made = connector({"topics.regex": ".*", "floe.route.template": "raw.{topic}"}, ("topics", "iceberg.tables"))
     assert with_topics(made, ("a", "b")).topics == ("a", "b")
     with pytest.raises(ConfigError, match=r"topics 'a\.b' and 'a-b' are both 'a_b'"):

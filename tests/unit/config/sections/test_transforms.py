@@ -60,7 +60,7 @@ def test_a_connector_without_transforms_has_none(names):
 @pytest.mark.parametrize(
     "package", ["org.apache.iceberg.connect.transforms.", "io.tabular.iceberg.connect.transforms.", ""]
 )
-def test_both_sinks_names_of_the_transform_and_the_simple_one_are_known(read, package):
+def test_transform_names_of_both_sinks_and_short_one_are_known(read, package):
     assert read(type=f" {package}KafkaMetadataTransform ") == (KafkaMetadata(),)
 
 
@@ -107,7 +107,7 @@ def test_an_external_field_is_split_as_java_does(read, text, parts):
 
 
 @pytest.mark.parametrize("text", ["", "a", "a,", ",", "a,b,c"])
-def test_an_external_field_that_is_no_pair_is_refused_in_the_sinks_words(problems, text):
+def test_external_field_without_pair_is_refused_like_the_sink(problems, text):
     (problem,) = problems(external_field=text)
     assert problem.startswith(f"Could not parse {text!r} for transforms.meta.external_field")
 
@@ -181,7 +181,7 @@ def test_two_transforms_of_the_same_columns_are_refused(problems):
     assert len(found) == 4
 
 
-def test_a_nested_column_and_a_flat_one_of_the_same_name_are_refused(problems):
+def test_nested_and_flat_column_of_one_name_are_refused(problems):
     over = {"transforms": "meta,other", "transforms.other.type": TYPE, "transforms.other.nested": "true"}
     (problem,) = problems(over | {"transforms.other.field_name": "_kafka_metadata_topic"})
     assert problem.startswith("two transforms write column '_kafka_metadata_topic'")
@@ -194,7 +194,7 @@ def test_an_external_field_may_not_cover_another_field(problems, name, nested):
     assert f"is named {name!r}, as a field of the transform itself" in problem
 
 
-def test_an_external_field_may_be_named_as_a_field_that_is_not_wanted(read, problems):
+def test_external_field_may_have_the_name_of_unwanted_field(read, problems):
     assert read(external_field="key,x")[0].parts[-1] == "key"
     assert len(problems(external_field="key,x", include_key="true")) == 1
 

@@ -30,13 +30,13 @@ def written(name: str, type_: str) -> str:
         ("\0", "_x0"),
     ],
 )
-def test_a_name_that_avro_refuses_is_changed_as_java_changes_it_and_kept_beside(name: str, avro: str) -> None:
+def test_name_refused_by_avro_is_changed_like_java_and_kept(name: str, avro: str) -> None:
     text = written(name, "int")
     assert f'{{"name":"{avro}","type":["null","int"]' in text
     assert ("iceberg-field-name" in text) == (name != avro)
 
 
-def test_control_characters_are_escaped_in_upper_case_and_backslashes_left_alone() -> None:
+def test_control_characters_are_escaped_upper_case_only() -> None:
     assert '"iceberg-field-name":"\\u001F \\\\u001f \\n"' in written("\x1f \\u001f \n", "int")
 
 

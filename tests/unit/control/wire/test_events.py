@@ -12,7 +12,7 @@ def test_a_type_is_the_same_with_and_without_blanks() -> None:
     assert PartitionFieldType(1000, "p", "decimal(9, 2)") == PartitionFieldType(1000, "p", "decimal(9,2)")
 
 
-def test_the_events_are_had_without_the_libraries_that_carry_them() -> None:
+def test_events_import_without_their_libraries() -> None:
     code = (
         "import sys, floe.control.wire.events; sys.exit(bool({'fastavro', 'pyiceberg', 'pyarrow'} & set(sys.modules)))"
     )

@@ -41,7 +41,7 @@ def rows(decoded: Decoded) -> list[dict[str, Any]]:
     return decoded.table.to_pylist()  # type: ignore[no-any-return]
 
 
-def test_clean_records_take_the_columnar_path_in_the_tables_schema() -> None:
+def test_clean_records_are_columnar_in_the_table_schema() -> None:
     decoded, _ = decode(b'{"name":"x","id":1}', b'{"id":2,"other":true}', b"{}")
     assert decoded.fast
     assert decoded.table is not None
@@ -84,9 +84,7 @@ def test_an_empty_batch_is_an_empty_table() -> None:
         ),
     ],
 )
-def test_a_bad_record_is_rejected_with_its_reason_and_its_neighbours_land(
-    value: bytes, stage: str, reason: str
-) -> None:
+def test_bad_record_is_rejected_with_reason_and_others_decoded(value: bytes, stage: str, reason: str) -> None:
     decoded, _ = decode(b'{"id":1}', value, b'{"id":2}')
     assert [(r.index, r.stage, r.reason) for r in decoded.rejected] == [(1, stage, reason)]
     assert [row["id"] for row in rows(decoded)] == [1, 2]
@@ -137,13 +135,13 @@ def test_evolution_collects_needs_in_record_order_over_batches() -> None:
     assert (decoded.table, decoded.rejected, decoded.records) == (None, (), 2)
 
 
-def test_a_needed_column_is_known_from_then_on_and_costs_no_exact_path() -> None:
+def test_requested_column_is_known_and_needs_no_exact_path() -> None:
     decoder = JsonDecoder(SCHEMA, ColumnRules(evolve=True), create=False)
     assert not decoder.decode([b'{"z":1}'] * 100).fast
     assert decoder.decode([b'{"z":1}'] * 100).fast
 
 
-def test_without_evolution_unknown_fields_are_dropped_even_of_changing_types() -> None:
+def test_unknown_fields_are_dropped_without_evolution() -> None:
     decoded, decoder = decode(b'{"id":1,"z":1}', b'{"id":2,"z":"x"}', b'{"id":3,"z":[{"q":1,"q":2}]}')
     assert [row["id"] for row in rows(decoded)] == [1, 2, 3]
     assert decoded.fast
@@ -196,7 +194,7 @@ def test_a_rejected_record_leaves_no_column_behind() -> None:
     assert not decoder.needs
 
 
-def test_of_two_types_the_first_wins_and_the_other_record_is_rejected_whole() -> None:
+def test_first_of_two_types_wins_and_other_record_is_rejected() -> None:
     decoded, decoder = decode(b'{"z":1}', b'{"z":"x","y":1}', evolve=True)
     assert [rejected.index for rejected in decoded.rejected] == [1]
     assert list(decoder.needs.columns) == [("z",)]
@@ -209,7 +207,7 @@ def test_creation_proposes_a_table_and_gives_no_rows() -> None:
     assert str(decoder.needs.new_schema()) == "table {\n  1: b: optional double\n  2: a: optional string\n}"
 
 
-def test_a_table_that_neither_exists_nor_may_be_created_is_an_error() -> None:
+def test_table_neither_existing_nor_creatable_is_an_error() -> None:
     with pytest.raises(ValueError, match="a schema is needed"):
         JsonDecoder(None, ColumnRules(evolve=True), create=False)
 

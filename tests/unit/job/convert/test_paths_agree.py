@@ -575,7 +575,7 @@ def any_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
 
 @thorough
 @given(batches(), rules)
-def test_one_update_after_the_other_a_batch_comes_to_need_nothing(
+def test_batch_needs_nothing_after_successive_updates(
     any_table: Table, batch: tuple[Schema, list[bytes]], of: ColumnRules
 ) -> None:
     """The driver gives up after five rounds."""

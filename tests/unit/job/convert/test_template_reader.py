@@ -95,7 +95,7 @@ def test_blanks_between_are_part_of_what_is_shared(separators: tuple[str, str]) 
     ],
 )
 @pytest.mark.parametrize("place", [1, 12, 23])
-def test_a_few_others_are_left_to_the_parser_and_stay_where_they_were(other: bytes, place: int) -> None:
+def test_few_different_records_are_parsed_and_keep_their_place(other: bytes, place: int) -> None:
     values = [record(str(n)) for n in range(24)]
     found = read([*values[:place], other, *values[place:]])
     assert found is not None
@@ -195,7 +195,7 @@ def test_what_is_no_text_is_for_the_parser(text: str) -> None:
         b"{}",
     ],
 )
-def test_records_that_have_no_skeleton_or_no_columns_are_for_the_parser(first: bytes) -> None:
+def test_records_without_template_or_columns_are_parsed(first: bytes) -> None:
     assert read([first] * 5) is None
 
 
@@ -260,7 +260,7 @@ def test_one_of_the_others_that_is_two_objects_shifts_nobody() -> None:
     assert TemplateReader(SCHEMA).read(joined(values), parse) is None
 
 
-def test_one_that_differs_by_an_octet_is_the_only_one_for_the_parser() -> None:
+def test_record_different_by_one_byte_is_the_only_one_parsed() -> None:
     values = [b'{"long":%d, "text":"x"}' % n for n in range(80)]
     values[7] = b'{"long":7 ,"text":"x"}'
     parsed: list[bytes] = []

@@ -27,7 +27,7 @@ def test_a_share_above_it_fails(dead: int, records: int, limit: float) -> None:
         check_ratio(dead, records, limit)
 
 
-def test_the_message_has_counts_share_limit_the_first_letters_and_what_to_do() -> None:
+def test_message_has_counts_ratio_limit_first_letters_and_advice() -> None:
     with pytest.raises(TooManyDeadLetters) as caught:
         check_ratio(8, 40, 0.05, dead_letters(8))
     message = str(caught.value)

@@ -99,7 +99,7 @@ def test_the_reason_is_bounded_and_the_record_is_not() -> None:
     assert (len(row["reason"]), len(row["value"])) == (300, 5_000_000)
 
 
-def test_text_that_is_no_utf8_and_times_beyond_all_calendars_do_not_stop_a_letter() -> None:
+def test_invalid_utf8_and_far_times_do_not_stop_a_dead_letter() -> None:
     for timestamp in (2**63 - 1, -(2**63), 253_402_300_800_000):
         [row] = rows([replace(LETTER, timestamp=timestamp, reason="\ud800", headers=(("\ud800", b""),))])
         assert (row["timestamp"], row["reason"], row["headers"]) == (None, "?", [{"key": "?", "value": b""}])
@@ -109,7 +109,7 @@ def test_no_letters_are_no_rows() -> None:
     assert rows([]) == []
 
 
-def test_rows_can_be_written_to_a_table_of_floes_schema_and_read_back(new_table: TableFactory) -> None:
+def test_rows_written_to_floe_schema_are_read_back(new_table: TableFactory) -> None:
     table = new_table(DEAD_LETTERS_SCHEMA)
     made = dead_letters_to_arrow([LETTER, BARE], table.schema(), "pizzas-sink", str(uuid4()), table="ops.letters")
     writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), table.properties, "00000")
@@ -120,7 +120,7 @@ def test_rows_can_be_written_to_a_table_of_floes_schema_and_read_back(new_table:
     assert [(row["topic"], row["headers"], row["stage"]) for row in read] == [("pizzas", [], "route")]
 
 
-def test_a_table_of_somebody_else_may_order_widen_and_add_columns() -> None:
+def test_foreign_table_may_reorder_widen_and_add_columns() -> None:
     own = [f.model_copy(update={"required": False}) for f in reversed(DEAD_LETTERS_SCHEMA.fields)]
     schema = Schema(NestedField(100, "team", StringType(), required=False), *own)
     [row] = rows([LETTER], schema)
@@ -159,7 +159,7 @@ VALUES_REQUIRED = ListType(
         ),
     ],
 )
-def test_a_table_that_does_not_fit_is_refused_with_column_types_and_advice(schema: Schema, problem: str) -> None:
+def test_unfit_table_is_refused_with_columns_types_and_advice(schema: Schema, problem: str) -> None:
     with pytest.raises(DeadLetterTableUnsuitable) as caught:
         check_suitable("ops.letters", schema)
     message = str(caught.value)

@@ -55,7 +55,7 @@ def test_a_reason_in_the_headers_is_bounded() -> None:
     assert all(len(value or b"") < 1000 for _, value in connect_headers(dead_letter(reason="ü" * 9999), "c", 0))
 
 
-def test_a_topic_that_cannot_be_reached_may_be_tried_again_and_shows_no_secret() -> None:
+def test_unreachable_topic_is_retryable_and_shows_no_secret() -> None:
     topic = DeadLetterTopic.open(NOWHERE, "letters", context_headers=True, connector="pizzas-sink")
     with pytest.raises(
         DeadLetterUndelivered, match=r"'pizzas' partition 2 offset 7.*topic 'letters'.*[Rr]un again"
@@ -66,7 +66,7 @@ def test_a_topic_that_cannot_be_reached_may_be_tried_again_and_shows_no_secret()
     assert SECRET not in str(caught.value)
 
 
-def test_a_letter_larger_than_the_client_may_send_is_refused_with_advice() -> None:
+def test_dead_letter_above_client_limit_is_refused_with_advice() -> None:
     topic = DeadLetterTopic.open(
         {**NOWHERE, "message.max.bytes": 1000}, "letters", context_headers=False, connector="c"
     )
@@ -75,7 +75,7 @@ def test_a_letter_larger_than_the_client_may_send_is_refused_with_advice() -> No
     assert isinstance(caught.value, Terminal)
 
 
-def test_a_letter_larger_than_the_whole_queue_is_refused_and_does_not_wait_for_ever() -> None:
+def test_dead_letter_above_queue_size_is_refused_at_once() -> None:
     topic = DeadLetterTopic.open(
         {**NOWHERE, "queue.buffering.max.kbytes": 1}, "letters", context_headers=False, connector="c"
     )
@@ -88,7 +88,7 @@ def test_settings_that_no_client_takes_are_refused() -> None:
         DeadLetterTopic.open({"no.such.key": "1"}, "letters", context_headers=False, connector="c")
 
 
-def test_a_full_queue_is_waited_for_and_then_tells_why_nothing_leaves_it() -> None:
+def test_full_queue_is_waited_for_and_the_reason_reported() -> None:
     topic = DeadLetterTopic.open(
         {**NOWHERE, "queue.buffering.max.messages": 2}, "letters", context_headers=False, connector="c"
     )

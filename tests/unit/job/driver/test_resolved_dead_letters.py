@@ -25,7 +25,7 @@ def listed(dead_letters: DeadLetterOffsets) -> list[tuple[str | None, tuple[tupl
     return [(table, offsets.spans) for table, _, offsets in dead_letters]
 
 
-def test_a_letter_of_a_table_is_dealt_with_by_its_row_there_and_not_by_dying_again() -> None:
+def test_dead_letter_of_table_is_resolved_by_row_not_by_failing() -> None:
     revived, resolved = resolve_dead_letters(
         OPEN, {"db.a": [DeadLetterOutcomes(at(1), at(2), at(3))]}, {}, is_whole=True
     )
@@ -37,13 +37,13 @@ def test_tasks_add_up() -> None:
     assert listed(resolve_dead_letters(OPEN, outcomes, {}, is_whole=True).resolved) == [("db.a", ((1, 3),))]
 
 
-def test_a_row_that_an_earlier_run_wrote_and_did_not_mark_is_marked_now() -> None:
+def test_row_of_earlier_run_without_marker_is_marked_now() -> None:
     outcomes = {"db.a": [DeadLetterOutcomes(passed=at(2, 3))]}
     revived, resolved = resolve_dead_letters(OPEN, outcomes, {"db.a": at(2)}, is_whole=True)
     assert (listed(revived), listed(resolved)) == ([], [("db.a", ((2, 3),))])
 
 
-def test_a_letter_of_no_table_is_dealt_with_where_every_table_has_its_row_or_a_letter() -> None:
+def test_dead_letter_of_no_table_needs_an_outcome_in_every_table() -> None:
     outcomes = {"db.a": [DeadLetterOutcomes(at(6, 7), at(8))], "db.b": [DeadLetterOutcomes(at(8), passed=at(7))]}
     revived, resolved = resolve_dead_letters(OPEN, outcomes, {}, is_whole=True)
     assert listed(revived) == [("db.a", ((6, 8),)), ("db.b", ((8, 9),))]
@@ -51,7 +51,7 @@ def test_a_letter_of_no_table_is_dealt_with_where_every_table_has_its_row_or_a_l
     assert listed(resolve_dead_letters(OPEN, outcomes, {"db.b": at(7)}, is_whole=True).resolved) == [(None, ((6, 9),))]
 
 
-def test_a_slice_for_some_tables_does_not_tell_of_letters_of_none() -> None:
+def test_slice_for_some_tables_ignores_dead_letters_of_none() -> None:
     outcomes = {"db.a": [DeadLetterOutcomes(at(1, 6))]}
     revived, resolved = resolve_dead_letters(OPEN, outcomes, {}, is_whole=False)
     assert listed(revived) == [("db.a", ((1, 2), (6, 7)))]

@@ -79,9 +79,7 @@ def test_each_table_lacks_what_its_own_ledger_says(lake: Lake, load: Callable[..
     assert new_ranges(second) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
 
 
-def test_a_worker_learns_what_is_held_and_nothing_of_the_snapshots(
-    lake: Lake, load: Callable[..., list[SliceTable]]
-) -> None:
+def test_worker_gets_written_offsets_and_no_snapshots(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
     write_slice(lake, (0, 0, 5)).land()
     plan = make_plan((0, 3, 9), (1, 0, 4), tables=BOTH)
     first, second = (t.target(slice_job(lake, plan)) for t in load(plan))
@@ -108,7 +106,7 @@ def test_a_catch_up_slice_takes_what_the_table_owes(load: Callable[..., list[Sli
     assert new_ranges(only) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
 
 
-def test_a_replay_that_appends_takes_all_once_more_and_one_that_skips_the_rest(
+def test_append_replay_takes_all_again_and_skip_replay_the_rest(
     lake: Lake, load: Callable[..., list[SliceTable]]
 ) -> None:
     write_slice(lake, (0, 0, 5)).land()
@@ -118,7 +116,7 @@ def test_a_replay_that_appends_takes_all_once_more_and_one_that_skips_the_rest(
     assert new_ranges(skip) == [(f"{TOPIC}-0[3, 9)", ((5, 9),))]
 
 
-def test_a_table_that_refuses_takes_nothing_and_the_slice_is_read_for_the_other(
+def test_refusing_table_takes_nothing_and_other_is_read_for(
     lake: Lake, load: Callable[..., list[SliceTable]], caplog: pytest.LogCaptureFixture
 ) -> None:
     lake.catalog().drop_table(OTHER_TABLE)
@@ -167,7 +165,7 @@ def test_table_with_columns_of_one_name_in_files_refuses(lake: Lake, load: Calla
 
 
 @pytest.mark.parametrize("missing", BOTH)
-def test_a_table_that_is_missing_refuses_unless_floe_may_create_it(
+def test_missing_table_refuses_unless_floe_may_create_it(
     lake: Lake, load: Callable[..., list[SliceTable]], missing: str
 ) -> None:
     lake.catalog().drop_table(missing)
@@ -189,9 +187,7 @@ def test_when_no_table_is_left_to_read_for_the_refusal_is_raised(
         load(make_plan((0, 3, 9), tables=BOTH))
 
 
-def test_when_the_only_table_that_does_not_owe_refuses_nothing_is_read(
-    lake: Lake, load: Callable[..., list[SliceTable]]
-) -> None:
+def test_nothing_is_read_when_only_table_up_to_date_refuses(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
     lake.catalog().drop_table(OTHER_TABLE)
     with pytest.raises(TableMissing):
         load(make_plan((0, 3, 9), tables=BOTH, backlogs=OWED))
@@ -205,9 +201,7 @@ def test_a_table_that_still_refuses_to_catch_up_is_not_read_for(
         load(make_plan((0, 3, 9), backlogs=OWED, kind="catch-up"))
 
 
-def test_only_a_table_with_files_has_a_share_and_files_of_one_spec_are_put_together(
-    lake: Lake, load: Callable[..., list[SliceTable]]
-) -> None:
+def test_only_tables_with_files_have_shares_grouped_by_spec(lake: Lake, load: Callable[..., list[SliceTable]]) -> None:
     plan = make_plan((0, 3, 9), tables=BOTH)
     first, second = load(plan)
     table = lake.load()

@@ -33,20 +33,20 @@ def placed(found: Routed) -> dict[str, list[int]]:
     return {table: list(one.offsets) for table, one in found.tables.items()}
 
 
-def test_letters_of_a_table_go_there_whatever_the_route_is_and_the_rest_is_filtered() -> None:
+def test_dead_letters_of_a_table_go_there_whatever_the_route() -> None:
     found = routed({"db.a": (1, 3), "db.b": (3,)})
     assert placed(found) == {"db.a": [1, 3], "db.b": [3]}
     assert (found.reached, found.filtered, found.malformed, found.unroutable) == (2, 4, [], [])
 
 
-def test_letters_of_none_are_routed_anew_and_named_by_their_place_among_all() -> None:
+def test_dead_letters_of_no_table_are_routed_in_their_place() -> None:
     found = routed({None: (1, 2, 3, 4)})
     assert placed(found) == {"db.b": [1]}
     assert ([one.index for one in found.malformed], [one.index for one in found.unroutable]) == ([3], [4])
     assert (found.reached, found.filtered) == (1, 3)
 
 
-def test_a_record_with_letters_of_both_kinds_comes_once_to_a_table_and_dies_once() -> None:
+def test_record_with_both_kinds_comes_once_to_a_table() -> None:
     found = routed({None: (3, 5), "db.a": (3, 5)})
     assert placed(found) == {"db.a": [3, 5], "db.b": [5]}
     assert (found.reached, found.filtered, found.malformed) == (2, 4, [])
@@ -59,6 +59,6 @@ def test_records_of_another_partition_are_no_business_of_it() -> None:
     assert (found.tables, found.filtered) == ({}, len(VALUES))
 
 
-def test_a_table_that_cannot_be_made_leaves_its_letters_as_they_are() -> None:
+def test_table_that_cannot_be_created_keeps_its_dead_letters() -> None:
     found = routed({"db.gone": (0,)}, closed="does not exist")
     assert (found.tables, found.filtered, found.unroutable) == ({}, 6, [])

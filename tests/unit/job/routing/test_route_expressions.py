@@ -64,7 +64,7 @@ expressions = st.tuples(
     ],
 )
 @pytest.mark.parametrize("form", ["(?:{})", "(?!no)(?:{})"], ids=["RE2", "Python"])
-def test_an_expression_matches_the_same_characters_in_either_engine(expression: str, matched: str, form: str) -> None:
+def test_expression_matches_the_same_characters_in_both_engines(expression: str, matched: str, form: str) -> None:
     flags, rest = (expression[:4], expression[4:]) if expression.startswith("(?i)") else ("", expression)
     characters = "kK\u212asS\u017f \x0b\ré"
     found = matcher(flags + form.format(rest))(list(characters))

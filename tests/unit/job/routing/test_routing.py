@@ -48,19 +48,19 @@ def reasons(routed: Routed) -> list[tuple[int, str]]:
 # -- static -----------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_route_every_record_goes_to_every_table_as_it_is() -> None:
+def test_every_record_goes_to_every_table_without_a_route() -> None:
     routed = route(static(Routing(), a=None, b=None), [b"no json", {}])
     assert offsets(routed) == {"a": [0, 1], "b": [0, 1]}
     assert routed.tables["a"] is routed.tables["b"]
 
 
-def test_a_record_goes_to_each_table_whose_expression_matches_the_whole_value() -> None:
+def test_record_goes_to_each_table_matching_the_whole_value() -> None:
     routed = route(static(a="x", b="x|y+"), [{"to": to} for to in ("x", "y", "yy", "xy", "X")])
     assert offsets(routed) == {"a": [0], "b": [0, 1, 2]}
     assert (routed.reached, routed.filtered) == (3, 2)
 
 
-def test_a_table_without_expression_gets_nothing_when_there_is_a_route() -> None:
+def test_table_without_expression_gets_nothing_under_a_route() -> None:
     routed = route(static(a="x", b=None), [{"to": "x"}])
     assert offsets(routed) == {"a": [0]}
 
@@ -105,7 +105,7 @@ def test_topics_decide_where_a_table_names_them() -> None:
     assert route(only, [{}, {}]).filtered == 2
 
 
-def test_a_table_that_asks_for_topics_alone_gets_records_without_a_route_value_too() -> None:
+def test_table_of_topics_only_gets_records_without_route_value() -> None:
     mine = frozenset({"pizzas"})
     tables = (("all", TableSettings(topics=mine)), ("some", TableSettings(topics=mine, route_regex="x")))
     routed = route(RouteRules(FIELD, tables), [{"to": "x"}, {}, {"to": {"a": [1]}}, {"to": "y" * 2000}, b"no json"])
@@ -127,7 +127,7 @@ def test_long_route_values_are_not_kept() -> None:
     assert sum(len(value or "") for _, value in router._found) < 10
 
 
-def test_headers_that_cannot_be_read_make_a_record_unroutable_and_still_a_letter() -> None:
+def test_unreadable_headers_make_record_unroutable_dead_letter() -> None:
     rules = RouteRules(Routing(by="header", header="to", template="db.{value}"))
     mine = records(PIECE, [b"{}"], [Message(0, headers=None)])
     routed = Router(rules, {}).route(mine)
@@ -146,7 +146,7 @@ def test_the_value_in_lower_case_is_the_tables_name() -> None:
     assert offsets(routed) == {"db.t": [0, 2], "db.u": [1]}
 
 
-def test_unknown_tables_are_asked_for_and_once_the_driver_has_looked_they_are_none() -> None:
+def test_unknown_tables_are_requested_then_refused_when_missing() -> None:
     router = Router(RouteRules(DYNAMIC), {"db.t": None})
     values = [json.dumps({"to": to}).encode() for to in ("db.t", "db.new")]
     router.route(records(PIECE, values))
@@ -212,7 +212,7 @@ def test_keys_and_headers_route_as_text(routing: Routing, messages: list[Message
 # -- slices for some tables -------------------------------------------------------------------------------------------
 
 
-def test_a_slice_for_one_table_leaves_the_others_and_what_is_wrong_to_the_live_one() -> None:
+def test_slice_for_one_table_leaves_others_to_the_live_slice() -> None:
     rules = RouteRules(FIELD, static(a="x", b="y").tables, only=frozenset({"a"}), judges=False)
     routed = route(rules, [{"to": "x"}, {"to": "y"}, {}, b"no json"])
     assert offsets(routed) == {"a": [0]}
@@ -229,7 +229,7 @@ VALUES = st.one_of(
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(VALUES, max_size=20))
-def test_every_record_is_counted_once_and_each_table_has_its_own_in_order(values: list[Any]) -> None:
+def test_every_record_is_counted_once_in_order_per_table(values: list[Any]) -> None:
     rules = static(a="x+", b="x|y", c="1")
     routed = route(rules, values)
     alone = [route(rules, [value]) for value in values]

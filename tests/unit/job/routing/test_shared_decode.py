@@ -81,7 +81,7 @@ def test_columns_have_to_be_the_same_with_their_ids(targets: list[TableTarget], 
     assert SharedDecoder.of([*targets, TableTarget("ns.other", other)], rules()) is None
 
 
-def test_names_that_are_found_by_other_spellings_are_left_to_the_tables(
+def test_names_found_by_other_spellings_are_left_to_the_tables(
     targets: list[TableTarget], new_table: TableFactory
 ) -> None:
     folded = [replace(target, rules=ColumnRules(case_insensitive=True)) for target in targets]

@@ -89,7 +89,7 @@ PROMOTIONS: list[tuple[Any, dict[tuple[str, ...], str]]] = [
 
 
 @pytest.mark.parametrize(("record", "promotions"), PROMOTIONS)
-def test_a_value_too_large_for_its_column_asks_for_the_wider_type(
+def test_value_too_large_for_column_requests_the_wider_type(
     new_table: TableFactory, record: Any, promotions: dict[tuple[str, ...], str]
 ) -> None:
     table = new_table(NUMBERS)
@@ -136,7 +136,7 @@ def test_a_float_that_only_loses_digits_stays_a_float() -> None:
     assert not needs
 
 
-def test_once_a_promotion_is_known_such_records_take_the_columnar_path_again() -> None:
+def test_known_promotion_restores_the_columnar_path() -> None:
     decoder = JsonDecoder(NUMBERS, EVOLVE, create=False)
     values = [b'{"i":%d,"s":{"i":%d}}' % (number, number) for number in range(3_000_000_000, 3_000_001_000)]
     decoder.decode(values)
@@ -176,7 +176,7 @@ def test_a_null_in_a_required_column_asks_for_it_to_be_optional(
     assert (again.table.num_rows, bool(more)) == (1, False)
 
 
-def test_an_identifier_field_is_never_made_optional_nor_the_struct_around_one() -> None:
+def test_identifier_field_is_never_made_optional() -> None:
     around = StructType(NestedField(2, "key", LongType(), required=True))
     schema = Schema(NestedField(1, "s", around, required=True), identifier_field_ids=[2])
     decoded, needs = decode(schema, EVOLVE, {}, {"s": None}, {"s": {}}, {"s": {"key": None}})
@@ -201,7 +201,7 @@ def test_all_needs_of_a_batch_are_one_schema_update(new_table: TableFactory) -> 
     assert not needs.beyond(schema)
 
 
-def test_a_list_of_objects_keeps_the_keys_beyond_its_first_element() -> None:
+def test_list_of_objects_keeps_keys_beyond_first_element() -> None:
     schema = Schema(NestedField(1, "ls", NUMBERS.find_type("ls"), required=False))
     record = {"ls": [{"f": 1}, {"g": 1}, {"h": {"x": 1}}], "new": [{"a": 1}, {"b": 1}]}
     _, needs = decode(schema, EVOLVE, record)
@@ -224,7 +224,7 @@ def test_a_rejected_record_leaves_nothing_behind() -> None:
     assert not needs
 
 
-def test_an_empty_value_beside_one_that_says_something_must_fit_as_well() -> None:
+def test_empty_value_beside_a_typed_one_must_fit_too() -> None:
     decoded, needs = decode(NUMBERS, EVOLVE, {"ls": [{"new": []}, {"new": 1}]}, {"ls": [{"new": None}, {"new": [1]}]})
     assert [rejected.reason for rejected in decoded.rejected] == ["column 'new': cannot convert array to long"]
     assert needs.columns == {("ls", "element", "new"): ListOf("long")}
@@ -233,13 +233,13 @@ def test_an_empty_value_beside_one_that_says_something_must_fit_as_well() -> Non
 # -- conflicts --------------------------------------------------------------------------------------------------------
 
 
-def test_of_two_types_the_first_wins_and_what_does_not_fit_is_rejected() -> None:
+def test_first_of_two_types_wins_and_unfit_value_is_rejected() -> None:
     decoded, needs = decode(None, ColumnRules(), {"z": 1}, {"z": "12"}, {"z": "x"}, {"z": [1]})
     assert [rejected.index for rejected in decoded.rejected] == [2, 3]
     assert needs.columns == {("z",): "long"}
 
 
-def test_a_conflict_can_become_text_where_it_is_and_both_values_land(new_table: TableFactory) -> None:
+def test_conflict_may_become_text_and_keep_both_values(new_table: TableFactory) -> None:
     rules = ColumnRules(evolve=True, on_conflict="string")
     records = [{"z": {"a": 1, "b": 1}, "y": 1}, {"z": {"a": [1, {"q": 2.0}], "b": 2.5}, "y": None}, {"y": "x"}]
     table = new_table(NUMBERS)
@@ -308,7 +308,7 @@ def nested(depth: int) -> dict[str, Any]:
         (b'{"\\ud800":1}', "Unnameable", "control character"),
     ],
 )
-def test_a_column_beyond_a_cap_rejects_the_record_and_says_what_to_do(record: Any, error: str, cap: str) -> None:
+def test_column_above_limit_rejects_record_with_advice(record: Any, error: str, cap: str) -> None:
     decoded, needs = decode(NUMBERS, EVOLVE, record)
     assert [(rejected.stage, rejected.error) for rejected in decoded.rejected] == [("schema", error)]
     assert cap in decoded.rejected[0].reason
@@ -324,7 +324,7 @@ def test_just_below_the_caps_all_is_taken(new_table: TableFactory) -> None:
     assert len(types(grow(new_table(NUMBERS), needs))) == MAX_COLUMNS - 1 + 1
 
 
-def test_tasks_that_are_beyond_a_cap_only_together_are_judged_when_they_read_again(new_table: TableFactory) -> None:
+def test_tasks_above_limit_together_are_judged_on_second_read(new_table: TableFactory) -> None:
     merged = SchemaChanges()
     for task in "ab":
         merged.merge(decode(NUMBERS, EVOLVE, {f"{task}{number}": 1 for number in range(600)})[1])
@@ -336,7 +336,7 @@ def test_tasks_that_are_beyond_a_cap_only_together_are_judged_when_they_read_aga
     assert not needs
 
 
-def test_dotted_names_of_two_tasks_that_are_one_only_together_do_not_break_the_table(new_table: TableFactory) -> None:
+def test_dotted_names_colliding_across_tasks_keep_table_valid(new_table: TableFactory) -> None:
     merged = SchemaChanges()
     merged.merge(decode(NUMBERS, EVOLVE, {"a.b": 1})[1])
     merged.merge(decode(NUMBERS, EVOLVE, {"a": {"b": 1}})[1])

@@ -104,7 +104,7 @@ def test_a_value_in_conflict_with_itself_becomes_text_there() -> None:
     )
 
 
-def test_a_conflict_that_is_to_fail_names_the_column_both_types_and_the_key() -> None:
+def test_failing_conflict_names_column_both_types_and_key() -> None:
     with pytest.raises(
         SchemaConflict, match=r"column 'a\.b\.element' comes as long and as struct.*floe\.schema\.on-conflict is 'fail'"
     ):
@@ -113,7 +113,7 @@ def test_a_conflict_that_is_to_fail_names_the_column_both_types_and_the_key() ->
         infer(["a", 1], FAIL, ("l",))
 
 
-def test_without_regard_to_case_two_spellings_are_one_column_and_the_last_value_counts() -> None:
+def test_case_insensitive_spellings_are_one_column_last_value() -> None:
     assert infer({"New": 1, "new": "x"}, FOLD) == StructOf((("New", "string"),))
     known = StructOf((("New", "long"),))
     assert extend(known, {"NEW": 1.5, "x": 1}, FOLD) == StructOf((("New", "double"), ("x", "long")))

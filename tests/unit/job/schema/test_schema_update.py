@@ -175,7 +175,7 @@ def test_the_first_needs_merged_in_bring_their_rules() -> None:
     assert needs.columns == {("z",): "string"}
 
 
-def test_of_a_schema_changed_meanwhile_only_what_is_still_possible_is_asked() -> None:
+def test_schema_changed_meanwhile_gets_only_possible_requests() -> None:
     changed = Schema(
         NestedField(1, "i", LongType(), required=True),  # promoted by somebody else, still required
         NestedField(2, "d", DecimalType(38, 2), required=False),  # wider than asked for
@@ -203,7 +203,7 @@ def test_of_a_schema_changed_meanwhile_only_what_is_still_possible_is_asked() ->
         ({("1",): "long", ("o",): StructOf((("_1", "long"),))}, ["1", "o", "o._1"]),
     ],
 )
-def test_of_names_that_files_cannot_tell_apart_the_first_one_gets_its_column(
+def test_first_of_names_equal_in_files_gets_its_column(
     new_table: TableFactory, columns: dict[tuple[str, ...], Proposal], kept: list[str]
 ) -> None:
     needs = SchemaChanges(columns)
@@ -216,7 +216,7 @@ def test_of_names_that_files_cannot_tell_apart_the_first_one_gets_its_column(
     FileLayout.of(table.schema(), {})
 
 
-def test_what_a_table_has_no_room_for_inside_a_struct_is_left_out_there() -> None:
+def test_fields_above_limit_inside_a_struct_are_left_out() -> None:
     needs = SchemaChanges()
     for task in "ab":
         fields = tuple((f"{task}{number}", "long") for number in range(600))
@@ -231,7 +231,7 @@ def test_a_decimal_of_another_scale_is_no_promotion() -> None:
     assert not SchemaChanges(promotions={("d",): "decimal(9, 2)"}).beyond(schema)
 
 
-def test_a_table_with_a_name_mapping_gets_the_new_columns_into_it(new_table: TableFactory) -> None:
+def test_table_with_name_mapping_gets_new_columns_into_it(new_table: TableFactory) -> None:
     mapping = '[{"field-id": 1, "names": ["ident"]}]'
     table = new_table(Schema(NARROW.fields[0]), properties={"schema.name-mapping.default": mapping})
     with table.update_schema() as update:

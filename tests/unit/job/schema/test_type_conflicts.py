@@ -92,7 +92,7 @@ def stands_alone(record: Any) -> bool:
 
 
 @given(st.data(), st.lists(telling_records | silent_records, max_size=5), policies)
-def test_columns_and_rejected_records_are_the_same_in_any_order_and_division(
+def test_columns_and_rejections_are_equal_in_any_order(
     data: st.DataObject, records: list[Any], policy: OnConflict
 ) -> None:
     assume(all(map(stands_alone, records)))
@@ -104,7 +104,7 @@ def test_columns_and_rejected_records_are_the_same_in_any_order_and_division(
 @pytest.mark.parametrize(
     ("says", "silent"), [({"c": {"p": "s"}}, {"c": []}), ({"c": 1}, {"c": {}}), ({"c": [1]}, {"c": {}})]
 )
-def test_a_value_that_says_nothing_is_no_second_type_and_must_fit(says: Any, silent: Any, policy: OnConflict) -> None:
+def test_empty_value_is_no_second_type_and_must_fit(says: Any, silent: Any, policy: OnConflict) -> None:
     outcomes = [outcome(parts, policy) for parts in ([[says, silent]], [[silent, says]], [[says], [silent]])]
     kinds, rejected = outcomes[0]
     assert outcomes == [(kinds, rejected)] * 3
@@ -113,7 +113,7 @@ def test_a_value_that_says_nothing_is_no_second_type_and_must_fit(says: Any, sil
 
 
 @pytest.mark.parametrize("records", [({"b": [[], [1]]}, {"b": [1]}), ({"b": [1]}, {"b": [[], [1]]})])
-def test_a_list_that_begins_with_an_empty_one_is_in_conflict_all_the_same(records: Any) -> None:
+def test_list_beginning_with_empty_one_conflicts_all_the_same(records: Any) -> None:
     assert outcome([list(records)], "string") == ({("b",): "ListType", ("b", "element"): "StringType"}, [])
     assert outcome([list(records)], "fail") is SchemaConflict
     assert infer([[], [1]]) == ListOf(ListOf("long"))

@@ -99,9 +99,7 @@ def contents(table: Table, results: Sequence[TaskResult], name: str = "ns.t") ->
 
 @pytest.mark.parametrize("by", SPECS, ids=str)
 @pytest.mark.parametrize("writers", [1, 3])
-def test_the_rows_are_those_without_a_shuffle_in_one_file_a_partition(
-    new_table: TableFactory, by: PartitionSpec, writers: int
-) -> None:
+def test_shuffle_keeps_rows_in_one_file_per_partition(new_table: TableFactory, by: PartitionSpec, writers: int) -> None:
     table = new_table(SCHEMA, by)
     target = target_of(table)
     read = {task: batches(table, task) for task in range(3)}
@@ -126,7 +124,7 @@ def test_the_rows_are_those_without_a_shuffle_in_one_file_a_partition(
     assert counted(contents(table, results)) == counted([batch for mine in read.values() for batch in mine])
 
 
-def test_rows_that_one_task_read_keep_their_order_within_a_partition(new_table: TableFactory) -> None:
+def test_rows_of_one_task_keep_order_within_a_partition(new_table: TableFactory) -> None:
     table = new_table(SCHEMA, SPECS[0])
     target = target_of(table)
     read = [rows(table, id=[2 * i, 2 * i + 1], name=["x", "y"], day=[None] * 2, size=[None] * 2) for i in range(500)]
@@ -209,7 +207,7 @@ def test_memory_of_what_was_sent_is_given_back(new_table: TableFactory) -> None:
     assert process.memory_info().rss - before < 20_000_000
 
 
-def test_a_partition_goes_to_the_same_task_whichever_interpreter_asks() -> None:
+def test_partition_goes_to_same_task_in_every_interpreter() -> None:
     send_queue = SendQueue(0, 1000)
     asked = [send_queue.writer_of("ns.t", repr(values)) for values in [(None,), (19_000, "é"), (float("nan"), b"\x00")]]
     assert asked == [13, 724, 84]
@@ -222,7 +220,7 @@ def test_partitions_are_spread_over_all_tasks() -> None:
     assert len(found) == 4
 
 
-def test_parcels_are_bounded_by_rows_memory_and_by_what_spark_gathers(new_table: TableFactory) -> None:
+def test_parcels_are_bounded_by_rows_memory_and_gathering(new_table: TableFactory) -> None:
     assert block_bytes(1) == HELD_BYTES // 10
     assert block_bytes(500) == HELD_BYTES // 1000
     table = new_table(SCHEMA, SPECS[0])
@@ -251,7 +249,7 @@ def test_what_waits_is_dropped_and_no_longer_counted(new_table: TableFactory) ->
 # -- which tables -----------------------------------------------------------------------------------------------------
 
 
-def test_only_tables_with_partitions_are_spread_and_only_if_they_ask_for_it(new_table: TableFactory) -> None:
+def test_only_partitioned_tables_that_request_it_are_spread(new_table: TableFactory) -> None:
     parted = new_table(SCHEMA, SPECS[0])
     assert is_spread(target_of(parted, **HASH))
     assert is_spread(target_of(parted, **{"write.distribution-mode": " Range"}))

@@ -40,7 +40,7 @@ def end_of(topic: str, partition: int, offset: int) -> Event:
         (end_of("u", 0, 10), False),
     ],
 )
-def test_a_range_ends_only_with_its_own_partition_and_not_before_its_end(end: Event, ends: bool) -> None:
+def test_range_ends_only_at_its_own_partition_and_end(end: Event, ends: bool) -> None:
     assert is_end(OffsetRange("t", "id", 0, 0, 10), end) is ends
 
 

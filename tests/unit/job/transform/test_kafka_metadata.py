@@ -152,7 +152,7 @@ def test_nested_fields_are_one_struct():
     assert rows == [{"k": {"topic": "pizzas", "partition": 3, "offset": 10, "timestamp": MILLIS}}]
 
 
-def test_an_external_field_is_a_constant_under_its_prefix_or_in_the_struct():
+def test_external_field_is_constant_under_prefix_or_in_struct():
     flat = KafkaMetadata("k", external=("cluster", "eu"))
     nested = KafkaMetadata("k", nested=True, external=("cluster", "eu"))
     assert one(flat, "k_cluster", StringType(), facts()) == ["eu", "eu"]
@@ -167,14 +167,14 @@ def test_a_record_without_timestamp_has_null():
     }
 
 
-def test_a_timestamp_that_is_missing_is_omitted_where_the_struct_becomes_text_or_a_map():
+def test_missing_timestamp_is_omitted_in_text_or_map_struct():
     records = facts(1, timestamps=[None])
     assert one(NESTED, "k", StringType(), records) == ['{"topic":"pizzas","partition":3,"offset":10}']
     of = MapType(60, StringType(), 61, StringType(), False)
     assert one(NESTED, "k", of, records) == [[("topic", "pizzas"), ("partition", "3"), ("offset", "10")]]
 
 
-def test_columns_that_the_table_lacks_are_proposed_as_they_are_inferred():
+def test_missing_columns_are_proposed_as_inferred():
     transform = KafkaMetadata("k", external=("cluster", "eu"), key=True, headers=True)
     assert list(MetadataColumns(None, [transform]).needs().items()) == [
         (("k_topic",), "string"),
@@ -202,7 +202,7 @@ def test_only_what_is_lacking_is_proposed_also_inside_a_struct():
     ]
 
 
-def test_nothing_is_proposed_for_a_table_that_has_all_or_without_transforms():
+def test_nothing_is_proposed_for_complete_table_or_no_transform():
     fields = [column(name, StringType(), field_id=i) for i, name in enumerate(FLAT.columns, start=1)]
     assert MetadataColumns(Schema(*fields), [FLAT]).needs() == {}
     assert MetadataColumns(Schema(), []).needs() == {}
@@ -218,7 +218,7 @@ def test_two_transforms_do_not_overwrite_each_other():
 # the seam to the decoder
 
 
-def test_the_record_schema_is_the_table_without_the_injected_columns_ids_kept():
+def test_record_schema_is_table_without_injected_columns():
     of = struct(column("topic", StringType(), required=True, field_id=4))
     schema = Schema(
         column("a", LongType(), required=True, field_id=7),
@@ -234,14 +234,14 @@ def test_the_record_schema_is_the_table_without_the_injected_columns_ids_kept():
     assert schema.identifier_field_ids == [7, 4]
 
 
-def test_a_table_that_does_not_exist_has_no_record_schema_and_takes_nothing():
+def test_missing_table_has_no_record_schema_and_takes_nothing():
     columns = MetadataColumns(None, [FLAT])
     assert columns.record_schema is None
     with pytest.raises(ValueError, match="does not exist"):
         columns.fill(pa.table({}), facts())
 
 
-def test_columns_stand_where_the_table_has_them_and_those_it_lacks_are_dropped():
+def test_columns_follow_table_order_and_missing_are_dropped():
     schema = Schema(
         column("k_offset", LongType(), field_id=1),
         column("a", StringType(), field_id=2),
@@ -305,7 +305,7 @@ def test_keys_and_headers_that_nobody_read_are_no_nulls():
             one(transform, transform.columns[-1], StringType(), facts())
 
 
-def test_a_column_of_a_type_that_cannot_be_written_is_refused_at_once():
+def test_column_of_unwritable_type_is_refused_at_once():
     with pytest.raises(UnsupportedColumn):
         MetadataColumns(Schema(column("k_timestamp", TimestampNanoType())), [FLAT])
 
@@ -345,7 +345,7 @@ def test_a_timestamp_is_epoch_millis_in_a_timestamp_column(of):
     )
 
 
-def test_a_value_that_does_not_fit_refuses_its_record_and_no_other():
+def test_unfit_value_rejects_its_record_only():
     rows, refused = filled(FLAT, column("k_offset", IntegerType()), of=facts(offsets=[1, 2**31, 2**31 - 1, 2**40]))
     assert rows == [{"k_offset": 1}, {"k_offset": 2**31 - 1}]
     assert refused == [
@@ -386,7 +386,7 @@ def test_a_refusal_inside_the_struct_has_the_full_name():
     assert refused == [(0, "column 'k.offset': cannot convert number 2147483648 to int, out of range")]
 
 
-def test_of_several_refusals_of_one_record_the_first_column_is_named():
+def test_first_column_is_named_of_several_rejections():
     fields = (column("k_timestamp", DateType(), field_id=2), column("k_offset", IntegerType(), field_id=3))
     _, refused = filled(FLAT, *fields, of=facts(1, offsets=[2**31]))
     assert [(index, reason.split(":")[0]) for index, reason in refused] == [(0, "column 'k_timestamp'")]

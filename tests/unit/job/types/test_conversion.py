@@ -188,7 +188,7 @@ def test_a_decimal_too_large_says_so_in_the_words_of_the_sink() -> None:
         converter(DecimalType(4, 2))(123.4)
 
 
-def test_a_column_type_that_cannot_be_written_is_an_error_of_the_table() -> None:
+def test_unwritable_column_type_is_an_error_of_the_table() -> None:
     with pytest.raises(UnsupportedColumn, match="timestamp_ns"):
         converter(TimestampNanoType())
 

@@ -83,14 +83,14 @@ def test_of_two_spellings_in_one_record_the_last_one_wins(record: bytes, expecte
     assert {name: value for name, value in rows[-1].items() if value is not None} == expected
 
 
-def test_of_two_columns_that_differ_by_case_only_an_exact_name_finds_its_own() -> None:
+def test_exact_name_finds_its_column_among_two_cases() -> None:
     schema = Schema(NestedField(1, "a", LongType(), required=False), NestedField(2, "A", LongType(), required=False))
     decoded, _ = decode([{"A": 2, "a": 1}, {"A": 2}], FOLD, schema=schema)
     assert decoded.table is not None
     assert decoded.table.to_pylist() == [{"a": 1, "A": 2}, {"a": None, "A": 2}]
 
 
-def test_without_regard_to_case_no_column_is_added_beside_one_of_another_case(new_table: TableFactory) -> None:
+def test_case_insensitive_adds_no_column_of_another_case(new_table: TableFactory) -> None:
     rules = ColumnRules(evolve=True, case_insensitive=True)
     _, needs = decode([{"ID": 1, "New": 1}, {"new": 2.5}, {"NEW": 3, "S": {"inner": 1, "More": 1, "more": 2}}], rules)
     assert needs.columns == {("New",): "double", ("s", "More"): "long"}
@@ -104,12 +104,12 @@ def test_without_regard_to_case_no_column_is_added_beside_one_of_another_case(ne
     assert not merged.beyond(table.schema())
 
 
-def test_by_default_a_column_of_another_case_is_added_as_the_sink_does() -> None:
+def test_column_of_another_case_is_added_by_default() -> None:
     _, needs = decode([{"ID": 1}], ColumnRules(evolve=True))
     assert list(needs.columns) == [("ID",)]
 
 
-def test_a_mapped_field_matches_only_its_names_and_an_unmapped_one_its_column_name() -> None:
+def test_mapped_field_matches_its_names_only() -> None:
     assert row({"ident": 1, "Name": "x", "s": {"Inner": 2}, "l": [{"ex": 3, "x": 4}]}, mapping=MAPPING) == {
         "id": 1,
         "Name": "x",
@@ -125,7 +125,7 @@ def test_a_mapping_goes_before_case_insensitivity() -> None:
     assert row({"IDENT": 1, "name": "x"}, FOLD, MAPPING) == {}
 
 
-def test_a_column_name_that_is_mapped_away_is_neither_read_nor_added() -> None:
+def test_column_name_mapped_away_is_neither_read_nor_added() -> None:
     decoded, needs = decode([{"id": 1, "l": [{"x": 1}], "other": 1}] * 50, ColumnRules(evolve=True), MAPPING)
     assert not decoded.rejected
     assert list(needs.columns) == [("other",)]
@@ -175,7 +175,7 @@ OTHER_NAME = [{"key": number, "Name": "x", "s": {"Inner": 1}, "l": [{"ex": 1}, {
         (MAPPED[:250] + OTHER_NAME[250:], False, MAPPING),
     ],
 )
-def test_clean_records_take_the_columnar_path_whatever_the_look_up(
+def test_clean_records_are_columnar_under_any_lookup(
     records: list[Any], case_insensitive: bool, mapping: NameMapping | None, evolve: bool
 ) -> None:
     decoded, _ = decode(records, ColumnRules(evolve=evolve, case_insensitive=case_insensitive), mapping)
@@ -190,7 +190,7 @@ def test_fields_that_are_dropped_do_not_leave_the_columnar_path() -> None:
     assert decoded.fast_rows == len(EXTRA)
 
 
-def test_a_table_with_a_map_takes_the_columnar_path_while_the_map_is_null() -> None:
+def test_table_with_map_is_columnar_while_the_map_is_null() -> None:
     schema = Schema(NestedField(1, "m", MapType(2, StringType(), 3, IntegerType()), required=False), SCHEMA.fields[1])
     assert decode([{"Name": "x", "m": None}] * 50, schema=schema)[0].fast_rows == 50
     assert decode([{"Name": "x", "m": {"a": 1}}] * 50, schema=schema)[0].fast_rows == 0
@@ -201,7 +201,7 @@ def test_a_table_with_a_map_takes_the_columnar_path_while_the_map_is_null() -> N
 
 @pytest.mark.parametrize("rules", [PLAIN, FOLD], ids=["exact", "fold"])
 @pytest.mark.parametrize("evolve", [False, True])
-def test_a_field_of_an_injected_name_is_neither_read_nor_proposed(rules: ColumnRules, evolve: bool) -> None:
+def test_field_of_injected_name_is_neither_read_nor_proposed(rules: ColumnRules, evolve: bool) -> None:
     schema = Schema(NestedField(1, "meta", LongType(), required=True), SCHEMA.fields[1])
     of = ColumnRules(evolve, rules.case_insensitive, injected=frozenset({"meta", "other"}))
     decoded, needs = decode([{"Name": "x", "meta": "bad", "other": 1}, {"Name": "y"}, {"meta": 5}], of, schema=schema)

@@ -31,7 +31,7 @@ def target_of(table: Any, **over: Any) -> TableTarget:
     )
 
 
-def test_a_record_without_a_partition_becomes_a_letter_and_the_others_rows(new_table: TableFactory) -> None:
+def test_record_without_partition_becomes_a_dead_letter(new_table: TableFactory) -> None:
     writer = TableRows(target_of(new_table(NARROW, TRUNCATED)), 0)
     values = [b'{"d":1}', b'{"d":"x"}', b'{"d":-9999999.99}', b'{"d":-9999990.00}', b'{"d":9999999.99}', b"{}"]
     dead_letters = writer.take(records(PIECE, values))
@@ -151,7 +151,7 @@ def test_a_limit_may_be_inside_a_struct_and_there_may_be_several() -> None:
     assert [refused[index].split(":")[0] for index in (1, 2, 3)] == ["column 's.d'", "column 's.d'", "column 'd'"]
 
 
-def test_a_null_struct_around_a_required_partition_column_is_refused(new_table: TableFactory) -> None:
+def test_null_struct_around_required_partition_column_is_refused(new_table: TableFactory) -> None:
     inner = StructType(NestedField(2, "x", LongType(), required=True))
     table = new_table(Schema(NestedField(1, "s", inner, required=False)), spec((2, IdentityTransform(), "p")))
     writer = TableRows(target_of(table), 0)
@@ -168,5 +168,5 @@ def test_other_columns_inside_structs_may_be_null_or_never_are(outer: bool, inne
     assert not PartitionLimits(spec((2, IdentityTransform(), "p")), schema)
 
 
-def test_a_spec_of_columns_that_are_gone_is_no_concern_of_the_limits() -> None:
+def test_spec_of_removed_columns_is_ignored_by_limits() -> None:
     assert not PartitionLimits(spec((99, TruncateTransform(10), "p")), NARROW)

@@ -65,7 +65,7 @@ def test_a_table_that_refused_takes_nothing_at_all() -> None:
     assert (result.counts, result.files, result.needs) == (TableCounts(assigned=4, owed=4), None, None)
 
 
-def test_a_table_that_does_not_exist_wants_its_columns_and_keeps_nothing() -> None:
+def test_missing_table_requests_columns_and_keeps_no_rows() -> None:
     writer = TableRows(TableTarget("ns.t"), 0)
     writer.take(records(PIECE, values(range(4))))
     assert writer.needs
@@ -75,7 +75,7 @@ def test_a_table_that_does_not_exist_wants_its_columns_and_keeps_nothing() -> No
     assert result.needs.count() == 1
 
 
-def test_when_another_table_lacks_columns_this_one_keeps_nothing_either(new_table: TableFactory) -> None:
+def test_rows_are_dropped_when_another_table_lacks_columns(new_table: TableFactory) -> None:
     """All tables of a task are written again together."""
     writer = TableRows(target_of(new_table(SCHEMA)), 0)
     writer.take(records(PIECE, values(range(4))))
@@ -92,7 +92,7 @@ def test_writer_that_lacks_columns_makes_no_letters_yet(new_table: TableFactory)
     assert writer.close(complete=False).needs is not None
 
 
-def test_a_record_that_cannot_become_a_row_becomes_a_letter_with_its_place_and_table(new_table: TableFactory) -> None:
+def test_unconvertible_record_is_dead_letter_with_its_place(new_table: TableFactory) -> None:
     writer = TableRows(target_of(new_table(SCHEMA)), 0)
     (dead_letter,) = writer.take(records(PIECE, [b'{"n":1}', b'{"n":"many"}', b'{"n":3}']))
     assert (dead_letter.topic, dead_letter.topic_id, dead_letter.partition, dead_letter.offset) == (
@@ -111,7 +111,7 @@ def test_a_record_that_cannot_become_a_row_becomes_a_letter_with_its_place_and_t
     assert writer.close(complete=True).counts == TableCounts(assigned=3, rows=2, dead=1)
 
 
-def test_metadata_columns_are_those_of_the_records_that_became_rows(new_table: TableFactory) -> None:
+def test_metadata_columns_belong_to_records_that_became_rows(new_table: TableFactory) -> None:
     columns = [NestedField(i, f"m_{name}", LongType(), required=False) for i, name in ((2, "offset"), (3, "timestamp"))]
     table = new_table(Schema(*SCHEMA.fields, *columns))
     target = target_of(table, transforms=(metadata("m"),), held={RANGE: Intervals(((0, 1),))})
@@ -124,7 +124,7 @@ def test_metadata_columns_are_those_of_the_records_that_became_rows(new_table: T
     assert rows == [{"n": n, "m_offset": n, "m_timestamp": 7000 + n} for n in (2, 3)]
 
 
-def test_a_table_that_lacks_metadata_columns_wants_them_behind_the_records_own(new_table: TableFactory) -> None:
+def test_missing_metadata_columns_are_requested_after_others(new_table: TableFactory) -> None:
     writer = TableRows(TableTarget("ns.t", transforms=(metadata("m"),)), 0)
     writer.take(records(PIECE, values(range(1))))
     needs = writer.close(complete=False).needs
@@ -132,7 +132,7 @@ def test_a_table_that_lacks_metadata_columns_wants_them_behind_the_records_own(n
     assert needs.new_schema().column_names == ["n", "m_topic", "m_partition", "m_offset", "m_timestamp"]
 
 
-def test_one_record_with_a_thousand_fields_does_not_keep_the_metadata_columns_out() -> None:
+def test_record_of_thousand_fields_leaves_metadata_columns_in() -> None:
     """The caps count what a transform fills in, too: else the table would lack it for ever."""
     writer = TableRows(TableTarget("ns.t", transforms=(metadata("m"),)), 0)
     many = b"{" + b",".join(b'"f%d":1' % number for number in range(1000)) + b"}"
@@ -143,13 +143,13 @@ def test_one_record_with_a_thousand_fields_does_not_keep_the_metadata_columns_ou
     assert needs.new_schema().column_names == ["n", "m_topic", "m_partition", "m_offset", "m_timestamp"]
 
 
-def test_no_column_of_a_record_gets_the_full_name_of_a_metadata_column() -> None:
+def test_record_column_never_gets_name_of_metadata_column() -> None:
     writer = TableRows(TableTarget("ns.t", transforms=(metadata("m", nested=True),)), 0)
     (dead_letter,) = writer.take(records(PIECE, [b'{"m.topic":1}']))
     assert dead_letter.stage == "schema"
 
 
-def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new_table: TableFactory) -> None:
+def test_metadata_columns_are_found_case_insensitively(new_table: TableFactory) -> None:
     table = new_table(Schema(NestedField(1, "n", LongType(), required=False), NestedField(2, "M_OFFSET", LongType())))
     rules = ColumnRules(evolve=True, case_insensitive=True)
     writer = TableRows(target_of(table, transforms=(metadata("m"),), rules=rules), 0)
@@ -159,7 +159,7 @@ def test_metadata_columns_are_found_whatever_their_case_where_that_is_wanted(new
     assert [".".join(path) for path in needs.columns] == ["m_topic", "m_partition", "m_timestamp"]
 
 
-def test_a_record_whose_headers_cannot_be_read_is_no_row_where_they_are_a_column(new_table: TableFactory) -> None:
+def test_record_with_unreadable_headers_column_is_no_row(new_table: TableFactory) -> None:
     writer = TableRows(target_of(new_table(SCHEMA), transforms=(metadata("m", headers=True),)), 0)
     (dead_letter,) = writer.take(records(PIECE, values(range(3)), [Message(0), Message(1, headers=None), Message(2)]))
     assert (dead_letter.offset, dead_letter.stage, dead_letter.headers) == (1, "transform", ())

@@ -12,9 +12,7 @@ from tests.support.repository import ROOT
 NAMES = ("sink_dags", "get_parsing_context", "plain", "Path")
 
 
-def test_connectors_named_like_the_files_own_names_all_become_dags(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connectors_named_like_dag_file_names_become_dags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NAMES:
         (tmp_path / f"{name}.json").write_text(json.dumps({**MINIMAL, "name": name}))
     monkeypatch.setenv("FLOE_CONNECTORS_DIR", str(tmp_path))

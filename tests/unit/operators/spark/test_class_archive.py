@@ -41,7 +41,7 @@ def test_the_first_run_makes_it_and_the_next_uses_it(environ: dict[str, str]) ->
 
 
 @pytest.mark.parametrize("changed", ["jar", "java", "options"])
-def test_another_jar_another_java_and_other_options_have_their_own(environ: dict[str, str], changed: str) -> None:
+def test_other_jar_java_or_options_have_their_own_archive(environ: dict[str, str], changed: str) -> None:
     first = make(environ)
     if changed == "jar":
         Path(environ["SPARK_HOME"], "jars", "a.jar").write_text("newer")

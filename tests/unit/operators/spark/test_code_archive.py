@@ -13,9 +13,7 @@ from floe.operators.spark import code_archive
 from floe.operators.spark.code_archive import bytecode
 
 
-def test_the_archive_is_packed_once_and_equal_wherever_it_is_packed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_archive_is_packed_once_and_equal_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOE_CACHE_DIR", "")
     here, there = (code_archive.archive(folder) for folder in (tmp_path, _made(tmp_path / "there")))
     assert here.read_bytes() == there.read_bytes()
