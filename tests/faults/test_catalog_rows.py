@@ -63,7 +63,7 @@ def test_row_10_commit_not_made_is_retried_with_same_commit_id(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "landed"),
+    ("wrong", "committed"),
     [
         (fault.refused(503), False),
         (fault.answer_rewritten(503), True),

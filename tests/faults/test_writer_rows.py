@@ -81,7 +81,7 @@ def test_row_05_result_lost_on_way_to_driver_fails_record_counts(sink: Sink) -> 
     sink.producer.produce(500)
     run = sink.new_run(loses_a_result=True)
     assert run.step("plan").is_done
-    assert run.step("write").error == "BooksDoNotBalance"
+    assert run.step("write").error == "CountsDoNotAddUp"
     assert len(sink.announcements()) == 1
     sink.assert_exactly_once()
 

@@ -11,7 +11,7 @@ MAX_NAMED = 5
 
 
 def check_backlogs(recorded: Iterable[Position], unrecorded: Iterable[Position], refusals: Mapping[str, str]) -> None:
-    """Raise TablesOwe when a table is behind.
+    """Raise TablesBehind when a table is behind.
 
     ``recorded``: the group's positions. ``unrecorded``: what the positions of partitions would say that the group has no
     longer: no later run knows of it, so this error is all that tells. ``refusals``: why, by table, where it is known.

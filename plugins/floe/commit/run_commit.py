@@ -212,7 +212,7 @@ class Committer:
     def _raise_backlogs(
         self, refusals: Mapping[str, str] = _NONE, slices: Sequence[Slice] = (), ends: Sequence[SliceEnd] = ()
     ) -> None:
-        """Raise TablesOwe when a table is behind: on record in a position, or on none, as that is gone with its topic.
+        """Raise TablesBehind when a table is behind: on record in a position, or on none, as that is gone with its topic.
 
         ``slices``: those that were to be committed, ``ends``: those that were.
         """

@@ -3,7 +3,7 @@
     ConfigError            a connector is wrong; says every problem found, one line each
     ├── MalformedFile      the file is no JSON object that could hold a connector
     ├── OverrideRefused    a run's ``config`` param asks for what a param must not
-    └── ThawError          a frozen configuration refers to a secret that the file no longer has
+    └── ConfigRestoreError          a frozen configuration refers to a secret that the file no longer has
 
 All are terminal: the same file fails again until somebody changes it.
 """

@@ -17,7 +17,7 @@ class DeadLetterTopicUnusable(KafkaError, Terminal):
 def ensure_dead_letter_topic(cluster: Cluster, name: str, replication: int) -> None:
     """Create the dead-letter topic if it is missing: one partition as in Kafka Connect, ``replication`` copies.
 
-    A topic that exists stays as it is. Raises LetterTopicUnusable when it cannot be created or is compacted,
+    A topic that exists stays as it is. Raises DeadLetterTopicUnusable when it cannot be created or is compacted,
     KafkaUnreachable when no broker answers.
     """
     if not cluster.topics([name]):

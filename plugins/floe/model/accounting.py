@@ -62,7 +62,7 @@ class TableCounts(_Counts):
 
 
 def check_range_counts(r: OffsetRange, counts: RangeCounts) -> None:
-    """Raise BooksDoNotBalance unless each offset of ``r`` is accounted for once."""
+    """Raise CountsDoNotAddUp unless each offset of ``r`` is accounted for once."""
     if counts.total != len(r):
         msg = (
             f"the books of {r} do not balance: {len(r)} offsets, but {counts.total} accounted for ({counts}); "
@@ -77,7 +77,7 @@ def balance_tables(
     deliveries: int,
     dead_letters: TableCounts | None = None,
 ) -> None:
-    """Raise BooksDoNotBalance unless each table's rows add up and every delivery arrived.
+    """Raise CountsDoNotAddUp unless each table's rows add up and every delivery arrived.
 
     ``deliveries``: how often records were handed to a table, one that goes to two tables twice, as the reader counted.
     ``letters``: the books of the dead-letter table, if there is one: it must have been given every dead record.

@@ -55,7 +55,7 @@ def warn_without_key() -> None:
 def opened(fields: object, context: Context, file: Connector) -> RunPlan:
     """Read a stored plan. What a task reads back is input: it counts only as this run's plan task stored it.
 
-    ``file``: the connector as its file says. Raises SealBroken, ThawError.
+    ``file``: the connector as its file says. Raises SealBroken, ConfigRestoreError.
     """
     if not isinstance(fields, dict):
         msg = f"what this run has as its plan is {clip(str(fields), 80)!r}, which no plan task stored. {NOT_OURS}"
@@ -75,7 +75,7 @@ def opened(fields: object, context: Context, file: Connector) -> RunPlan:
 
 
 def pulled(context: Context, file: Connector) -> RunPlan:
-    """Return the plan that the run's plan task left in XCom. Raises PlanMissing, SealBroken, ThawError."""
+    """Return the plan that the run's plan task left in XCom. Raises PlanMissing, SealBroken, ConfigRestoreError."""
     fields = context["ti"].xcom_pull(task_ids=task_context.PLAN_TASK)
     if not fields:
         msg = "this run has no plan: clear its plan task too, or trigger a new run"

@@ -67,7 +67,7 @@ def cut(
     """Return the pieces of each slice: at most ``limit`` offsets, a partition at most once, in order of offset.
 
     ``nets``: one per table; what no table lacks is not read, unless it lies between what a slice reads. Raises
-    PlanRefused above MOST_SLICES.
+    PlanRefused above MAX_SLICES.
     """
     slices = _Slices(maxsize if limit is None else limit)
     for r in ranges:

@@ -38,7 +38,7 @@ class DeadLetterCollector:
         self._reasons: Counter[str] = Counter()
 
     def take(self, dead_letters: Sequence[DeadLetter]) -> None:
-        """Take letters. Raises WriteFailed, LetterRefused, LetterUndelivered."""
+        """Take letters. Raises WriteFailed, DeadLetterRefused, DeadLetterUndelivered."""
         if not dead_letters:
             return
         self._dead += len(dead_letters)

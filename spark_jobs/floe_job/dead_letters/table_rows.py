@@ -60,7 +60,7 @@ _EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999
 
 
 def check_suitable(table: str, schema: Schema) -> None:
-    """Raise LettersTableUnsuitable unless letters can be rows of ``schema``, whatever they hold.
+    """Raise DeadLetterTableUnsuitable unless letters can be rows of ``schema``, whatever they hold.
 
     Columns go by name; those that letters do not know stay null, and so must be optional.
     """
@@ -95,7 +95,7 @@ def dead_letters_to_arrow(
 ) -> pa.Table:
     """Make rows of letters, in the Arrow schema of the dead-letter table's ``schema``.
 
-    ``commit_id`` is the run's UUID as text. Raises LettersTableUnsuitable, naming ``table``.
+    ``commit_id`` is the run's UUID as text. Raises DeadLetterTableUnsuitable, naming ``table``.
     """
     check_suitable(table, schema)
     values: Mapping[str, list[Any]] = {

@@ -76,14 +76,14 @@ class DeadLetterTopic:
         return cls(producer, topic, context_headers, connector, task_index=task_index)
 
     def send(self, dead_letters: Iterable[DeadLetter]) -> None:
-        """Hand letters to the producer. Raises LetterRefused, LetterUndelivered, also of letters sent earlier."""
+        """Hand letters to the producer. Raises DeadLetterRefused, DeadLetterUndelivered, also of letters sent earlier."""
         for dead_letter in dead_letters:
             self._produce(dead_letter)
             self._producer.poll(0)
             self._raise_failure()
 
     def flush(self) -> None:
-        """Wait until all letters are in the topic. Raises LetterRefused, LetterUndelivered."""
+        """Wait until all letters are in the topic. Raises DeadLetterRefused, DeadLetterUndelivered."""
         left = self._producer.flush(DELIVERY_SECONDS + 5)
         self._raise_failure()
         if left:

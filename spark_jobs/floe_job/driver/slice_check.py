@@ -41,7 +41,7 @@ class CheckedSlice:
 def check(inputs: SliceInputs, done: Done, logs: Mapping[TopicPartition, PartitionLog]) -> CheckedSlice:
     """Check what was read and written; ``logs``: as they are after reading.
 
-    Raises RangeLost, BooksDoNotBalance and TooManyDeadLetters.
+    Raises RangeLost, CountsDoNotAddUp and TooManyDeadLetters.
     """
     job, results = inputs.job, done.results
     range_parts = _range_parts(job, results)

@@ -20,7 +20,7 @@ from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
 from floe_job.source.record_batch import Records
 
 TOO_LONG = "\ud800"
-"""Stands for all values of more than MOST_CHARACTERS: one of them is a megabyte if somebody wants it. No text of UTF-8."""
+"""Stands for all values of more than MAX_CHARACTERS: one of them is a megabyte if somebody wants it. No text of UTF-8."""
 
 NOWHERE = -1
 

@@ -91,7 +91,7 @@ def replacement() -> tuple[Plan, Announcement]:
 
 
 @pytest.mark.parametrize(
-    "shares",
+    "all_table_files",
     [
         pytest.param((make_share(),), id="one table"),
         pytest.param((make_share(), make_share(table="rpc.toppings")), id="two tables"),
@@ -324,7 +324,7 @@ def test_more_tables_than_the_slices_do_not_count(reasons: Callable[..., str]) -
 
 
 @pytest.mark.parametrize(
-    "net",
+    "new_offsets",
     [
         {"pizzas": {"id": "T1", "ranges": [[0, 9, 15]]}},
         {"pizzas": {"id": "T1", "ranges": [[0, 12, 21]]}},

@@ -52,7 +52,7 @@ def test_arrow_memory_of_a_task_is_returned_at_its_end() -> None:
 def test_threads_take_their_memory_from_the_heaps_that_are_there() -> None:
     code = """
 import ctypes, threading
-from floe_job.memory_tuning import rare_housekeeping
+from floe_job.memory_tuning import tuned_memory
 libc = ctypes.CDLL(None)
 libc.fdopen.restype, libc.malloc_info.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
 together = threading.Barrier(17)
@@ -61,7 +61,7 @@ def take():
     libc.malloc(100_000)
     together.wait()
 libc.malloc_info(0, libc.fdopen(1, b"w"))
-with rare_housekeeping():
+with tuned_memory():
     for _ in range(16):
         threading.Thread(target=take).start()
     together.wait()

@@ -99,7 +99,7 @@ def test_changed_routing_supersedes_uncommitted_slices(facts: dict[str, Any]) ->
 
 @pytest.mark.parametrize("offsets", [(5, 0), (9, 4), (100, 100)])
 @pytest.mark.parametrize("facts", [{"topic_id": "T2"}, {"cluster_id": "C2"}])
-@pytest.mark.parametrize("piece", [LIVE, CATCH_UP])
+@pytest.mark.parametrize("slice_", [LIVE, CATCH_UP])
 def test_positions_of_another_log_supersede_the_plan(
     slice_: Slice, facts: dict[str, Any], offsets: tuple[int, int]
 ) -> None:

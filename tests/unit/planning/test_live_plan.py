@@ -53,7 +53,7 @@ def position(offset: int, partition: int = 0, **over: Any) -> Position:
     """Return a position; ``owed``: where the table's debt begins."""
     owed = over.pop("owed", None)
     backlogs = {} if owed is None else {TABLE: PartitionBacklog(owed, ROUTE)}
-    fields = {"routing": ROUTING, "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, "debts": backlogs, **over}
+    fields = {"routing": ROUTING, "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, "backlogs": backlogs, **over}
     fields.setdefault("owner", "pizzas")
     return Position(TopicPartition(TOPIC, partition), offset, PositionMetadata(**fields).encode())
 

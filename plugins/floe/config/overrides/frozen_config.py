@@ -11,7 +11,7 @@ from floe.config.secrets.detection import reference
 def restore_config(frozen: Mapping[str, str], current: Connector) -> Connector:
     """Build the connector that ``Connector.frozen`` was taken of; references are resolved by ``current``'s values.
 
-    :raises ThawError: another connector's configuration, or a secret that the file no longer has.
+    :raises ConfigRestoreError: another connector's configuration, or a secret that the file no longer has.
     """
     if frozen.get("name") != current.name:
         msg = f"the frozen configuration is of connector {frozen.get('name')!r}, not of {current.name!r}"

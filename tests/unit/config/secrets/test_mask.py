@@ -171,7 +171,7 @@ def test_spellings_are_long_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("sent {'Authorization': 'Bearer abc123def456'}", "sent {'Authorization': 'Bearer <hidden>'}"),
         ("Invalid header value b'Bearer abc123def'", "Invalid header value b'Bearer <hidden>'"),
@@ -253,7 +253,7 @@ TOKEN = base64.b64encode(bytes(range(3, 153))).decode()
 
 @pytest.mark.parametrize("length", [200, 60, 40, 20])
 @pytest.mark.parametrize(
-    "told",
+    "message",
     [
         "server said '{head}': sent",
         "server said {head}… for it",

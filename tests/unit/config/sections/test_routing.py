@@ -201,7 +201,7 @@ def test_unroutable_records_fail_run_without_a_destination(connector):
 
 
 @pytest.mark.parametrize(
-    ("over", "letters"),
+    ("over", "dead_letters"),
     [
         ({NAMESPACE: "raw", BY: "key"}, "raw.letters"),
         ({NAMESPACE: "raw", BY: "key"}, "Raw.Letters"),
@@ -217,7 +217,7 @@ def test_dead_letter_table_is_none_that_a_record_may_name(problems, over, dead_l
 
 
 @pytest.mark.parametrize(
-    ("over", "letters"),
+    ("over", "dead_letters"),
     [
         ({NAMESPACE: "raw", BY: "key"}, "ops.letters"),
         ({NAMESPACE: "raw", BY: "key"}, "raw.dead.letters"),
