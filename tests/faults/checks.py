@@ -42,7 +42,7 @@ def no_row_is_there_twice(evidence: Evidence) -> Iterator[str]:
     """1: no record has two rows in one table, two letters, or a row and a letter, in any snapshot."""
     for table in evidence.tables:
         for snapshot in table.snapshots:
-            for log, found_counts in evidence.of_snapshot(snapshot).found_counts.items():
+            for log, found_counts in evidence.of_snapshot(snapshot).counts.items():
                 if (found_counts > 1).any():
                     where = evidence.where(log, found_counts > 1)
                     yield f"{table.name} {snapshot.snapshot_id}: more than one row for {where}"
@@ -62,7 +62,7 @@ def no_record_is_missing(evidence: Evidence) -> Iterator[str]:
                 continue
             missing = evidence.needed(table.name, log)
             if contents is not None:
-                missing &= contents.found_counts[log] == 0
+                missing &= contents.counts[log] == 0
             if not evidence.is_quiet:
                 position = evidence.positions.get((log.topic, log.partition), Position(0))
                 missing &= evidence.below(log, position, table.name)
@@ -79,7 +79,7 @@ def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
         yield from _misplaced_rows(evidence, table)
         for snapshot in table.snapshots:
             contents = evidence.of_snapshot(snapshot)
-            for stamp, count in Counter(s for s in contents.unknown_tables if s != BROKEN).items():
+            for stamp, count in Counter(s for s in contents.unknown_rows if s != BROKEN).items():
                 yield f"{table.name} {snapshot.snapshot_id}: {count} row(s) of {stamp}, which is not in Kafka"
             for stamp, count in Counter(contents.foreign).items():
                 if count > 1:
@@ -88,7 +88,7 @@ def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
 
 def _misplaced_rows(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
     for snapshot in table.snapshots:
-        for log, found_counts in evidence.of_snapshot(snapshot).found_counts.items():
+        for log, found_counts in evidence.of_snapshot(snapshot).counts.items():
             wrong = (found_counts > 0) & ~evidence.meant(table.name, log)
             if wrong.any():
                 yield f"{table.name} {snapshot.snapshot_id}: rows meant for others: {evidence.where(log, wrong)}"
@@ -105,7 +105,7 @@ def every_row_is_whole(evidence: Evidence) -> Iterator[str]:
     yield from broken_letters(evidence)
     for table in evidence.tables:
         for path in {entry.path for s in table.snapshots for entry in evidence.files.live(s)}:
-            broken = sum(stamp == BROKEN for stamp in evidence.of_file(path).unknown_tables)
+            broken = sum(stamp == BROKEN for stamp in evidence.of_file(path).unknown_rows)
             if broken:
                 yield f"{table.name}: {broken} row(s) of {path} have a wrong checksum"
 
@@ -140,7 +140,7 @@ def _books_of_snapshot(evidence: Evidence, table: TableEvidence, snapshot: Snaps
 def _net_of_snapshot(
     evidence: Evidence, table: TableEvidence, where: str, contents: Contents, new_ranges: dict[LogKey, Spans]
 ) -> Iterator[str]:
-    for log, found_counts in contents.found_counts.items():
+    for log, found_counts in contents.counts.items():
         new_offsets = evidence.within(log, new_ranges.get(log, ()))
         if ((found_counts > 0) & ~new_offsets).any():
             yield f"{where}: rows outside its net: {evidence.where(log, (found_counts > 0) & ~new_offsets)}"
@@ -190,7 +190,7 @@ def _ledger_of_table(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
     if table.metadata is None or table.head is None:
         return
     ledger = ledger_spans(table.metadata.properties, evidence.group)
-    for log, found_counts in evidence.of_snapshot(table.head).found_counts.items():
+    for log, found_counts in evidence.of_snapshot(table.head).counts.items():
         held, needed = evidence.within(log, ledger.get(log, ())), evidence.needed(table.name, log)
         if ((found_counts > 0) & ~held).any():
             yield f"{table.name}: rows that its ledger does not hold: {evidence.where(log, (found_counts > 0) & ~held)}"
@@ -213,7 +213,7 @@ def no_snapshot_has_a_hole(evidence: Evidence) -> Iterator[str]:
 
 
 def _holes(evidence: Evidence, table: str, snapshot: Snapshot, dead_letters: Letters) -> Iterator[str]:
-    for log, found_counts in evidence.of_snapshot(snapshot).found_counts.items():
+    for log, found_counts in evidence.of_snapshot(snapshot).counts.items():
         present = found_counts > 0
         if not present.any():
             continue
@@ -301,7 +301,7 @@ def positions_are_backed(evidence: Evidence) -> Iterator[str]:
                 log = LogKey(topic, position.topic_id or "", partition)
                 if log not in evidence.offsets:
                     continue
-                missing = evidence.below(log, position, table) & (contents.found_counts[log] == 0)
+                missing = evidence.below(log, position, table) & (contents.counts[log] == 0)
                 missing &= evidence.needed(table, log, dead_letters)
                 if missing.any():
                     yield f"{table} lacked {evidence.where(log, missing)} when the position was {position}"

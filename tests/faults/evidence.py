@@ -58,7 +58,7 @@ class Contents:
     """The rows of some files: how often each record, what is not in Kafka, and how many rows are foreign."""
 
     counts: Counts
-    unknown_tables: tuple[Stamp, ...]
+    unknown_rows: tuple[Stamp, ...]
     foreign: tuple[Stamp, ...]
 
 
@@ -68,7 +68,7 @@ class Letters:
     not in Kafka."""
 
     counts: Mapping[str | None, Counts]
-    unknown_tables: tuple[DeadLetter, ...] = ()
+    unknown_rows: tuple[DeadLetter, ...] = ()
 
     def of(self, table: str | None, log: LogKey) -> NDArray[np.bool_] | None:
         """Say of each record of a partition whether it has a letter for a table; None: none has."""
@@ -81,7 +81,7 @@ class FileContents:
     """The rows of one file: where its records stand in their partitions, and what is not in Kafka or foreign."""
 
     ranks: dict[LogKey, NDArray[np.int64]]
-    unknown_tables: tuple[Stamp, ...]
+    unknown_rows: tuple[Stamp, ...]
     foreign: tuple[Stamp, ...]
 
 
@@ -147,16 +147,16 @@ class Evidence:
     def of_files(self, paths: Iterable[str]) -> Contents:
         """Return what some files hold together."""
         ranks: dict[LogKey, list[NDArray[np.int64]]] = {log: [] for log in self.offsets}
-        unknown_tables: list[Stamp] = []
+        unknown_rows: list[Stamp] = []
         foreign: list[Stamp] = []
         for path in paths:
             contents = self.of_file(path)
             for log, some in contents.ranks.items():
                 ranks[log].append(some)
-            unknown_tables += contents.unknown_tables
+            unknown_rows += contents.unknown_rows
             foreign += contents.foreign
         counts = {log: _counted(some, len(self.offsets[log])) for log, some in ranks.items()}
-        return Contents(counts, tuple(unknown_tables), tuple(foreign))
+        return Contents(counts, tuple(unknown_rows), tuple(foreign))
 
     @property
     def every_table(self) -> Sequence[TableEvidence]:
@@ -223,17 +223,17 @@ class Evidence:
 
     def _opened(self, rows: Iterable[DeadLetter]) -> Letters:
         counts: dict[str | None, Counts] = {}
-        unknown_tables = []
+        unknown_rows = []
         for dead_letter in rows:
             offsets = self.offsets.get(dead_letter.log, np.array([], dtype=np.int64))
             rank = int(np.searchsorted(offsets, dead_letter.offset))
             if rank == len(offsets) or offsets[rank] != dead_letter.offset:
-                unknown_tables.append(dead_letter)
+                unknown_rows.append(dead_letter)
                 continue
             of_table = counts.setdefault(dead_letter.table, {})
             of_log = of_table.setdefault(dead_letter.log, np.zeros(len(offsets), dtype=np.int8))
             of_log[rank] += 1 if dead_letter.kind == DEAD else -1
-        return Letters(counts, tuple(unknown_tables))
+        return Letters(counts, tuple(unknown_rows))
 
     def excused(self, table: str, log: LogKey) -> NDArray[np.bool_]:
         """Say of each record of a partition whether it may be missing from a table."""
@@ -263,7 +263,7 @@ class Evidence:
 
     def _sorted_out(self, stamps: Iterable[Stamp]) -> FileContents:
         found: dict[LogKey, list[int]] = {}
-        unknown_tables: list[Stamp] = []
+        unknown_rows: list[Stamp] = []
         foreign: list[Stamp] = []
         for stamp in stamps:
             if stamp in self.ranks and stamp != BROKEN:
@@ -272,9 +272,9 @@ class Evidence:
             elif stamp.run == FOREIGN or stamp in self._foreign:
                 foreign.append(stamp)
             else:
-                unknown_tables.append(stamp)
+                unknown_rows.append(stamp)
         ranks = {log: np.array(some, dtype=np.int64) for log, some in found.items()}
-        return FileContents(ranks, tuple(unknown_tables), tuple(foreign))
+        return FileContents(ranks, tuple(unknown_rows), tuple(foreign))
 
 
 def _counted(ranks: Sequence[NDArray[np.int64]], length: int) -> NDArray[np.int8]:

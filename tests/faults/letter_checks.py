@@ -18,7 +18,7 @@ def doubled_letters(evidence: Evidence) -> Iterator[str]:
     """1: no record has two letters for one table, or one for a table and one for none."""
     for snapshot in evidence.dead_letters.snapshots if evidence.dead_letters else ():
         dead_letters = evidence.of_dead_letters(snapshot)
-        for name, logs in dead_letters.found_counts.items():
+        for name, logs in dead_letters.counts.items():
             for log, found_counts in logs.items():
                 if (found_counts > 1).any():
                     yield f"{snapshot.snapshot_id}: more than one letter ({name}) for {evidence.where(log, found_counts > 1)}"
@@ -31,9 +31,9 @@ def misplaced_letters(evidence: Evidence) -> Iterator[str]:
     """3: no letter of a record that Kafka does not show, that is good, or that was meant for another table."""
     for snapshot in evidence.dead_letters.snapshots if evidence.dead_letters else ():
         dead_letters = evidence.of_dead_letters(snapshot)
-        for dead_letter in dead_letters.unknown_tables:
+        for dead_letter in dead_letters.unknown_rows:
             yield f"a letter of {dead_letter.log} at {dead_letter.offset}, which is not in Kafka"
-        for name, logs in dead_letters.found_counts.items():
+        for name, logs in dead_letters.counts.items():
             for log, found_counts in logs.items():
                 good = evidence.mask(log, lambda stamp: stamp not in evidence.poison and stamp not in evidence.doubtful)
                 if ((found_counts > 0) & good).any():
@@ -88,7 +88,7 @@ def books_of_letters(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
                 yield f"{where}: a letter of {dead_letter.log} at {dead_letter.offset}, which is in none of its ranges"
     if table.metadata is not None and table.head is not None:
         ledger = ledger_spans(table.metadata.properties, evidence.group)
-        for logs in evidence.dead.found_counts.values():
+        for logs in evidence.dead.counts.values():
             for log, found_counts in logs.items():
                 held = evidence.within(log, ledger.get(log, ()))
                 if ((found_counts > 0) & ~held).any():

@@ -143,7 +143,7 @@ class Planted:
 
     def evidence(self, **more: Any) -> Evidence:
         """Return it as the oracle sees it."""
-        dead_letters = {} if self.dead_letters is None else {"letters": self.dead_letters._table(DEAD_LETTERS)}
+        dead_letters = {} if self.dead_letters is None else {"dead_letters": self.dead_letters._table(DEAD_LETTERS)}
         given: dict[str, Any] = {
             "group": GROUP,
             "kafka": self.kafka,
