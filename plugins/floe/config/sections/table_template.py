@@ -43,7 +43,7 @@ class _Named:
         if TOPIC in template and topics:
             filled = {template.replace(TOPIC, topic_part(topic)) for topic in topics}
         self._exact = frozenset(one for one in filled if "{" not in one)
-        self._forms = [[PLACEHOLDER.split(part) for part in one.split(".")] for one in filled - self._exact]
+        self._forms = [[PLACEHOLDER.split(part) for part in one.split(".")] for one in sorted(filled - self._exact)]
 
     def __contains__(self, table: str) -> bool:
         if not is_name(table) or self._is_any:
