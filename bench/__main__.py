@@ -1,6 +1,6 @@
 """``make bench``: measure everything, write ``results.json`` and the tables and plots of ``docs/internals/benchmarks.md``.
 
-``QUICK=1`` measures less of everything, for a look.
+``QUICK=1`` measures less of everything, for a first impression.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SUITES = ("side-by-side", "sizes", "latency", "growth", "scale", "hostile")
 
 
 def main(argv: list[str]) -> int:
-    """Run the suites that are asked for, all by default."""
+    """Run the requested suites, all by default."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}; all by default")
     parser.add_argument("--quick", action="store_true", help="less of everything")

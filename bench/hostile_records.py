@@ -1,7 +1,7 @@
-"""Records made to be dear: each of about 300 bytes, and made of its number alone.
+"""Records made to be expensive: each of about 300 bytes, and made of its number alone.
 
-``records``: as many as 20,000 of 300 bytes have bytes, where one is larger. ``columns``: what the table has besides those of
-pizzas. ``routing``: where records name their tables.
+``records``: for larger records, the number that has as many bytes as 20,000 of 300 bytes. ``columns``: the table's columns
+besides those of pizzas. ``routing``: where records name their tables.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class HostileShape:
         return Schema(*PIZZA.schema.fields, note, *self.columns)
 
     def values(self, records: int) -> list[bytes]:
-        """Return as many records as have the bytes of ``records`` of 300 bytes."""
+        """Return as many records as have together the size of ``records`` records of 300 bytes."""
         return [self.make(number) for number in range(records * BYTES // self.size)]
 
 
 def pizza(number: int) -> bytes:
-    """Return an order of 300 bytes, the measure of all others."""
+    """Return an order of 300 bytes, the baseline for all others."""
     (order,) = PIZZA.values(number, 1)
     return order[:-1] + b',"note":"' + b"x" * (BYTES - len(order) - 10) + b'"}'
 
 
 def _padded(record: dict[str, Any]) -> bytes:
-    """Return a record with a note that brings it to 300 bytes."""
+    """Return a record with a note that pads it to 300 bytes."""
     text = json.dumps(record, separators=(",", ":"))
     note = json.dumps({"note": "x" * max(0, BYTES - len(text) - 10)}, separators=(",", ":"))
     return (text if len(text) > BYTES - 10 else f"{text[:-1]},{note[1:]}").encode()
@@ -80,7 +80,7 @@ def _sparse(number: int) -> bytes:
 
 
 def _half(number: int) -> bytes:
-    """Return one half of 990 columns, and of the next record the other."""
+    """Return one half of 990 columns; the next record has the other half."""
     return json.dumps({f"w{i:03d}": i for i in range(number % 2, 990, 2)}, separators=(",", ":")).encode()
 
 

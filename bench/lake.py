@@ -1,6 +1,6 @@
 """A lake to be measured: real catalogs and files, and runs whose plan and announcement are made by hand.
 
-What lands does so by ``floe.commit.table_commit.commit_table``, each time from a newly opened catalog, as in its own task.
+Commits use ``floe.commit.table_commit.commit_table``, each time from a newly opened catalog, as in a task of its own.
 """
 
 import json
@@ -68,7 +68,7 @@ class GrowthLake:
         return parse_connector({**keys, **created})
 
     def create(self, name: str, props: Mapping[str, str] | None = None) -> None:
-        """Create a table as floe does; ``props`` go over the properties that it ships."""
+        """Create a table as floe does; ``props`` override floe's default properties."""
         tables = Tables.of(self.connector(name, props=props))
         tables.create(name, SCHEMA)
         tables.catalog.close()
@@ -104,12 +104,12 @@ class GrowthLake:
         return replace(file, file_path=f"file://{link}")
 
     def commit(self, name: str) -> float:
-        """Land the next run in a table and return how long that took, in seconds."""
+        """Commit the next run to a table and return how long that took, in seconds."""
         tables = Tables.of(self.connector(name))
         _, table_files, plan = self.write(tables.require(name))
         tables.catalog.close()
         landing = Tables.of(self.connector(name))
-        landing.load("nobody.knows")  # opens the connection, as the run's first look at anything does
+        landing.load("nobody.knows")  # opens the connection, as a run's first request does
         begun = time.perf_counter()
         committed = self.land(landing, plan, announced(plan, table_files), table_files)
         took = time.perf_counter() - begun
@@ -122,7 +122,7 @@ class GrowthLake:
         return commit_table(tables, TableWork.of(plan, announcement, table_files), retry_for=10)
 
     def age(self, name: str, snapshots: int) -> None:
-        """Give a table this many snapshots, by writing those of its history anew under other ids."""
+        """Give a table this many snapshots, by copying those of its history under other ids."""
         tables = Tables.of(self.connector(name))
         table = tables.require(name)
         fields = json.loads(table.metadata.model_dump_json())
@@ -130,7 +130,7 @@ class GrowthLake:
         fields["last-sequence-number"] = fields["snapshots"][-1]["sequence-number"]
         head = fields["snapshots"][-1]
         fields["current-snapshot-id"] = fields["refs"]["main"]["snapshot-id"] = head["snapshot-id"]
-        # the ledger stands on the last snapshot
+        # the ledger is on the last snapshot
         location = f"{table.location()}/metadata/{snapshots:05}-{uuid.uuid4()}.metadata.json"
         Path(location.removeprefix("file://")).write_text(json.dumps(fields, separators=(",", ":")))
         tables.catalog.drop_table(name)

@@ -13,7 +13,7 @@ from stack.java import java
 
 
 def facts() -> dict[str, str]:
-    """Return the machine's facts and the versions that took part."""
+    """Return the properties of the machine and the versions in use."""
     said = subprocess.run([java(), "-version"], capture_output=True, text=True, check=True).stderr
     packages = ("pyspark", "pyiceberg", "pyarrow", "confluent-kafka", "apache-airflow")
     return {

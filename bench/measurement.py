@@ -1,4 +1,4 @@
-"""One figure: what a system took for a scenario, once."""
+"""One figure: the cost of one run of a scenario by a system."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Spread:
-    """Median, least and most of some figures."""
+    """Median, minimum and maximum of some figures."""
 
     median: float
     least: float

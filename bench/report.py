@@ -86,7 +86,7 @@ def _side_by_side(found: Sequence[Measurement]) -> str:
 
 
 def _parts(found: Sequence[Measurement]) -> str:
-    """What a figure is made of, where a system told."""
+    """The parts of a figure, where a system reported them."""
     rows = []
     for scenario, system in dict.fromkeys((m.scenario, m.system) for m in found if m.more):
         mine = [m for m in found if (m.scenario, m.system) == (scenario, system)]
@@ -101,7 +101,7 @@ def _parts(found: Sequence[Measurement]) -> str:
 
 
 def _hostile(found: Sequence[Measurement]) -> str:
-    """What hostile records cost per byte, and as a multiple of orders: median, least and most of the turns."""
+    """What hostile records cost per byte, and as a multiple of orders: median, minimum and maximum of the turns."""
     rows = []
     for one in (m for m in found if m.scenario.startswith(hostile.NAME)):
         message, ratio = one.more, float(one.more["ratio"])

@@ -1,4 +1,4 @@
-"""What a system is given: a topic with records, and the tables that they go to."""
+"""The input of a system: a topic with records, and the tables that they go to."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Scenario:
     layout: str = "one"
 
     def tables(self, namespace: str) -> list[str]:
-        """Return the names of the tables, one namespace for each time that a system does it."""
+        """Return the names of the tables, in one namespace for each run of a system."""
         if self.layout == "hundred":
-            # routed by their own words: the namespace stands in the records
+            # the records contain the full names of their tables
             return [f"bench.t{i:03d}" for i in range(TABLES)]
         return [f"{namespace}.t"]
 
     def create(self, catalog: Catalog, namespace: str) -> list[str]:
-        """Create the tables, empty, and return their names; those of another time go."""
+        """Create the tables, empty, and return their names; those of another run are dropped."""
         names = self.tables(namespace)
         catalog.create_namespace_if_not_exists(names[0].split(".", 1)[0])
         properties = {"commit.manifest-merge.enabled": "true"}

@@ -72,7 +72,7 @@ class Site:
         return f"b{uuid.uuid4().hex[:10]}"
 
     def work(self, namespace: str) -> Path:
-        """Make a folder for one time that a system does its work."""
+        """Make a folder for one run of a system."""
         path = self.folder / "work" / namespace
         path.mkdir(parents=True)
         return path

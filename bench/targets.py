@@ -1,4 +1,4 @@
-"""The figures that floe has to reach, and whether the measurements hold them."""
+"""The figures that floe has to reach, and whether the measurements reach them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPARK = "Spark Kafka source (stream)"
 
 @dataclass(frozen=True)
 class Judged:
-    """One figure, as it was wanted and as it was measured."""
+    """One figure: the target and the measured value."""
 
     what: str
     wanted: str
@@ -25,7 +25,7 @@ class Judged:
 
 
 def judge(found: Sequence[Measurement]) -> list[Judged]:
-    """Compare what was measured with what was asked; what was not measured is left out."""
+    """Compare the measurements with the targets; what was not measured is left out."""
     return [*_ratios(found), *_latency(found), *_sizes(found), *_told(found), *_hostile(found), *_memory(found)]
 
 
@@ -71,7 +71,7 @@ def _latency(found: Sequence[Measurement]) -> Iterator[Judged]:
 
 
 def _sizes(found: Sequence[Measurement]) -> Iterator[Judged]:
-    """Judge what a record takes, whatever the size; told beside: beyond what every run takes, as the smallest run says."""
+    """Judge the cost of a record by size of run; also reported: without the fixed cost, which the smallest run measures."""
     medians = {
         records: statistics.median(m.seconds for m in found if m.scenario == f"{sizes.NAME} {records}")
         for records in sorted({m.records for m in found if m.scenario.startswith(sizes.NAME)})
@@ -88,12 +88,12 @@ def _sizes(found: Sequence[Measurement]) -> Iterator[Judged]:
 
 
 def _spread(costs: Sequence[float]) -> float:
-    """Return how far the ends are from the middle between them, as a share of it."""
+    """Return how far the ends are from the middle between them, as a fraction of it."""
     return (max(costs) - min(costs)) / (max(costs) + min(costs))
 
 
 def _told(found: Sequence[Measurement]) -> Iterator[Judged]:
-    """Figures of suites that say themselves what they are to be: ``more`` has ``value``, ``most`` and ``unit``."""
+    """Figures of suites that contain their own targets: ``more`` has ``value``, ``most`` and ``unit``."""
     for scenario in dict.fromkeys(m.scenario for m in found if "most" in m.more):
         mine = [m for m in found if m.scenario == scenario]
         value = statistics.median(float(m.more["value"]) for m in mine)
@@ -102,7 +102,7 @@ def _told(found: Sequence[Measurement]) -> Iterator[Judged]:
 
 
 def _hostile(found: Sequence[Measurement]) -> Iterator[Judged]:
-    """Judge the dearest of the records that are made to be dear."""
+    """Judge the most expensive of the hostile records."""
     ratios = {m.scenario: float(m.more["ratio"]) for m in found if m.scenario.startswith(hostile.NAME)}
     if ratios:
         worst = max(ratios, key=ratios.__getitem__)

@@ -1,8 +1,8 @@
 """What a job's workers do with given records, in this process: a task's rounds, without Kafka and without Spark.
 
-Reading is stood in for, as it costs the same for all records of a size. Tables and files are real (SQLite). As in a run, a
-task that finds columns missing runs again once the table has them; records that cannot become rows become dead letters, of
-which the table is written, too.
+Reading is replaced by a fake, as it costs the same for all records of a size. Tables and files are real (SQLite). As in a
+run, a task that finds columns missing runs again once the table has them. Records that cannot become rows become dead
+letters, and the dead-letter table is written, too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from floe_job.task import read_task as job
 from floe_job.task.read_task import run_task
 
 FRAME = b"\x14\x00\x00"
-"""What stands before a value in a batch of Kafka's."""
+"""The bytes before a value in a batch of Kafka's."""
 
 BATCH_RECORDS = 50_000
 MAX_ROUNDS = 4
@@ -122,7 +122,7 @@ def _rounds(seconds: float, result: TaskResult) -> Rounds:
 
 
 def _given(values: Sequence[bytes]) -> AbstractContextManager[object]:
-    """Have tasks read these values."""
+    """Make tasks read these values."""
     batches = [_Batch(first, values[first : first + BATCH_RECORDS]) for first in range(0, len(values), BATCH_RECORDS)]
     return mock.patch.object(job, "RangeReader", lambda *_: _Reader(batches))
 
@@ -139,7 +139,7 @@ class _Reader:
 
 
 class _Batch:
-    """Records in memory of their own, behind each other with a frame before each, as a broker sends them."""
+    """Records in memory of their own, adjacent and with a frame before each, as a broker sends them."""
 
     def __init__(self, first: int, values: Sequence[bytes]) -> None:
         text = b"".join(FRAME + value for value in values)

@@ -30,7 +30,7 @@ class Usage:
 
 @dataclass
 class Meter:
-    """Looks at families of processes while it is open. What a process used just before it ended is missed, for up to
+    """Measures families of processes while it is open. What a process used just before it ended is missed, for up to
     a sample's length."""
 
     roots: Sequence[psutil.Process]
@@ -54,14 +54,14 @@ class Meter:
         self._thread.join()
 
     def add(self, process: psutil.Process, *, from_now: bool = False) -> None:
-        """Look at one more process, from its start or from now on."""
+        """Measure one more process, from its start or from now on."""
         self.roots = [*self.roots, process]
         if from_now:
             self._sample()
             self._before[process] = self._known[process]
 
     def usage_now(self) -> Usage:
-        """Look once more; what was used since the meter was opened."""
+        """Take another sample; return what was used since the meter was opened."""
         self._sample()
         parts: dict[str, float] = {}
         for process, seconds in self._known.items():

@@ -1,4 +1,4 @@
-"""What a reader of the tables sees, asked without loading the catalog's server: that works for the system measured."""
+"""What a reader of the tables sees, read without load on the catalog's server, which serves the measured system."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """No Airflow DAG, but an import error that lists the broken connector files.
 
-Airflow takes the DAGs of a file with an import error away: raised in a file of its own, it costs no connector its DAG.
+Airflow removes the DAGs of a file with an import error. The error is raised in a file of its own, so that no DAG is lost.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The Spark job: read the slices of a plan, write their data files, announce them.
 
-``main()`` is for spark-submit and takes the path of a request file; ``write_files(spark, request)`` is for a session
-or a context in hand.
+``main()`` is for spark-submit and takes the path of a request file; ``write_files(spark, request)`` is for an existing
+session or context.
 """
 
 import logging
@@ -31,9 +31,9 @@ def _ignore(slice_id: str) -> None:
 def write_files(spark: Any, request: JobRequest, begin: Callable[[str], None] = _ignore) -> tuple[str, ...]:
     """Write every slice of the request that is not announced yet and return the ids of those that are now.
 
-    A slice that fails does not keep the others from being written, but for a replay, whose slices are committed in order.
-    One error is raised at the end, and is not logged before; the others are logged. A slice that took too long is final for
-    the run: WriteTimeout is raised before all others. ``begin`` is called with each slice's id before it is written.
+    If a slice fails, the others are written all the same, except in a replay, whose slices are committed in order. One
+    error is raised at the end, and is not logged before; the others are logged. A slice that took too long is final for
+    the run: WriteTimeout takes precedence over all others. ``begin`` is called with each slice's id before it is written.
     """
     announced: list[str] = []
     failures: list[tuple[str, FloeError]] = []
@@ -52,8 +52,8 @@ def write_files(spark: Any, request: JobRequest, begin: Callable[[str], None] = 
 
 
 def _write(spark: Any, request: JobRequest, slice_: Slice) -> str:
-    """Write one slice, in the time that it has; return its id."""
-    # not above: submitted, the driver imports them while Spark starts
+    """Write one slice within its time limit; return its id."""
+    # not at the top: in a submitted job, the driver imports them while Spark starts
     from floe_job.driver.slice_job import SliceJob, write_slice
     from floe_job.runtime.spark_jobs import SparkJobs
     from floe_job.runtime.time_limit import TimeLimit
@@ -79,7 +79,7 @@ def _raised(failures: Sequence[tuple[str, FloeError]]) -> FloeError:
 
 
 def main(argv: list[str]) -> int:
-    """Carry out a request file in a Spark context of its own and leave the result beside it."""
+    """Run a request file in a Spark context of its own and write the result beside it."""
     prefer_installed()
     fork_daemon()  # before there is a log, a thread or a connection that it would share
     start_logging(sys.stdout)
@@ -94,7 +94,7 @@ def main(argv: list[str]) -> int:
         result = JobResult(error=hide(str(error)), timed_out=error.slices)
     except FloeError as error:
         result = JobResult(error=hide(str(error)), retryable=not isinstance(error, Terminal), code=error.code)
-    except Exception as error:  # its first line goes where the Airflow task finds it
+    except Exception as error:  # the Airflow task reads its first line from the result
         log.exception("the job failed")
         text = next(iter(hide(str(error)).splitlines()), "")[:300]
         result = JobResult(error=f"the Spark job failed: {type(error).__name__}: {text}", retryable=True)

@@ -27,19 +27,19 @@ STOPPED_WITHIN = 1.5
 _IN_USE = "address already in use"
 _COMPONENTS = 3  # of scheduler, DAG processor, API server and triggerer; seen together, they have all been started
 
-# The log servers of scheduler and triggerer listen on all interfaces, and nobody needs them where the API server
+# The log servers of scheduler and triggerer listen on all interfaces, and they are not needed where the API server
 # reads the same folder. `standalone` calls `airflow` by name: this one comes first on its PATH.
 _WRAPPER = """#!/bin/sh
 case "$1" in scheduler|triggerer) set -- "$@" --skip-serve-logs ;; esac
 exec {airflow} "$@"
 """
 
-# Of the caller's environment these would change what runs here.
+# These variables of the caller's environment would change what runs here.
 _FOREIGN = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONHOME", "SPARK_HOME", "SPARK_CONF_DIR")
 
 
 class Airflow:
-    """An Airflow whose home, log and record stand in `folder`."""
+    """An Airflow whose home, log and record are in `folder`."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Airflow:
         return process is not None and processes.alive(process)
 
     def password(self) -> str:
-        """Return the password that Airflow made up for its user."""
+        """Return the password that Airflow generated for its user."""
         file = self.folder / PASSWORDS
         if not file.exists():
             message = f"{file} is not there: Airflow has not started; see {self.log}"
@@ -96,7 +96,7 @@ class Airflow:
             raise
 
     def stop(self) -> None:
-        """End Airflow by SIGINT and wait for all its processes; what does not go is ended by pid. Harmless if down."""
+        """End Airflow by SIGINT and wait for all its processes; what does not end is killed by pid. Harmless if down."""
         process = self.process
         if process is not None:
             processes.stop(process, signal.SIGINT, STOPPED_WITHIN, STOPPED_WITHIN)
@@ -131,7 +131,7 @@ class Airflow:
             "SPARK_LOCAL_IP": LOOPBACK,
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
-            # Of the repository, not of one stack: what is in it takes seconds to make, and fits the next stack too.
+            # Of the repository, not of one stack: its content takes seconds to create, and the next stack can use it too.
             "FLOE_CACHE_DIR": kept.get("FLOE_CACHE_DIR", str(CACHE)),
             **self._environment,
         }
@@ -141,7 +141,7 @@ class Airflow:
         return self.folder / "bin"
 
     def _secret(self, name: str) -> str:
-        """Return a secret of this folder, made up once."""
+        """Return a secret of this folder, generated once."""
         file = self.folder / name
         if not file.exists() or not file.stat().st_size:
             file.touch(mode=0o600)
@@ -159,18 +159,18 @@ class Airflow:
         wrapper.chmod(0o755)
 
     def _wait_until_ready(self, process: processes.Process, said_before: int) -> None:
-        """Wait; ``said_before``: bytes of the log that tell of earlier starts."""
+        """Wait; ``said_before``: bytes of the log that belong to earlier starts."""
         most = 1
 
         def settled() -> bool:
-            """Ready or lost: `standalone` itself goes on when all that it started has ended."""
+            """Ready or failed: `standalone` itself keeps running when all that it started has ended."""
             nonlocal most
             now = len(processes.family(process))
             most = max(most, now)
             return now == 0 or (now == 1 and most > _COMPONENTS) or lost_its_port() or self.rest.answers()
 
         def lost_its_port() -> bool:
-            """The API server that finds its port in use ends, and the others go on."""
+            """The API server that finds its port in use ends, and the other components keep running."""
             with self.log.open(errors="replace") as log:
                 log.seek(said_before)
                 return _IN_USE in log.read()

@@ -37,9 +37,9 @@ SINGLE_NODE = {
 
 
 class Broker:
-    """A broker whose data, log and record stand in `folder`.
+    """A broker whose data, log and record are in `folder`.
 
-    `properties` are server properties over the ones of a single node. Without `controller_port` a free one is taken.
+    `properties` are server properties that override those of a single node. Without `controller_port` a free one is used.
     """
 
     def __init__(
@@ -99,14 +99,14 @@ class Broker:
             raise
 
     def stop(self) -> None:
-        """End the broker by SIGTERM and wait; by SIGKILL if it does not go. Harmless if it does not run."""
+        """End the broker by SIGTERM and wait; by SIGKILL if it does not end. Harmless if it does not run."""
         process = self.process
         if process is not None:
             processes.stop(process, signal.SIGTERM, STOPPED_WITHIN)
             self.record.unlink(missing_ok=True)
 
     def kill(self) -> None:
-        """End the broker by SIGKILL, as a machine that loses power would; `start` brings it back on its data."""
+        """End the broker by SIGKILL, as a machine that loses power would; `start` starts it again on its data."""
         process = self.process
         if process is not None:
             processes.stop(process, signal.SIGKILL, STOPPED_WITHIN)

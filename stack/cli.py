@@ -21,7 +21,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """A signal asked this command to stop."""
+    """A signal requested this command to stop."""
 
 
 def up(local: Local) -> None:
@@ -57,7 +57,7 @@ def run_demo(local: Local) -> None:
             _deaf()
             local.stop()
             local.interrupted.unlink(missing_ok=True)
-            # What a demo leaves may be looked at, but `up` begins anew.
+            # The data of a demo can be inspected, but `up` starts with fresh data.
             local.filled.unlink(missing_ok=True)
     say(f"Done in {time.monotonic() - started:.0f} s; everything is stopped. `make up` leaves it running.")
 

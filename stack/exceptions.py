@@ -2,16 +2,16 @@
 
 StackError
 ├── Unsuitable      a tool of this machine is missing or too old
-├── PortTaken       somebody else listens on a port that is needed
+├── PortTaken       another process listens on a port that is needed
 ├── DownloadFailed  jars could not be fetched
 ├── StartFailed     a process ended, or did not answer in time
 ├── AlreadyAtWork   another command holds the state folder
-└── RunFailed       the demo's DAG run, or what it left in the table, is not what was asked for
+└── RunFailed       the demo's DAG run, or what it left in the table, is not as expected
 """
 
 
 class StackError(Exception):
-    """Any failure of the local stack; the message names the thing and the next step."""
+    """Any failure of the local stack; the message names the cause and the next step."""
 
 
 class Unsuitable(StackError):
@@ -19,7 +19,7 @@ class Unsuitable(StackError):
 
 
 class PortTaken(StackError):
-    """Somebody else listens on a port that is needed."""
+    """Another process listens on a port that is needed."""
 
 
 class DownloadFailed(StackError):
@@ -35,4 +35,4 @@ class AlreadyAtWork(StackError):
 
 
 class RunFailed(StackError):
-    """A DAG run, or what it left in the table, is not what was asked for."""
+    """A DAG run, or what it left in the table, is not as expected."""

@@ -1,8 +1,8 @@
-"""Jars from Maven Central, fetched by the resolver that Spark brings along (Ivy), without Maven.
+"""Jars from Maven Central, fetched by the resolver that Spark contains (Ivy), without Maven.
 
-A set of jars is a folder named by the hash of what was asked for. It appears by one rename, when it is whole, so an
+A set of jars is a folder named by the hash of the request. It appears by one rename, when it is whole, so an
 interrupted download leaves nothing that looks finished. The resolver's settings and cache are private: a damaged or
-POM-only `~/.m2` or `~/.ivy2` cannot get in the way.
+POM-only `~/.m2` or `~/.ivy2` has no effect.
 """
 
 from __future__ import annotations

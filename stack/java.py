@@ -37,7 +37,7 @@ def require_java() -> None:
 
 
 def spark_jar(name: str) -> Path:
-    """Return the jar `<name>-<version>.jar` that pyspark brings along, without importing pyspark."""
+    """Return the jar `<name>-<version>.jar` that pyspark contains, without importing pyspark."""
     spec = importlib.util.find_spec("pyspark")
     folders = list(spec.submodule_search_locations or []) if spec else []
     jars = [jar for folder in folders for jar in Path(folder, "jars").glob(f"{name}-[0-9]*.jar")]

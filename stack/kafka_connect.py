@@ -1,4 +1,4 @@
-"""The sink that floe answers: Iceberg's own Kafka Connect sink 1.12.0, run by a standalone Connect 4.2 worker."""
+"""The sink that floe replaces: Iceberg's own Kafka Connect sink 1.12.0, run by a standalone Connect 4.2 worker."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PACKAGES = (
     "org.apache.hadoop:hadoop-client-api:3.4.1",
     "org.apache.hadoop:hadoop-client-runtime:3.4.1",
 )
-# a set of its own: one set holds one version of a module, and Kafka's jars ask for another
+# a set of its own: one set contains one version of a module, and Kafka's jars require another
 LOGGER = ("org.slf4j:slf4j-simple:2.0.17",)
 SINK = "org.apache.iceberg.connect.IcebergSinkConnector"
 WORKER = "org.apache.kafka.connect.cli.ConnectStandalone"
 
 
 def worker_settings(bootstrap: str, folder: Path, address: str) -> dict[str, str]:
-    """Return what a worker is given in any case; ``address`` is that of its REST API."""
+    """Return the settings that every worker gets; ``address`` is that of its REST API."""
     return {
         "bootstrap.servers": bootstrap,
         "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
@@ -66,11 +66,11 @@ class KafkaConnect:
 
     @property
     def log(self) -> Path:
-        """What the worker says."""
+        """The log of the worker."""
         return self.folder / "connect.log"
 
     def start(self, **more: Any) -> None:
-        """Start the worker; ``more`` are keys over the connector's, with ``__`` for ``-`` and ``_`` for ``.``."""
+        """Start the worker; ``more`` are keys that override the connector's, with ``__`` for ``-`` and ``_`` for ``.``."""
         self.folder.mkdir(parents=True, exist_ok=True)
         over = {key.replace("__", "-").replace("_", "."): value for key, value in more.items()}
         connector = self.folder / "connector.json"

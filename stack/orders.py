@@ -43,7 +43,7 @@ def create_topics(bootstrap: str) -> None:
     from confluent_kafka.cimpl import NewTopic
 
     topics = [NewTopic(TOPIC, num_partitions=PARTITIONS), NewTopic(CONTROL_TOPIC, num_partitions=1)]
-    # Held by name: a client that is collected takes its unanswered requests with it.
+    # Kept in a variable: a client that is garbage-collected cancels its unanswered requests.
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     for name, future in admin.create_topics(topics).items():
         try:

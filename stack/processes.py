@@ -61,7 +61,7 @@ def start(command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path) 
             start_new_session=True,
         )
     stat = _stat(child.pid)
-    # Whoever started it may end before it does: the process is followed by its record, not by this handle.
+    # The starting process may end before it does: the process is followed by its record, not by this handle.
     child.returncode = 0
     if stat is None:
         message = f"{command[0]} ended at once: read {log}"
@@ -70,9 +70,9 @@ def start(command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path) 
 
 
 def start_recorded(command: Sequence[str], env: Mapping[str, str], log: Path, cwd: Path, record: Path) -> Process:
-    """Start a command and write its record, as one step: a signal that comes in between is heard after it.
+    """Start a command and write its record, as one step: a signal in between is handled after it.
 
-    Else Ctrl-C at that moment would leave a process that nobody knows of.
+    Else Ctrl-C at that moment would leave a process without a record.
     """
     with _signals_wait():
         process = start(command, env, log, cwd)
@@ -98,7 +98,7 @@ def _signals_wait() -> Iterator[None]:
 
 
 def alive(process: Process) -> bool:
-    """Tell whether this very process, not a later one with its pid, still runs."""
+    """Return whether this very process, not a later one with its pid, still runs."""
     stat = _stat(process.pid)
     if stat is not None and stat.state == "Z":
         _reap(process.pid)
@@ -145,13 +145,13 @@ def stop(process: Process, signum: signal.Signals, within: float, then: float = 
 
 
 def send(process: Process, signum: signal.Signals) -> None:
-    """Send a signal to this very process, or to nobody."""
+    """Send a signal to this very process, or to none."""
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return
     try:
-        # Asked after the handle was taken: from here on a new process with that pid is out of reach.
+        # Checked after the handle was taken: from here on a new process with that pid cannot be signalled.
         if alive(process):
             signal.pidfd_send_signal(handle, signum)
     except ProcessLookupError:
@@ -186,7 +186,7 @@ def load(file: Path) -> Process | None:
 
 
 def _left(kin: dict[int, Process], process: Process) -> list[Process]:
-    """Return who still runs of those known before, and of those that came since (added to `kin`)."""
+    """Return the processes that still run: those known before, and those that were started since (added to `kin`)."""
     kin.update({one.pid: one for one in family(process)})
     return [one for one in kin.values() if alive(one)]
 

@@ -33,18 +33,18 @@ class Rest:
         self._user = user
         self._password = password
         self._token = ""
-        # The API is on this machine: a proxy of the environment is not asked.
+        # The API is on this machine: a proxy of the environment is not used.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def answers(self) -> bool:
-        """Tell whether the API is up."""
+        """Return whether the API is up."""
         try:
             return "version" in self._send("GET", "/api/v2/version", None, {})
         except (OSError, ValueError):
             return False
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None, *, tries: int = 3) -> Json:
-        """Call the API; raises StackError with the method, the path and the API's own words.
+        """Call the API; raises StackError with the method, the path and the API's own message.
 
         ``tries``: of a GET that is not answered in time, and of a GET or PATCH that is answered by 500, as an Airflow on
         SQLite waits for its own scheduler, and gives up after some seconds.
@@ -162,7 +162,7 @@ def _is_late(error: OSError) -> bool:
 
 
 def _line(entry: Any) -> str:
-    """Write one structured log message as a line, with the errors that hang on it."""
+    """Return one structured log message as a line, with the errors attached to it."""
     if not isinstance(entry, dict):
         return str(entry)
     line = f"{entry.get('level', '')} {entry.get('event', '')}".strip()

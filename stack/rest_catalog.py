@@ -57,7 +57,7 @@ class RestCatalog:
 
     @property
     def database(self) -> Path:
-        """The SQLite file that says which metadata file each table has."""
+        """The SQLite file with the current metadata file of each table."""
         return self._folder / "rest.db"
 
     @property

@@ -75,7 +75,7 @@ class Settings:
 
 
 def require_free(port: int, variable: str) -> None:
-    """Raise PortTaken, naming the variable that changes it, if somebody listens on the port."""
+    """Raise PortTaken, naming the variable that changes it, if another process listens on the port."""
     try:
         _bind(port)
     except OSError as error:
@@ -84,9 +84,9 @@ def require_free(port: int, variable: str) -> None:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now, and that the system gives to no outgoing connection, if there are such.
+    """Return a port that is free now, and that the system does not use for outgoing connections, if there are such.
 
-    Airflow binds its port a quarter of a minute after it was chosen, and it may well be a connection's by then.
+    Airflow binds its port a quarter of a minute after it was chosen, and a connection may use it by then.
     """
     first, last = map(int, GIVEN.read_text().split()) if GIVEN.exists() else (32_768, 65_535)
     never_given = [port for port in _PORTS if not first <= port <= last]

@@ -22,7 +22,7 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 class ConnectServer:
     """Starts and stops a server at ``127.0.0.1:port``.
 
-    ``warm``: its Python workers are forked from floe's daemon, laid down as deploy/spark/Dockerfile does.
+    ``warm``: its Python workers are forked from floe's daemon, installed as deploy/spark/Dockerfile does.
     """
 
     def __init__(self, folder: Path, port: int, *, warm: bool = False) -> None:

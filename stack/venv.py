@@ -29,7 +29,7 @@ COMPILED = ("dags", "plugins", "spark_jobs", "stack")
 
 
 def set_up(development: bool = False) -> None:
-    """Make `.venv` hold what the requirements say, and compile floe's own files to bytecode.
+    """Install the requirements into `.venv`, and compile floe's own files to bytecode.
 
     Raises Unsuitable (this Python or Java is too old) and StackError (the installation failed).
     """

@@ -25,7 +25,7 @@ from floe.operators.write import WriteFilesOperator
 
 
 class TaskInstance:
-    """What the tasks ask of Airflow's: which run it is, and each other's results."""
+    """The part of Airflow's task instance that the tasks use: the run, and each other's results."""
 
     dag_id, run_id = "bench", "bench"
 

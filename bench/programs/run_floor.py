@@ -1,4 +1,4 @@
-"""What the parts allow: one step alone, for one partition, in one process.
+"""The speed of one part alone: one step, for one partition, in one process.
 
 Usage: ``run_floor.py STEP BOOTSTRAP TOPIC PARTITION SHAPE FOLDER``, STEP one of consume, decode, encode. Prints ``ready``
 when it has what the step needs, starts at a line on its standard input, prints one JSON line.
@@ -26,11 +26,11 @@ from floe_job.source.range_progress import POLL_RECORDS, POLL_SECONDS
 from floe_job.source.values import Lines
 
 FIRST_TABLES, DICTIONARY_BYTES = 20, 2 * 1024 * 1024
-"""Tables from which it is seen which columns get dictionaries, and what those may hold, as floe has it."""
+"""Tables from which the columns with dictionaries, and the limits of these, are determined as in floe."""
 
 
 def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
-    """Yield the values of a partition, as many as stay in the processor's cache, the way that costs least."""
+    """Yield the values of a partition, as many as fit into the processor's cache, in the cheapest way."""
     settings = KafkaSettings({"bootstrap.servers": bootstrap}, {}, "the floor")
     consumer = Consumer(settings.reader(), POLL_RECORDS)
     consumer.assign(topic, partition, 0)
@@ -46,7 +46,7 @@ def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
 
 
 def decode(texts: list[Lines], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield a table for each text, the way that costs least."""
+    """Yield a table for each text, in the cheapest way."""
     options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
 
     def parse(text: Text) -> pa.Table:
@@ -60,7 +60,7 @@ def decode(texts: list[Lines], schema: pa.Schema) -> Iterator[pa.Table]:
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type with small lists for large ones: the parser takes no others."""
+    """Return the type with small lists instead of large ones: the parser takes no others."""
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(plain(field.type)) for field in kind])
     return pa.list_(plain(kind.value_type)) if pa.types.is_large_list(kind) else kind

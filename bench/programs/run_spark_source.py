@@ -32,7 +32,7 @@ def session(jars: str, catalog: dict[str, str]) -> SparkSession:
 
 
 def run(spark: SparkSession, job: dict[str, Any]) -> None:
-    """Carry out one job: ``bootstrap``, ``topic``, ``schema`` (DDL), ``table``, ``checkpoint``, ``how``."""
+    """Run one job: ``bootstrap``, ``topic``, ``schema`` (DDL), ``table``, ``checkpoint``, ``how``."""
     options = {"kafka.bootstrap.servers": job["bootstrap"], "subscribe": job["topic"], "startingOffsets": "earliest"}
     reader: Any = spark.readStream if job["how"] == "stream" else spark.read
     read = reader.format("kafka").options(**options).load()

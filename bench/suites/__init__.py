@@ -1,1 +1,1 @@
-"""What is asked of the systems; each suite returns measurements."""
+"""The suites of benchmarks; each suite returns measurements."""

@@ -1,9 +1,9 @@
 """What a commit costs as its table grows: after 2,000 commits, and with 1,440 snapshots retained.
 
-Both are compared with a young table, in turns within one process, as ratios of medians: a machine that others use slows
-both down. Commits go through ``commit.table_commit.commit_table`` into a SQLite catalog, each from a newly opened client;
-writing the data file and asking for the ledger before it are not part of it. Young tables of the first comparison are at
-their 20th commit.
+Both are compared with a young table, in turns within one process, as ratios of medians: other load on the machine slows
+both down. Commits use ``floe.commit.table_commit.commit_table`` with a SQLite catalog, each from a newly opened client.
+Writing the data file and reading the ledger before it are not measured. Young tables of the first comparison are at their
+20th commit.
 """
 
 import statistics

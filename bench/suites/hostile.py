@@ -1,7 +1,7 @@
-"""What records cost that are made to be dear, as a multiple of orders, per byte.
+"""What records made to be expensive cost, as a multiple of orders, per byte.
 
 20,000 records of 300 bytes, or as many bytes of larger ones, through a task's rounds (see ``bench.task_rounds``): decoding,
-the columns that they bring, files, dead letters. Orders and hostile records take turns in one process, in CPU time.
+their new columns, files, dead letters. Orders and hostile records take turns in one process, in CPU time.
 """
 
 from __future__ import annotations

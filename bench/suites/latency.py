@@ -1,4 +1,4 @@
-"""From a trigger in Airflow to the snapshot: a real scheduler, a real catalog, records that have just come."""
+"""From a trigger in Airflow to the snapshot: a real scheduler, a real catalog, records that were just produced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ APART = 90.0
 
 
 def measure(site: Site, quick: bool) -> Iterator[Measurement]:
-    """Trigger a warm connector every 90 s, a cold one as often as it ends, and one that finds nothing new."""
+    """Trigger a warm connector every 90 s, a cold one whenever it has ended, and one that finds nothing new."""
     warm, cold, idle, apart = (2, 1, 2, 15.0) if quick else (10, 6, 6, APART)
     floe = Floe(site, is_warm=True)
     with ExitStack() as stack:
@@ -73,7 +73,7 @@ def _airflow(site: Site, connectors: Path, connections: dict[str, dict[str, Any]
 
 
 class _Connector:
-    """One connector on a topic of its own, that nothing but a trigger runs."""
+    """One connector on a topic of its own, which runs only when it is triggered."""
 
     def __init__(self, site: Site, way: str, folder: Path) -> None:
         self.name = f"latency-{way}"
@@ -108,7 +108,7 @@ class _Connector:
         return self._measurement(airflow, run_id, f"10 k records, {self._way}", number, seconds, RECORDS)
 
     def idle(self, airflow: Airflow, number: int) -> Measurement:
-        """Trigger a run that finds nothing new, and see that no JVM is started."""
+        """Trigger a run that finds nothing new, and check that no JVM is started."""
         before = _javas()
         run_id = airflow.rest.trigger(self.name)
         seen: set[int] = set()

@@ -1,8 +1,8 @@
 """What many partitions and many tables cost: a plan over 5,000 partitions, a commit of 1,000 tables.
 
-The plan is made by ``floe.planning.live_plan.draft_plan`` with a cluster that is stood in for, as a topic of 5,000
-partitions is not cheaply had: what is measured is floe's own work, the admin calls are not. Tables, files and catalog
-are real (SQLite), and committed to by ``floe.commit.slice_commit.SliceCommitter``.
+The plan is made by ``floe.planning.live_plan.draft_plan`` with a fake cluster, as a topic of 5,000 partitions is
+expensive: floe's own work is measured, the admin calls are not. Tables, files and catalog are real (SQLite); the commits
+are made by ``floe.commit.slice_commit.SliceCommitter``.
 """
 
 import json
@@ -138,7 +138,7 @@ def tables(folder: Path, few: int, many: int, turns: int) -> dict[str, Any]:
 
 
 def _commit_slice(lake: GrowthLake, names: Sequence[str]) -> float:
-    """Land the next run of all tables and return the seconds that took."""
+    """Commit the next run to all tables and return the seconds that took."""
     connector: Connector = lake.connector(*names)
     writing = Tables.of(connector)
     all_table_files = [lake.write(writing.require(name))[1] for name in names]

@@ -18,7 +18,7 @@ from stack.progress import step
 
 NAME = "size"
 FEW = 10_000
-"""Records of a run that takes as long as any run has to."""
+"""The size of a run that takes the minimum time of any run."""
 
 
 def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:

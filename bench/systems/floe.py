@@ -125,10 +125,10 @@ class Floe:
 
 
 def _line(output: Any, start: str, log: str) -> str:
-    """Read on to the line that starts so."""
+    """Read on to the line that starts with ``start``."""
     for line in output:
         if line.startswith(start):
             return str(line)
-    said = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()[-10:]  # it goes with the bench's folder
+    said = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()[-10:]  # its folder is removed
     msg = "\n".join(["the run ended early; the end of its log:", *said])
     raise RuntimeError(msg)

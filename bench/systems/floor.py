@@ -1,4 +1,4 @@
-"""The floor: consume, decode and encode alone, a process for each core; their times together are the least it can take."""
+"""The floor: consume, decode and encode alone, a process for each core; the sum of their times is the minimum."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEPS = ("consume", "decode", "encode")
 
 @dataclass
 class Floor:
-    """No system, but what floe is made of, with nothing between."""
+    """The parts of floe without anything between them."""
 
     site: Site
     name: str = "floor"

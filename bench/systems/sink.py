@@ -43,7 +43,7 @@ class Sink:
     name: str = "Kafka Connect sink"
 
     def warm(self) -> AbstractContextManager[None]:
-        """Nothing: a worker is started for each measurement, and its start is told apart."""
+        """Do nothing: a worker is started for each measurement, and its start is reported separately."""
         return nullcontext()
 
     def takes(self, scenario: Scenario) -> bool:

@@ -1,4 +1,4 @@
-"""Spark's Kafka source, from_json and Iceberg's Spark writer: what a user of Structured Streaming has."""
+"""Spark's Kafka source, from_json and Iceberg's Spark writer, as a user of Structured Streaming runs them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROGRAM = REPOSITORY / "bench" / "programs" / "run_spark_source.py"
 ICEBERG = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",)
 KAFKA = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",
-    # the token provider of the 4.x line is not published everywhere; this one serves as well
+    # the token provider of the 4.x line is not published everywhere; this one works as well
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:3.5.1",
     "org.apache.kafka:kafka-clients:3.9.1",
     "org.apache.commons:commons-pool2:2.12.1",
@@ -50,7 +50,7 @@ class SparkSource:
 
     @contextmanager
     def warm(self) -> Iterator[None]:
-        """Start the session and have it do a small job once."""
+        """Start the session and run a small job once."""
         found = [*jars.resolve(ICEBERG, transitive=False), *jars.resolve(KAFKA, transitive=False)]
         log = (self.site.folder / f"spark-source-{self.how}.log").open("w")
         command = [sys.executable, str(PROGRAM), ",".join(map(str, found)), json.dumps(self.site.catalog_props)]

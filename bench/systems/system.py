@@ -10,7 +10,7 @@ from bench.scenario import Scenario
 
 
 class System(Protocol):
-    """One way from a topic to tables. As a context it is warm: what stays up between two runs is up."""
+    """One way from a topic to tables. Within ``warm``, everything that keeps running between two runs is started."""
 
     @property
     def name(self) -> str:
@@ -20,7 +20,7 @@ class System(Protocol):
         """Start what a user leaves running."""
 
     def takes(self, scenario: Scenario) -> bool:
-        """Say whether the system can do it at all."""
+        """Return whether the system supports the scenario."""
 
     def measure(self, scenario: Scenario, number: int) -> Measurement:
         """Do the work once, from its start until the last row is visible."""

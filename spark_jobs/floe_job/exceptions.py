@@ -13,10 +13,10 @@
         ├── RangeLost               Terminal: the broker no longer has the offsets
         ├── BatchTooLarge           Terminal: a batch of Kafka's is larger than the connector takes
         ├── BatchCorrupt            Retryable: a batch of Kafka's is not as it was written
-        ├── RangeStalled            Retryable: nothing came for too long
+        ├── RangeStalled            Retryable: no progress for too long
         └── ReadFailed              Retryable: the broker refused or failed otherwise
 
-What one record did wrong is data, not an error: its bounded ``reason`` goes into the books.
+A bad record is data, not an error: its short ``reason`` goes into its dead letter.
 """
 
 from pyiceberg.types import PrimitiveType
@@ -38,7 +38,7 @@ class InvalidRecord(JobError):
 
     @property
     def reason(self) -> str:
-        """The message, bounded: a reason never carries the whole record."""
+        """The message, limited in length: a reason never contains the whole record."""
         return clip(str(self), REASON_LENGTH)
 
 
@@ -58,7 +58,7 @@ class Unconvertible(InvalidRecord):
         self.path: tuple[str, ...] = ()
 
     def inside(self, name: str) -> "Unconvertible":
-        """Name the column, outermost last; returns itself to be raised again."""
+        """Add the name of a column, outermost last; returns itself to be raised again."""
         self.path = (name, *self.path)
         return self
 
@@ -69,25 +69,25 @@ class Unconvertible(InvalidRecord):
 
 
 class Unnameable(InvalidRecord):
-    """A record asks for a column beyond the caps on number, depth or name."""
+    """A record requires a column beyond the limits on number, depth or name."""
 
     stage = "schema"
 
 
 class NameTooLong(Unnameable):
-    """A new column's name is longer than is taken."""
+    """A new column's name is too long."""
 
 
 class NestedTooDeep(Unnameable):
-    """A new column has more levels than is taken."""
+    """A new column has too many levels."""
 
 
 class TooManyColumns(Unnameable):
-    """With the new column the table would have more columns than is taken."""
+    """With the new column the table would have too many columns."""
 
 
 class SchemaConflict(JobError, Terminal):
-    """Records bring one new column with two types, and ``floe.schema.on-conflict`` is ``fail``."""
+    """Records contain one new column with two types, and ``floe.schema.on-conflict`` is ``fail``."""
 
     code = "FLOE-503"
 
@@ -111,7 +111,7 @@ class BatchCorrupt(JobError, Retryable):
 
 
 class RangeStalled(JobError, Retryable):
-    """A range did not go on for too long."""
+    """A range made no progress for too long."""
 
     code = "FLOE-509"
 
@@ -129,19 +129,19 @@ class WriteFailed(JobError, Retryable):
 
 
 class BadRecords(JobError, Terminal):
-    """Records that cannot become rows, and nowhere to put them."""
+    """Records cannot become rows, and cannot be stored as dead letters either."""
 
     code = "FLOE-501"
 
 
 class SliceFailed(JobError, Retryable):
-    """The job, or one of its workers, failed in a way that may pass."""
+    """The job, or one of its workers, failed in a way that can be retried."""
 
     code = "FLOE-515"
 
 
 class SliceRefused(JobError, Terminal):
-    """The job, or one of its workers, failed in a way that needs somebody's hand."""
+    """The job, or one of its workers, failed in a way that requires manual action."""
 
     code = "FLOE-514"
 
@@ -152,24 +152,24 @@ def clip(text: str, length: int) -> str:
 
 
 class DeadLetterTableUnsuitable(JobError, Terminal):
-    """The dead-letter table lacks a column, or has one that letters do not fit into."""
+    """The dead-letter table lacks a column, or has one that dead letters do not fit into."""
 
     code = "FLOE-417"
 
 
 class DeadLetterRefused(JobError, Terminal):
-    """The dead-letter topic refuses a letter until somebody changes something."""
+    """The dead-letter topic refuses a dead letter until the operator changes something."""
 
     code = "FLOE-504"
 
 
 class DeadLetterUndelivered(JobError, Retryable):
-    """A letter did not reach the dead-letter topic."""
+    """A dead letter did not reach the dead-letter topic."""
 
     code = "FLOE-505"
 
 
 class TooManyDeadLetters(JobError, Terminal):
-    """The share of bad records is above ``floe.deadletter.max-ratio``."""
+    """The ratio of bad records is above ``floe.deadletter.max-ratio``."""
 
     code = "FLOE-502"

@@ -1,4 +1,4 @@
-"""Logging in the driver and in Spark's Python workers: a line a record, every secret that is known hidden."""
+"""Logging in the driver and in Spark's Python workers: one line per record, with all known secrets hidden."""
 
 import logging
 from typing import TextIO

@@ -1,4 +1,4 @@
-"""What Python and the C library do about memory: rarely, while records pass by the million."""
+"""Settings of Python's garbage collector and of the C library's allocator for millions of records."""
 
 import ctypes
 import gc
@@ -8,21 +8,21 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 GC_THRESHOLDS = (100_000, 50, 1_000)
-"""New objects after which the youngest are searched, and how often that is done before older ones are."""
+"""The number of new objects after which the youngest are searched, and how often that is done before older ones are."""
 
 KEPT_BYTES, MAX_BYTES = 256 * 1024 * 1024, 32 * 1024 * 1024
-"""Freed memory that is kept for what comes next, and the largest piece for which it serves: more glibc does not allow."""
+"""Freed memory that is kept for reuse, and the largest allocation that it serves: glibc does not allow more."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of malloc.h
 
 
 @contextmanager
 def tuned_memory() -> Iterator[None]:
-    """Search for reference cycles rarely, and give memory back at the end only, but then all of it.
+    """Search for reference cycles rarely, and return memory to the system only at the end, but then all of it.
 
-    With Python's own settings a third of a task's time went into cycles, of which there are none in records. And each
-    batch would get its memory, page by page, from the system anew. All threads share one heap: what librdkafka's have
-    taken cannot be given back from heaps of their own, and each task of a worker's would leave more of it.
+    With Python's own settings a third of a task's time went into searching for cycles, which records do not have. Each
+    batch would also get its memory from the system again, page by page. All threads share one heap: memory that
+    librdkafka's threads took from heaps of their own cannot be returned, and would grow with each task of a worker.
     """
     before = gc.get_threshold()
     is_frozen = gc.get_freeze_count() > 0  # by the daemon, for good
@@ -42,7 +42,7 @@ def tuned_memory() -> Iterator[None]:
 
 
 def destroy_messages() -> None:
-    """Give memory that is free back to the system, instead of keeping it for what comes next."""
+    """Return free memory to the system instead of keeping it for reuse."""
     pa.default_memory_pool().release_unused()
     _call("malloc_trim", 0)
 

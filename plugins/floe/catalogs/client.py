@@ -1,7 +1,7 @@
 """Open a connector's catalog and its tables.
 
-Catalog properties go to PyIceberg as they are; what they leave open is taken from PyIceberg's own configuration
-(``PYICEBERG_CATALOG__<NAME>__…`` and ``.pyiceberg.yaml``), so that addresses and secrets can stay out of files.
+Catalog properties are passed to PyIceberg unchanged. Properties that are not set are taken from PyIceberg's own
+configuration (``PYICEBERG_CATALOG__<NAME>__…`` and ``.pyiceberg.yaml``). So files need no addresses and secrets.
 """
 
 import logging
@@ -74,7 +74,7 @@ class Tables:
                     "Its rows wait. Take back what was changed in it, or use a floe that knows it."
                 )
                 raise TableUnsuitable(hide(msg)) from cause_of(error)
-        learn(table.io.properties)  # a REST catalog lends credentials with a table
+        learn(table.io.properties)  # a REST catalog returns credentials with a table
         return table
 
     def require(self, name: str) -> Table:
@@ -95,10 +95,10 @@ class Tables:
         settings: TableSettings | None = None,
         on_unsuitable: OnUnsuitable = "fail",
     ) -> Table:
-        """Create a table with its namespaces; the one that is there when somebody else was faster.
+        """Create a table with its namespaces. Return the existing table if another process created it first.
 
         ``settings``: partitioning, id columns and order of the new table, the connector's unless given;
-        ``on_unsuitable``: what becomes of a partitioning that does not fit the schema. Raises TableUnsuitable, see
+        ``on_unsuitable``: what to do with a partitioning that does not fit the schema. Raises TableUnsuitable, see
         ``NewTable.of``.
         """
         new = NewTable.of(name, schema, settings or self.connector.table(name), on_unsuitable)
@@ -127,10 +127,10 @@ class Tables:
             return found
 
     def listed(self, names: Collection[str]) -> frozenset[str] | None:
-        """Return which of many tables the catalog lists, whatever the case, by one listing for each of their namespaces.
+        """Return which of many tables the catalog lists, ignoring case, by one listing for each of their namespaces.
 
-        Namespaces are listed, too, so that names in many that do not exist cost nothing. None where the catalog lets nobody
-        list, or this user not. Raises CatalogUnreachable.
+        Namespaces are listed first, so names in namespaces that do not exist cost nothing. None if the catalog does not
+        support listing or does not permit it to this user. Raises CatalogUnreachable.
         """
         wanted: dict[tuple[str, ...], dict[str, str]] = {}
         for name in names:
@@ -152,7 +152,7 @@ class Tables:
     def _has_namespace(
         self, namespace: tuple[str, ...], children: dict[tuple[str, ...], frozenset[tuple[str, ...]]]
     ) -> bool:
-        """Say whether a namespace is listed; ``children``: those listed so far, by the one that they are in."""
+        """Say whether a namespace is listed; ``children``: those listed so far, by their parent namespace."""
         for depth in range(len(namespace)):
             parent = namespace[:depth]
             if parent not in children:
@@ -169,33 +169,33 @@ class Tables:
                 yield from self._namespaces(namespace)
 
     def errors(self, action: str, *, committing: bool = False) -> AbstractContextManager[None]:
-        """Turn what the catalog raises during an action into floe's errors, as :meth:`CatalogErrors.during` says."""
+        """Map the catalog's errors during an action to floe's errors, see :meth:`CatalogErrors.during`."""
         return _errors_of(self.connector.catalog).during(action, committing=committing)
 
     def committing(self, name: str) -> AbstractContextManager[None]:
-        """Turn what one commit to a table raises into floe's errors: after an unknown outcome, load it and look."""
+        """Map the errors of one commit to a table to floe's errors. After an unknown outcome, load the table and check."""
         return self.errors(f"commit to table {name!r}", committing=True)
 
     def reading(self, name: str) -> AbstractContextManager[None]:
-        """Turn what reading a table's rows raises into floe's errors."""
+        """Map the errors of reading a table's rows to floe's errors."""
         return self.errors(f"read table {name!r}")
 
     def changing(self, name: str) -> AbstractContextManager[None]:
-        """Turn what a change of a table raises into floe's errors; conflicts pass."""
+        """Map the errors of changing a table to floe's errors. Conflicts are not mapped."""
         return self.errors(f"change table {name!r}")
 
     def _create_namespace(self, namespace: str) -> None:
         try:
             self.catalog.create_namespace(namespace)
         except (NamespaceAlreadyExistsError, ForbiddenError):
-            # somebody else made it, or may not make it: the table's creation tells which
+            # it exists by now, or may not be created: creating the table shows which
             return
 
 
 def open_catalog(connector: Connector) -> Catalog:
     """Open a connector's catalog by the provider of its type.
 
-    Raises what PyIceberg raises, CatalogMisconfigured for a catalog whose answer is refused.
+    Raises PyIceberg's errors, and CatalogMisconfigured for a catalog whose answer is refused.
     """
     return open_with_provider(connector.catalog)
 
@@ -217,7 +217,7 @@ def _learn_secrets(connector: Connector) -> None:
 
 
 def _is_of_metadata(error: ValidationError | InvalidFields) -> bool:
-    """Say whether a table's metadata was there and is not understood, rather than an answer that is none at all."""
+    """Say whether the answer contains table metadata that is not understood, rather than no valid answer at all."""
     if isinstance(error, ValidationError):
         return True
     return all(one["type"] != "json_invalid" and one["loc"] not in ((), ("metadata",)) for one in error.errors())

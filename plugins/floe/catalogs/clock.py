@@ -1,7 +1,7 @@
-"""The times that floe writes into tables: they never go back, whatever the clock of a host says.
+"""The times that floe writes into tables. They never go back, even if the clock of a host does.
 
 Java's ``TableMetadata`` refuses metadata whose times step back by more than a minute (`Expected sorted snapshot log
-entries`): Spark, Trino and Flink could never open the table again.
+entries`). Spark, Trino and Flink could never open the table again.
 """
 
 import logging
@@ -15,7 +15,7 @@ from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
 log = logging.getLogger(__name__)
 
 MAX_SKEW = 60_000
-"""Milliseconds by which a table's last time may be ahead of this host's clock before that is warned of."""
+"""Milliseconds by which a table's last time may be ahead of this host's clock before a warning is logged."""
 
 DAY = 24 * 60 * 60 * 1000
 
@@ -26,7 +26,7 @@ def now_ms() -> int:
 
 
 def last_time(metadata: TableMetadata) -> int:
-    """Return the last time, in epoch ms, that a table's metadata names: no later one may be before it."""
+    """Return the last time, in epoch ms, in a table's metadata. No later time may be before it."""
     changes = [entry.timestamp_ms for entry in metadata.snapshot_log[-1:]]
     versions = [entry.timestamp_ms for entry in metadata.metadata_log[-1:]]
     return max([int(metadata.last_updated_ms), *changes, *versions])
@@ -35,7 +35,7 @@ def last_time(metadata: TableMetadata) -> int:
 def next_time(table: str, metadata: TableMetadata) -> int:
     """Return the time of the next change of a table, in epoch ms: now, but always after the last one.
 
-    A last time more than a minute ahead of this host's clock is warned of, with both.
+    Logs a warning with both times if the last one is more than a minute ahead of this host's clock.
     """
     now, last = now_ms(), last_time(metadata)
     if last - now > DAY:
@@ -61,8 +61,9 @@ def next_time(table: str, metadata: TableMetadata) -> int:
 def age_of(timestamp: int, newest: int) -> int:
     """Return the age of a snapshot in ms. ``timestamp``, ``newest``: its time, and that of the newest, in epoch ms.
 
-    Where the newest is more than a day ahead of this host's clock, those that are ahead are as old as the newest leaves
-    them: by the clock they would never expire. Those before count by the clock: by the newest all would expire at once.
+    If the newest is more than a day ahead of this host's clock, the age of snapshots ahead of the clock is counted from the
+    newest: by the clock they would never expire. The age of all others is counted from the clock: by the newest they would
+    all expire at once.
     """
     now = now_ms()
     is_ahead = newest - now > DAY and timestamp > now
@@ -83,7 +84,7 @@ def _dated(update: AddSnapshotUpdate, moment: int) -> AddSnapshotUpdate:
 
 
 def with_risen_times(updated: TableMetadata, present: TableMetadata, table: str) -> TableMetadata:
-    """Return updated metadata whose own times are after those of ``present``, which it was made of."""
+    """Return updated metadata whose own times are after those of ``present``, from which it was made."""
     is_changed = updated.metadata_log[-1:] != present.metadata_log[-1:]
     if not is_changed or updated.last_updated_ms > last_time(present):
         return updated

@@ -1,9 +1,9 @@
-"""Code that PyIceberg loads by its name: its own classes, and what the operator's environment names; nothing else.
+"""Code that PyIceberg loads by name: only its own classes, and those that the operator's environment names.
 
 PyIceberg imports and calls what a property names: FileIO, location provider, catalog, auth manager, S3 retry strategy.
-Properties come from connector files, from tables that others alter, and from what a catalog answers, and
-``builtins.exec`` is a class like any other to it. So the functions that import are replaced, in the driver and in Spark's
-workers, by ones that look a name up here first (``pyiceberg_patches``).
+Properties come from connector files, from tables that other users alter, and from the answers of a catalog.
+PyIceberg would call ``builtins.exec`` like any other class. So the functions that import are replaced, in the driver and in
+Spark's workers, by functions that check a name here first (``pyiceberg_patches``).
 
 The operator names classes in the environment or in ``.pyiceberg.yaml``, under the property that they are for:
 ``PYICEBERG_CATALOG__<NAME>__PY_IO_IMPL``, ``…__WRITE__PY_LOCATION_PROVIDER__IMPL``, ``…__S3__RETRY_STRATEGY_IMPL``; an auth
@@ -51,7 +51,7 @@ def check_class(key: str, name: str) -> None:
 
 
 def check_properties(properties: Mapping[str, Any]) -> None:
-    """Raise CodeRefused for the first property whose class is not to be loaded."""
+    """Raise CodeRefused for the first property whose class must not be loaded."""
     for key in (FILE_IO, LOCATION_PROVIDER, RETRY_STRATEGY, CATALOG):
         if name := properties.get(key):
             check_class(key, str(name))

@@ -1,4 +1,4 @@
-"""What catalogs and the stores behind them raise, as an answer, and as floe's errors: decided in this one place."""
+"""Mapping of the errors of catalogs, and of the stores behind them, to an answer and to floe's errors."""
 
 import traceback
 from collections.abc import Callable, Iterator
@@ -16,16 +16,16 @@ _SHOWN_CHARACTERS = 300
 
 
 class Answer(Enum):
-    """What an error means for the one who asked."""
+    """What an error means for the caller."""
 
     CONFLICT = "conflict"
     """Another commit was first; nothing was changed. Load again and decide again."""
     REFUSED = "refused"
-    """Nothing was changed, and asking again does not help."""
+    """Nothing was changed, and trying again does not help."""
     UNREACHABLE = "unreachable"
-    """Nothing was changed; asking again may help."""
+    """Nothing was changed; trying again may help."""
     UNKNOWN = "unknown"
-    """A commit was sent, and may be in the table: load it and look."""
+    """A commit was sent and may be in the table. Load the table and check."""
 
 
 class Classify(Protocol):
@@ -37,7 +37,7 @@ class Classify(Protocol):
 def answer_of(error: Exception, *, was_sent: bool) -> Answer:
     """Return what an error means in any catalog; a catalog that knows more decides first.
 
-    An answer to a commit that is not a clear no may hide that it is in the table.
+    A commit may be in the table unless the answer is a clear refusal.
     """
     if isinstance(error, CommitFailedException):
         return Answer.CONFLICT
@@ -54,9 +54,9 @@ def _no_misconfiguration(_: Exception) -> None:
 
 @dataclass(frozen=True)
 class CatalogErrors:
-    """The errors of one catalog. ``address``: returns it as it may be shown, empty where none is known.
+    """The errors of one catalog. ``address``: returns it without secrets, empty if none is known.
 
-    ``misconfiguration``: returns what the operator has to correct, where an error shows that.
+    ``misconfiguration``: returns what the operator has to correct, if an error shows that.
     """
 
     name: str
@@ -66,11 +66,11 @@ class CatalogErrors:
 
     @contextmanager
     def during(self, action: str, *, committing: bool = False) -> Iterator[None]:
-        """Turn what a catalog raises during an action into floe's errors; conflicts and floe's own pass.
+        """Map a catalog's errors during an action to floe's errors. Conflicts and floe's own errors are not mapped.
 
         ``action`` completes "could not ...", as "load table 'db.t'"; ``committing``: it is sent as one commit. Raises
-        CommitFailedException for a conflict, CatalogUnreachable for what may pass and for an unknown outcome; for a refusal
-        TableRefused of a commit, CatalogMisconfigured of anything else.
+        CommitFailedException for a conflict, CatalogUnreachable for an error that may pass and for an unknown outcome.
+        For a refusal, raises TableRefused for a commit and CatalogMisconfigured for anything else.
         """
         try:
             yield
@@ -92,7 +92,7 @@ class CatalogErrors:
                     return TableRefused(msg, code="FLOE-412" if isinstance(error, ValidationError) else "FLOE-411")
                 return CatalogMisconfigured(msg)
             case Answer.UNKNOWN:
-                # whatever it was, the table tells
+                # the table shows whether the commit was made
                 return CatalogUnreachable(
                     hide(f"the outcome of a {action} is unknown ({type(error).__name__}: {error})")
                 )
@@ -132,7 +132,7 @@ def _refusal(action: str, error: Exception) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Return why a call failed: what the system said, where that is at the end of the chain, else the error itself."""
+    """Return why a call failed: the system's message if it is at the end of the chain, else the error itself."""
     end, seen = error, {id(error)}
     while (inner := end.__cause__ or end.__context__) is not None and id(inner) not in seen:
         seen.add(id(inner))
@@ -143,7 +143,7 @@ def _reason(error: BaseException) -> str:
 
 
 def cause_of(error: Exception) -> Exception | None:
-    """Return the cause of floe's error; None where it, or the chain behind it, quotes a secret."""
+    """Return the cause of floe's error; None if it, or the chain behind it, quotes a secret."""
     message = "".join(traceback.format_exception(error))
     return error if hide(message) == message else None
 

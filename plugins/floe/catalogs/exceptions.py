@@ -20,7 +20,7 @@ class CatalogMisconfigured(CatalogError, Terminal):
 
 
 class TableRefused(CatalogError, Terminal):
-    """The table does not take what is to be written: replaced, rolled back, changed by hand, or not permitted."""
+    """The table cannot be written: it was replaced, rolled back or changed manually, or writing is not permitted."""
 
     code = "FLOE-407"
 

@@ -1,4 +1,4 @@
-"""What a commit requires whose snapshot has no parent: the first of a table, or of a branch that does not grow from main."""
+"""Requirements of a commit whose snapshot has no parent: the first of a table, or of a branch that does not start at main."""
 
 from collections.abc import Sequence
 
@@ -16,16 +16,16 @@ from pyiceberg.table.update import (
 
 
 class NewBranch(AssertRefSnapshotId):
-    """A branch must not exist, in a table that has no more snapshots than are known.
+    """A branch must not exist, and the table must have no more snapshots than are known.
 
-    PyIceberg's own refuses every branch but main of a table without snapshots. Catalogs take a snapshot without a parent
-    under any sequence number, even one that is given away: so where the client checks requirements, none may have come.
+    PyIceberg's own requirement refuses every branch but main in a table without snapshots. Catalogs accept a snapshot
+    without a parent under any sequence number, even a used one. So a client that checks requirements refuses new snapshots.
     """
 
     next_sequence_number: int = Field(exclude=True)
 
     def validate(self, base_metadata: TableMetadata | None) -> None:  # type: ignore[override]
-        """Raise CommitFailedException where the requirement is not met."""
+        """Raise CommitFailedException if the requirement is not met."""
         if base_metadata is None or self.ref in base_metadata.refs:
             msg = f"Requirement failed: branch {self.ref} was created meanwhile, or the table is gone"
             raise CommitFailedException(msg)
@@ -37,9 +37,9 @@ class NewBranch(AssertRefSnapshotId):
 def with_first_snapshot(
     metadata: TableMetadata, updates: Sequence[TableUpdate], requirements: tuple[TableRequirement, ...]
 ) -> tuple[TableRequirement, ...]:
-    """Return a commit's requirements; of a snapshot without a parent: no such branch yet, and all others as they are known.
+    """Return a commit's requirements; for a snapshot without a parent: no such branch yet, and all others unchanged.
 
-    Main is one of them where there is none: a new branch would grow from it.
+    main is required to be absent if it does not exist: a new branch would start at it.
     """
     has_parent = any(u.snapshot.parent_snapshot_id is not None for u in updates if isinstance(u, AddSnapshotUpdate))
     branch = next((u.ref_name for u in updates if isinstance(u, SetSnapshotRefUpdate)), None)

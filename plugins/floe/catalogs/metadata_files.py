@@ -1,4 +1,4 @@
-"""Metadata files that a commit leaves over, where the client is to remove them."""
+"""Removal of metadata files that are no longer needed after a commit, for catalogs where the client removes them."""
 
 import logging
 import re
@@ -19,10 +19,10 @@ _UUID = re.compile(rb'"table-uuid"\s*:\s*"([0-9a-fA-F-]{36})"')
 
 
 def remove_old_metadata(table: Table, after: TableMetadata) -> None:
-    """Remove the metadata files that fell out of the log with a commit, if the table says so.
+    """Remove the metadata files that a commit dropped from the log, if the table's properties say so.
 
-    ``table``: as it was before the commit; ``after``: what the commit made of it. A file that the log names and that is no
-    metadata of this table stays: whoever may put metadata in the place of a table's could have floe remove any file.
+    ``table``: before the commit; ``after``: its metadata after the commit. A file that the log names and that is not
+    metadata of this table is kept: a user who may replace a table's metadata could otherwise have floe remove any file.
     """
     kept = {entry.metadata_file for entry in after.metadata_log}
     try:
@@ -30,7 +30,7 @@ def remove_old_metadata(table: Table, after: TableMetadata) -> None:
             for entry in table.metadata.metadata_log:
                 if entry.metadata_file not in kept and _is_own(table, entry.metadata_file):
                     _delete(table, entry.metadata_file)
-    except Exception as error:  # noqa: BLE001 - any store's; the commit was made, and a file left over does no harm
+    except Exception as error:  # noqa: BLE001 - any store's error; the commit was made, and a remaining file does no harm
         log.warning("old metadata files of table %s are left over: %s", ".".join(table.name()), error)
 
 
@@ -42,7 +42,7 @@ def _delete(table: Table, location: str) -> None:
 
 
 def _is_own(table: Table, location: str) -> bool:
-    """Say whether a file is metadata of this very table, which says so in its first lines."""
+    """Say whether a file is metadata of this table, by its first lines."""
     try:
         with table.io.new_input(location).open(seekable=False) as stream:
             head = stream.read(_HEAD_BYTES)

@@ -128,7 +128,7 @@ PRIVATE_NAMES: Final = (
 def prepared_updates(
     producer: SnapshotProducer[Any],
 ) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
-    """Write a snapshot's manifests and return what would be sent for it."""
+    """Write a snapshot's manifests and return the updates and requirements to send."""
     return producer._commit()
 
 
@@ -143,7 +143,7 @@ def table_of(producer: SnapshotProducer[Any]) -> Table:
 
 
 def record_batches(scan: ArrowScan, task: FileScanTask, deletes: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Read one file batch by batch, without rows that ``deletes`` of it took out."""
+    """Read one file batch by batch, without the rows that ``deletes`` removed."""
     return scan._record_batches_from_scan_tasks_and_deletes([task], dict(deletes))
 
 
@@ -158,5 +158,5 @@ def changed_metadata(update: UpdateSchema) -> TableMetadata:
 
 
 def parents_of(schema: Schema) -> Mapping[int, int]:
-    """Return the id of the field around each field, by id."""
+    """Return the id of each field's parent, by id."""
     return schema._lazy_id_to_parent

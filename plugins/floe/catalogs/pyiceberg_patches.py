@@ -1,10 +1,10 @@
-"""What floe changes in PyIceberg for the whole process, once: :func:`apply`, called when a catalog is opened.
+"""Process-wide changes of PyIceberg: :func:`apply`, called when a catalog is opened.
 
 * Doubles of Avro files are read whole. PyIceberg's compiled decoder returns them with the precision of a float, so ``12.34``
-  of a partition would become ``12.34000015258789`` wherever a manifest is rewritten, and files of such partitions would not
-  be found when they are looked for.
+  of a partition would become ``12.34000015258789`` when a manifest is rewritten, and a search would not find files of such
+  partitions.
 * Lists and maps that are null stay null when their children are projected.
-* No class is loaded that a table or a catalog names (``code_guard``).
+* A class that a table or a catalog names is not loaded (``code_guard``).
 """
 
 import logging
@@ -87,7 +87,7 @@ class _WholeDoubleReader(DoubleReader):
 
 
 class NullKeeping(engine.ArrowProjectionVisitor):
-    """Takes offsets and nulls of lists and maps from the file as they are, and puts projected children below."""
+    """Keeps the file's offsets and nulls of lists and maps, and puts projected children below."""
 
     def list(self, list_type: ListType, list_array: Any, value_array: Any) -> Any:
         if not isinstance(list_array, _LISTS) or value_array is None or not pa.types.is_nested(value_array.type):

@@ -1,8 +1,8 @@
-"""What a new table is made of: its schema with identifier fields, its partition spec and its sort order.
+"""Definition of a new table: its schema with identifier fields, its partition spec and its sort order.
 
-Identifier fields are required columns, as Iceberg wants them, and so are the structs around them. Records have no
-schema that could promise a value, so the promise is kept record by record: one that lacks such a column, or has null
-in it, is rejected as one that cannot become a row.
+Identifier fields are required columns, as Iceberg requires, and so are the structs around them. Records have no
+schema that guarantees a value, so each record is checked. A record without such a column, or with null in it, is
+rejected.
 """
 
 import logging
@@ -37,11 +37,11 @@ log = logging.getLogger(__name__)
 
 SHIPPED: Mapping[str, str] = {
     **SHIPPED_RETENTION,
-    # else each commit leaves a manifest behind that all readers open, and a metadata file that nobody does
+    # else each commit leaves a manifest behind that all readers open, and a metadata file that is not used
     TableProperties.MANIFEST_MERGE_ENABLED: "true",
     TableProperties.METADATA_DELETE_AFTER_COMMIT_ENABLED: "true",
 }
-"""Properties of new tables; those of the connector go before them."""
+"""Properties of new tables; those of the connector take precedence."""
 
 FIRST_PARTITION_FIELD_ID = 1000
 _NAMED_COLUMNS = 20
@@ -52,7 +52,7 @@ _SORT_BY = "correct floe.table.{table}.sort-by"
 
 @dataclass(frozen=True)
 class NewTable:
-    """What a catalog is asked for."""
+    """The table that a catalog is to create."""
 
     schema: Schema
     spec: PartitionSpec
@@ -62,8 +62,8 @@ class NewTable:
     def of(cls, table: str, schema: Schema, settings: TableSettings, on_unsuitable: OnUnsuitable) -> "NewTable":
         """Fit a table's settings to the schema that its first records have.
 
-        With ``unpartitioned``, a partitioning that does not fit is an error in the log and the table goes without, as
-        with the sink. Raises TableUnsuitable for anything else that does not fit.
+        With ``unpartitioned``, a partitioning that does not fit is logged as an error and the table is not partitioned, as
+        in the sink. Raises TableUnsuitable for anything else that does not fit.
         """
         try:
             spec = partition_spec(schema, settings.partition_by, table)
@@ -77,9 +77,9 @@ class NewTable:
 
 
 def partition_spec(schema: Schema, terms: tuple[PartitionTerm, ...], table: str) -> PartitionSpec:
-    """Build the spec of a new table; field names are those that Iceberg's Java builder gives.
+    """Build the spec of a new table; field names are those of Iceberg's Java builder.
 
-    Raises TableUnsuitable, naming the term, for a missing column or one that the transform does not take.
+    Raises TableUnsuitable, naming the term, for a missing column or one that the transform does not support.
     """
     if not terms:
         return UNPARTITIONED_PARTITION_SPEC
@@ -103,7 +103,7 @@ def partition_spec(schema: Schema, terms: tuple[PartitionTerm, ...], table: str)
 def sort_order(schema: Schema, terms: tuple[SortTerm, ...], table: str) -> SortOrder:
     """Build the sort order of a new table.
 
-    Raises TableUnsuitable, naming the term, for a missing column or one that the transform does not take.
+    Raises TableUnsuitable, naming the term, for a missing column or one that the transform does not support.
     """
     if not terms:
         return UNSORTED_SORT_ORDER
@@ -117,7 +117,7 @@ def sort_order(schema: Schema, terms: tuple[SortTerm, ...], table: str) -> SortO
 
 
 def with_identifiers(schema: Schema, columns: Collection[str], table: str) -> Schema:
-    """Make columns, which may stand inside structs, the schema's identifier fields: required, as are their parents.
+    """Make columns, which may be inside structs, the schema's identifier fields: required, as are their parents.
 
     Raises TableUnsuitable, naming the column, for one that is missing or cannot identify a row.
     """
@@ -146,7 +146,7 @@ def with_identifiers(schema: Schema, columns: Collection[str], table: str) -> Sc
 def _source(
     schema: Schema, term: PartitionTerm, table: str, verb: str, remedy: str
 ) -> tuple[NestedField, Transform[Any, Any]]:
-    """Find a term's column and transform. ``verb``: what the table cannot be because of it."""
+    """Find a term's column and transform. ``verb``: what cannot be done to the table because of it."""
     refused = f"table {table!r} cannot be {verb} by {str(term)!r}"
     transform = _transform(term)
     column = _find(schema, term.column, refused, remedy)

@@ -1,7 +1,7 @@
-"""What the properties of a table, and the answers of a catalog, may decide: never code, nor where credentials go.
+"""Checks of table properties and of a catalog's answers: they must not name code or a destination of credentials.
 
-PyIceberg makes a table's FileIO of the catalog's properties with the table's own and the catalog's answer over them. So
-whoever alters a table could send the credentials of all tables to an address of theirs.
+PyIceberg makes a table's FileIO from the catalog's properties, overridden by the table's own and the catalog's answer. So
+a user who alters a table could send the credentials of all tables to another address.
 """
 
 import re
@@ -17,11 +17,11 @@ _LOGIN: Final = re.compile(r"(gcs|adls|hf)\..*(token|account-key|sas|credential|
 _LOCAL: Final = re.compile(
     r"auth|ssl|.*profile-name|hdfs\.kerberos_ticket|gcs\.session-kwargs|s3\.proxy-uri|py-catalog-impl"
 )
-"""Of this process' own: how it logs in, whom it trusts, by which way it goes, which of its files it reads."""
+"""Settings of this process: its login, the certificates it trusts, its proxies, the local files that it reads."""
 
 
 def check_table_properties(table: str, properties: Mapping[str, str]) -> None:
-    """Refuse a table whose own properties name code, or settings of the store that its files are in.
+    """Refuse a table whose own properties name code, or settings of the store that contains its files.
 
     Raises CodeRefused, TableUnsuitable.
     """
@@ -48,7 +48,7 @@ def check_table_answer(table: str, answer: Mapping[str, Any], own: Mapping[str, 
 
 
 def check_catalog_answer(answer: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Refuse a catalog whose ``/v1/config`` names code, another login or another address for credentials of ours.
+    """Refuse a catalog whose ``/v1/config`` names code, another login or another address for this process' credentials.
 
     ``answer``: the properties that it changed; ``own``: those before. Raises CatalogMisconfigured.
     """

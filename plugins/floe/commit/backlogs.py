@@ -1,4 +1,4 @@
-"""Backlogs after a commit: the tables that are behind, named in one error with the way out."""
+"""Backlogs after a commit: the tables that are behind, named in one error with the recovery options."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +13,8 @@ MAX_NAMED = 5
 def check_backlogs(recorded: Iterable[Position], unrecorded: Iterable[Position], refusals: Mapping[str, str]) -> None:
     """Raise TablesBehind when a table is behind.
 
-    ``recorded``: the group's positions. ``unrecorded``: what the positions of partitions would say that the group has no
-    longer: no later run knows of it, so this error is all that tells. ``refusals``: why, by table, where it is known.
+    ``recorded``: the group's positions. ``unrecorded``: what the positions of partitions would say that the group no
+    longer has: no later run knows of it, so only this error reports it. ``refusals``: why, by table, where it is known.
     """
     message = []
     if backlog := _backlog(recorded):

@@ -1,4 +1,4 @@
-"""Rows that a writer left out because the table has them: its ledger must say so, or they would be in no table."""
+"""Rows that a writer left out because the table contains them: its ledger must say so, or they would be in no table."""
 
 from floe.catalogs.client import Tables
 from floe.control.announcement import Announcement
@@ -9,9 +9,9 @@ from floe.tables.table_state import TableStates
 
 
 def unwritten_tables(plan: Plan, slice_: Slice, announcement: Announcement) -> list[str]:
-    """Return the tables that an announcement brings no files for, as they are said to hold all their rows.
+    """Return the tables that an announcement has no files for, as they are said to contain all their rows.
 
-    Of tables with files the comparison of nets with the ledger tells. Replays that go by their id ask no ledger.
+    For tables with files, the new offsets are compared with the ledger. Replays that go by their id ask no ledger.
     """
     if slice_.is_by_id:
         return []
@@ -26,7 +26,7 @@ def unwritten_tables(plan: Plan, slice_: Slice, announcement: Announcement) -> l
 def check_contained(
     tables: Tables, plan: Plan, slice_: Slice, announcement: Announcement, name: str, retry_for: float
 ) -> None:
-    """Raise SliceStale when a table holds fewer offsets of a slice than rows were left out for it.
+    """Raise SliceStale when a table contains fewer offsets of a slice than rows were left out for it.
 
     Its ledger only grows while a run is at work, unless the table is rolled back or replaced. Raises what loading it
     raises, and TableNotCommitted when the catalog does not answer for ``retry_for`` seconds.
@@ -44,7 +44,7 @@ def check_contained(
 
 
 def _held(tables: Tables, plan: Plan, slice_: Slice, name: str) -> int:
-    """Return how many offsets of a slice a table holds; none where it does not exist."""
+    """Return how many offsets of a slice a table contains; none where it does not exist."""
     ranges = plan.taken(slice_, name)
     states = TableStates(tables, tables.connector, plan.cluster_id)
     state = states.one(name, {r.topic for r in ranges})

@@ -1,4 +1,4 @@
-"""What a re-drive came to: how many dead letters became rows, and how many failed again, and of what."""
+"""The outcome of a redrive: how many dead letters became rows, and how many failed again, and of what."""
 
 import logging
 from collections import Counter
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 def report_redrive(plan: Plan, announcements: Iterable[Announcement]) -> None:
-    """Log what became of the dead letters of a re-drive. Raises DeadLettersLeft when every one of them failed again."""
+    """Log what became of the dead letters of a redrive. Raises DeadLettersLeft when every one of them failed again."""
     if not any(slice_.reason is ReadReason.DEAD_LETTERS for slice_ in plan.slices):
         return
     reasons: Counter[str] = Counter()

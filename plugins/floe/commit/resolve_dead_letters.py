@@ -25,13 +25,13 @@ from floe.tables.table_state import TableStates
 log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 100_000
-"""Of marks that are in memory before they are handed to the writer."""
+"""Of resolved markers that are in memory before they are handed to the writer."""
 
 
 def append_resolved_markers(
     tables: Tables, plan: Plan, announcement: Announcement, name: str, branch: str, retry_for: float
 ) -> None:
-    """Mark the letters that a slice dealt with, those that are still open, once, however often this is called.
+    """Mark the dead letters that a slice dealt with, those that are still open, once, however often this is called.
 
     Conflicts and lost answers are tried again for ``retry_for`` seconds, each time from the table's present state. Raises
     TableRefused, CatalogError, or TableNotCommitted at the end.
@@ -48,7 +48,7 @@ def append_resolved_markers(
         state = states.one(name, branch=branch)
         table, ledger = state.table, state.ledger
         if table is None:
-            # its letters went with it: there is nothing left that anybody could read as open
+            # its dead letters went with it: nothing is left that could be read as open
             log.warning("table %s of dead letters is gone: what slice %s dealt with is not marked", name, mark_id)
             return
         if mark_id in ledger.slices:
@@ -82,9 +82,9 @@ def append_resolved_markers(
 def check_no_new_dead_letters(
     tables: Tables, plan: Plan, announcement: Announcement, branch: str, waiting: Collection[str]
 ) -> None:
-    """Raise SliceStale when records of a replacement got letters, of the tables ``waiting`` for it, since it was written.
+    """Raise SliceStale when records of a replacement got dead letters, for the tables ``waiting``, since it was written.
 
-    It has rows of them, or did not judge them. Its own letters are no news: they may be there from an earlier attempt.
+    It has rows of them, or did not judge them. Its own dead letters are not new: an earlier attempt may have written them.
     """
     name, slice_ = plan.dead_letters or "", plan.slice_of(announcement.slice_id)
     state = TableStates(tables, tables.connector, plan.cluster_id).one(name, branch=branch)
@@ -102,7 +102,7 @@ def check_no_new_dead_letters(
 
 
 def _write(table: Table, plan: Plan, marks: DeadLetterOffsets, write_props: Mapping[str, str]) -> tuple[SpecFile, ...]:
-    """Write the rows of the marks and return their files."""
+    """Write the rows of the resolved markers and return their files."""
     properties = {**table.metadata.properties, **write_props}
     writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), properties, "resolved")
     try:
@@ -115,7 +115,7 @@ def _write(table: Table, plan: Plan, marks: DeadLetterOffsets, write_props: Mapp
 
 
 def _rows(table: Table, plan: Plan, marks: DeadLetterOffsets) -> Iterator[pa.Table]:
-    """Yield the rows of the marks: where the letter stands, no record."""
+    """Yield the rows of the resolved markers: the place of the dead letter, no record."""
     schema = schema_to_pyarrow(table.schema())
     for dead_letter_table, log_id, offsets in marks:
         for start, end in offsets:

@@ -36,7 +36,7 @@ from floe.tables.snapshot_summary import valid_through
 log = logging.getLogger(__name__)
 
 LOOK_AGAIN = 0.1
-"""Seconds between looks for an announcement that is not visible yet."""
+"""Seconds between checks for an announcement that is not visible yet."""
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -64,7 +64,7 @@ class Committer:
         self._cluster = Cluster.of_control(settings)
 
     def open_slices(self) -> tuple[Slice, ...]:
-        """Return the slices that are not committed yet, as the positions tell. Raises Superseded, GroupInUse."""
+        """Return the slices that are not committed yet, by the positions. Raises Superseded, GroupInUse."""
         if not self._plan.slices or self._plan.is_replay:
             return self._plan.slices
         self._cluster.check_no_members(self._plan.group_id)
@@ -77,9 +77,8 @@ class Committer:
         """Commit every slice that was announced, table by table, then move the positions.
 
         ``written``: ids of the slices whose writers reported success; their announcements are waited for. ``failure``: why
-        others were not written, in the writer's words. What failed is
-        raised at the end, after all else landed: a slice that was not written, a table that could not be committed in
-        time, tables that owe.
+        others were not written, in the writer's words. What failed is raised at the end, after all else was committed:
+        a slice that was not written, a table that could not be committed in time, tables that are behind.
         """
         # a committer that died in its transaction would keep the positions unreadable until that times out
         producer = None if self._plan.is_replay else fence(self._connector, self._settings)
@@ -118,7 +117,7 @@ class Committer:
         return outcomes
 
     def _not_written(self, missing: Sequence[Slice], failure: str | None) -> str:
-        """Say why slices were not written, in the writer's own words where it left some, and what becomes of them."""
+        """Describe why slices were not written, in the writer's own words where it left some, and what becomes of them."""
         ranges = ", ".join(str(r) for s in missing for r in s.ranges)[:500]
         again = (
             "Clear the write task of this run: it goes on there."
@@ -153,7 +152,7 @@ class Committer:
             time.sleep(LOOK_AGAIN)
 
     def _new_messages(self) -> Iterator[ControlMessage]:
-        """Yield the group's records of the control topic since the last look, each of them once."""
+        """Yield the group's records of the control topic since the last call, each of them once."""
         topic = self._plan.control_topic
         ends = control_ends(self._cluster, topic)
         if ends == self._read_to:

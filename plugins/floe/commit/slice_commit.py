@@ -23,7 +23,7 @@ from floe.tables.routes import Routes
 log = logging.getLogger(__name__)
 
 ONE_BY_ONE = 4
-"""Tables up to which threads are not worth their while."""
+"""Number of tables up to which threads do not pay."""
 
 Behind = Mapping[str, str]
 """The tables that did not take their rows, each with the reason."""
@@ -68,7 +68,7 @@ class SliceCommitter:
         self._opened: Tables | None = None
 
     def commit(self, slice_: Slice, announcement: Announcement) -> SliceOutcome:
-        """Commit one slice: its dead letters, its tables, then the marks of dead letters that it dealt with.
+        """Commit one slice: its dead letters, its tables, then the resolved markers of dead letters that it dealt with.
 
         Nothing is raised.
         """
@@ -88,7 +88,7 @@ class SliceCommitter:
         if slice_.reason is ReadReason.CATCH_UP and behind:
             return outcome  # the backlog stays
         if not tables.failed and behind and self._is_no_table_left(slice_, announcement, behind):
-            # the range stays where it is, for all of them: reading it again is all that is left to do
+            # the range stays where it is, for all of them: it has to be read again
             return replace(
                 outcome, errors=tuple(tables.refused.values()) or (TableRefused("; ".join(behind.values())),)
             )
@@ -104,7 +104,7 @@ class SliceCommitter:
     # -- the steps ----------------------------------------------------------------------------------------------------
 
     def _check_origin(self, announcement: Announcement) -> None:
-        """Raise AnnouncementVoid for what does not come from this connector: anybody may write to the control topic."""
+        """Raise AnnouncementVoid for what does not come from this connector: any client may write to the control topic."""
         topics = sorted({r.topic for r in announcement.ranges})
         for table_files in announcement.all_table_files:
             here = self._routes.branch(table_files.table)
@@ -179,7 +179,7 @@ class SliceCommitter:
         return SliceEnd(slice_, routes_behind, has_snapshot, self._is_quick(announcement))
 
     def _is_quick(self, announcement: Announcement) -> bool:
-        """Say whether twice as much could have been written in the time that a write may take."""
+        """Return whether twice as much could have been written in the time that a write may take."""
         took, timeout = announcement.write_ms, self._connector.write_timeout_ms
         return took is None or timeout is None or 2 * took <= timeout
 

@@ -1,4 +1,4 @@
-"""The commit of a slice to one table: compare with the ledger, send once, and look again when the answer is not a yes."""
+"""The commit of a slice to one table: compare with the ledger, send once, and compare again when it is not confirmed."""
 
 import logging
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class TableCommit:
 
 
 def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableCommit:
-    """Commit one slice's files to one table, exactly once, however often and by however many this is called.
+    """Commit one slice's files to one table, exactly once, however often and by however many processes this is called.
 
     Conflicts, lost answers and an unreachable catalog are tried again for ``retry_for`` seconds, each time from the
     table's present state. Raises TableRefused, SliceStale, AnnouncementVoid, or TableNotCommitted at the end.
@@ -62,7 +62,7 @@ def commit_table(tables: Tables, work: TableWork, retry_for: float) -> TableComm
 
 
 def check_table(tables: Tables, work: TableWork, retry_for: float) -> bool:
-    """Say whether a slice is in a table; raise what :func:`commit_table` would raise, as far as that shows before."""
+    """Return whether a slice is in a table; raise what :func:`commit_table` would raise, as far as that shows before."""
     mode = mode_of(work)
 
     def attempt() -> bool:

@@ -18,14 +18,14 @@ from floe.config.sections.transforms import TransformSpec, renames_topics, routi
 SPARK_CONN_ID, SPARK_CONN_IDS = "floe.spark.conn-id", "floe.spark.conn-ids"
 OFFSET_RESET = "consumer.override.auto.offset.reset"
 _NAMES = frozenset({"topics", "topics.regex", "iceberg.tables"})
-"""Keys whose values are names, however long the list of them is: a plan must hold them."""
+"""Keys whose values are names, of any number: a plan must contain them."""
 
 _TABULAR_GROUP = "iceberg.control.group-id"
 
 
 @dataclass(frozen=True)
 class Connector:
-    """Topics into tables: what a run needs to know, validated. Printing it shows no secret.
+    """A connector's validated settings: all that a run needs. Printing it shows no secret.
 
     ``name`` is also the dag_id. ``topics`` is empty while ``topics_regex`` is not resolved (``with_topics``). A limit of
     None is no limit; limits count records, sizes are in bytes, times in milliseconds. ``properties`` is the whole flat map
@@ -68,7 +68,7 @@ class Connector:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that the connector names; none where the records do."""
+        """The tables that the connector names; empty if the records name them."""
         return self.settings.named
 
     @property
@@ -82,19 +82,19 @@ class Connector:
         return ", ".join(self.tables) if self.tables else f"tables named {self.routing.template}"
 
     def table(self, name: str) -> TableSettings:
-        """Return what the connector says of one table."""
+        """Return the connector's settings of one table."""
         return self.settings.of(name)
 
     def route_rule(self, table: str, topic: str) -> object:
         """Return what decides which rows of a topic one table gets, as JSON: a part of the table's route hash.
 
-        Transforms that leave no record out and change nothing that routes are no part of it.
+        It does not contain transforms that neither filter records nor change what records are routed by.
         """
         settings = self.table(table)
         steps = routing_steps(self.transforms)
         if not steps:
             return self.routing.rule(settings, topic)
-        # a record may come with another topic: all that the table asks for counts
+        # a record may get another topic, so all topics of the table count
         topics = None if settings.topics is None else sorted(settings.topics)
         rule = self.routing.rule(settings, topics[0] if topics else topic)
         return {"transforms": steps, "topics": topics, "rows": rule}
@@ -113,7 +113,7 @@ class Connector:
     def sink_group_id(self) -> str:
         """The group of the Kafka Connect sink of this name: its positions, and the signature of its events.
 
-        It is floe's own, except where Tabular's sink ran: that kept a group of its own beside it.
+        It is floe's own, except after Tabular's sink, which had a separate group.
         """
         sink = self.properties.get("connector.class", "").strip()
         named = self.properties.get(_TABULAR_GROUP, "").strip()
@@ -122,7 +122,7 @@ class Connector:
         return self.group_id
 
     def frozen(self) -> dict[str, str]:
-        """Copy the properties with a reference in the place of every secret: fit for XCom, to be thawed by ``thaw``."""
+        """Copy the properties with a reference instead of every secret: safe for XCom, restored by ``restore_config``."""
         return {
             key: reference(key) if key not in _NAMES and is_secret(key, value) else value
             for key, value in self.properties.items()

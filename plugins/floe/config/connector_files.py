@@ -1,4 +1,4 @@
-"""The folder of connector files. A broken file never takes the others down."""
+"""The folder of connector files. A broken file does not affect the others."""
 
 import hashlib
 import os
@@ -24,9 +24,9 @@ _MAX_PARSED = 1000
 class ConnectorFile:
     """One file: its connector, or the error that says why there is none.
 
-    ``name`` is a legal dag_id that no other file of the folder has. Of a broken file it is the one in its text, else the
-    one that it had when it was last good, else one made of the file's name (``is_name_guessed``); so is ``interval_ms``,
-    with five minutes in the end. ``given``: the keys that the file of a connector holds itself.
+    ``name`` is a legal dag_id that no other file of the folder has. For a broken file it is the one in its text, else the
+    one that it had when it was last valid, else one made from the file's name (``is_name_guessed``). ``interval_ms`` is
+    found likewise, with five minutes as the default. ``given``: the keys in the file of a connector.
     """
 
     path: Path
@@ -50,7 +50,7 @@ def load_connectors(
     """Read every ``*.json`` of ``folder``, sorted by file name, dotfiles excepted.
 
     Without ``folder``: ``FLOE_CONNECTORS_DIR``, else the folder ``dags/connectors`` beside ``plugins``. ``last_good``: by
-    file name, what files were known by when they were good.
+    file name, the identities of files when they were last valid.
 
     :raises ConfigError: there is no such folder.
     """
@@ -76,7 +76,7 @@ def load_connector(path: Path) -> Connector:
 
 
 def read_file(path: Path, last_good: Identity = UNKNOWN) -> ConnectorFile:
-    """Read one file; what is wrong with it is returned, not raised."""
+    """Read one file; problems are returned, not raised."""
     try:
         content = _content(path)
     except MalformedFile as error:
@@ -107,7 +107,7 @@ def _unreadable(path: Path, identity: Identity, error: ConfigError) -> Connector
 
 @dataclass(frozen=True)
 class _Parsed:
-    """What one content is, in a file of one name: a connector, or a failure with its problems."""
+    """The result of parsing one content under one file name: a connector, or a failure with its problems."""
 
     connector: Connector | None
     identity: Identity = UNKNOWN
@@ -132,7 +132,7 @@ def _parse(content: bytes, stem: str) -> _Parsed:
 
 
 def make_names_unique(files: list[ConnectorFile]) -> list[ConnectorFile]:
-    """Break connectors that share a name, or a group on the same brokers, and give broken files names of their own."""
+    """Mark connectors that share a name, or a group on the same brokers, as broken, and give broken files unique names."""
     files = _break_shared(files, lambda connector: connector.name, "the name")
     files = _break_shared(files, lambda connector: (connector.kafka_conn_id, connector.group_id), "the group")
     taken = {file.name for file in files if file.connector}
@@ -169,7 +169,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 def _content(path: Path) -> bytes:
     try:
-        # a pipe that is opened so does not wait for its other end
+        # opening a pipe this way does not wait for its other end
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as stream:  # noqa: PTH123 - a path is opened above
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):

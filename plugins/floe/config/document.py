@@ -14,7 +14,7 @@ _SHOWN_CHARACTERS = 200
 
 
 def parse_document(content: bytes) -> dict[str, object]:
-    """Read one JSON object in UTF-8; a key given twice is refused. Numbers become the strings they were written as.
+    """Read one JSON object in UTF-8; a key given twice is refused. Numbers become strings as they are written.
 
     :raises MalformedFile: saying where, by line and column.
     """
@@ -43,7 +43,7 @@ def parse_document(content: bytes) -> dict[str, object]:
 
 
 def unwrap(document: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
-    """Take the flat map out of either shape, the name in it, with the problems of the shape."""
+    """Return the flat map of either shape, including the name, and the problems of the shape."""
     if "config" not in document:
         return dict(document), []
     config = document["config"]
@@ -64,7 +64,7 @@ def unwrap(document: Mapping[str, object]) -> tuple[dict[str, object], list[str]
 
 
 def claimed_name(document: Mapping[str, object]) -> str | None:
-    """The legal name that a document gives itself, however broken the rest of it is."""
+    """The legal name in a document, even if the rest of it is broken."""
     items, _ = unwrap(document)
     name = items.get("name")
     return name if isinstance(name, str) and connector_name_problem(name) is None else None

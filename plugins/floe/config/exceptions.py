@@ -1,11 +1,11 @@
 """Errors of the configuration.
 
-    ConfigError            a connector is wrong; says every problem found, one line each
-    ├── MalformedFile      the file is no JSON object that could hold a connector
-    ├── OverrideRefused    a run's ``config`` param asks for what a param must not
-    └── ConfigRestoreError          a frozen configuration refers to a secret that the file no longer has
+    ConfigError             a connector is wrong; lists every problem found, one line each
+    ├── MalformedFile       the file is not a JSON object that could contain a connector
+    ├── OverrideRefused     a run's ``config`` param sets what a param must not set
+    └── ConfigRestoreError  a frozen configuration refers to a secret that the file no longer has
 
-All are terminal: the same file fails again until somebody changes it.
+All are terminal: the same file fails again until it is changed.
 """
 
 from floe.exceptions import Terminal
@@ -25,12 +25,12 @@ class ConfigError(Terminal):
         self.source = ""
 
     def located(self, source: object) -> "ConfigError":
-        """Name the file (or param) that the problems stand in."""
+        """Name the file (or param) that contains the problems."""
         self.source = str(source).encode(errors="backslashreplace").decode()
         return self
 
     def first_problems(self, limit: int = MAX_SHOWN_PROBLEMS) -> tuple[str, ...]:
-        """Return as many problems as people read at once, each as far as they do, and how many more there are."""
+        """Return at most ``limit`` problems, each shortened, and how many more there are."""
         first = tuple(
             problem if len(problem) <= _SHOWN_CHARACTERS else f"{problem[:_SHOWN_CHARACTERS]}…"
             for problem in self.problems[:limit]
@@ -59,6 +59,6 @@ class OverrideRefused(ConfigError):
 
 
 class ConfigRestoreError(ConfigError):
-    """A frozen configuration cannot be resolved with the connector file of today."""
+    """A frozen configuration cannot be resolved with the current connector file."""
 
     code = "FLOE-105"

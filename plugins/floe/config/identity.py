@@ -1,4 +1,4 @@
-"""What a connector is known by in Airflow: the name and the interval, also of a file that cannot be read as a connector."""
+"""A connector's identity in Airflow: the name and the interval, also of a file that cannot be read as a connector."""
 
 import re
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ _INTERVAL = re.compile(
 
 @dataclass(frozen=True)
 class Identity:
-    """The name, which is the dag_id, and the time between two runs in milliseconds; None where a text does not say."""
+    """The name, which is the dag_id, and the time between two runs in milliseconds; None if not given."""
 
     name: str | None = None
     interval_ms: int | None = None
 
     def or_else(self, other: "Identity") -> "Identity":
-        """Fill what this one does not say with what another one says."""
+        """Fill missing values from another identity."""
         return Identity(self.name or other.name, self.interval_ms or other.interval_ms)
 
 
@@ -39,13 +39,13 @@ UNKNOWN = Identity()
 
 
 def identity_of(document: Mapping[str, object]) -> Identity:
-    """Read the identity of a JSON object, however broken the rest of it is; without an interval the default holds."""
+    """Read the identity of a JSON object, even if the rest of it is broken; the interval has a default."""
     given = str(unwrap(document)[0].get(INTERVAL, DEFAULT_INTERVAL_MS)).strip()
     return Identity(claimed_name(document), _interval(given))
 
 
 def identity_in_text(content: bytes) -> Identity:
-    """Find the identity in a text that is no valid JSON: the first name that is legal, the first interval."""
+    """Find the identity in a text that is not valid JSON: the first legal name, the first interval."""
     encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     text = content.decode(encoding, errors="replace")
     names = (match[1] for match in _NAME.finditer(text))

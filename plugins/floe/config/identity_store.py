@@ -1,7 +1,7 @@
-"""What the connector files of a folder were known by when they were last good: names and intervals, nothing else of them.
+"""The identities of a folder's connector files when they were last valid: only names and intervals.
 
 One small JSON file per folder, 0600, in the cache folder of the deployment. It only decides under which name and schedule a
-broken connector fails, so a lost or changed one costs no more than that.
+broken connector fails; losing or changing it has no other effect.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ class IdentityStore:
         self.path = cache / _FOLDER / f"{of_folder}.json"
 
     def load(self) -> dict[str, Identity]:
-        """Return what was kept; nothing where there is none, or where it cannot be read."""
+        """Return the stored identities; empty if there are none or they cannot be read."""
         try:
             with self.path.open("rb") as stream:
                 kept = json.loads(stream.read(_MAX_BYTES))
@@ -36,7 +36,7 @@ class IdentityStore:
         return {file: _identity(fields) for file, fields in kept.items() if isinstance(fields, dict)}
 
     def save(self, identities: Mapping[str, Identity]) -> None:
-        """Keep these in the place of the ones before, at once or not at all.
+        """Replace the stored identities atomically.
 
         :raises OSError: the folder cannot be written.
         """
@@ -54,6 +54,6 @@ class IdentityStore:
 
 
 def _identity(fields: Mapping[str, object]) -> Identity:
-    """Read a kept identity by the rules of a connector file's: the store is input, too."""
+    """Read a stored identity by the rules for connector files: the store is input, too."""
     interval = fields.get("interval-ms", DEFAULT_INTERVAL_MS)
     return identity_of({"name": fields.get("name"), "iceberg.control.commit.interval-ms": interval})

@@ -1,7 +1,7 @@
-"""How much one connector may hold, so that no file delays the parsing of the others.
+"""Size limits of one connector, so that no file delays the parsing of the others.
 
-Airflow gives up a DAG file after half a minute, with the DAGs of all connectors in it. What costs more than a look at each
-key is counted before it is read.
+Airflow stops parsing a DAG file after half a minute, with the DAGs of all connectors in it. Values that cost more than
+one read per key are counted before they are parsed.
 """
 
 from floe.config.document import MAX_KEYS
@@ -15,7 +15,7 @@ MAX_LIST_ELEMENTS = 10_000
 """Topics, tables, columns: in all lists of a connector together."""
 
 MAX_EXPRESSION_CHARACTERS = 10_000
-"""Of all expressions, partitions and sort orders together; one has at most 4,000. Plain words are not counted."""
+"""Characters of all expressions, partitions and sort orders together; one has at most 4,000. Plain words are not counted."""
 
 MAX_TRANSFORMS = 100
 
@@ -24,9 +24,9 @@ _WITH_GRAMMAR = frozenset(entry.name for entry in KEYS if entry.name.endswith(("
 
 
 def check_limits(settings: Settings) -> None:
-    """Refuse a connector that is beyond a limit, before anything of it is read.
+    """Refuse a connector that exceeds a limit, before it is parsed.
 
-    :raises ConfigError: with every limit that is passed.
+    :raises ConfigError: with every limit that is exceeded.
     """
     elements = characters = 0
     for key, entry in settings.entries.items():

@@ -1,7 +1,7 @@
-"""Rules of names. Each function answers with what is wrong, or None.
+"""Rules of names. Each function returns the problem, or None.
 
 Names become dag ids, topics, transactional ids and, for tables, paths in the warehouse: PyIceberg joins namespace and
-table into a path as they are.
+table into a path unchanged.
 """
 
 import re
@@ -34,7 +34,7 @@ def connector_name_problem(name: str) -> str | None:
 
 
 def legal_name(text: str) -> str:
-    """Make a legal connector name of any text, for a file that has none of its own."""
+    """Make a legal connector name from any text, for a file without a name."""
     name = re.sub(r"[^\w.-]", "_", text)[: _DAG_ID_CHARACTERS - len(REPLAY_SUFFIX) - 10]
     name = name if name.strip(".") else "_"
     return name.removesuffix(REPLAY_SUFFIX) + "-replay" if name.endswith(REPLAY_SUFFIX) else name
@@ -80,7 +80,7 @@ def plain_problem(text: str) -> str | None:
 
 
 def has_control_characters(text: str) -> bool:
-    """Whether ``text`` holds characters that are not seen: controls, line ends, direction marks."""
+    """Whether ``text`` contains invisible characters: controls, line ends, direction marks."""
     if text.isascii():
         return not text.isprintable()
     return any(unicodedata.category(character) in {"Cc", "Cf", "Zl", "Zp"} for character in text)

@@ -29,7 +29,7 @@ CLASSES = (
     "IcebergSink",
 )
 MIN_WRITE_TIMEOUT = 1000
-"""Milliseconds. No slice is written in less, and a smaller number was most likely meant in seconds."""
+"""Milliseconds. No slice is written in less. A smaller number was most likely meant in seconds."""
 
 _DISTRIBUTION = "write.distribution-mode"
 
@@ -37,9 +37,9 @@ _DISTRIBUTION = "write.distribution-mode"
 def parse_connector(
     document: Mapping[str, object], default_name: str | None = None, *, narrowed: bool = False
 ) -> Connector:
-    """Parse ``{"name": …, "config": {…}}`` or the flat map; ``default_name`` is taken when neither holds a name.
+    """Parse ``{"name": …, "config": {…}}`` or the flat map; ``default_name`` is used when neither contains a name.
 
-    ``narrowed``: this is of one run, which may read fewer topics than the settings of tables speak of.
+    ``narrowed``: the settings are of one run, which may read fewer topics than the settings of tables name.
 
     :raises ConfigError: with all problems found.
     """
@@ -59,7 +59,7 @@ def parse_connector(
 
 
 def _check_cross_keys(settings: Settings) -> None:
-    """The sink's own rules over several keys, in its order and words."""
+    """Check the sink's own rules over several keys, in its order and with its messages."""
     tables, dynamic = settings.names("iceberg.tables"), settings.boolean("iceberg.tables.dynamic-enabled")
     if not settings.properties.under("iceberg.catalog."):
         settings.problems.append("Must specify Iceberg catalog properties")
@@ -82,7 +82,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
     topics, topics_regex = read_topics(settings)
     control_topic = _read_control_topic(settings, topics)
     transforms = read_transforms(settings)
-    is_open = narrowed or renames_topics(transforms)  # tables may ask for topics that are not the connector's
+    is_open = narrowed or renames_topics(transforms)  # tables may name topics that are not the connector's
     expected = () if is_open else topics
     tables = read_tables(settings, expected)
     errors = read_errors(settings, topics, tables.named, control_topic)
@@ -154,7 +154,7 @@ def _read_control_topic(settings: Settings, topics: tuple[str, ...]) -> str:
 
 
 def _read_table_props(settings: Settings, *prefixes: str, free_text: bool = False) -> Properties:
-    """Read properties of tables; ``free_text``: those outside Iceberg's name spaces may be anything."""
+    """Read properties of tables; ``free_text``: those outside Iceberg's name spaces may have any value."""
     taken: dict[str, str] = {}
     for prefix in prefixes:
         taken |= settings.properties.under(prefix)

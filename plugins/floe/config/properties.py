@@ -33,14 +33,14 @@ class Properties(Mapping[str, str]):
         return repr({key: shown(key, value) for key, value in self._items.items()})
 
     def under(self, prefix: str) -> dict[str, str]:
-        """Take the properties below ``prefix``, without it."""
+        """Return the properties below ``prefix``, without it."""
         length = len(prefix)
         found = [key for key in self._items if key.startswith(prefix)]
         return {key[length:]: self._items[key] for key in found if len(key) > length}
 
 
 def flatten(document: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
-    """Turn JSON scalars into the strings that Kafka Connect would see, with a problem for every value that is none."""
+    """Turn JSON scalars into the strings that Kafka Connect would see, with a problem for every other value."""
     flat: dict[str, str] = {}
     problems: list[str] = []
     for key, value in document.items():

@@ -1,4 +1,4 @@
-"""What a connector file comes to, for people: its problems or warnings, then a row for each key."""
+"""A report on a connector file, for people: its problems or warnings, then a row for each key."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
@@ -49,7 +49,7 @@ def report(file: ConnectorFile) -> str:
 def warnings_of(connector: Connector) -> tuple[str, ...]:
     """Return a connector's warnings, and one for each secret that is too short to be hidden.
 
-    Those are for whoever may read the file: the connector's own warnings are in the docs of its DAG.
+    Those are for users who may read the file. The connector's own warnings are in the docs of its DAG.
     """
     short = Mask.of(connector.properties).too_short
     return (*connector.warnings, *(short_secret(key) for key in sorted(short)))
@@ -78,7 +78,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Write a text that came from a file so that a terminal shows it and does nothing else; lines stay."""
+    """Escape a text from a file so that a terminal only shows it; lines are kept."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 

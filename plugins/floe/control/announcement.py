@@ -27,7 +27,7 @@ from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 
 MAX_EVENT_BYTES = 400_000
-"""Bytes; well below the default message limit of 1,048,588."""
+"""Bytes; well below the default message size limit of 1,048,588."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class SpecFiles:
 
 @dataclass(frozen=True)
 class TableFiles:
-    """What one slice wrote for one table.
+    """The files that one slice wrote for one table.
 
-    ``nets``: per range the offsets that the files stand for, all others of the range were in the table's ledger.
+    ``new_ranges``: per range the new offsets, whose records are in the files; the ledger contained all others.
     ``routes``: route hash per topic. ``seen``: of what is replaced, records that the writer knew to be dead letters turned
     into rows.
     """
@@ -68,14 +68,14 @@ class TableFiles:
 
 @dataclass(frozen=True)
 class Announcement:
-    """One slice, written: its tables' files, its books, and where it stands in the control topic.
+    """One written slice: its tables' files, its record counts, and its place in the control topic.
 
-    ``shares``: of the tables that got files; ``tables``: the books of all tables, also of those that got none.
-    ``refused``: tables that could not be written for, with the reason; they owe what they would have taken. ``lost``:
-    ranges accepted as lost that no snapshot tells of yet. ``revived``: records that were dead letters and are rows of the
-    files, by table. ``resolved``: letters that need no more attention once every table has landed. ``known``: of a
-    replacement, the letters that were open when it was written. ``reasons``: of a re-drive, how many records failed again,
-    by error. ``write_ms``: how long the write took, where the next plan depends on it.
+    ``all_table_files``: of the tables that got files; ``tables``: the counts of all tables, also of those that got none.
+    ``refused``: tables that could not be written, with the reason; their rows of the slice become backlog. ``lost``:
+    ranges accepted as lost that no snapshot records yet. ``revived``: records that were dead letters and are rows of the
+    files, by table. ``resolved``: dead letters that need no further action after every table is committed. ``known``: of a
+    replacement, the dead letters that were open when it was written. ``reasons``: of a redrive, how many records failed
+    again, by error. ``write_ms``: how long the write took, if the next plan depends on it.
     ``assignments``: every partition of the connector, those read with their next offset and last timestamp.
     ``control_offset``: control partition and next offset behind the announcement; None before it was read back.
     """
@@ -99,7 +99,7 @@ class Announcement:
 
 
 def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlRecord]:
-    """Return the records of one announcement: DataWritten events, then the DataComplete that makes it count."""
+    """Return the records of one announcement: DataWritten events, then the DataComplete that completes it."""
     slice_id, kind = announcement.slice_id, announcement.kind
     records: list[ControlRecord] = []
     for table_files in announcement.all_table_files:
@@ -151,7 +151,7 @@ def _new_ranges_only(new_ranges: Iterable[tuple[OffsetRange, Intervals]]) -> Ite
 
 
 def _bodies(plan: Plan, table_files: TableFiles, spec: SpecFiles, files: Sequence[DataFile]) -> Iterator[bytes]:
-    """Encode files as one event, or as several when it would be too large."""
+    """Encode files as one event, or as several if one would be too large."""
     event = Event.of(
         plan.group_id, DataWritten(plan.commit_id, table_files.reference, tuple(files), (), spec.partition_type)
     )
@@ -171,7 +171,7 @@ def next_offset(r: OffsetRange, timestamp_ms: int | None) -> TopicPartitionOffse
 
 
 def _moment(timestamp_ms: int) -> datetime | None:
-    """Read a record's time; None for one that is no date, as of producers that count in microseconds."""
+    """Read a record's time; None if it is not a valid date, as from producers that count in microseconds."""
     try:
         return datetime.fromtimestamp(timestamp_ms / 1000, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""One announcement, checked and built from the records that it came in."""
+"""One announcement, checked and built from its records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def assemble(
         raise ValueError(msg)
     if problem := next((found for name in tables if (found := table_problem(name))), None):
         raise ValueError(problem)
-    with_parts = {_table_name(p.payload.table_reference) for p in parts}  # what is replaced may come to no file
+    with_parts = {_table_name(p.payload.table_reference) for p in parts}  # a replacement may have no files
     all_table_files = tuple(
         _table_files(slice_, name, given_counts, parts, {r.tp: r for r in plan.taken(slice_, name)})
         for name, given_counts in tables.items()

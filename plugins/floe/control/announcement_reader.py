@@ -1,4 +1,4 @@
-"""Reading announcements back: what counts is complete, of this plan, and the first of its slice."""
+"""Reading announcements back: only the first complete announcement of each slice of the plan counts."""
 
 import logging
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from floe.model.plan_seal import PlanKey
 log = logging.getLogger(__name__)
 
 MAX_WARNINGS = 20
-"""Of announcements that do not count, for each slice."""
+"""Limit of logged announcements that do not count, for each slice."""
 
 P = TypeVar("P", DataWritten, DataComplete)
 
@@ -29,10 +29,10 @@ P = TypeVar("P", DataWritten, DataComplete)
 class AnnouncementReader:
     """Reads the announcements of one plan, record by record, each once; ``found``: the first complete one of each slice.
 
-    With a ``key``, a record counts only if the plan's own writer signed it: any other is passed by before it is decoded,
-    and records of two attempts are never put together. Without, as for plans that have no seal, all records of a slice
-    count in their order. What does not count is left out and logged: incomplete or malformed ones, ones for other
-    ranges, and later ones of retried or left-over writers, which hold the same rows in other files.
+    With a ``key``, a record counts only if the plan's own writer signed it: any other is skipped before it is decoded,
+    and records of two attempts are never combined. Without a key, as for plans that have no seal, all records of a slice
+    count in their order. Announcements that do not count are skipped and logged: incomplete or malformed ones, ones for
+    other ranges, and later ones of retried or remaining writers, which contain the same rows in other files.
     """
 
     def __init__(self, plan: Plan, key: PlanKey | None) -> None:
@@ -41,7 +41,7 @@ class AnnouncementReader:
         self.found: dict[str, Announcement] = {}
 
     def feed(self, messages: Iterable[ControlMessage]) -> None:
-        """Take further records; those of a partition come in the order of their offsets."""
+        """Process further records; those of a partition must be in the order of their offsets."""
         for message in messages:
             slice_id = message.headers.get(h.SLICE, "")
             reader = self._slices.get(slice_id) if message.key == self._group_id else None
@@ -55,7 +55,7 @@ class AnnouncementReader:
                 self.found[slice_id] = announcement
 
     def log_unsigned(self) -> None:
-        """Say once how many records of each slice were passed by."""
+        """Log once how many unsigned records of each slice were skipped."""
         for slice_id, reader in self._slices.items():
             if reader.unsigned:
                 log.warning(
@@ -93,7 +93,7 @@ class _SliceReader:
         self.first_unsigned: int | None = None
 
     def take(self, message: ControlMessage) -> Announcement | None:
-        """Take one record of the slice; return the announcement that it completes."""
+        """Process one record of the slice; return the announcement that it completes."""
         if h.PART not in message.headers and h.RANGES not in message.headers:
             return None  # a StartCommit, or the events of a commit
         try:
@@ -107,7 +107,7 @@ class _SliceReader:
             ArithmeticError,
             RecursionError,
         ) as error:
-            # headers are anybody's JSON, and there may be any number of such records
+            # any producer can write such headers, and there may be any number of such records
             self._unsigned_parts = []
             self._warned += 1
             slice_id = self._plan.slice_id(self._slice)
@@ -120,7 +120,7 @@ class _SliceReader:
             return None
 
     def pass_over(self, message: ControlMessage) -> None:
-        """Take note of a record behind the announcement that counts."""
+        """Note a record behind the announcement that counts."""
         if h.RANGES in message.headers and not self._has_warned:
             self._has_warned = True
             slice_id = self._plan.slice_id(self._slice)
@@ -138,7 +138,7 @@ class _SliceReader:
         return None
 
     def _take_signed(self, key: PlanKey, message: ControlMessage) -> Announcement | None:
-        """Verify a record, and keep it as it is until the last one of its attempt verifies all of them."""
+        """Verify a record, and keep it undecoded until the last one of its attempt verifies all of them."""
         signature = Signature.of(message.headers)
         attempt = (message.partition, signature.attempt if signature is not None else "")
         records = self._signed.get(attempt, {})

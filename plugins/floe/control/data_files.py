@@ -1,4 +1,4 @@
-"""Data files as events carry them, and as PyIceberg commits them."""
+"""Conversion of data files between events and PyIceberg."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _SAME = (
     "equality_ids",
     "sort_order_id",
 )
-"""Fields that both sides hold, maps as dicts and lists as lists on PyIceberg's."""
+"""Fields that both sides have; PyIceberg's have maps as dicts and lists as lists."""
 
 _VERSION_3 = ("first_row_id", "referenced_data_file", "content_offset", "content_size_in_bytes")
-"""Fields that PyIceberg has in format version 3 only, behind all others and without properties."""
+"""Fields that PyIceberg has in format version 3 only, after all others and without properties."""
 
 
 def partition_type_of(spec: PartitionSpec, schema: Schema) -> PartitionType:
@@ -44,10 +44,10 @@ def partition_type_of(spec: PartitionSpec, schema: Schema) -> PartitionType:
 
 
 def to_pyiceberg(file: DataFile, partition_type: PartitionType, format_version: TableVersion = 2) -> IcebergFile:
-    """Return PyIceberg's data file, of which nothing is lost.
+    """Return PyIceberg's data file, without loss of any field.
 
-    Its `spec_id` is set if the event has one (``DataFile.from_args`` passes over it). Raises DataFileConversionError
-    for a partition that is not of its type, and for a field that this format version does not hold.
+    Its `spec_id` is set if the event has one (``DataFile.from_args`` ignores it). Raises DataFileConversionError
+    for a partition that is not of its type, and for a field that this format version does not have.
     """
     arguments: dict[str, object] = {name: _plain(getattr(file, name)) for name in _SAME}
     for name in _VERSION_3:
@@ -75,7 +75,7 @@ def to_pyiceberg(file: DataFile, partition_type: PartitionType, format_version: 
 def from_pyiceberg(file: IcebergFile, partition_type: PartitionType, spec_id: int | None = None) -> DataFile:
     """Return the data file for an event.
 
-    `spec_id` is needed for a file that has none of its own, as those fresh from PyIceberg's writers.
+    `spec_id` is needed for a file that has none of its own, such as a new one from PyIceberg's writers.
     """
     own = getattr(file, "spec_id", None)  # an error where it was not set
     if spec_id is None and own is None:
@@ -117,7 +117,7 @@ def _format(file: DataFile) -> FileFormat:
 
 
 def _partition_value(value: object, field: PartitionFieldType) -> PartitionValue:
-    # PyIceberg's writers hold a UUID as bytes, its manifest readers as a UUID; the latter is what goes on the wire.
+    # PyIceberg's writers have a UUID as bytes, its manifest readers as a UUID; events contain the latter.
     if field.type == "uuid" and isinstance(value, bytes):
         return UUID(bytes=value)
     if value is None or isinstance(value, bool | int | float | str | bytes | Decimal | UUID):

@@ -3,7 +3,7 @@
 Terminal
 ├── EventDecodeError         bytes that are not an event that floe can read
 ├── EventEncodeError         an event that cannot be written as the Java sink would write it
-└── DataFileConversionError  a data file that one of the two sides, event or PyIceberg, cannot hold
+└── DataFileConversionError  a data file that an event or PyIceberg cannot represent
 """
 
 from floe.exceptions import Terminal
@@ -22,6 +22,6 @@ class EventEncodeError(Terminal):
 
 
 class DataFileConversionError(Terminal):
-    """This data file would lose something on the way between its event and PyIceberg."""
+    """This data file would lose values in the conversion between its event and PyIceberg."""
 
     code = "FLOE-803"

@@ -1,4 +1,4 @@
-"""Tables that a connector filled, as its control topic tells: by the last ``CommitToTable`` of each."""
+"""Tables that a connector filled, by the last ``CommitToTable`` of each in its control topic."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping
@@ -21,11 +21,11 @@ from floe.model.ranges import TopicPartition
 log = logging.getLogger(__name__)
 
 WINDOWS = (5_000, 20_000, 75_000)
-"""Records of each control partition that are looked through, from the newest ones back."""
+"""Sizes, in records, of the windows of each control partition that are searched, from the newest records back."""
 
 
 class _Fact(NamedTuple):
-    """The last that is known of a table; ``uuid``: None when its loss was decided about since it was filled."""
+    """The last known state of a table; ``uuid``: None if its loss was decided about after it was filled."""
 
     at: datetime
     uuid: UUID | None
@@ -39,11 +39,11 @@ def filled_tables(
     names: Collection[str] | None,
     deployment: DeploymentKey | None = None,
 ) -> dict[str, UUID]:
-    """Return the UUIDs of tables that the group's commits filled, but for those that ``dropped_tables`` named since.
+    """Return the UUIDs of tables that the group's commits filled, except those that ``dropped_tables`` named since.
 
-    ``ends``: last stable offsets of the control topic. ``names``: tables to look for; None for all that the newest
-    records name. ``deployment``: its key; with one, only records that a plan of it signed count. The look goes back as far
-    as ``WINDOWS``: a table whose commits are older, or were removed by retention, counts as never filled.
+    ``ends``: last stable offsets of the control topic. ``names``: tables to search for; None for all that the newest
+    records name. ``deployment``: its key; with one, only records that a plan of it signed count. The search goes back as
+    far as ``WINDOWS``: a table whose commits are older, or were removed by retention, counts as never filled.
     """
     starts = {tp.partition: start for tp, start in _log_starts(settings, topic, ends).items()}
     upper, facts = dict(ends), dict[str, _Fact]()
@@ -68,7 +68,7 @@ def _log_starts(settings: KafkaSettings, topic: str, ends: Mapping[int, int]) ->
 
 
 def _note(facts: dict[str, _Fact], message: ControlMessage, group_id: str) -> None:
-    """Keep what a record tells of tables, unless something newer is known; foreign and unreadable ones are passed by."""
+    """Keep what a record says about tables, unless it is older than what is known. Skip foreign and unreadable records."""
     for name, fact in _facts(message, group_id):
         if name not in facts or facts[name].at <= fact.at:
             facts[name] = fact
@@ -81,7 +81,7 @@ def _facts(message: ControlMessage, group_id: str) -> Iterator[tuple[str, _Fact]
     with suppress(EventDecodeError, ValueError, AttributeError, TypeError):
         event = decode(message.value)
         if event.group_id != group_id:
-            return  # a record of another connector, copied under this one's key: its signature holds
+            return  # a record of another connector, copied under this one's key: its signature is valid
         if isinstance(event.payload, CommitToTable):
             reference = event.payload.table_reference
             yield ".".join((*reference.namespace, reference.name)), _Fact(event.timestamp, reference.table_uuid)

@@ -1,14 +1,14 @@
-"""What floe adds to the sink's events, in Kafka record headers, where the Java sink does not look.
+"""The Kafka record headers that floe adds to the sink's events. The Java sink does not read them.
 
 * on every event: ``floe-v``, ``floe-slice`` (plan id/index), ``floe-kind``, and of a sealed plan ``floe-mac``
 * on ``DataWritten``: ``floe-part`` (``i/n``), ``floe-net``, ``floe-route``, ``floe-branch``, ``floe-spec-id``,
   ``floe-schema-id``, and of what is replaced ``floe-seen`` (dead letters that the writer knew to be rows)
 * on ``DataComplete``: ``floe-ranges`` (with topic ids), ``floe-tables``, ``floe-books``,
   ``floe-lost`` (ranges accepted as lost), ``floe-revived`` (dead letters that became rows, by table),
-  ``floe-resolved`` (letters that are dealt with once the tables have landed), of a replacement ``floe-known`` (letters that
-  were open when it was written), of a re-drive ``floe-reasons`` (by error, how many records failed again), of a slice that a
-  time-out has made smaller ``floe-write-ms`` (how long its write took)
-* on ``StartCommit``, when somebody decided something: ``floe-decisions``
+  ``floe-resolved`` (dead letters that are resolved after the tables are committed), of a replacement ``floe-known`` (dead
+  letters that were open when it was written), of a redrive ``floe-reasons`` (by error, how many records failed again), of a
+  slice that a time-out has made smaller ``floe-write-ms`` (how long its write took)
+* on ``StartCommit``, if the operator made decisions: ``floe-decisions``
 """
 
 import json
@@ -43,7 +43,7 @@ FORMAT = "1"
 
 
 def header_list(slice_id: str, kind: str, more: Mapping[str, Any] | None = None) -> Headers:
-    """Build the headers of one event; values that are no strings are written as compact JSON."""
+    """Build the headers of one event; values other than strings are written as compact JSON."""
     fields: dict[str, Any] = {VERSION: FORMAT, SLICE: slice_id, KIND: kind, **(more or {})}
     return [
         (name, value if isinstance(value, str) else json.dumps(value, separators=(",", ":")))

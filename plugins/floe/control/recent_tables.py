@@ -1,4 +1,4 @@
-"""Tables that a connector wrote lately, as the control topic tells."""
+"""Tables that a connector wrote recently, by its control topic."""
 
 import json
 from collections import deque
@@ -12,19 +12,19 @@ from floe.kafka.settings import KafkaSettings
 from floe.model.ranges import TopicPartition
 
 MAX_RECORDS = 5_000
-"""Of the control topic, per partition, that are looked at."""
+"""Records of the control topic that are read, per partition."""
 
 MAX_CHARACTERS = 4_000_000
-"""Of their headers that are read, the newest ones."""
+"""Characters of their headers that are read, the newest first."""
 
 MAX_TABLES = 2_000
-"""Tables that are taken from them, the newest first."""
+"""Tables that are returned, the newest first."""
 
 
 def recent_tables(settings: KafkaSettings, topic: str, ends: Mapping[int, int], group_id: str) -> frozenset[str]:
     """Return the tables that the group's last announcements before ``ends`` name, at most ``MAX_TABLES``.
 
-    It is a guess that saves work, no more: whoever may write to the topic may name any table, in any header.
+    The result is only a hint that saves work: a user who may write to the topic may name any table, in any header.
     """
     cluster = Cluster.of_control(settings)
     log_starts = cluster.log_starts([TopicPartition(topic, partition) for partition in ends])
@@ -52,7 +52,7 @@ def _newest(texts: deque[str]) -> dict[str, None]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield the tables of a header; none of one that no announcement has."""
+    """Yield the tables of a header; none if no announcement could have it."""
     try:
         tables = json.loads(text)
     except (ValueError, RecursionError):

@@ -2,7 +2,7 @@
 
 The header ``floe-mac`` reads ``1:<attempt>:<i>/<n>:<mac>``. One attempt is one transaction of one producer, ``i`` of ``n`` a
 record's place in it. The MAC covers attempt, place, floe's other headers in the order of their names, and the value
-bytes, each behind its length; that of the last record covers the MACs of all before it, too.
+bytes, each after its length. The last record's MAC also covers the MACs of all records before it.
 """
 
 import hmac
@@ -18,14 +18,14 @@ from floe.model.plan_seal import DeploymentKey, PlanKey
 
 FORMAT = "1"
 PREFIX = "floe-"
-"""Of the headers that are covered: all of floe's."""
+"""Prefix of the headers that are covered: all of floe's."""
 
 _HEADER = re.compile(rf"{FORMAT}:([0-9a-f]{{16}}):([1-9]\d{{0,6}})/([1-9]\d{{0,6}}):([0-9a-f]{{64}})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a ``floe-mac`` header says, verified or not."""
+    """The contents of a ``floe-mac`` header, verified or not."""
 
     attempt: str
     place: int
@@ -34,7 +34,7 @@ class Signature:
 
     @classmethod
     def of(cls, headers: Mapping[str, str]) -> "Signature | None":
-        """Read the header; None when there is none, or one that floe did not write."""
+        """Read the header; None when it is missing, or floe did not write it."""
         found = _HEADER.fullmatch(headers.get(h.MAC, ""))
         if found is None:
             return None
@@ -51,7 +51,7 @@ class Signature:
 
 
 def signed(key: PlanKey | None, records: Sequence[ControlRecord]) -> list[ControlRecord]:
-    """Return the records of one transaction, signed as one attempt; as they are without a key."""
+    """Return the records of one transaction, signed as one attempt; unchanged without a key."""
     if key is None:
         return list(records)
     attempt = secrets.token_hex(8)
@@ -68,7 +68,7 @@ def signed(key: PlanKey | None, records: Sequence[ControlRecord]) -> list[Contro
 
 
 def is_signed(deployment: DeploymentKey, message: ControlMessage) -> bool:
-    """Say whether a record that stands alone, such as a CommitToTable before its CommitComplete, was signed by its plan."""
+    """Say whether a single record, such as a CommitToTable before its CommitComplete, was signed by its plan."""
     signature = Signature.of(message.headers)
     plan_id = message.headers.get(h.SLICE, "").rpartition("/")[0]
     return signature is not None and any(signature.holds(key, message) for key in deployment.plan_keys(plan_id))

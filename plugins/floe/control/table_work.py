@@ -1,4 +1,4 @@
-"""One table's part of an announced slice: what the commit to this table is about."""
+"""One table's part of an announced slice: the input of the commit to this table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,5 +58,5 @@ class TableWork:
 
     @property
     def is_of_dead_letters(self) -> bool:
-        """Say whether the table is that of the connector's dead letters."""
+        """Say whether the table is the connector's dead-letter table."""
         return self.table == self.plan.dead_letters

@@ -15,7 +15,7 @@ from floe.model.ranges import TopicPartition
 
 
 class ControlMessage(NamedTuple):
-    """One committed record of the control topic; ``headers`` as text, the last one of a name wins."""
+    """One committed record of the control topic; ``headers`` as text, of one name the last."""
 
     partition: int
     offset: int
@@ -44,9 +44,9 @@ def read_control(
 ) -> Iterator[ControlMessage]:
     """Yield the committed records of ``[starts, ends)``, partition by partition, in offset order.
 
-    With a ``key``, only those that have it: of others no header is looked at. A partition that ``starts`` does not name
-    is read from its beginning: it was added later. Raises ControlTopicUnusable when the topic is shorter than it was or
-    has lost its beginning, KafkaUnreachable when the broker does not deliver up to the ends in time.
+    With a ``key``, only records with this key are yielded; the headers of others are not read. A partition that ``starts``
+    does not name was added later and is read from its beginning. Raises ControlTopicUnusable when the topic is shorter than
+    before or has lost its beginning, KafkaUnreachable when the broker does not deliver up to the ends in time.
     """
     wanted = None if key is None else key.encode()
     consumer = ck.Consumer({**settings.control_reader(), "logger": ClientLog()})
@@ -112,14 +112,14 @@ def _control_message(message: ck.Message) -> ControlMessage:
 
 
 _headers_of = methodcaller("headers")
-"""``message.headers()``, by a call after which Python looks whether an error was left behind."""
+"""``message.headers()``, by a call after which Python checks whether an error is set."""
 
 
 def _headers(message: ck.Message) -> Iterable[tuple[str, str | bytes | None]]:
-    """Return a record's headers; none where a name among them is no UTF-8, which neither floe nor the Java sink writes.
+    """Return a record's headers; none if a name is not UTF-8, which neither floe nor the Java sink writes.
 
-    The client then leaves the decoder's error behind and returns a list with a hole in it. Called as usual, that is a
-    SystemError, or, once the interpreter has specialised the call and looks no more, the end of the process.
+    The client then leaves the decoder's error set and returns a list with a missing element. An ordinary call would raise
+    SystemError or, after the interpreter has specialised the call and no longer checks, end the process.
     """
     try:
         return _headers_of(message) or []

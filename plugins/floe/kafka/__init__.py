@@ -1,1 +1,1 @@
-"""Kafka as floe uses it: clients' settings, facts about logs and groups, positions, fenced transactions."""
+"""Kafka as floe uses it: client settings, descriptions of logs and groups, positions, fenced transactions."""

@@ -1,4 +1,4 @@
-"""What the brokers know: topics, log starts, last stable offsets, groups. Admin calls only, nothing is consumed."""
+"""The brokers' state: topics, log starts, last stable offsets, groups. Admin calls only, no records are consumed."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,11 +33,11 @@ class Cluster(Topics):
 
     @classmethod
     def of_control(cls, settings: KafkaSettings) -> "Cluster":
-        """Open the cluster that holds the control topic and the group's positions."""
+        """Open the cluster that contains the control topic and the group's positions."""
         return cls(settings.control, settings.origin)
 
     def cluster_id(self) -> str:
-        """Return the cluster's id, as the brokers know it."""
+        """Return the cluster's id, as reported by the brokers."""
         description = self._ask(lambda: self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT))
         return str(description.cluster_id)
 
@@ -69,14 +69,14 @@ class Cluster(Topics):
     def offsets_at(self, tps: Iterable[TopicPartition], moment: int) -> dict[TopicPartition, int | None]:
         """Return the first offset of each partition whose timestamp is at or after ``moment``, in epoch ms, not negative.
 
-        None where the log has none below its last stable offset. Whatever the order of the timestamps: two moments
-        enclose every record between their offsets, and windows side by side leave no gap.
+        None if the log has none below its last stable offset. Timestamps may be in any order: the offsets of two moments
+        always delimit one range, and adjacent windows leave no gap.
         """
         found = self._offsets(tps, OffsetSpec.for_timestamp(moment))
         return {tp: offset if offset >= 0 else None for tp, offset in found.items()}
 
     def log_ends(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the log end offset of each partition, behind open transactions: what others may have read up to."""
+        """Return the log end offset of each partition, after open transactions: how far other consumers may have read."""
         return self._offsets(tps, OffsetSpec.latest(), ck.IsolationLevel.READ_UNCOMMITTED)  # type: ignore[no-untyped-call]
 
     def _offsets(
@@ -118,7 +118,7 @@ class Cluster(Topics):
         return facts
 
     def check_no_members(self, group_id: str) -> None:
-        """Raise GroupInUse when the group has members: a transactional commit of positions would not notice them."""
+        """Raise GroupInUse when the group has members: a transactional commit of positions would not detect them."""
         group = self._group(group_id)
         if group.members:
             who = ", ".join(sorted({f"{m.client_id}@{m.host}" for m in group.members})[:3])
@@ -129,7 +129,7 @@ class Cluster(Topics):
             raise GroupInUse(msg)
 
     def _group(self, group_id: str) -> Any:
-        """Describe a group, once its coordinator answers for it."""
+        """Describe a group, as soon as its coordinator answers."""
         return self._ask(
             lambda: self._admin.describe_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
         )
@@ -138,11 +138,11 @@ class Cluster(Topics):
         """Return the group's stable positions: of the partitions given, or of all it has.
 
         Waits for open transactions of the group, at most their time-out; then raises PositionsUnstable. The listing
-        of all leaves out a partition whose *first* position is still in a transaction: ask for what you know.
+        of all does not contain a partition whose *first* position is still in a transaction: pass the known partitions.
         """
         wanted = None if tps is None else [ck.TopicPartition(tp.topic, tp.partition) for tp in tps]
-        # An admin client of librdkafka 2.16 dies of a segmentation fault when a coordinator that is loading or has moved
-        # answers this request (its issue 5040); describing the group waits until the coordinator is there.
+        # An admin client of librdkafka 2.16 fails with a segmentation fault when a coordinator that is loading or has moved
+        # answers this request (its issue 5040). Describing the group waits until the coordinator is available.
         self._group(group_id)
         deadline = time.monotonic() + TRANSACTION_TIMEOUT + REQUEST_TIMEOUT
         while True:
@@ -170,9 +170,9 @@ class Cluster(Topics):
         ]
 
     def delete_group(self, group_id: str) -> None:
-        """Delete a group with all its positions; a group that is not there is fine.
+        """Delete a group with all its positions; a missing group is not an error.
 
-        Raises GroupInUse when it has members by now, KafkaMisconfigured when that is not allowed.
+        Raises GroupInUse when it has members now, KafkaMisconfigured when deleting is not allowed.
         """
         deletion = self._admin.delete_consumer_groups([group_id], request_timeout=REQUEST_TIMEOUT)[group_id]
         try:
@@ -187,7 +187,7 @@ class Cluster(Topics):
 
 
 def _gathered(futures: Mapping[TopicPartition, "Future[Any]"]) -> "Future[dict[TopicPartition, int]]":
-    """Join the futures of one request into one; the first error is the error of all."""
+    """Join the futures of one request into one; the first error is the error of the result."""
     joined: Future[dict[TopicPartition, int]] = Future()
     try:
         joined.set_result({tp: future.result(REQUEST_TIMEOUT * 2).offset for tp, future in futures.items()})

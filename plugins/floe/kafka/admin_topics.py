@@ -1,4 +1,4 @@
-"""What the brokers know of topics: which there are, how they clean up; and how the brokers are asked."""
+"""Admin calls about topics: which exist, their cleanup policies; and how admin requests are sent."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -75,8 +75,8 @@ class Topics:
     def create_topic(self, name: str, replication: int = -1) -> TopicDescription:
         """Create a topic of one partition that keeps all records, with ``replication`` copies (-1: the broker's default).
 
-        Waits until the brokers know the partition: a producer that asks earlier waits for much longer. A topic that
-        somebody else created first is taken as it is. Raises TopicNotCreated, KafkaUnreachable.
+        Waits until the brokers know the partition: a producer that requests it earlier waits much longer. A topic that
+        another process created first is used unchanged. Raises TopicNotCreated, KafkaUnreachable.
         """
         topic = NewTopic(name, num_partitions=1, replication_factor=replication, config={"cleanup.policy": "delete"})
         try:
@@ -97,7 +97,7 @@ class Topics:
         raise KafkaUnreachable(msg)
 
     def cleanup_policy(self, name: str) -> str:
-        """Return a topic's ``cleanup.policy``. Raises KafkaMisconfigured where this client may not see it."""
+        """Return a topic's ``cleanup.policy``. Raises KafkaMisconfigured if this client may not see it."""
         resource = ConfigResource(ResourceType.TOPIC, name)
         config = self._ask(lambda: self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource])
         return str(config["cleanup.policy"].value)
@@ -106,7 +106,7 @@ class Topics:
         return kafka_error(reason, self._brokers, self._origin, self._log.drained(self._admin))
 
     def _ask(self, request: Callable[[], "Future[T]"]) -> T:
-        """Send a request, again while the cluster settles, and return the answer or raise floe's error."""
+        """Send a request, repeat it while the cluster is starting, and return the answer or raise floe's error."""
         deadline = time.monotonic() + REQUEST_TIMEOUT
         while True:
             try:

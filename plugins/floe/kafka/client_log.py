@@ -1,4 +1,4 @@
-"""What librdkafka logs: to one logger, at its own level, each line once; and why a client could not connect.
+"""librdkafka's log lines, each once, in one logger at their own level; and why a client could not connect.
 
 The client's own error is often a time-out, while a line of its log has the reason: refused, not resolved, wrong password.
 """
@@ -15,10 +15,10 @@ from floe.config.secrets.mask import clip, hide
 log = logging.getLogger("floe.kafka.librdkafka")
 
 REPEATED_WITHIN = 60.0
-"""Seconds in which a line that differs from an earlier one in nothing but numbers is a repetition, and left out."""
+"""Seconds in which a line that differs from an earlier one only in numbers is a repetition, and is not logged."""
 
 MAX_LINES = 1000
-"""Different lines that are remembered."""
+"""Different lines that are kept for comparison."""
 
 LEVELS = (
     logging.CRITICAL,  # emergency
@@ -39,7 +39,7 @@ _WHEN = re.compile(r" \(after \d+ms in state \w+.*\)$")
 
 
 class Repetitions:
-    """Tells lines that were written a short time ago. It may be used by several threads."""
+    """Detects lines that were written a short time ago. It may be used by several threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -64,21 +64,21 @@ _REPETITIONS = Repetitions()
 class ClientLog:
     """The log of one client: give it as ``logger`` in the client's settings.
 
-    confluent-kafka hands lines over when the client is polled; ``drained`` does that after a failure.
+    confluent-kafka delivers lines when the client is polled; ``drained`` polls it after a failure.
     """
 
     def __init__(self) -> None:
         self._failure: str | None = None
 
     def log(self, level: int, form: str, *values: Any) -> None:
-        """Take a line from confluent-kafka: ``values`` are facility, client and text."""
+        """Log a line from confluent-kafka: ``values`` are facility, client and text."""
         facility, text = (str(values[0]), str(values[-1])) if len(values) > 1 else ("", form % values)
         if facility in ("FAIL", "RESOLVE", "SSL", "SASL"):
             self._failure = reason_of(text)
         write(level, facility, text)
 
     def drained(self, client: Any) -> str | None:
-        """Return why the client could not connect lately, after all that it has logged; None where nothing tells."""
+        """Poll all log lines and return why the client recently could not connect; None if no line says so."""
         for _ in range(_MAX_EVENTS):
             if not client.poll(0):
                 break
@@ -98,5 +98,5 @@ def parse_line(line: str) -> tuple[int, str, str] | None:
 
 
 def reason_of(text: str) -> str:
-    """Cut the reason out of a line about a connection: ``Connect to ipv4#127.0.0.1:1 failed: Connection refused``."""
+    """Return the reason in a line about a connection: ``Connect to ipv4#127.0.0.1:1 failed: Connection refused``."""
     return clip(_WHEN.sub("", _WHERE.sub("", text)).strip(), 300)

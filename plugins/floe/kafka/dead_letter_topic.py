@@ -1,4 +1,4 @@
-"""The topic that dead letters go to, created where it is missing."""
+"""The dead-letter topic, created if it is missing."""
 
 import confluent_kafka as ck
 
@@ -9,7 +9,7 @@ from floe.kafka.exceptions import KafkaError, KafkaMisconfigured, TopicNotCreate
 
 
 class DeadLetterTopicUnusable(KafkaError, Terminal):
-    """The dead-letter topic cannot be created, or would lose letters."""
+    """The dead-letter topic cannot be created, or would lose dead letters."""
 
     code = "FLOE-206"
 
@@ -17,7 +17,7 @@ class DeadLetterTopicUnusable(KafkaError, Terminal):
 def ensure_dead_letter_topic(cluster: Cluster, name: str, replication: int) -> None:
     """Create the dead-letter topic if it is missing: one partition as in Kafka Connect, ``replication`` copies.
 
-    A topic that exists stays as it is. Raises DeadLetterTopicUnusable when it cannot be created or is compacted,
+    An existing topic is not changed. Raises DeadLetterTopicUnusable when it cannot be created or is compacted,
     KafkaUnreachable when no broker answers.
     """
     if not cluster.topics([name]):
@@ -25,7 +25,7 @@ def ensure_dead_letter_topic(cluster: Cluster, name: str, replication: int) -> N
     try:
         policy = cluster.cleanup_policy(name)
     except KafkaMisconfigured:
-        return  # letters are only written: who may do no more than that is not to be asked for more
+        return  # dead letters are only written: no further permission is required
     if "compact" in policy:
         msg = (
             f"dead-letter topic {name!r} is compacted (cleanup.policy={policy}): of several letters with one key only the "

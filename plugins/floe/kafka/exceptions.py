@@ -28,7 +28,7 @@ class TopicMissing(KafkaError, Terminal):
 
 
 class TopicNotCreated(KafkaError, Terminal):
-    """The brokers do not create a topic; ``reason`` is theirs."""
+    """The brokers did not create a topic; ``reason`` is their answer."""
 
     code = "FLOE-204"
 
@@ -38,19 +38,19 @@ class TopicNotCreated(KafkaError, Terminal):
 
 
 class ControlTopicUnusable(KafkaError, Terminal):
-    """The control topic cannot hold announcements safely."""
+    """The control topic cannot keep announcements safely."""
 
     code = "FLOE-205"
 
 
 class GroupInUse(KafkaError, Retryable):
-    """The connector's group has members: somebody else consumes with it."""
+    """The connector's group has members: another process consumes with it."""
 
     code = "FLOE-208"
 
 
 class PositionsUnstable(KafkaError, Retryable):
-    """A transaction holds the group's positions and does not end."""
+    """An open transaction contains the group's positions and does not end."""
 
     code = "FLOE-209"
 
@@ -62,13 +62,13 @@ class Fenced(KafkaError, Retryable):
 
 
 class TransactionFailed(KafkaError, Retryable):
-    """A transaction did not commit; nothing of it will be seen."""
+    """A transaction did not commit; none of it will be visible."""
 
     code = "FLOE-211"
 
 
 class PositionFull(KafkaError, Terminal):
-    """A position has no room for the debts of its partition."""
+    """The backlogs of a partition do not fit into its position."""
 
     code = "FLOE-212"
 
@@ -93,7 +93,7 @@ MAY_PASS = {
     ck.KafkaError.REQUEST_TIMED_OUT,
     ck.KafkaError.NOT_CONTROLLER,
 }
-"""Answers to a change that another attempt may not meet; all others are a no."""
+"""Answers to a change that may pass at another attempt; all others are a refusal."""
 
 UNREACHABLE = {
     ck.KafkaError._TIMED_OUT,
@@ -102,7 +102,7 @@ UNREACHABLE = {
     ck.KafkaError._RESOLVE,
     ck.KafkaError.REQUEST_TIMED_OUT,
 }
-"""Answers of a client that has no connection: its log tells why."""
+"""Answers of a client that has no connection: its log contains the reason."""
 
 _NOT_ALLOWED = {
     ck.KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -114,13 +114,13 @@ _NOT_ALLOWED = {
 
 
 _REFUSED_CREDENTIALS = "SASL authentication error"
-"""How librdkafka's log begins where a broker refuses user and password; its answer is a time-out."""
+"""The beginning of librdkafka's log line if a broker refuses user and password; its answer is a time-out."""
 
 
 def kafka_error(reason: ck.KafkaError, brokers: object, origin: str, cause: str | None = None) -> KafkaError:
     """Return floe's error for an answer; ``origin`` says where the brokers' address comes from.
 
-    ``cause``: why the client could not connect, as its log tells.
+    ``cause``: why the client could not connect, from its log.
     """
     if reason.code() == ck.KafkaError.UNKNOWN_TOPIC_OR_PART:
         return TopicMissing(reason.str())

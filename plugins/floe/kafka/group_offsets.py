@@ -1,4 +1,4 @@
-"""Moving positions: fence, look, decide, and send them with their events in one transaction."""
+"""Moving positions: fence, read, decide, and send them with their events in one transaction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -14,14 +14,14 @@ from floe.model.ranges import TopicPartition
 
 
 class Move(NamedTuple):
-    """What is sent: events for the control topic, and positions."""
+    """The contents of a transaction: events for the control topic, and positions."""
 
     records: Sequence[ControlRecord]
     positions: Sequence[Position]
 
 
 def commit_transactional_id(connector: Connector) -> str:
-    """Name the producer that writes positions; whoever uses it fences all others."""
+    """Name the producer that writes positions; opening it fences all earlier ones."""
     return f"{connector.transactional_prefix}floe-{connector.name}-commit"
 
 
@@ -31,7 +31,7 @@ def replay_transactional_id(connector: Connector, plan: Plan) -> str:
 
 
 def fence(connector: Connector, settings: KafkaSettings) -> TransactionalProducer:
-    """Return the producer that writes positions. What an earlier one left open is aborted; it would hide positions."""
+    """Return the producer that writes positions. It aborts open transactions of earlier ones, which would hide positions."""
     return TransactionalProducer.open(settings, commit_transactional_id(connector))
 
 
@@ -42,13 +42,13 @@ def move_positions(
     decide: Callable[[Mapping[TopicPartition, Position]], Move | None],
     producer: TransactionalProducer | None = None,
 ) -> bool:
-    """Send positions and events in one fenced transaction, and say whether there was something to do.
+    """Send positions and events in one fenced transaction. Return whether there was something to do.
 
     ``producer``: of an earlier ``fence``; a new one otherwise.
 
     ``decide`` gets the stable positions of ``partitions``, as found after fencing, and returns what to send, or None
-    when nothing is left to do; it raises when the positions are not those that the caller counts on. Raises GroupInUse,
-    Fenced, PositionFull and what the transaction raises.
+    when nothing is left to do; it raises when the positions are not those that the caller expects. Raises GroupInUse,
+    Fenced, PositionFull and the transaction's errors.
     """
     producer = producer or fence(connector, settings)
     cluster = Cluster.of_control(settings)

@@ -1,4 +1,4 @@
-"""What bounds the readers of topics: the sizes of a client's buffers, out of two keys of the connector, and its silence."""
+"""Limits of topic readers: the sizes of a client's buffers, from two keys of the connector, and the time without progress."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,23 +6,23 @@ from typing import Any
 MIB = 1024 * 1024
 
 MIN_RECEIVE_BYTES, MAX_RECEIVE_BYTES = 100_000_000, 2_000_000_000
-"""Bounds of ``receive.message.max.bytes``: librdkafka's own default, and about what it takes at most."""
+"""Bounds of ``receive.message.max.bytes``: librdkafka's own default, and about its maximum."""
 
 MIN_ANSWER_BYTES = 1000
-"""The smallest ``fetch.max.bytes``. A partition's own limit is no limit: the client doubles it after each answer that had no
-record for the reader, as those of aborted transactions."""
+"""The smallest ``fetch.max.bytes``. The limit per partition is not reliable: the client doubles it after each answer without
+a record for the reader, such as those of aborted transactions."""
 
 SMALL_BATCH = 1_048_588
-"""Bytes of the largest batch that brokers take by default (``message.max.bytes``)."""
+"""Bytes of the largest batch that brokers accept by default (``message.max.bytes``)."""
 
 TINY_BATCH = 64 * 1024
-"""Bytes of the largest batch, decompressed, that answers of very many batches are for: producers fill 16 kB by default."""
+"""Bytes of the largest batch, decompressed, for answers of very many batches: producers fill 16 kB by default."""
 
 ZSTD_STEPS = 3
-"""By what the client enlarges its buffer for a zstd batch that does not say how large it is, until it suffices."""
+"""The factor by which the client repeatedly enlarges its buffer for a zstd batch of unknown size."""
 
 LOOK = 10
-"""Milliseconds that a client which is sent one batch at a time leaves to look at it before it fetches the next."""
+"""Milliseconds in which a batch can be checked before the client, which gets one batch at a time, fetches the next."""
 
 REPORTS = 4
 """How often a client reports its progress within the time after which a range counts as stalled."""
@@ -32,7 +32,7 @@ _FETCH_SIZES = ("fetch.message.max.bytes", "max.partition.fetch.bytes")
 
 @dataclass(frozen=True)
 class ReaderLimits:
-    """Bytes: ``memory`` that a worker is meant to take, ``largest_batch`` of Kafka's that it reads, decompressed.
+    """Bytes: ``memory`` that a worker should use, ``largest_batch`` of Kafka's that it reads, decompressed.
 
     ``stall_seconds``: without progress, after which a range counts as stalled. ``is_portable``: read by confluent-kafka's
     public interface alone.
@@ -45,65 +45,65 @@ class ReaderLimits:
 
     @property
     def queue_bytes(self) -> int:
-        """What waits in the client, which takes no more than two gigabytes."""
+        """Bytes queued in the client, whose maximum is two gigabytes."""
         return min(self.memory * 16 // 100, MAX_RECEIVE_BYTES)
 
     @property
     def batch_bytes(self) -> int:
-        """Values after which records are handed on."""
+        """Bytes of values after which records are passed on."""
         return self.memory * 8 // 100
 
     @property
     def answer_bytes(self) -> int:
-        """What an answer of many batches has on the wire, at most, unless its first batch is larger."""
+        """Maximum bytes of an answer of many batches on the wire, unless its first batch is larger."""
         return max(self.memory // 16384, MIN_ANSWER_BYTES)
 
     @property
     def long_answer_bytes(self) -> int:
-        """What an answer of tiny batches has on the wire, at most."""
+        """Maximum bytes of an answer of tiny batches on the wire."""
         return max(self.memory // 2048, MIN_ANSWER_BYTES)
 
     @property
     def heavy_bytes(self) -> int:
-        """A batch, decompressed, that is handled before the next is fetched."""
+        """Bytes of a batch, decompressed, from which on it is handled before the next is fetched."""
         return self.memory // 16
 
     @property
     def unsure_bytes(self) -> int:
-        """What may be one batch of without a closer look, where several batches are not told apart."""
+        """Bytes that may be one batch without further checks, if several batches cannot be distinguished."""
         return min(self.heavy_bytes, self.largest_batch)
 
     @property
     def receive_bytes(self) -> int:
-        """The largest answer that the client takes, and the largest buffer for a zstd batch."""
+        """The largest answer that the client accepts, and the largest buffer for a zstd batch."""
         return min(max(MIN_RECEIVE_BYTES, ZSTD_STEPS * self.largest_batch + MIB), MAX_RECEIVE_BYTES)
 
     def reporting(self, conf: dict[str, Any]) -> dict[str, Any]:
-        """Return a reader's settings with which it reports its progress often enough to notice that there is none."""
+        """Return a reader's settings with which it reports its progress often enough to detect a stall."""
         return {**conf, "statistics.interval.ms": max(1, int(self.stall_seconds * 1000 / REPORTS))}
 
     def many(self, conf: dict[str, Any]) -> dict[str, Any]:
-        """Return a reader's settings with which each answer brings many small batches, bounded also once decompressed.
+        """Return a reader's settings with which each answer contains many small batches, bounded also after decompression.
 
-        The client decompresses all batches of an answer before any is handed out: by up to 1,032 times what they are on the
-        wire with gzip, 255 times with lz4, 21 times with snappy. zstd knows no such bound, but the client decompresses none
-        of its batches beyond ``receive.message.max.bytes``: with that at three times the largest batch that brokers take
-        by default, an answer grows up to 18,000 times. What needs more is read one by one.
+        The client decompresses all batches of an answer before it returns any: up to 1,032 times their size on the wire
+        with gzip, 255 times with lz4, 21 times with snappy. zstd has no such bound, but the client does not decompress
+        batches beyond ``receive.message.max.bytes``. This is three times the largest batch that brokers accept by
+        default, so an answer grows up to 18,000 times. Larger batches are read one by one.
         """
         return {**conf, **_answers(self.answer_bytes, SMALL_BATCH)}
 
     def very_many(self, conf: dict[str, Any]) -> dict[str, Any]:
-        """Return a reader's settings with which each answer brings eight times as many batches, which have to be tiny.
+        """Return a reader's settings with which each answer contains eight times as many batches, which must be tiny.
 
-        Over a network each answer takes its time, however small it is. What becomes of this one is bounded as well: zstd
+        Over a network each answer takes time, however small it is. The decompressed size is bounded as well: zstd
         batches beyond three times ``TINY_BATCH`` are not decompressed, others grow by their known factor.
         """
         return {**conf, **_answers(self.long_answer_bytes, TINY_BATCH)}
 
     def one_by_one(self, conf: dict[str, Any]) -> dict[str, Any]:
-        """Return a reader's settings with which each answer brings one batch, and nothing is fetched ahead.
+        """Return a reader's settings with which each answer contains one batch, and nothing is fetched ahead.
 
-        A broker answers at least a whole batch. What was handed out may be looked at for some time before more is fetched.
+        A broker returns at least a whole batch. The returned batch can be checked for some time before more is fetched.
         """
         others = {key: value for key, value in conf.items() if key not in _FETCH_SIZES}
         sizes = {

@@ -14,24 +14,24 @@ REQUEST_TIMEOUT = 15.0
 """Seconds an admin call may take before the broker counts as unreachable."""
 
 QUIET = 4
-"""librdkafka's log level: warnings; what goes wrong comes as an error anyway."""
+"""librdkafka's log level: warnings; failures are raised as errors anyway."""
 
 FIRST_BACKOFF = 1
-"""Milliseconds before the second connection, and twice as many before each one after that. Every client of librdkafka needs
-a second one: it lets the first go once it has met the cluster, and would wait 50 to 150 ms."""
+"""Milliseconds before the second connection, doubled before each further one. Every client of librdkafka needs a second one:
+it closes the first after it has found the cluster, and would wait 50 to 150 ms."""
 
 TRANSACTION_TIMEOUT = 60.0
 """Seconds after which the broker aborts a transaction that its producer left open."""
 
 FETCH_WAIT = 5
-"""Milliseconds that a broker may hold back a fetch for want of records. Readers ask for what is there already, and a
-fetch that waits holds up the next range of the same consumer: with the client's 500 each range costs up to a second."""
+"""Milliseconds that a broker may delay a fetch without records. Readers request existing records only, and a fetch that
+waits delays the next range of the same consumer: with the client's 500 each range costs up to a second."""
 
 CONTROL_QUEUE = 16_384
-"""Kibibytes of the control topic that a reader holds ahead; whoever may write to it decides how much there is."""
+"""Kibibytes of the control topic that a reader fetches ahead; any user who may write to the topic can add more."""
 
 MAX_RECORD_BYTES = 8_000_000
-"""Bytes of a control record before compression; the topic's own limit counts what is left after it."""
+"""Bytes of a control record before compression; the topic's own limit counts bytes after compression."""
 
 _JAVA_ONLY = {
     "sasl.jaas.config": "use sasl.username and sasl.password",
@@ -54,16 +54,16 @@ _ASSIGNED: Mapping[str, Any] = {
     "isolation.level": "read_committed",
     "check.crcs": True,
 }
-"""What makes a consumer read what it was assigned, committed records only, to an end that it is told of, or fail; also of
-batches that are not as they were written."""
+"""Settings with which a consumer reads what it was assigned, committed records only, and reports the end. It fails if it
+cannot, and if batches are corrupt."""
 
 
 @dataclass(frozen=True)
 class KafkaSettings:
-    """Client properties in librdkafka's names; values may be secrets, so they never show in ``repr``.
+    """Client properties under librdkafka's names; values may be secrets, so ``repr`` does not show them.
 
     ``source``: for the topics that are read. ``control``: for the control topic and the group's positions.
-    ``origin``: where they came from, for messages.
+    ``origin``: where they are from, for messages.
     """
 
     source: Mapping[str, Any] = field(repr=False)
@@ -74,7 +74,7 @@ class KafkaSettings:
     def of(cls, connector: Connector, extra: Mapping[str, Any]) -> "KafkaSettings":
         """Merge the extra of the Airflow connection with the connector's own keys.
 
-        Raises KafkaMisconfigured when there are no brokers or a key only Java clients understand is given.
+        Raises KafkaMisconfigured when there are no brokers or a key is given that only Java clients support.
         """
         origin = f"the Airflow connection {connector.kafka_conn_id!r}"
         base = {"log_level": QUIET, "reconnect.backoff.ms": FIRST_BACKOFF, **_translated(extra, origin)}
@@ -115,7 +115,7 @@ class KafkaSettings:
         }
 
     def group_member(self, group_id: str) -> Conf:
-        """Return the settings of a consumer that lends its group's metadata to a transaction and never subscribes."""
+        """Return the settings of a consumer that provides its group's metadata for a transaction and never subscribes."""
         return {**self.control_reader(), "group.id": group_id}
 
     def producer(self, transactional_id: str) -> Conf:
@@ -129,7 +129,7 @@ class KafkaSettings:
             "transaction.timeout.ms": int(TRANSACTION_TIMEOUT * 1000),
             "enable.idempotence": True,
             "acks": "all",
-            # asking about a topic makes none
+            # a request for a topic's metadata does not create it
             "allow.auto.create.topics": False,
         }
 

@@ -1,4 +1,4 @@
-"""One fenced Kafka transaction: control events, and positions where positions move."""
+"""One fenced Kafka transaction: control events, and positions if they move."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,15 +16,15 @@ Headers = list[tuple[str, str | bytes | None]]
 
 POSITIONS_BYTES = 400_000
 """Bytes of positions in one request: the group's coordinator writes them as one batch, and refuses one above its
-topic's message limit (1,048,588 by default). A transaction takes any number of requests."""
+topic's message limit (1,048,588 by default). A transaction may have any number of requests."""
 
 
 TRANSACTIONS = "__transaction_state"
-"""The topic in which brokers keep transactions: a small one to ask about. Who may not see it gets an answer, too."""
+"""The topic in which brokers keep transactions: a small metadata request. Clients without permission get an answer, too."""
 
 UNTIL_CONNECTED, CONNECT_SECONDS = 2, 5.0
-"""Questions after which a client has a connection that stays. librdkafka lets the first one go once it has met the
-cluster; asking for the coordinator in that moment fails, half of the time, and is repeated only half a second later."""
+"""Requests after which a client has a lasting connection. librdkafka closes the first one after it has found the
+cluster; half of the requests for the coordinator at that time fail, and are repeated only half a second later."""
 
 
 class ControlRecord(NamedTuple):
@@ -54,7 +54,7 @@ class TransactionalProducer:
         """Open a producer and fence earlier ones. Raises KafkaMisconfigured, KafkaUnreachable, TransactionFailed."""
         client_log = ClientLog()
         try:
-            # without a callback of its own the client raises a fatal error from inside of whatever call comes next
+            # without its own callback the client raises a fatal error from inside the next call
             own = {"logger": client_log, "error_cb": lambda _: None}
             client = ck.Producer({**settings.producer(transactional_id), **own})
         except ck.KafkaException as error:
@@ -68,7 +68,7 @@ class TransactionalProducer:
         return producer
 
     def _connect(self) -> None:
-        """Have a connection that stays; if there is none to be had, what needs it says so."""
+        """Get a lasting connection. If this fails, the call that needs it raises the error."""
         with suppress(ck.KafkaException):
             for _ in range(UNTIL_CONNECTED):
                 self._producer.list_topics(TRANSACTIONS, CONNECT_SECONDS)
@@ -83,8 +83,8 @@ class TransactionalProducer:
     ) -> None:
         """Send records and positions in one transaction, all or nothing.
 
-        Raises Fenced, KafkaUnreachable or TransactionFailed; a time-out of the commit itself is unknown to the caller
-        and must be treated as such: positions are read again, announcements are looked up.
+        Raises Fenced, KafkaUnreachable or TransactionFailed. After a time-out of the commit itself the outcome is unknown:
+        the caller must read positions again and look announcements up.
         """
         with self._map_errors("commit the transaction"):
             self._producer.begin_transaction()
@@ -105,10 +105,10 @@ class TransactionalProducer:
             reach(CrashPoint.TRANSACTION_COMMITTED)
 
     def _fill(self, topic: str, key: str, records: Iterable[ControlRecord]) -> None:
-        """Produce the records and wait until each is taken or refused.
+        """Produce the records and wait until each is accepted or refused.
 
-        A record that is refused makes the commit fail. There is no delivery callback: a producer that is fenced raises
-        from inside the client, and a callback that runs then turns its error into a SystemError.
+        A refused record makes the commit fail. There is no delivery callback: a fenced producer raises from inside the
+        client, and a callback that runs then turns its error into a SystemError.
         """
         for record in records:
             self._producer.produce(topic, value=record.value, key=key, headers=record.headers)
@@ -123,7 +123,7 @@ class TransactionalProducer:
             raise KafkaUnreachable(msg)
 
     def _abort(self) -> None:
-        """Abort at once if that can be done: else the broker does it at the time-out, and readers wait until then."""
+        """Abort at once if possible. Otherwise the broker aborts at the time-out, and readers wait until then."""
         with suppress(ck.KafkaException):
             self._producer.abort_transaction(REQUEST_TIMEOUT)
 
@@ -141,7 +141,7 @@ class TransactionalProducer:
 
     @contextmanager
     def _map_errors(self, action: str) -> Iterator[None]:
-        """Turn librdkafka's errors into floe's, naming the transactional id."""
+        """Map librdkafka's errors to floe's, naming the transactional id."""
         try:
             yield
         except ck.KafkaException as error:
@@ -165,7 +165,7 @@ class TransactionalProducer:
 
 
 def _batches(positions: Sequence[Position], group_id: str) -> Iterator[list[Position]]:
-    """Cut positions into requests of at most ``POSITIONS_BYTES``, by what the coordinator writes of each."""
+    """Split positions into requests of at most ``POSITIONS_BYTES``, by the bytes that the coordinator writes for each."""
     batch: list[Position] = []
     size = 0
     for position in positions:

@@ -1,1 +1,1 @@
-"""Maintenance of tables: what may be tidied up in them, by jobs that each stand alone."""
+"""Maintenance of tables: what may be tidied up in them, by independent jobs."""

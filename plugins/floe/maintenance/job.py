@@ -12,7 +12,7 @@ Counts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Policy:
-    """What a table says of its maintenance: its properties. Each job reads its own, and does nothing where there are none."""
+    """A table's maintenance settings: its properties. Each job reads its own, and does nothing where there are none."""
 
     table: str
     properties: Mapping[str, str]
@@ -36,7 +36,7 @@ class Report:
     added: Counts = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Say whether anything was done."""
+        """Return whether anything was done."""
         return any(self.removed.values()) or any(self.added.values())
 
     def then(self, other: "Report") -> "Report":
@@ -71,7 +71,7 @@ class Job(Protocol[WorkT]):
     def run(self, state: TableState, work: WorkT, *, dry_run: bool) -> Report:
         """Do what was due, as far as it still is, in one catalog commit; on a dry run only say what that would be.
 
-        The table is looked at anew, so that repeating is harmless. Raises CommitFailedException when another program
+        The table is loaded again first, so that repeating is harmless. Raises CommitFailedException when another program
         committed meanwhile, TableRefused, and what the catalog and the store raise, which ``jobs.run_job`` puts into floe's
         errors.
         """

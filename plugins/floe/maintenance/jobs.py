@@ -23,15 +23,15 @@ MOST_CONFLICTS = 10
 """Commits of others in a row that a job gives way to."""
 
 WAIT = 0.2
-"""Seconds at most before a job looks again after a conflict."""
+"""Seconds at most before a job is retried after a conflict."""
 
 
 def run_job(job: Job[Any], states: TableStates, name: str, now_ms: int, *, dry_run: bool = False) -> Report | None:
     """Carry out a job on one table until nothing is due, and return what it did; None for nothing.
 
-    It may run beside commits: one that lands meanwhile goes first. ``now_ms``: the time that ages are counted to, in epoch
-    ms. On a dry run nothing is changed, and only the first round is told. Raises MaintenanceDeferred after ``MOST_CONFLICTS``
-    conflicts, and what keeps the table from being read or changed.
+    It may run beside commits: one made meanwhile takes precedence. ``now_ms``: the time that ages are counted to, in
+    epoch ms. On a dry run nothing is changed, and only the first round is reported. Raises MaintenanceDeferred after
+    ``MOST_CONFLICTS`` conflicts, and what keeps the table from being read or changed.
     """
     done: Report | None = None
     conflicts = 0

@@ -1,1 +1,1 @@
-"""Ranges, plans, positions, ledgers and books: pure values, no Airflow, Spark or Kafka."""
+"""Ranges, plans, positions, ledgers and record counts: pure values, no Airflow, Spark or Kafka."""

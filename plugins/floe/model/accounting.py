@@ -1,4 +1,4 @@
-"""The books: every offset of a range, and every row meant for a table, accounted for exactly once."""
+"""Record counts: every offset of a range, and every row meant for a table, is counted exactly once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -25,11 +25,11 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class RangeCounts(_Counts):
-    """Where the offsets of one range went, in offsets.
+    """The outcome of each offset of one range, in offsets.
 
     ``routed``: to at least one table. ``dead``: refused before routing. ``tombstones``: null values.
-    ``filtered``: to no table, as configured, or another slice's. ``dropped``: without a usable route, and let go as
-    configured. ``invisible``: gaps seen between offsets (transaction markers, aborted records, compaction).
+    ``filtered``: to no table, as configured, or another slice's. ``dropped``: without a usable route, and dropped as
+    configured. ``invisible``: gaps between offsets (transaction markers, aborted records, compaction).
     ``filtered_by_transforms``: left out by a transform.
     """
 
@@ -48,10 +48,10 @@ class RangeCounts(_Counts):
 
 @dataclass(frozen=True, slots=True)
 class TableCounts(_Counts):
-    """Where the records routed to one table went, in records.
+    """The outcome of the records routed to one table, in records.
 
-    ``rows``: counted in the footers of the data files. ``dead``: refused by the table's schema. ``held``: already in
-    the table by its ledger. ``owed``: kept back because the table cannot be committed.
+    ``rows``: counted in the footers of the data files. ``dead``: refused by the table's schema. ``held``: already
+    written, by the table's ledger. ``owed``: not written because the table cannot be committed.
     """
 
     assigned: int = 0
@@ -62,7 +62,7 @@ class TableCounts(_Counts):
 
 
 def check_range_counts(r: OffsetRange, counts: RangeCounts) -> None:
-    """Raise CountsDoNotAddUp unless each offset of ``r`` is accounted for once."""
+    """Raise CountsDoNotAddUp unless each offset of ``r`` is counted once."""
     if counts.total != len(r):
         msg = (
             f"the books of {r} do not balance: {len(r)} offsets, but {counts.total} accounted for ({counts}); "
@@ -79,8 +79,8 @@ def balance_tables(
 ) -> None:
     """Raise CountsDoNotAddUp unless each table's rows add up and every delivery arrived.
 
-    ``deliveries``: how often records were handed to a table, one that goes to two tables twice, as the reader counted.
-    ``letters``: the books of the dead-letter table, if there is one: it must have been given every dead record.
+    ``deliveries``: how often the reader routed a record to a table; a record routed to two tables counts twice.
+    ``dead_letters``: the counts of the dead-letter table, if there is one: every dead record must be assigned to it.
     """
     routed = sum(r.routed for r in ranges)
     dead = sum(r.dead for r in ranges) + sum(t.dead for t in tables.values())

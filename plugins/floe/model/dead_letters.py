@@ -1,4 +1,4 @@
-"""Dead letters by their offsets: which records are on record as bad, and for which table."""
+"""Dead letters by their offsets: which records are recorded as bad, and for which table."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,23 +10,23 @@ from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange, ranges_from_json, ranges_to_json
 
 MAX_SPANS = 10_000
-"""Of one plan's or one announcement's letters: they travel in headers and in the task state store."""
+"""Limit of one plan's or one announcement's dead letters: headers and the task state store contain them."""
 
 Entry = tuple[str | None, LogId, Intervals]
 
 
 class DeadLetterKind(StrEnum):
-    """What a row of the dead-letter table says of a letter; one is open while more rows say dead than resolved."""
+    """The kind of a row in the dead-letter table. A dead letter is open while it has more dead than resolved rows."""
 
     DEAD = "dead"
     """The record could not become a row."""
     RESOLVED = "resolved"
-    """The record is a row by now, and the letter needs no more attention."""
+    """The record is a row now. The dead letter needs no further action."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterOffsets:
-    """Offsets of letters, by the table that they were meant for, None before routing, and by log. None of them is empty."""
+    """Offsets of dead letters, by target table, None before routing, and by log. No entry is empty."""
 
     by_table: Mapping[str | None, Mapping[LogId, Intervals]] = field(default_factory=dict)
 
@@ -40,7 +40,7 @@ class DeadLetterOffsets:
         return cls({t: {log_id: Intervals.of(s) for log_id, s in logs.items()} for t, logs in spans.items()})
 
     def __iter__(self) -> Iterator[Entry]:
-        """Yield the entries by table, those of none first, and by log."""
+        """Yield the entries by table, those without a table first, and by log."""
         for table in sorted(self.by_table, key=lambda name: (name is not None, name or "")):
             for log_id, offsets in sorted(self.by_table[table].items()):
                 yield table, log_id, offsets
@@ -62,16 +62,16 @@ class DeadLetterOffsets:
         )
 
     def at(self, table: str | None, log_id: LogId) -> Intervals:
-        """Return the offsets of one table's letters in one log."""
+        """Return the offsets of one table's dead letters in one log."""
         return self.by_table.get(table, {}).get(log_id, Intervals())
 
     def reaching(self, table: str, r: OffsetRange) -> Intervals:
-        """Return the offsets of a range whose records may become rows of a table: its own letters, and those of none."""
+        """Return the offsets of a range whose records may become rows of a table: its dead letters, and those of no table."""
         log_id = LogId.of(r)
         return (self.at(table, log_id) | self.at(None, log_id)) & Intervals(((r.start, r.end),))
 
     def within(self, ranges: Iterable[OffsetRange]) -> "DeadLetterOffsets":
-        """Return those of some ranges."""
+        """Return the dead letters within some ranges."""
         wanted: dict[LogId, Intervals] = {}
         for r in ranges:
             wanted[LogId.of(r)] = wanted.get(LogId.of(r), Intervals()) | Intervals.of([(r.start, r.end)])
@@ -79,17 +79,17 @@ class DeadLetterOffsets:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables that letters were meant for, in order."""
+        """The target tables of the dead letters, in order."""
         return tuple(sorted(table for table in self.by_table if table is not None))
 
     @property
     def count(self) -> int:
-        """How many letters there are."""
+        """The number of dead letters."""
         return sum(offsets.offsets for _, _, offsets in self)
 
     @property
     def spans(self) -> int:
-        """How many intervals it takes to name them."""
+        """The number of intervals in which they are stored."""
         return sum(len(offsets.spans) for _, _, offsets in self)
 
     def to_json(self) -> list[Any]:

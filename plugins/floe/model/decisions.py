@@ -1,4 +1,4 @@
-"""What an operator decided about what a plan would refuse, for one run."""
+"""The operator's decisions, for one run, about conditions that a plan would refuse."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -9,36 +9,36 @@ from typing import Any
 from floe.model.ranges import TopicPartition
 
 ALL = "*"
-"""Stands for all topics."""
+"""Means all topics."""
 
 
 class Rollback(StrEnum):
-    """What becomes of the rows that a table's owner rolled back."""
+    """What to do with the rows that a table's owner rolled back."""
 
     REPLAY = "replay"
-    """They are read again: their offsets leave the ledger and the table owes them."""
+    """They are read again: their offsets are removed from the ledger and become a backlog of the table."""
     ACCEPT = "accept"
-    """They stay away: the ledger goes on from the present head."""
+    """They are not read again: the ledger continues from the current head."""
 
 
 class DroppedTable(StrEnum):
-    """What becomes of a table that the connector filled and that was dropped."""
+    """What to do with a table that the connector filled and that was dropped."""
 
     REFILL = "refill"
-    """Its rows are read again, from the log start on, as a backlog."""
+    """Its rows are read again from the log start, as a backlog."""
     CONTINUE = "continue"
-    """It takes new rows only."""
+    """It gets new rows only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The way out of each refusal; none of them is taken unless it is named.
+    """The recovery option for each refusal; an option applies only if it is named.
 
     ``recover``: restore lost or foreign positions from the tables' ledgers. ``accept_loss``: topics, partitions
     (``topic-0``) or ``*`` whose lost offsets are skipped. ``adopt`` (param ``reset_topics``): topics (or ``*``) whose new
     incarnation, cluster or shortened log is read as a new generation. ``forgive`` (param ``drop_backlog``): tables whose
-    backlog is dropped. ``rolled_back``: per table, what becomes of a rollback. ``dropped_tables``: per table, what becomes
-    of one that was dropped.
+    backlog is dropped. ``rolled_back``: per table, what to do with a rollback. ``dropped_tables``: per dropped table, what
+    to do with it.
     """
 
     recover: bool = False
@@ -50,7 +50,7 @@ class Decisions:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> "Decisions":
-        """Take them from a run's params, or from what :meth:`to_json` wrote, which keeps the names of before."""
+        """Read them from a run's params, or from the output of :meth:`to_json`, which keeps the old names."""
         loss = params.get("accept_loss")
         return cls(
             recover=bool(params.get("recover")),
@@ -62,7 +62,7 @@ class Decisions:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was decided, under the names of the stored format; nothing of what was not."""
+        """Return only the decisions that were made, under the names of the stored format."""
         fields = {
             "recover": self.recover,
             "accept_loss": ALL in self.accept_loss or sorted(self.accept_loss),
@@ -78,6 +78,6 @@ class Decisions:
         return topic in self.adopt or ALL in self.adopt
 
     def accepts_loss(self, tp: TopicPartition, topics: Collection[str]) -> bool:
-        """Say whether lost offsets of a partition may be skipped. A name that is one of the ``topics`` means the topic."""
+        """Say whether lost offsets of a partition may be skipped. A name in ``topics`` means the topic."""
         names = self.accept_loss
         return ALL in names or tp.topic in names or (str(tp) in names and str(tp) not in topics)

@@ -1,4 +1,4 @@
-"""Errors of ranges, plans, ledgers and books."""
+"""Errors of ranges, plans, ledgers and record counts."""
 
 from collections.abc import Iterable
 
@@ -10,37 +10,37 @@ class OffsetsError(FloeError):
 
 
 class PlanRefused(OffsetsError, Terminal):
-    """What the plan found cannot be read safely; the message says what to do about it."""
+    """The plan cannot read safely from the state it found. The message says what to do."""
 
     code = "FLOE-213"
 
 
 class PositionOwned(PlanRefused):
-    """A position belongs to another connector: moving it would let that one pass over records."""
+    """A position belongs to another connector: moving it would make that connector skip records."""
 
     code = "FLOE-217"
 
 
 class CountsDoNotAddUp(OffsetsError, Retryable):
-    """A range or a table has records that are neither written nor accounted for."""
+    """A range or a table has records that are neither written nor counted."""
 
     code = "FLOE-516"
 
 
 class LedgerUnreadable(OffsetsError, Terminal):
-    """A table's ledger property is not one that this version of floe wrote."""
+    """A table's ledger property was not written by this version of floe."""
 
     code = "FLOE-410"
 
 
 class ReplayForgotten(OffsetsError, Terminal):
-    """A replay is too old for a table to tell whether it was appended."""
+    """A replay is too old: the table's ledger no longer records whether it was appended."""
 
     code = "FLOE-308"
 
 
 class WriteTimeout(OffsetsError, Terminal):
-    """The write of a slice took longer than ``floe.write.timeout``. It is final for its run; the next one reads less.
+    """The write of a slice took longer than ``floe.write.timeout``. It is final for its run; the next run reads less.
 
     ``slices``: the ids of all slices of the run that took too long.
     """
@@ -53,12 +53,12 @@ class WriteTimeout(OffsetsError, Terminal):
 
 
 class SealBroken(OffsetsError, Terminal):
-    """A stored plan is not the one that its run made, or the deployment's key cannot be used."""
+    """A stored plan was not made by its run, or the deployment's key cannot be used."""
 
     code = "FLOE-109"
 
 
 class Superseded(OffsetsError, Terminal):
-    """The positions are neither at the plan's start nor at its end: another run went on."""
+    """The positions are neither at the plan's start nor at its end: another run moved them."""
 
     code = "FLOE-222"

@@ -1,4 +1,4 @@
-"""What a table holds of one partition."""
+"""What a table contains of one partition."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,11 +22,11 @@ class LogId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What a table holds of one partition.
+    """What a table contains of one partition.
 
-    ``held``: offsets by route hash. ``live_end``: where the next live range is expected to go on. ``position``: a
-    copy of the position (offset, metadata) that the last plan started from, for recovery. ``revived``: of what is held,
-    records that were dead letters and are rows by now: a ledger holds the offsets of letters, too.
+    ``held``: offsets by route hash. ``live_end``: where the next live range is expected to start. ``position``: a
+    copy of the position (offset, metadata) that the last plan started from, for recovery. ``revived``: of ``held``, the
+    dead letters that are rows now: a ledger contains the offsets of dead letters, too.
     """
 
     held: Mapping[str, Intervals] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Holding:
 
 
 class LiveRange(NamedTuple):
-    """One range of a live commit, with the facts that let the ledger's last interval grow over it."""
+    """One range of a live commit, with what decides whether the ledger's last interval is extended over it."""
 
     range: OffsetRange
     since: int
@@ -44,10 +44,10 @@ class LiveRange(NamedTuple):
 
 
 def grown(holding: Holding, live: LiveRange, route: str) -> Holding:
-    """Let the interval that ends at the live end grow to the range's end; else begin one with the range.
+    """Extend the interval that ends at the live end to the range's end; else add an interval for the range.
 
-    Growing closes over the runs in between, in which the table got no row. It must not close over offsets that were
-    read under another routing: hence *since* and the route hash.
+    The extension includes the runs in between, in which the table got no row. It must not include offsets that were
+    read under another routing. Therefore it depends on *since* and the route hash.
     """
     held = holding.held.get(route, Intervals())
     r, live_end = live.range, holding.live_end
@@ -59,7 +59,7 @@ def grown(holding: Holding, live: LiveRange, route: str) -> Holding:
 
 
 def seeded(holding: Holding, end: int, route: str) -> Holding:
-    """Give to ``route`` what lies below ``end`` and above all that the holding speaks of (its live end, or last offset)."""
+    """Add to ``route`` the offsets below ``end`` and above the holding's live end, or above its last offset without one."""
     spoken = [stop for spans in holding.held.values() for _, stop in spans]
     start = holding.live_end if holding.live_end is not None else max(spoken, default=0)
     others = Intervals.of(span for other, spans in holding.held.items() if other != route for span in spans)

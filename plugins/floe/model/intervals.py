@@ -65,7 +65,7 @@ class Intervals:
 
     @property
     def offsets(self) -> int:
-        """How many offsets are in this set. Not its length: ``list`` would set aside room for as many spans."""
+        """The number of offsets in this set. Not its length: ``list`` would allocate memory for as many spans."""
         return sum(end - start for start, end in self.spans)
 
     def has(self, offset: int) -> bool:

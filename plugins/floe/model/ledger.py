@@ -1,4 +1,4 @@
-"""The ledger: per table, connector and branch, the offsets that the table holds, stored in the table itself."""
+"""The ledger: per table, connector and branch, the offsets that the table contains, stored in the table itself."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,11 +12,11 @@ from floe.model.positions import Position
 from floe.model.ranges import OffsetRange
 
 MAX_REPLAYS = 100
-"""Appending replays that a table remembers."""
+"""Appending replays that a ledger keeps."""
 
 
 MAX_SLICES = 200
-"""Slices that a table of dead letters remembers: a slice that is older is settled, or read again by a new plan."""
+"""Slices that the ledger of a dead-letter table keeps: an older slice is resolved, or read again by a new plan."""
 
 
 def ranges_of(logs: Mapping[LogId, Intervals]) -> Iterator[OffsetRange]:
@@ -25,19 +25,19 @@ def ranges_of(logs: Mapping[LogId, Intervals]) -> Iterator[OffsetRange]:
 
 
 class Anchor(NamedTuple):
-    """The snapshot that carried the ledger's last change."""
+    """The snapshot of the ledger's last change."""
 
     snapshot_id: int
     sequence_number: int
 
 
 class CommitState(Enum):
-    """What a table's ledger says of the files of a slice."""
+    """The state of a slice's files, by a table's ledger."""
 
     PENDING = "pending"
-    """Nothing of the new offsets is contained and all else of the range is: commit them."""
+    """The ledger contains none of the new offsets and all others of the range: commit the files."""
     COMMITTED = "committed"
-    """All of the new offsets are contained: a repeat, drop it."""
+    """The ledger contains all of the new offsets: the files are a repetition and are dropped."""
     STALE = "stale"
     """The ledger changed since the writer read it: plan again."""
 
@@ -46,8 +46,8 @@ class CommitState(Enum):
 class Ledger:
     """All holdings of one connector in one branch of one table.
 
-    ``replays``: the last appending replays, each as ``id/number of slices landed``. ``slices``: of a table of dead
-    letters, the last slices that it got letters of, and those whose letters were marked resolved (``<slice>/resolved``).
+    ``replays``: the last appending replays, each as ``id/number of committed slices``. ``slices``: of a dead-letter table,
+    the last slices that wrote to it, and those whose dead letters were marked resolved (``<slice>/resolved``).
     """
 
     cluster_id: str
@@ -57,28 +57,28 @@ class Ledger:
     slices: tuple[str, ...] = ()
 
     def held(self, r: OffsetRange, route: str) -> Intervals:
-        """Return the offsets of ``r`` that the table holds under ``route``."""
+        """Return the offsets of ``r`` that the table contains under ``route``."""
         holding = self.holdings.get(LogId.of(r))
         held = holding.held.get(route) if holding else None
         return (held or Intervals()) & Intervals(((r.start, r.end),))
 
     def held_by_any(self, r: OffsetRange) -> Intervals:
-        """Return the offsets of ``r`` that the table holds, whatever the route."""
+        """Return the offsets of ``r`` that the table contains under any route."""
         holding = self.holdings.get(LogId.of(r))
         spans = (span for held in (holding.held.values() if holding else ()) for span in held)
         return Intervals.of(spans) & Intervals(((r.start, r.end),))
 
     def new_offsets(self, r: OffsetRange, route: str) -> Intervals:
-        """Return the offsets of ``r`` that the table does not hold: what a writer writes."""
+        """Return the offsets of ``r`` that the table does not contain: the offsets to write."""
         return Intervals.of([(r.start, r.end)]) - self.held(r, route)
 
     def revived(self, r: OffsetRange) -> Intervals:
-        """Return the offsets of ``r`` whose records were dead letters and are rows of the table by now."""
+        """Return the offsets of ``r`` whose records were dead letters and are rows of the table now."""
         holding = self.holdings.get(LogId.of(r))
         return (holding.revived if holding else Intervals()) & Intervals(((r.start, r.end),))
 
     def other_routes(self, r: OffsetRange, route: str) -> Intervals:
-        """Return the offsets at or above the start of ``r`` that are held under another route hash."""
+        """Return the offsets at or above the start of ``r`` that the table contains under another route hash."""
         holding = self.holdings.get(LogId.of(r))
         spans = [
             (max(start, r.start), end)
@@ -89,7 +89,7 @@ class Ledger:
         return Intervals.of(spans)
 
     def state(self, new_ranges: Iterable[tuple[OffsetRange, str, Intervals]]) -> CommitState:
-        """Compare what was written (range, route hash, net) with what is held by now."""
+        """Compare what was written (range, route hash, new offsets) with what the table contains now."""
         fresh = committed = True
         for r, route, new_offsets in new_ranges:
             held = self.held(r, route)
@@ -102,15 +102,15 @@ class Ledger:
         return CommitState.PENDING if fresh else CommitState.STALE
 
     def elsewhere(self, r: OffsetRange, route: str) -> Intervals:
-        """Return the offsets inside ``r`` that are held under another route hash."""
+        """Return the offsets inside ``r`` that the table contains under another route hash."""
         return self.other_routes(r, route) & Intervals(((r.start, r.end),))
 
     def topic_ids(self, topic: str) -> frozenset[str]:
-        """Return the ids of the incarnations of a topic that the table holds offsets of."""
+        """Return the ids of a topic's incarnations of which the table contains offsets."""
         return frozenset(log_id.topic_id for log_id in self.holdings if log_id.topic == topic)
 
     def routes(self) -> frozenset[str]:
-        """Return all route hashes that offsets are held under."""
+        """Return all route hashes in the ledger."""
         return frozenset(route for holding in self.holdings.values() for route in holding.held)
 
     def with_live(self, ranges: Iterable[tuple[LiveRange, str]]) -> "Ledger":
@@ -122,7 +122,7 @@ class Ledger:
         return replace(self, holdings=holdings)
 
     def with_replayed(self, ranges: Iterable[tuple[OffsetRange, str]]) -> "Ledger":
-        """Return the ledger after a replay of the ranges, each with its route hash. A replay is no live end."""
+        """Return the ledger after a replay of the ranges, each with its route hash. Live ends do not change."""
         holdings = dict(self.holdings)
         for r, route in ranges:
             holding = holdings.get(LogId.of(r), Holding())
@@ -131,7 +131,7 @@ class Ledger:
         return replace(self, holdings=holdings)
 
     def with_replaced(self, ranges: Iterable[tuple[OffsetRange, str]]) -> "Ledger":
-        """Return the ledger after all rows of the ranges were written anew, each under its route hash, whoever had them."""
+        """Return the ledger after all rows of the ranges were rewritten, each under its route hash instead of any other."""
         holdings = dict(self.holdings)
         for r, route in ranges:
             holding, span = holdings.get(LogId.of(r), Holding()), Intervals.of([(r.start, r.end)])
@@ -143,7 +143,7 @@ class Ledger:
     def with_redriven(self, new_ranges: Iterable[tuple[OffsetRange, str, Intervals]]) -> "Ledger":
         """Return the ledger after dead letters were read again (range, route hash, offsets).
 
-        Most of them are held already, and stay so under the route that they were first read by.
+        Most of these offsets are contained already. They stay under the route by which they were first read.
         """
         holdings = dict(self.holdings)
         for r, route, new_offsets in new_ranges:
@@ -154,7 +154,7 @@ class Ledger:
         return replace(self, holdings=holdings)
 
     def with_recovered(self, logs: Mapping[LogId, Intervals]) -> "Ledger":
-        """Return the ledger with dead letters on record that are rows by now."""
+        """Return the ledger with the offsets of dead letters that are rows now."""
         holdings = dict(self.holdings)
         for log_id, offsets in logs.items():
             holding = holdings.get(log_id, Holding())
@@ -162,9 +162,9 @@ class Ledger:
         return replace(self, holdings=holdings)
 
     def next_of_replay(self, replay_id: str) -> int:
-        """Return the index of the first slice of a replay that the table does not have; 0 for an unknown replay.
+        """Return the index of the first slice of a replay that the table does not contain; 0 for an unknown replay.
 
-        Raises ReplayForgotten when so many newer ones are known that this one may have been dropped from the list.
+        Raises ReplayForgotten when so many newer replays are recorded that this one may have been dropped from the list.
         """
         slices = dict(entry.rsplit("/", 1) for entry in self.replays)
         if replay_id not in slices and len(slices) >= MAX_REPLAYS and replay_id < min(slices):
@@ -176,18 +176,18 @@ class Ledger:
         return int(slices.get(replay_id, 0))
 
     def with_replay(self, replay_id: str, index: int) -> "Ledger":
-        """Return the ledger with a replay's slices up to ``index`` on record; ids rise with time."""
+        """Return the ledger with a replay's slices up to ``index`` recorded; ids increase with time."""
         slices = dict(entry.rsplit("/", 1) for entry in self.replays) | {replay_id: str(index + 1)}
         newest = sorted(slices.items())[-MAX_REPLAYS:]
         return replace(self, replays=tuple(f"{known}/{after}" for known, after in newest))
 
     def with_slice(self, slice_id: str) -> "Ledger":
-        """Return the ledger with one more slice on record, the last of them."""
+        """Return the ledger with one more slice recorded, as the last one."""
         others = [known for known in self.slices if known != slice_id]
         return replace(self, slices=(*others, slice_id)[-MAX_SLICES:])
 
     def without(self, lost: Mapping[LogId, Intervals]) -> "Ledger":
-        """Return the ledger with offsets taken out; where some were, the live end is gone too."""
+        """Return the ledger without some offsets; a holding that loses offsets also loses its live end."""
         holdings = dict(self.holdings)
         for log_id, gone in lost.items():
             holding = holdings.get(log_id)
@@ -198,7 +198,7 @@ class Ledger:
         return replace(self, holdings=holdings)
 
     def with_held(self, logs: Mapping[LogId, Intervals], route: str) -> "Ledger":
-        """Return the ledger with more offsets held under a route hash; live ends stay."""
+        """Return the ledger with more offsets under a route hash; live ends do not change."""
         holdings = dict(self.holdings)
         for log_id, more in logs.items():
             holding = holdings.get(log_id, Holding())
@@ -207,7 +207,7 @@ class Ledger:
         return replace(self, holdings=holdings)
 
     def with_copies_below(self, positions: Mapping[LogId, Position]) -> "Ledger":
-        """Return the ledger with no copy of a position above the one given for its log."""
+        """Return the ledger without copies of positions above the one given for their log."""
         holdings = dict(self.holdings)
         for log_id, position in positions.items():
             holding = holdings.get(log_id)
@@ -216,7 +216,7 @@ class Ledger:
         return replace(self, holdings=holdings)
 
     def rerouted(self, routes: Mapping[str, str]) -> "Ledger":
-        """Return the ledger with route hashes renamed: what a branch inherits, it holds under its own."""
+        """Return the ledger with route hashes renamed: a branch stores what it inherits under its own route hashes."""
         holdings = {
             log_id: replace(holding, held={routes.get(route, route): held for route, held in holding.held.items()})
             for log_id, holding in self.holdings.items()
@@ -224,21 +224,21 @@ class Ledger:
         return replace(self, holdings=holdings)
 
     def holding(self, holdings: Mapping[LogId, Holding]) -> "Ledger":
-        """Return the ledger with these holdings in the place of its own."""
+        """Return the ledger with these holdings instead of its own."""
         return replace(self, holdings=holdings)
 
     def of_cluster(self, cluster_id: str) -> "Ledger":
-        """Return the same ledger for a cluster that was adopted in the place of the old one."""
+        """Return the same ledger for a cluster that was accepted in place of the old one."""
         return replace(self, cluster_id=cluster_id)
 
     def anchored(self, anchor: Anchor) -> "Ledger":
-        """Return the same ledger, carried by another snapshot."""
+        """Return the same ledger with another snapshot as its anchor."""
         return replace(self, anchor=anchor)
 
     def seeded(self, positions: Mapping[LogId, tuple[int, str]], written: Collection[LogId], route: str) -> "Ledger":
         """Return the ledger after another sink wrote the partitions ``written`` up to their positions.
 
-        Theirs is, under ``route``, what lies between what this ledger speaks of and the position. The copies of the
+        The offsets between those in this ledger and the position are added under ``route``. The copies of the
         positions (offset, metadata) are kept for all partitions, for recovery.
         """
         holdings = dict(self.holdings)

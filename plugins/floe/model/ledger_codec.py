@@ -1,4 +1,4 @@
-"""Where a ledger is kept: a table property, packed and in pieces when it is long."""
+"""Storage of a ledger: a table property, compressed and split when it is long."""
 
 import json
 import re
@@ -15,35 +15,35 @@ from floe.model.ledger import Anchor, Ledger
 
 FORMAT = 1
 MAX_VALUE_LENGTH = 3_500
-"""Characters per property value; Hive takes 4,000."""
+"""Characters per property value; Hive's limit is 4,000."""
 
 MAX_BYTES = 100_000_000
-"""Of a ledger that was packed: thousands of partitions have some megabytes."""
+"""Size limit of a compressed ledger, decompressed: thousands of partitions need some megabytes."""
 
 _REPLAY = re.compile(r"[^/]+/[0-9]{1,9}")
 _PREFIX = "floe.ledger."
 
 
 def property_name(group_id: str, branch: str) -> str:
-    """Name the table property that holds the ledger of one connector and branch."""
+    """Name the table property that contains the ledger of one connector and branch."""
     return f"{_PREFIX}{group_id}.{branch}"
 
 
 def ledger_names(properties: Mapping[str, str]) -> list[str]:
-    """Name the properties that are ledgers, of whatever connector and branch, without the pieces of long ones."""
+    """Name the properties that are ledgers, of any connector and branch, without the further parts of long ones."""
     names = [name for name in properties if name.startswith(_PREFIX)]
     range_parts = {slice_ for name in names for slice_ in _range_parts(name, properties)}
     return [name for name in names if name not in range_parts]
 
 
 def owner_of(name: str, branches: Iterable[str]) -> str:
-    """Return whose ledger a property is: its group, as far as ``branches`` tell it from the branch."""
+    """Return the group whose ledger a property is; ``branches`` are used to separate the group from the branch."""
     owner = name.removeprefix(_PREFIX)
     return next((owner.removesuffix(f".{branch}") for branch in branches if owner.endswith(f".{branch}")), owner)
 
 
 def write_properties(name: str, ledger: Ledger, max_length: int = MAX_VALUE_LENGTH) -> dict[str, str]:
-    """Return the table properties that hold ``ledger``: one value, or a packed one in pieces when it is long.
+    """Return the table properties that contain ``ledger``: one value, or a compressed one in parts when it is long.
 
     ``max_length``: characters of a value that the table's catalog keeps; more than ``MAX_VALUE_LENGTH`` are never written, so
     that tables can be moved from one catalog to another.
@@ -59,18 +59,18 @@ def write_properties(name: str, ledger: Ledger, max_length: int = MAX_VALUE_LENG
 
 
 def stale_properties(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return the pieces of an older, longer ledger that ``after`` no longer uses."""
+    """Return the parts of an older, longer ledger that ``after`` no longer uses."""
     return [slice_ for slice_ in _range_parts(name, before) if slice_ not in after]
 
 
 def _range_parts(name: str, properties: Mapping[str, str]) -> Iterator[str]:
-    """Yield the pieces of a ledger that are there, none of what is no ledger."""
-    # counted by the header, not found by the prefix: the ledger of a branch "audit/1" is no piece of that of "audit"
+    """Yield the existing further parts of a ledger; none if it is not a ledger."""
+    # counted by the header, not found by the prefix: the ledger of branch "audit/1" is not a part of that of "audit"
     try:
         header = json.loads(properties.get(name, "{}"))
         count = int(header.get("pieces", 0))
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        return  # a piece itself, or changed by hand, which its reader tells
+        return  # a part itself, or changed manually, which its reader reports
     yield from takewhile(properties.__contains__, (f"{name}/{i}" for i in range(count)))
 
 
@@ -97,7 +97,7 @@ def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:
 
 
 def _unpacked(packed: bytes) -> bytes:
-    """Decompress a ledger, as far as one is ever long. Raises zlib.error, ValueError."""
+    """Decompress a ledger, up to the size limit. Raises zlib.error, ValueError."""
     decompressor = zlib.decompressobj()
     text = decompressor.decompress(packed, MAX_BYTES)
     if not decompressor.eof:

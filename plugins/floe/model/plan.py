@@ -1,4 +1,4 @@
-"""Plans: what one run reads, frozen before anything is read, and kept in Airflow's task state store as JSON."""
+"""Plans: what one run reads, fixed before anything is read, and stored in Airflow's task state store as JSON."""
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ def commit_id_of(group_id: str, plan_id: str) -> uuid.UUID:
 class Slice:
     """What one Spark job reads for some tables: whole ranges, each partition at most once.
 
-    Without ``tables`` it is for all that its records name. ``letters``: of a re-drive, the records that it is for.
+    Without ``tables`` it is for all tables that its records name. ``dead_letters``: of a redrive, the records to read.
     """
 
     index: int
@@ -41,7 +41,7 @@ class Slice:
 
     @property
     def kind(self) -> str:
-        """What plans, headers and snapshot summaries call the reason and the mode."""
+        """The word for the reason and the mode in plans, headers and snapshot summaries."""
         return kind_of(self.reason, self.mode)
 
     @property
@@ -50,17 +50,17 @@ class Slice:
 
     @property
     def is_by_id(self) -> bool:
-        """Say whether a ledger knows the slice by its replay's id: the offsets that it contains do not tell."""
+        """Say whether a ledger identifies the slice by its replay's id and not by the offsets that it contains."""
         return self.is_replay and self.mode is not WriteModeName.APPEND
 
     @property
     def records(self) -> int:
-        """Upper bound of the records in it, in offsets."""
+        """Upper bound of the records in it: the number of offsets."""
         return sum(len(r) for r in self.ranges)
 
     @property
     def limit_name(self) -> str:
-        """Its name among the limits that positions hold: that of its table, if it is a catch-up slice."""
+        """Its name among the limits that positions contain: that of its table, if it is a catch-up slice."""
         return self.table if self.reason is ReadReason.CATCH_UP else LIVE
 
     @property
@@ -71,9 +71,9 @@ class Slice:
 
 
 class SliceEnd(NamedTuple):
-    """How a slice ended: the tables that are behind on its ranges from now on, and whether a snapshot tells of it.
+    """How a slice ended: the tables that are behind on its ranges from now on, and whether a snapshot records it.
 
-    ``is_quick``: twice as much could be written in the time that ``floe.write.timeout`` gives.
+    ``is_quick``: twice as much could be written within ``floe.write.timeout``.
     """
 
     slice: Slice
@@ -85,14 +85,14 @@ class SliceEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The slices of one run and all that must not change while it is carried out.
+    """The slices of one run and everything that must not change during the run.
 
     ``config``: the connector's effective keys, secrets by reference. ``control_ends``: the control topic's last
     stable offsets when the plan was made, per partition; announcements count from there on. ``positions``: every
-    partition's position as the plan sent it; slices start there. ``replaced``: positions as they were found, where the
-    plan goes back or drops a debt, as somebody decided. ``decisions``: those decisions, for the record. ``anchors``: by
-    table the snapshot that its ledger stood on when something was decided about it. ``tables``: the UUIDs of the tables
-    that the plan looked up. A replay has no positions and moves none.
+    partition's position as the plan sent it; slices start there. ``replaced``: the positions found, where the operator
+    decided to go back or to drop a backlog. ``decisions``: those decisions, for the record. ``anchors``: per table with a
+    decision, its last ledger snapshot at that time. ``tables``: the UUIDs of the tables that the plan looked up. A replay
+    has no positions and moves none.
     """
 
     plan_id: str
@@ -116,7 +116,7 @@ class Plan:
 
     @property
     def dead_letters(self) -> str | None:
-        """The table of dead letters, if the connector has one."""
+        """The dead-letter table, if the connector has one."""
         return self.config.get("floe.deadletter.table", "").strip() or None
 
     @property
@@ -132,14 +132,14 @@ class Plan:
         return next(slice_ for slice_ in self.slices if self.slice_id(slice_) == slice_id)
 
     def taken(self, slice_: Slice, table: str) -> tuple[OffsetRange, ...]:
-        """Return the ranges of a slice whose rows a table gets: in a live slice none of a partition that it owes."""
+        """Return the ranges of a slice whose rows a table gets: a live slice has none of partitions that it is behind on."""
         if slice_.reason is not ReadReason.LIVE:
             return slice_.ranges
         owed = {p.tp for p in self.positions if table in p.backlogs}
         return tuple(r for r in slice_.ranges if r.tp not in owed)
 
     def live_ranges(self, ranges: Iterable[OffsetRange]) -> list[LiveRange]:
-        """Put to each range what a ledger must know of the position that the plan started from."""
+        """Add to each range what a ledger needs of the position that the plan started from."""
         positions = {p.tp: p for p in self.positions}
         return [_live(r, positions[r.tp]) for r in ranges]
 
@@ -207,7 +207,7 @@ def _live(r: OffsetRange, position: Position) -> LiveRange:
 
 
 def positions_after(plan: Plan, positions: Iterable[Position], ends: Iterable[SliceEnd]) -> tuple[Position, ...]:
-    """Return the positions, moved over the slices that ended, with the debts that are left and new ones."""
+    """Return the positions, moved past the slices that ended, with the remaining and the new backlogs."""
     by_partition: dict[TopicPartition, list[tuple[OffsetRange, SliceEnd]]] = {}
     ends = tuple(ends)
     for end in ends:
@@ -253,8 +253,8 @@ def _moved(
 ) -> Position:
     """Move one position.
 
-    ``left_out``: tables that owed the partition when the plan was made, to which a live slice brought nothing: unless
-    the debt is still there, they owe the slice's range. ``forgiven``: tables of which no debt is kept.
+    ``left_out``: tables that were behind on the partition when the plan was made and got nothing from a live slice. Unless
+    that backlog still exists, the slice's range becomes their backlog. ``forgiven``: tables whose backlog is dropped.
     """
     facts, offset = position.facts, position.offset
     since = facts.since

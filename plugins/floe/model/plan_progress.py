@@ -1,4 +1,4 @@
-"""Where a group's positions stand against a slice: before it, past it, or somewhere its plan cannot explain."""
+"""A group's positions compared with a slice: before it, past it, or at an offset that its plan cannot explain."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -11,7 +11,7 @@ from floe.model.slice_kind import ReadReason
 
 
 class Progress(Enum):
-    """Where the positions stand."""
+    """Whether the positions are before or past a slice."""
 
     BEFORE = "at the start, as far as there are positions"
     DONE = "at or past the end"
@@ -19,12 +19,12 @@ class Progress(Enum):
 
 
 def progress(plan: Plan, slice_: Slice, found: Mapping[TopicPartition, Position]) -> Progress:
-    """Compare positions, or debts, with the ranges of a slice. A replay is always before: its tables tell.
+    """Compare positions, or backlogs, with the ranges of a slice. A replay is always before: the ledgers decide.
 
-    A position that is absent contradicts nothing: brokers delete it with its topic, and when it expires. Were that taken
-    for another run's doing, rows that were announced would be thrown away, with nowhere left to read them again; and
-    the ledgers of the tables know by themselves what they hold. Raises Superseded when positions are there and are
-    neither all at the start nor all past the end, PositionOwned when they belong to another connector.
+    An absent position is not an error: brokers delete it with its topic, and when it expires. If it were taken for
+    another run's change, announced rows would be dropped and could not be read again. The tables' ledgers show what is
+    already written. Raises Superseded when positions exist and are neither all at the start nor all past the end,
+    PositionOwned when they belong to another connector.
     """
     if slice_.is_replay:
         return Progress.BEFORE
@@ -51,7 +51,7 @@ def _superseded(plan: Plan, why: str) -> str:
 def _check_same_logs(
     plan: Plan, slice_: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
 ) -> None:
-    """Raise when a position belongs to another incarnation of its topic: equal offsets mean nothing then."""
+    """Raise when a position belongs to another incarnation of its topic: its offsets cannot be compared."""
     for r in slice_.ranges:
         position = found.get(r.tp)
         if position is None:
@@ -66,7 +66,7 @@ def _check_same_logs(
 def _check_same_terms(
     plan: Plan, slice_: Slice, starts: Mapping[TopicPartition, Position], found: Mapping[TopicPartition, Position]
 ) -> None:
-    """Raise when a partition is where the plan began, but routing or debts are not those that it was made with."""
+    """Raise when a partition is at the plan's start, but with other routing or backlogs than the plan was made with."""
     for r in slice_.ranges:
         if r.tp not in found:
             continue
@@ -83,7 +83,7 @@ def _check_same_terms(
 
 
 def _place(slice_: Slice, r: OffsetRange, position: Position) -> int:
-    """Return how far a slice's tables have come: the position, or where the debt of a catch-up slice begins."""
+    """Return how far a slice's tables have been read: the position, or the start of a catch-up slice's backlog."""
     if slice_.reason is ReadReason.LIVE:
         return position.offset
     backlog = position.backlogs.get(slice_.table)

@@ -1,7 +1,7 @@
 """The deployment's key: it seals plans, and each plan's announcements are signed by a key derived from it.
 
-Everything that is signed is a list of byte strings, each behind its length, so that no two lists read alike. Keys are
-derived by HMAC-SHA256 over a context of their own (RFC 5869 without the salt, which has no use here).
+Everything that is signed is a list of byte strings, each after its length, so that two lists never encode alike. Keys are
+derived by HMAC-SHA256 over a context of their own (RFC 5869 without the salt, which is not needed here).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, NoReturn
 from floe.model.exceptions import SealBroken
 
 SEAL = "seal"
-"""The field of a stored plan that holds its seal, beside the plan's own fields."""
+"""The field of a stored plan that contains its seal, beside the plan's own fields."""
 
 FORMAT = "1"
 SHORTEST_KEY = 32
-"""Characters of a key: what it signs can be read by others, who could try short ones out."""
+"""Minimum characters of a key: other users can read what it signs and could guess a short key."""
 
 _SEALS, _ANNOUNCEMENTS = b"floe: seals of plans", b"floe: announcements of a plan"
 _LENGTH = struct.Struct(">Q")
@@ -49,7 +49,7 @@ def mac_of(key: bytes, parts: Iterable[bytes]) -> str:
 
 @dataclass(frozen=True)
 class PlanKey:
-    """The key that signs the announcements of one plan. It stays in the tasks of Airflow and in the Spark driver."""
+    """The key that signs the announcements of one plan. Only Airflow's tasks and the Spark driver have it."""
 
     secret: bytes = field(repr=False)
 
@@ -64,14 +64,14 @@ class PlanKey:
 
 @dataclass(frozen=True)
 class DeploymentKey:
-    """The key of a deployment. ``secrets``: the newest first; that one signs, all of them verify."""
+    """The key of a deployment. ``secrets``: the newest first; the first one signs, all of them verify."""
 
     secrets: tuple[bytes, ...] = field(repr=False)
     origin: str
 
     @classmethod
     def of(cls, text: str, origin: str) -> DeploymentKey:
-        """Read a key, or several with commas between; ``origin`` says where it stands. Raises SealBroken for short ones."""
+        """Read a key, or several separated by commas; ``origin`` says where it is set. Raises SealBroken for short ones."""
         secrets = tuple(one.strip().encode() for one in text.split(",") if one.strip())
         if not secrets or min(map(len, secrets)) < SHORTEST_KEY:
             msg = (
@@ -82,15 +82,15 @@ class DeploymentKey:
         return cls(secrets, origin)
 
     def plan_key(self, plan_id: str) -> PlanKey:
-        """Return the key that the announcements of a plan made now are signed by."""
+        """Return the key that signs the announcements of a new plan."""
         return _plan_key(self.secrets[0], plan_id)
 
     def plan_keys(self, plan_id: str) -> tuple[PlanKey, ...]:
-        """Return the keys that announcements of a plan may be signed by, under this key and the ones before it."""
+        """Return the keys that may have signed a plan's announcements, derived from the current key and older ones."""
         return tuple(_plan_key(secret, plan_id) for secret in self.secrets)
 
     def seal(self, fields: Mapping[str, Any], run: RunName) -> dict[str, Any]:
-        """Return the fields of a plan with a seal that holds for this run alone."""
+        """Return the fields of a plan with a seal that is valid for this run only."""
         return {**fields, SEAL: f"{FORMAT}:{_seal(self.secrets[0], fields, run)}"}
 
     def unseal(self, fields: Mapping[str, Any], run: RunName) -> PlanKey:

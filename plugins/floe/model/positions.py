@@ -1,4 +1,4 @@
-"""Positions: the committed offsets of a connector's group, and what their metadata strings carry."""
+"""Positions: the committed offsets of a connector's group, and the contents of their metadata strings."""
 
 import hashlib
 import json
@@ -17,14 +17,14 @@ MAX_METADATA_LENGTH = 4_096
 
 
 LIVE = ""
-"""The name that live slices have among limits; a catch-up slice has that of its table."""
+"""The name of live slices among limits; a catch-up slice has the name of its table."""
 
 MAX_OWNER = 40
-"""Characters of a connector's name that a position names in full; of a longer one, the beginning and a hash."""
+"""Characters of a connector's name that a position stores in full; of a longer one, the beginning and a hash."""
 
 
 def owner_of(connector: str) -> str:
-    """Return what the positions of a connector say of whose they are."""
+    """Return the owner that the positions of a connector store."""
     if len(connector) <= MAX_OWNER and connector.isascii():
         return connector
     digest = hashlib.sha256(connector.encode()).hexdigest()[:16]
@@ -32,7 +32,7 @@ def owner_of(connector: str) -> str:
 
 
 class PartitionBacklog(NamedTuple):
-    """What a table owes of a partition: all offsets from ``start`` on, under ``route``."""
+    """The backlog of a table on a partition: all offsets from ``start`` on, under ``route``."""
 
     start: int
     route: str
@@ -44,10 +44,10 @@ class PositionMetadata:
 
     ``routing``: hash of the connector's routing of this topic. ``since``: the offset from which that routing has
     been unchanged. ``topic_id`` and ``cluster_id``: the incarnation of the topic and the cluster that the offset
-    belongs to. ``lost``: offsets that were accepted as lost and that no snapshot tells of yet. ``debts``: by table.
-    ``owner``: the connector that moves the position, as :func:`owner_of` has it; empty in those from before it was told.
-    ``limits``: offsets that a slice reads at most after a write that took too long, by the slice's name (see
-    ``range_limits``).
+    belongs to. ``lost``: offsets accepted as lost that no snapshot records yet. ``backlogs``: by table.
+    ``owner``: the connector that moves the position, as :func:`owner_of` returns it; empty in older positions.
+    ``limits``: the maximum number of offsets that a slice reads after a write that took too long, by the slice's name
+    (see ``range_limits``).
     """
 
     routing: str
@@ -60,9 +60,9 @@ class PositionMetadata:
     limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     def encode(self) -> str:
-        """Write as compact JSON; without debts well below Kafka's limit, with many of them perhaps not.
+        """Write as compact JSON. Without backlogs it is well below Kafka's limit; with many of them it may exceed it.
 
-        An owner or limits for which there is no room beside the debts are left out: debts cannot be stored elsewhere. A
+        An owner or limits that do not fit beside the backlogs are left out: backlogs cannot be stored elsewhere. A
         limit of a table that is not behind is not written.
         """
         fields: dict[str, Any] = {
@@ -83,12 +83,12 @@ class PositionMetadata:
         return _json(fields)
 
     def behind(self, backlogs: Mapping[str, PartitionBacklog]) -> "PositionMetadata":
-        """Return the same with other debts."""
+        """Return the same with other backlogs."""
         return replace(self, backlogs=backlogs)
 
     @classmethod
     def decode(cls, text: str) -> "PositionMetadata | None":
-        """Read what :meth:`encode` wrote; None when somebody else wrote it."""
+        """Read what :meth:`encode` wrote; None when another program wrote it."""
         try:
             fields = json.loads(text)
         except (ValueError, RecursionError):
@@ -116,7 +116,7 @@ class PositionMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A committed offset of the group; ``metadata`` is the string beside it, verbatim."""
+    """A committed offset of the group; ``metadata`` is its metadata string, unchanged."""
 
     tp: TopicPartition
     offset: int
@@ -124,7 +124,7 @@ class Position:
 
     @property
     def facts(self) -> PositionMetadata:
-        """The metadata, read. Raises PlanRefused when it is not floe's."""
+        """The decoded metadata. Raises PlanRefused when floe did not write it."""
         found = PositionMetadata.decode(self.metadata)
         if found is None:
             msg = f"the position {self.offset} of {self.tp} has no metadata of floe's: {self.metadata[:80]!r}"
@@ -133,7 +133,7 @@ class Position:
 
     @property
     def backlogs(self) -> Mapping[str, PartitionBacklog]:
-        """The debts of this partition by table; none when somebody else wrote the position."""
+        """The backlogs of this partition by table; empty when another program wrote the position."""
         if '"debts"' not in self.metadata:
             return {}
         found = PositionMetadata.decode(self.metadata)
@@ -141,7 +141,7 @@ class Position:
 
     @property
     def limits(self) -> Mapping[str, int]:
-        """The limits of slices by name; none in a position that another program wrote."""
+        """The limits of slices by name; empty when another program wrote the position."""
         if '"limits"' not in self.metadata:
             return {}
         found = PositionMetadata.decode(self.metadata)
@@ -161,7 +161,7 @@ def _limits(fields: Mapping[str, Any]) -> dict[str, int]:
 
 
 def check_owner(positions: Iterable[Position], connector: str) -> None:
-    """Raise PositionOwned for a position that says that another connector moves it."""
+    """Raise PositionOwned for a position whose owner is another connector."""
     for position in positions:
         facts = PositionMetadata.decode(position.metadata)
         if facts is not None and facts.owner not in ("", owner_of(connector)):

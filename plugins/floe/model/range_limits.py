@@ -1,8 +1,8 @@
 """Limits of what a slice reads, after a write that took longer than ``floe.write.timeout``.
 
-All positions of a connector hold the same limit, in their metadata, by the name of the slice (``Slice.limit_name``). It is
-halved by each write that takes too long, doubled by each slice that is committed and took less than half of the time, and
-removed by one that read less than the limit: it was not what kept the slice small.
+All positions of a connector contain the same limit, in their metadata, by the name of the slice (``Slice.limit_name``). Each
+write that takes too long halves it. Each slice that is committed and took less than half of the time doubles it. A slice
+that reads less than the limit removes it: the limit had no effect.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ def halved(limit: int | None, read: int) -> int:
 
 
 def grown(limit: int, read: int, *, is_quick: bool) -> int | None:
-    """Return the limit after ``read`` offsets were committed; None for no limit any more.
+    """Return the limit after ``read`` offsets were committed; None when there is no limit any more.
 
     ``is_quick``: twice as much could be written in the time that a write may take.
     """
@@ -27,7 +27,7 @@ def grown(limit: int, read: int, *, is_quick: bool) -> int | None:
 
 
 def limit_of(positions: Iterable[Position], name: str) -> int | None:
-    """Return the limit that positions hold for the slice of a name."""
+    """Return the limit that positions contain for the slice with a name."""
     return min((limits[name] for position in positions if name in (limits := position.limits)), default=None)
 
 

@@ -75,7 +75,7 @@ def ranges_from_json(topics: dict[str, Any]) -> tuple[OffsetRange, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLog:
-    """What the broker says of one partition: ``log_start`` and ``stable_end`` (last stable offset)."""
+    """The broker's state of one partition: ``log_start`` and ``stable_end`` (last stable offset)."""
 
     tp: TopicPartition
     topic_id: str

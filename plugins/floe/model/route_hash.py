@@ -10,7 +10,7 @@ ALL_ROWS = "all"
 """The rule of a table that gets every row of a topic."""
 
 KAFKA_CONNECT_ROUTE = "java"
-"""Route hash of what a Kafka Connect sink wrote before floe took over: which rows those were, floe does not know."""
+"""Route hash of the rows that a Kafka Connect sink wrote before the takeover; floe cannot determine which rows these are."""
 
 
 def _digest(value: object) -> str:
@@ -19,7 +19,7 @@ def _digest(value: object) -> str:
 
 
 def route_hash(topic: str, branch: str | None, rows: object = ALL_ROWS) -> str:
-    """Hash the way of one topic's rows into one table: topic, rule of routing, branch.
+    """Hash the route of one topic's rows into one table: topic, routing rule, branch.
 
     ``rows``: the rule as JSON, ``ALL_ROWS`` where there is none, see ``Connector.route_rule``.
     """
@@ -27,17 +27,17 @@ def route_hash(topic: str, branch: str | None, rows: object = ALL_ROWS) -> str:
 
 
 def branch_route(route: str, branch: str | None) -> str:
-    """Return what main's route hash is called on a branch; what the sink wrote is called the same everywhere."""
+    """Return the hash on a branch for a route hash of main; the hash of the sink's rows is the same on all branches."""
     if branch in (None, MAIN_BRANCH) or route == KAFKA_CONNECT_ROUTE:
         return route
     return _digest({"route": route, "branch": branch})
 
 
 def moved_route(route: str, was: str, branch: str, known: Iterable[str]) -> str:
-    """Return what a route hash of the branch ``was`` is called on another one.
+    """Return the hash on another branch for a route hash of the branch ``was``.
 
-    A hash cannot be turned back: of a branch other than main it is found by trying main's ``known`` ones, and stays as
-    it is when none fits.
+    A hash cannot be inverted. For a branch other than main, main's ``known`` hashes are tried. If none matches, the hash
+    is returned unchanged.
     """
     if was == branch:
         return route
@@ -46,5 +46,5 @@ def moved_route(route: str, was: str, branch: str, known: Iterable[str]) -> str:
 
 
 def routing_hash(routes: Mapping[str, str]) -> str:
-    """Hash the routing of one topic over all tables of a connector, from their route hashes; a position carries it."""
+    """Hash the routing of one topic over all tables of a connector, from their route hashes; positions contain it."""
     return _digest({"tables": dict(routes)})

@@ -1,11 +1,11 @@
-"""Why a slice is read and how its rows are written, and the one word for both in what is stored and sent."""
+"""Why a slice is read and how its rows are written, and the word for both in stored and sent data."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 
 class ReadReason(StrEnum):
-    """Why a slice is read: it decides where the slice begins and what moves once it is committed."""
+    """Why a slice is read: it decides where the slice begins and what moves after its commit."""
 
     LIVE = "live"
     """New records, for all tables that are not behind on the partition. The group's offsets move."""
@@ -32,11 +32,11 @@ class WriteModeName(StrEnum):
     REPLACE = "replace"
     """Remove the rows that the table has of the ranges and write all of them, in one snapshot."""
     RECOVER = "recover"
-    """Append the rows of dead letters: the table contains their offsets without a row."""
+    """Append the rows of dead letters. The ledger already contains their offsets, without a row."""
 
     @property
     def removes_rows(self) -> bool:
-        """Say whether rows of the ranges are removed: a table is announced, and committed to, even without a file."""
+        """Say whether rows of the ranges are removed: a table is announced and committed even without a file."""
         return self is WriteModeName.REPLACE
 
 
@@ -48,11 +48,11 @@ KINDS: Mapping[tuple[ReadReason, WriteModeName], str] = {
     (ReadReason.REPLAY, WriteModeName.REPLACE): "replace",
     (ReadReason.DEAD_LETTERS, WriteModeName.RECOVER): "redrive",
 }
-"""What plans, the header ``floe-kind`` and the snapshot property ``floe.kind`` say of a slice, by reason and mode."""
+"""The word in plans, the header ``floe-kind`` and the snapshot property ``floe.kind``, by reason and mode."""
 
 
 def kind_of(reason: ReadReason, mode: WriteModeName) -> str:
-    """Return the word for a reason and a mode. Raises ValueError for two that no slice has together."""
+    """Return the word for a reason and a mode. Raises ValueError for a combination that no slice has."""
     try:
         return KINDS[reason, mode]
     except KeyError:

@@ -1,4 +1,4 @@
-"""Append: the table gets the offsets that it does not contain, and its ledger tells a repeat."""
+"""Append: the table gets the offsets that it does not contain, and its ledger identifies a repeat."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Append again: the table gets all offsets, also those that it contains; the replay's id tells a repeat."""
+"""Append again: the table gets all offsets, also those that it contains; the replay's id identifies a repeat."""
 
 from floe.config import Connector
 from floe.control.table_work import TableWork
@@ -35,5 +35,5 @@ class AppendAgain(Append):
 
 
 def is_known(ledger: Ledger, work: TableWork) -> bool:
-    """Say whether a ledger knows the slice by the id of its replay. Raises ReplayForgotten."""
+    """Return whether a ledger has the slice by the id of its replay. Raises ReplayForgotten."""
     return work.slice.index < ledger.next_of_replay(work.plan.plan_id)

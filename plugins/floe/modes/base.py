@@ -46,7 +46,7 @@ class WriteMode(Protocol):
         ...
 
     def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
-        """Raise TableRefused when the table contains offsets under other routes that the mode cannot tell apart."""
+        """Raise TableRefused when the table contains offsets under other routes that the mode cannot distinguish."""
         ...
 
     def state(self, ledger: Ledger, work: TableWork) -> CommitState:
@@ -54,7 +54,7 @@ class WriteMode(Protocol):
         ...
 
     def stale_reason(self, work: TableWork) -> str:
-        """Say what another run did, in what state the table is, and what to do next."""
+        """Describe what another run did, in what state the table is, and what to do next."""
         ...
 
     def check_change(self, table: Table, work: TableWork, connector: Connector) -> None:

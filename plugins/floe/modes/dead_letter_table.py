@@ -1,4 +1,4 @@
-"""The table of dead letters: it gets the dead letters of a slice, however the other tables get their rows."""
+"""The dead-letter table: it gets the dead letters of a slice, however the other tables get their rows."""
 
 from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
@@ -14,8 +14,8 @@ from floe.tables.history import REPLACED
 class DeadLetterTable(Append):
     """Appends dead letters. ``of_rows``: the mode that the slice's rows are written in.
 
-    Dead letters are of single tables: those of a table that catches up are new at offsets that the dead-letter table
-    contains already. So its ledger remembers slices, and these tell a repeat.
+    Dead letters belong to single tables: those of a table that catches up are new at offsets that the dead-letter table
+    contains already. So its ledger remembers slices, and these identify a repeat.
     """
 
     def __init__(self, of_rows: WriteMode) -> None:

@@ -1,4 +1,4 @@
-"""Replace: rows of the ranges are removed and all of them written, in one snapshot; the replay's id tells a repeat.
+"""Replace: rows of the ranges are removed and all of them written, in one snapshot; the replay's id identifies a repeat.
 
 As in ``append``: sent once, the table's UUID and the branch's head required, nothing that was written ever deleted.
 """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CommitOperator(BaseOperator):
-    """Commit what the run's slices announced; runs also when a writer failed, and fails at its end if one did."""
+    """Commit what the run's slices announced. It also runs when a writer failed, and fails at its end if one did."""
 
     def __init__(self, *, connector: Connector, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -49,7 +49,7 @@ class CommitOperator(BaseOperator):
         return message.to_json()
 
     def _say_lag(self, plan: Plan, connector: Connector, settings: KafkaSettings) -> None:
-        """Log the lag of a run that failed, before its error."""
+        """Log the lag of a failed run, before its error."""
         from floe.status.summary import info, lag_lines
 
         status = run_log.look_up(connector, settings) if plan.positions else None

@@ -44,7 +44,7 @@ class JobFailed(OperatorError, Retryable):
 
 
 class JobRefused(OperatorError, Terminal):
-    """The Spark job failed in a way that needs somebody's hand."""
+    """The Spark job failed in a way that needs manual action."""
 
     code = "FLOE-514"
 

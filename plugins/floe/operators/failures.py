@@ -1,4 +1,4 @@
-"""What a task tells Airflow: secrets hidden, and errors as one sentence without the chain behind it."""
+"""What a task reports to Airflow: secrets hidden, and errors as one sentence without the chain behind it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def say_failure(context: Context) -> None:
 
 
 def leave_failure(context: Context, error: Exception) -> None:
-    """Leave what a task failed of for the tasks behind it."""
+    """Store the error of a failed task for the tasks behind it."""
     message = _readable(
         with_code(str(error), error.code) if isinstance(error, FloeError) else f"{type(error).__name__}: {error}"
     )
@@ -106,7 +106,7 @@ def leave_failure(context: Context, error: Exception) -> None:
 
 
 def failure_of(context: Context, task_id: str) -> str | None:
-    """Return what a task of this run failed of; None where it did not say. It is input, for people to read."""
+    """Return the error of a failed task of this run; None where it stored none. It is input, for people to read."""
     left = context["ti"].xcom_pull(task_ids=task_id, key=FAILURE_KEY)
     return _readable(left) or None if isinstance(left, str) else None
 
@@ -124,7 +124,7 @@ def without_chain(error: FloeError) -> BaseException:
 
 
 def without_secrets(error: BaseException) -> BaseException:
-    """Hide secrets in an error and in all of its chain; where an error cannot be changed, TaskFailed stands for it."""
+    """Hide secrets in an error and in all of its chain; where an error cannot be changed, TaskFailed replaces it."""
     seen: set[int] = set()
 
     def masked(one: BaseException) -> BaseException:

@@ -47,7 +47,7 @@ def on_starting(component: object) -> None:
 
 
 def preload() -> None:
-    """Import all that can be; what fails here will be told by the task that needs it."""
+    """Import all that can be imported; what fails here is reported by the task that needs it."""
     began = time.monotonic()
     for name in MODULES:
         _try(name, partial(import_module, name))

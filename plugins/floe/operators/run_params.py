@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context, Param
 
 OLD_NAMES = {"adopt": "reset_topics", "forgive": "drop_backlog", "hand_back": "return_to_connect"}
-"""Names of before, to the present ones. They are taken for good."""
+"""Old names of params, with the present ones. They are accepted permanently."""
 
 MAX_NAMED = 10
 """Unknown params that an error lists."""
@@ -25,7 +25,7 @@ _COMPARED_CHARACTERS = 200  # difflib is quadratic, and a name may be any text
 def params_of(context: Context) -> dict[str, Any]:
     """Return the params of the run under their present names. Raises ParamsRefused.
 
-    Airflow validates the params that the DAG has, and takes any other name of a trigger's ``conf`` without a word.
+    Airflow validates the params that the DAG has, and silently accepts any other name of a trigger's ``conf``.
     """
     dag, run = context["dag"], context["dag_run"]
     form = {name: dag.params.get_param(name) for name in dag.params}
@@ -36,7 +36,7 @@ def checked(params: Mapping[str, Any], conf: Mapping[str, Any], form: Mapping[st
     """Return ``params`` under the names of ``form``; ``conf``: what the trigger gave.
 
     Raises ParamsRefused for a name that the form does not have, a value that is not of the param's type, an old and a
-    new name with different values, and for values of the trigger that Airflow was told to ignore.
+    new name with different values, and for values of the trigger that Airflow is configured to ignore.
     """
     _refuse_unknown({*params, *conf}, form)
     ignored = sorted(name for name in conf if name not in params or params[name] != conf[name])

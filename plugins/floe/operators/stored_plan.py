@@ -47,7 +47,7 @@ def sealed(plan: Plan, connector: Connector, context: Context) -> RunPlan:
 
 
 def warn_without_key() -> None:
-    """Say in the log of a plan task that nothing is sealed, where that is so."""
+    """Log in a plan task that nothing is sealed, where that is so."""
     if deployment_key() is None:
         log.warning("%s", NO_KEY)
 
@@ -84,7 +84,7 @@ def pulled(context: Context, file: Connector) -> RunPlan:
 
 
 def announced_slices(context: Context, plan: Plan) -> list[str]:
-    """Return the slices that the write task says were announced; none where it left nothing.
+    """Return the slices that the write task reported as announced; none where it left nothing.
 
     It decides no more than what the commit waits for. Raises SealBroken for what no write task of this plan leaves.
     """

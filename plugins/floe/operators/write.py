@@ -51,7 +51,7 @@ class WriteFilesOperator(SparkSubmitOperator):
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Run the job and return what it announced, as read back from the control topic.
 
-        What it fails of is left for the commit, which fails of the same.
+        Its error is stored for the commit, which fails with the same one.
         """
         try:
             return self._write(context)
@@ -118,7 +118,7 @@ class WriteFilesOperator(SparkSubmitOperator):
                 with local_mode.settings(folder, self.conf or {}, self.env_vars or {}) as (self.conf, self.env_vars):
                     self._carry_out(context, request, job, path)
             else:
-                # unless told otherwise the workers' Python would be the driver's too
+                # by default the workers' Python would be the driver's too
                 self.conf = {"spark.pyspark.driver.python": sys.executable, **(self.conf or {})}
                 self.py_files = str(code_archive.archive(folder))
                 self._carry_out(context, request, job, path)
@@ -192,7 +192,7 @@ class WriteFilesOperator(SparkSubmitOperator):
                 self._session = None
 
     def on_kill(self) -> None:
-        """End the driver and all that it started; what Spark still runs finds nobody to announce it."""
+        """End the driver and all that it started. What Spark still runs is not announced."""
         if self._session is not None:
             self._session.interrupt()
         if self._hook is None:
@@ -212,7 +212,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
 
 def _is_local(spark: Connection) -> bool:
-    """Say whether the master is this machine alone: ``local``, ``local[4]``; not ``spark://localhost:7077``."""
+    """Return whether the master is this machine alone: ``local``, ``local[4]``; not ``spark://localhost:7077``."""
     return (spark.host or "").partition("[")[0] == "local" and not spark.port
 
 

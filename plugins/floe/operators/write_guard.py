@@ -18,7 +18,7 @@ START = 600.0
 """Seconds that Spark has at least to start: that it waits for a cluster is no fault of the range."""
 
 TICK = 5.0
-"""Seconds between two looks at the driver."""
+"""Seconds between two checks of the driver."""
 
 
 class GuardExpired(BaseException):

@@ -1,4 +1,4 @@
-"""What follows from a write that took longer than ``floe.write.timeout``: the next run reads less, and the error says so."""
+"""What follows a write that took longer than ``floe.write.timeout``: the next run reads less, and the error says so."""
 
 from __future__ import annotations
 

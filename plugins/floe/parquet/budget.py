@@ -71,7 +71,7 @@ class WriteBudget:
             heapq.heappush(self._by_size, (-holder.waiting_bytes, next(self._ticks), holder))
 
     def release(self, holder: Holder, size: int) -> None:
-        """Note that a holder has let go of all it had, which was ``size`` bytes."""
+        """Note that a holder has released all its rows, which were ``size`` bytes."""
         self._waiting_bytes -= size
         self._waiting.discard(holder)
 

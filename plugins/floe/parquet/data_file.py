@@ -28,7 +28,7 @@ class _OpenFile(NamedTuple):
 class DataFileWriter:
     """Writes row groups to one new file; with ``order``, the rows of each are sorted.
 
-    The file says that it is sorted only if all of it is: if its rows came in one go.
+    The file is marked as sorted only if all of it is: if its rows came in one call.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class DataFileWriter:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether the file has reached the table's target size."""
+        """Return whether the file has reached the table's target size."""
         return int(self._opened.stream.tell()) >= self._layout.file_size
 
     def takes(self, rows: pa.Table) -> bool:
-        """Tell whether rows fit into this file: columns with a -0.0 must not have a dictionary."""
+        """Return whether rows fit into this file: columns with a -0.0 must not have a dictionary."""
         floats = [leaf for leaf in self._layout.floats if leaf.path not in self._free]
         return not with_negative_zero(floats, rows)
 
@@ -135,7 +135,7 @@ class DataFileWriter:
         )
 
     def abort(self) -> None:
-        """Let go of the file where it stands; it is an orphan from here on."""
+        """Drop the file as it is. It is an orphan from here on."""
         with contextlib.suppress(Exception):
             self._opened.writer.close()
         with contextlib.suppress(Exception):

@@ -1,9 +1,9 @@
 """Which columns of a file get a dictionary.
 
-Parquet gives every column one and lets go of it when it has become too large: for names that never come again that is work
-for nothing, and the part that was written with it is larger than without.
+Parquet gives every column a dictionary and drops it when it has become too large. For values that never repeat, that is
+needless work, and the part that was written with it is larger than without.
 
-Iceberg's Java library looks filters up in dictionaries, too: it compares UUIDs as signed there, so that a range finds
+Iceberg's Java library evaluates filters on dictionaries, too. It compares UUIDs as signed there, so that a range finds
 nothing (apache/iceberg issue 14216), and takes -0.0 and 0.0 for two values, which Spark takes for one.
 """
 
@@ -19,10 +19,10 @@ from pyiceberg.types import DoubleType
 from floe.parquet.leaves import Leaf
 
 FIRST, NEW = 1_000, 0.95
-"""Values that are looked at first, and the share of different ones among them with which it is worth to look at more."""
+"""Values that are examined first, and the fraction of distinct ones among them that makes it worth examining more."""
 
 ENOUGH = 1.25
-"""How many bytes of values are looked at, as a multiple of what a dictionary may hold: Arrow's offsets are among them."""
+"""How many bytes of values are examined, as a multiple of what a dictionary may have: Arrow's offsets are among them."""
 
 LARGE_VALUE = 1024 * 1024
 """Bytes of a value, on average of the first rows, from which on a column is written without statistics."""
@@ -58,7 +58,7 @@ def _has_negative_zero(leaf: Leaf, values: pa.Array) -> bool:
     if buffer is None or not len(values):
         return False
     bits = np.dtype(np.int64 if isinstance(leaf.type, DoubleType) else np.int32)
-    # what lies under nulls may look like one: such a column goes without for nothing
+    # values under nulls may look like one: such a column has no dictionary then, without need
     raw = np.frombuffer(buffer, bits, len(values), values.offset * bits.itemsize)
     return int(raw.min()) == -(1 << 8 * bits.itemsize - 1)
 

@@ -48,7 +48,7 @@ class FileLayout:
     """What all files of one writer have in common. Sizes in bytes; those of row groups are Arrow's, in memory.
 
     ``hiding``: columns with structs that may be null and require fields. ``uuids``: columns without Parquet statistics,
-    with how much the metadata says of them; ``floats``: those that may have a -0.0.
+    with their metrics mode; ``floats``: those that may have a -0.0.
     """
 
     table_schema: pa.Schema

@@ -12,7 +12,7 @@ from floe.parquet.arrow_shapes import nulls
 
 
 def may_hide(of: pa.DataType, *, nullable: bool) -> bool:
-    """Tell whether a struct in values of this type may be null and requires a field."""
+    """Return whether a struct in values of this type may be null and requires a field."""
     if pa.types.is_struct(of):
         return any((nullable and not field.nullable) or may_hide(field.type, nullable=field.nullable) for field in of)
     if pa.types.is_large_list(of):

@@ -1,4 +1,4 @@
-"""What a manifest list says of the partitions of each manifest, so that every reader finds the files by it.
+"""The partition summaries of each manifest in a manifest list, corrected so that every reader finds the files by them.
 
 Iceberg's Java library compares UUIDs as signed (apache/iceberg issue 14216) and takes a summary without bounds for one of
 nulls only, so a manifest with partitions of UUIDs has no summaries at all. It takes -0.0 for less than 0.0, too.
@@ -64,5 +64,5 @@ def _with_both_zeros(summary: PartitionFieldSummary) -> PartitionFieldSummary:
 
 
 def _is_zero(bound: bytes | None) -> TypeGuard[bytes]:
-    """Tell whether a bound is -0.0 or 0.0, which differ in the sign of the last byte."""
+    """Return whether a bound is -0.0 or 0.0, which differ in the sign of the last byte."""
     return bound is not None and len(bound) > 0 and not any(bound[:-1]) and bound[-1:] in (b"\0", _SIGN)

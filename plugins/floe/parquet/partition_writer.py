@@ -80,7 +80,7 @@ class PartitionWriter:
             self.finish()
 
     def abort(self) -> None:
-        """Let go of rows and file as they are."""
+        """Drop rows and file as they are."""
         self._let_go()
         self._budget.closed(self)
         if self._file is not None:
@@ -88,7 +88,7 @@ class PartitionWriter:
             file.abort()
 
     def _let_go(self) -> list[pa.Table]:
-        """Return the waiting rows, which from now on are not counted."""
+        """Return the waiting rows, which are no longer counted."""
         self._budget.release(self, self.waiting_bytes)
         parts, self._parts = self._parts, []
         self.waiting_bytes = self._rows = 0

@@ -33,7 +33,7 @@ class Partition(PartitionKey):
     """
 
     def __init__(self, values: Values, spec: PartitionSpec, schema: Schema) -> None:
-        """Hold the values of the spec's fields, in Iceberg's representation."""
+        """Keep the values of the spec's fields, in Iceberg's representation."""
         super().__init__([], spec, schema)
         self.__dict__["partition"] = Record(*values)
 

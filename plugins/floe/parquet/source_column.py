@@ -32,7 +32,7 @@ class SourceColumn:
         return pc.struct_field(source, list(self.path[1:])) if len(self.path) > 1 else source
 
     def of(self, rows: pa.Table) -> pa.Array:
-        """Return the transformed values of rows as Iceberg holds them in partition records: days, microseconds, bytes."""
+        """Return the transformed values in Iceberg's representation of partition records: days, microseconds, bytes."""
         source = self.source(rows)
         if isinstance(self.transform, TruncateTransform) and pa.types.is_large_binary(source.type):
             # The Rust transform takes only binary with short offsets.

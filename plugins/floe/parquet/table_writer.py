@@ -29,8 +29,8 @@ pyiceberg_patches.apply()  # a worker makes location providers of properties tha
 class TableWriter:
     """Writes rows to data files, one or more per partition, each row group in the table's sort order.
 
-    Memory is bounded by a budget, which the writers of one task share: a call of one may write row groups and finish
-    files of another. Files are never deleted: those of a task that failed stay behind as orphans.
+    Memory is bounded by a budget for all writers of one task: a call of one may write row groups and finish
+    files of another. Files are never deleted: those of a failed task remain as orphans.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class TableWriter:
         budget: WriteBudget | None = None,
     ) -> None:
         """Write with ``schema`` and ``spec`` under the table's location; ``properties`` are the table's and the
-        connector's, merged. ``name_hint`` tells the task in file names, which are unique by themselves. Without
+        connector's, merged. ``name_hint`` names the task in file names, which are unique by themselves. Without
         ``budget`` the writer has one of its own. Raises UnsupportedFileFormat, UnsupportedColumn.
         """
         self._io = io
@@ -66,7 +66,7 @@ class TableWriter:
             raise ValueError(problem)
         if not rows.num_rows:
             return
-        # Measuring is dear for small parts: all rows are measured once, and each part has its share.
+        # Measuring is slow for small parts: all rows are measured once, and each part counts in proportion.
         bytes_per_row = rows.nbytes / rows.num_rows
         for values, part in self._partitioner.split(rows):
             self._partition(values).add(part, round(part.num_rows * bytes_per_row))
@@ -88,7 +88,7 @@ class TableWriter:
         return self._done
 
     def abort(self) -> None:
-        """Let go of everything; what is written stays behind as orphans."""
+        """Drop everything. What is written remains as orphans."""
         for partition in self._partitions.values():
             partition.abort()
 
@@ -102,7 +102,7 @@ class TableWriter:
         return partition
 
     def location(self) -> str:
-        """Return where a file without partition would be. It tells the folder; the name is no file's."""
+        """Return where a file without partition would be. Only its folder counts; the name is no file's."""
         return self._locations.new_data_location(f"{self._stem}.parquet")
 
     def _new_file(self, values: Values, first: pa.Table) -> DataFileWriter:

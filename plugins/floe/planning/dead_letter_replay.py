@@ -1,4 +1,4 @@
-"""Planning a re-drive: which open dead letters are read again, for which tables, in which slices."""
+"""Planning a redrive: which open dead letters are read again, for which tables, in which slices."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ KEPT_ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterForecast:
-    """What a re-drive means for the letters of one table and partition, in letters.
+    """What a redrive means for the dead letters of one table and partition. It counts dead letters.
 
     ``table``: None for records that were refused before routing. ``range``: from the first to the last of them.
-    ``revived``: their rows are in the table, and only the mark is missing. ``left_out``: why they are not read, if so.
+    ``revived``: their rows are in the table, and only the marker is missing. ``left_out``: why they are not read, if so.
     """
 
     table: str | None
@@ -52,13 +52,13 @@ class DeadLetterForecast:
 
 @dataclass(frozen=True)
 class Redrive:
-    """The letters that a request asks for: those that are read again, and those that are not, with the reason."""
+    """The dead letters that a request asks for: those that are read again, and those that are not, with the reason."""
 
     chosen: DeadLetterOffsets
     left_out: Mapping[str | None, tuple[str, DeadLetterOffsets]]
 
     def met(self, ranges: Sequence[OffsetRange]) -> tuple[OffsetRange, ...]:
-        """Return the ranges, each from its first letter to its last, without those that have none."""
+        """Return the ranges, each from its first dead letter to its last, without those that have none."""
         found = []
         for r in ranges:
             spans = [span for _, _, offsets in self.chosen.within([r]) for span in offsets]
@@ -68,7 +68,7 @@ class Redrive:
         return tuple(found)
 
     def slices(self, ranges: Sequence[OffsetRange], request: ReplayRequest, connector: Connector) -> tuple[Slice, ...]:
-        """Cut the letters into slices, as other replays are cut."""
+        """Cut the dead letters into slices, as other replays are cut."""
         new_ranges = {r: Intervals.of(s for _, _, offsets in self.chosen.within([r]) for s in offsets) for r in ranges}
         cuts = cut(ranges, [new_ranges], request.max_records)
         return tuple(self._slice(i, slice_, request, connector) for i, slice_ in enumerate(cuts))
@@ -102,9 +102,9 @@ class Redrive:
 def find_dead_letters(
     connector: Connector, target: Connector, plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
 ) -> Redrive:
-    """Look up the open letters of the ranges and sort out those that the request is for.
+    """Look up the open dead letters of the ranges and sort out those that the request is for.
 
-    Raises PlanRefused where letters are not kept in a table, or are too many to be named in a plan.
+    Raises PlanRefused where dead letters are not kept in a table, or are too many to be named in a plan.
     """
     name = target.errors.table
     if name is None:
@@ -115,7 +115,7 @@ def find_dead_letters(
         )
         raise PlanRefused(msg, code="FLOE-306")
     states = TableStates(Tables.of(target), target, plan.cluster_id)
-    dead_letters = states.one(name)  # it refuses a table that was rolled back: its letters may be open again
+    dead_letters = states.one(name)  # it refuses a table that was rolled back: its dead letters may be open again
     redrive = _sorted_out(states.open_dead_letters(ranges, dead_letters), connector, request)
     return redrive.without(letters_with_rows(states, target, dead_letters, redrive.chosen, ranges))
 
@@ -155,7 +155,7 @@ def _first_part(dead_letters: DeadLetterOffsets) -> str:
 
 
 def dead_letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger]:
-    """Load the ledgers of the tables that letters are for. Raises TableRefused, TableMissing."""
+    """Load the ledgers of the tables that dead letters are for. Raises TableRefused, TableMissing."""
     states = TableStates(Tables.of(target), target, plan.cluster_id)
     found = states.open(names, (), must_exist=not target.auto_create)
     return {name: state.checked().ledger for name, state in found.items()}

@@ -22,7 +22,7 @@ def without_rows(decisions: Decisions) -> list[str]:
 
 
 def debtors(connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions) -> Sequence[str]:
-    """Return the tables that may owe: the connector's; where records name them, those that do, or that lost rows."""
+    """Return the tables that may be behind: the connector's; where records name them, those that are, or that lost rows."""
     if not connector.routing.is_dynamic:
         return connector.tables
     behind = {table for position in positions.values() for table in position.backlogs}
@@ -57,7 +57,7 @@ def refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) ->
 
 
 def refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
-    """Raise PlanRefused for a debt at a topic that the connector reads no longer: nobody would ever pay it."""
+    """Raise PlanRefused for a backlog at a topic that the connector no longer reads: no run would ever load it."""
     for tp, position in sorted(positions.items()):
         if tp.topic not in connector.topics and position.backlogs:
             msg = (
@@ -71,7 +71,7 @@ def refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartiti
 def refuse_unknown_debtors(
     connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions
 ) -> None:
-    """Raise PlanRefused when a table that nobody knows is to be forgiven: a name that was mistyped forgives nothing."""
+    """Raise PlanRefused when the backlog of an unknown table is to be dropped: a mistyped name drops nothing."""
     behind = {table for position in positions.values() for table in position.backlogs}
     unknown_tables = sorted(decisions.forgive - set(connector.tables) - behind)
     if unknown_tables:

@@ -40,7 +40,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """What the control topic tells of a connector's commits. ``deployment``: its key, by which they are signed."""
+    """A connector's commits on the control topic. ``deployment``: its key, by which they are signed."""
 
     settings: KafkaSettings
     control: Cluster
@@ -83,7 +83,7 @@ def refilled_from(
 
 
 def _has_no_ledger(table: Known | FloeError | None) -> bool:
-    """Say whether a table may be gone. One that did not let itself be read may not: its own error tells."""
+    """Return whether a table may be gone. One that could not be read may not: its own error is reported."""
     return table is None or (isinstance(table, Known) and not table.names_group)
 
 

@@ -1,7 +1,7 @@
 """Dead letters whose records still have rows: a replacement that was never finished has not removed them.
 
 A replacement commits its dead letters before it removes rows, so that no record is ever without both. Where its run ends
-for good in between, the table knows nothing of the replacement, and has the rows that it had.
+for good in between, the table's ledger does not name the replacement, and the table has the rows that it had.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,8 @@ def letters_with_rows(
 ) -> DeadLetterOffsets:
     """Return those of the ``found`` dead letters that replays made which a table does not have, though it has the row.
 
-    Of a table that does not tell where its rows came from there are none: nothing of it can be replaced. Nor of replays
-    that the dead-letter table (``letters``) has forgotten, as it remembers the last 100. Raises what loading tables raises.
+    A table whose rows do not record their source has none: nothing of it can be replaced. Nor are there any of replays that
+    the dead-letter table (``dead_letters``) has forgotten: it remembers the last 100. Raises what loading tables raises.
     """
     replays = _replays(dead_letters)
     if dead_letters.table is None or not replays or not found:

@@ -56,9 +56,9 @@ def draft_plan(
 ) -> Plan:
     """Freeze what the next run reads. Nothing is written, but a missing control topic is created (not on a dry run).
 
-    ``max_records``: offsets of a slice at most, over ``floe.max-records-per-run``. ``decisions``: the ways out of what
-    would be refused. ``deployment``: its key, by which commits in the control topic are signed. Raises PlanRefused, where
-    no table takes rows its refusal, and the errors of ``floe.kafka`` and ``floe.catalogs``.
+    ``max_records``: offsets of a slice at most, over ``floe.max-records-per-run``. ``decisions``: the recovery options for
+    what would be refused. ``deployment``: its key, by which commits in the control topic are signed. Raises PlanRefused,
+    where no table takes rows its refusal, and the errors of ``floe.kafka`` and ``floe.catalogs``.
     """
     decided = _completed(decisions or Decisions(), connector)
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
@@ -120,7 +120,7 @@ def draft_plan(
 
 
 def _has_work(logs: Sequence[PartitionLog], positions: Mapping[TopicPartition, Position]) -> bool:
-    """Say whether there is something to read: nobody looks tables up for an idle run."""
+    """Return whether there is something to read: an idle run looks up no tables."""
     found = [(log, positions.get(log.tp)) for log in logs]
     return any(p is None or p.offset < log.stable_end or p.backlogs for log, p in found)
 
@@ -154,7 +154,7 @@ def _settled(
     beginnings: StartPolicy,
     decisions: Decisions,
 ) -> ResolvedDeadLetters:
-    """Settle the positions; what is lost and what was decided is logged, every range of it."""
+    """Resolve the positions. Every range that is lost or was decided about is logged."""
     try:
         settled = resolve_start_positions(logs, positions, beginnings, decisions)
     except OffsetsLost as error:
@@ -167,7 +167,7 @@ def _settled(
 
 
 def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
-    """Return which snapshot each ledger stood on that a decision will change: it holds for that state alone."""
+    """Return the anchor of each ledger that a decision will change: the decision holds for that state alone."""
     tables = set(decisions.rolled_back) if not decisions.adopt else set(ledgers.with_dead_letters)
     anchors = {table: known.ledger.anchor for table in sorted(tables) if (known := ledgers.of(table)) and known.ledger}
     return {table: anchor.snapshot_id for table, anchor in anchors.items() if anchor is not None}
@@ -203,10 +203,10 @@ def _on_record(decisions: Decisions, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> bool:
-    """Send StartCommit and every partition's position in one fenced transaction; say whether there is work left.
+    """Send StartCommit and every partition's position in one fenced transaction; return whether there is work left.
 
-    Idle runs do so too: positions of a group without members expire unless they are written again. What was decided
-    about tables is carried out around it. Repeating all of it is harmless. Raises Superseded when another run moved the
+    Idle runs do so too: positions of a group without members expire unless they are written again. Decisions
+    about tables are applied around it. Repeating all of it is harmless. Raises Superseded when another run moved the
     positions meanwhile, or changed the tables that a decision is about.
     """
     settled: list[Position] = []
@@ -232,7 +232,7 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: Pl
 def _opened(position: Position, found: Position | None) -> Position:
     """Return what is written for a partition: the plan's position, or the present one when a run of the plan moved it.
 
-    Raises Superseded for one that somebody else moved back or wrote, or on other terms: going on would undo that.
+    Raises Superseded for one that another process moved back or wrote, or on other terms: going on would undo that.
     """
     if found is None or found == position:
         return position
@@ -248,9 +248,9 @@ def _opened(position: Position, found: Position | None) -> Position:
 
 
 def _is_this_plans(now: PositionMetadata, then: PositionMetadata) -> bool:
-    """Say whether a position at the plan's own offset differs only by debts that its own slices have paid since.
+    """Return whether a position at the plan's own offset differs only by backlogs that its own slices have caught up since.
 
-    And by limits: the plan's own write may have taken too long.
+    It may also differ by limits: the plan's own write may have taken too long.
     """
     if replace(now, backlogs={}, lost=then.lost, owner=then.owner, limits=then.limits) != replace(then, backlogs={}):
         return False

@@ -1,4 +1,4 @@
-"""Planning a replacement: whether the tables tell which rows are to go, and how many those are."""
+"""Planning a replacement: whether the tables show which rows are to be removed, and how many those are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from floe.tables.table_state import TableState, TableStates
 def check_not_compacted(source: Cluster, topic: str) -> None:
     """Raise PlanRefused for a topic whose records may be gone although later ones are there.
 
-    Their rows would be taken out, and nothing could bring them back.
+    Their rows would be removed, and nothing could restore them.
     """
     try:
         policy = source.cleanup_policy(topic)
@@ -42,7 +42,7 @@ def check_not_compacted(source: Cluster, topic: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RemovalForecast:
-    """How many rows a replacement takes out of one table, by its metadata: exactly, or at most."""
+    """How many rows a replacement removes from one table, by its metadata: exactly, or at most."""
 
     table: str
     rows: int
@@ -58,7 +58,7 @@ class RemovalForecast:
 def forecast_removals(
     target: Connector, plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
 ) -> tuple[RemovalForecast, ...]:
-    """Return what goes of each table. Raises PlanRefused, TableRefused or TableMissing where that cannot be told."""
+    """Return what is removed from each table. Raises PlanRefused, TableRefused or TableMissing where that is unknown."""
     if not request.tables:
         msg = (
             "overlap=replace needs `tables`, as the records name them: rows are taken out of those that are named, whether "

@@ -42,7 +42,7 @@ BRANCH_KEY = "iceberg.tables.default-commit-branch"
 class Replay:
     """The plan of a replay, without slices when there is nothing to write, and what it means for each table.
 
-    ``letters``: what a re-drive means, in the place of ``forecasts``. ``removals``: the rows that a replacement takes out.
+    ``dead_letters``: what a redrive means, in the place of ``forecasts``. ``removals``: the rows that a replacement removes.
     ``is_dry``: it is only to be shown.
     """
 
@@ -55,7 +55,7 @@ class Replay:
     is_dry: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a dry run tells, in offsets; of letters, in letters."""
+        """Return what a dry run shows, in offsets; for dead letters, in dead letters."""
         return {
             "topic": self.request.topic,
             "overlap": self.request.overlap.value,
@@ -84,7 +84,7 @@ def draft_replay(
 
     A missing control topic is created when there is something to replay, though not on a dry run. A request that does not
     say what to read is one: see ``ReplayRequest.is_open``. Raises PlanRefused
-    for what was not read before, is gone, or comes by the connector's own DAG, ConfigError for a branch that cannot be,
+    for what was not read before, is gone, or will be read by the connector's main DAG, ConfigError for an impossible branch,
     TableRefused, and the errors of ``floe.kafka`` and ``floe.catalogs``.
     """
     request = ReplayRequest.of(
@@ -221,7 +221,7 @@ def _new_ranges_of(
     connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]
 ) -> dict[str, NewOffsets]:
     if not request.tables:
-        # which tables the records name is not known before they are read: each then keeps out what it holds
+        # which tables the records name is not known before they are read: each then leaves out what it contains
         return {EVERY_TABLE: {r: Intervals(((r.start, r.end),)) for r in ranges}}
     states = TableStates(Tables.of(connector), connector, plan.cluster_id)
     found = states.open(request.tables, [request.topic], must_exist=not connector.auto_create)

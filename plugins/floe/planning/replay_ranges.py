@@ -61,7 +61,7 @@ def resolve(request: ReplayRequest, context: ReplayContext) -> tuple[OffsetRange
 def check_no_backlogs(
     ranges: Iterable[OffsetRange], positions: Mapping[TopicPartition, Position], tables: Iterable[str]
 ) -> None:
-    """Raise PlanRefused when a table owes offsets of a range: its catch-up brings them, a replay would be in its way."""
+    """Raise PlanRefused when a table is behind on offsets of a range: its catch-up loads them, a replay would conflict."""
     chosen = set(tables)
     refuse(
         f"table {table!r} is behind on {r.tp} from {backlog.start} on, and the connector's own DAG reads that: end the "
@@ -124,7 +124,7 @@ def _misplaced(log: PartitionLog, position: Position, start: int, end: int) -> s
 
 
 def _marked(window: Bounds, mark: Bounds, log: PartitionLog, position: Position) -> Bounds:
-    """Cut a window at what was read: nobody who names times knows the position, and no record is passed over by it."""
+    """Cut a window at what was read: the caller names times, not the position, and no record is skipped by it."""
     start, end = (
         position.offset if wanted is not None and found is None else found
         for wanted, found in zip(window, mark, strict=True)

@@ -1,4 +1,4 @@
-"""Replay requests: what the trigger form asks for, checked as far as no log need be asked about it."""
+"""Replay requests: what the trigger form asks for, checked as far as no log is needed for it."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +22,14 @@ _LAST = datetime.max.replace(tzinfo=UTC, microsecond=999_000)
 
 
 class Overlap(StrEnum):
-    """What becomes of offsets that a table holds already."""
+    """What becomes of offsets that a table contains already."""
 
     SKIP = "skip"
-    """They are left out, row by row."""
+    """They are skipped, row by row."""
     APPEND = "append"
-    """They are appended once more."""
+    """They are appended again."""
     REPLACE = "replace"
-    """Their rows are taken out and written anew."""
+    """Their rows are removed and rewritten."""
 
     @property
     def mode(self) -> WriteModeName:
@@ -48,8 +48,8 @@ class ReplayRequest:
     """What to read again of one topic.
 
     ``ranges``: bounds by partition, none for all partitions. ``window``: ``[start, end)`` in epoch milliseconds instead
-    of ranges. ``max_records``: most offsets of a slice, None for no limit. ``dead_letters``: of all that only the records
-    that are on record as bad. ``is_open``: it says nothing of what to read, which is good for a dry run only.
+    of ranges. ``max_records``: maximum of offsets of a slice, None for no limit. ``dead_letters``: read only the records
+    that are on record as bad. ``is_open``: it does not say what to read, which is allowed for a dry run only.
     """
 
     topic: str
@@ -63,7 +63,7 @@ class ReplayRequest:
 
     @property
     def replaces(self) -> bool:
-        """Say whether its slices remove the rows that the tables have."""
+        """Return whether its slices remove the rows that the tables have."""
         return self.overlap is Overlap.REPLACE and not self.dead_letters
 
     @classmethod
@@ -80,7 +80,7 @@ class ReplayRequest:
 
         ``may_name_any``: records name their tables, any may be asked for, and no name means all that they name.
 
-        Raises PlanRefused for what no log need be asked about.
+        Raises PlanRefused for what can be refused without a log.
         """
         ranges, window = _ranges(params.get("ranges")), _window(params)
         if ranges and window:

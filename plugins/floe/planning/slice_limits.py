@@ -14,7 +14,7 @@ from floe.model.ranges import TopicPartition
 
 
 def limit_slices(plan: Plan, slices: Sequence[Slice], connector: Connector, settings: KafkaSettings) -> bool:
-    """Store at the positions that the next run reads at most half of slices; say whether there was something to limit.
+    """Store at the positions that the next run reads at most half of slices; return whether there was something to limit.
 
     No position is moved. A slice that another run has committed meanwhile is not limited. Raises Superseded when another run
     moved the positions elsewhere, PositionFull when their metadata has no room, and what ``move_positions`` raises.

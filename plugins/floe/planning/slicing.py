@@ -1,4 +1,4 @@
-"""The planner: from settled positions and log ends to the slices of a run."""
+"""The planner: from resolved positions and log ends to the slices of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ NewOffsets = Mapping[OffsetRange, Intervals]
 class Forecast:
     """What a replay means for one table and one range, in offsets.
 
-    ``read``: of the partition, for all tables. ``held``: in the table already, and left out. ``write``: the rest, records
+    ``read``: of the partition, for all tables. ``held``: already in the table, and left out. ``write``: the rest, records
     or not.
     """
 
@@ -42,8 +42,8 @@ def net_of(
 ) -> NewOffsets:
     """Return the offsets of each range that a replay writes to one table; a table without ledger gets all.
 
-    Raises PlanRefused when it is to skip offsets that are held under another route hash: which of their rows the table
-    has, nobody can tell.
+    Raises PlanRefused when it is to skip offsets that the table contains under another route hash: which of their rows
+    the table has cannot be determined.
     """
     whole = {r: Intervals.of([(r.start, r.end)]) for r in ranges}
     if ledger is None or overlap is not Overlap.SKIP:
@@ -64,10 +64,10 @@ def net_of(
 def cut(
     ranges: Sequence[OffsetRange], new_ranges: Sequence[NewOffsets], limit: int | None
 ) -> tuple[tuple[OffsetRange, ...], ...]:
-    """Return the pieces of each slice: at most ``limit`` offsets, a partition at most once, in order of offset.
+    """Return the range parts of each slice: at most ``limit`` offsets, a partition at most once, in order of offset.
 
-    ``nets``: one per table; what no table lacks is not read, unless it lies between what a slice reads. Raises
-    PlanRefused above MAX_SLICES.
+    ``new_ranges``: new offsets, one per table. What no table lacks is not read, unless it is between what a slice reads.
+    Raises PlanRefused above MAX_SLICES.
     """
     slices = _Slices(maxsize if limit is None else limit)
     for r in ranges:
@@ -132,10 +132,10 @@ def _listed(offsets: Intervals, most: int = 5) -> str:
 def cut_slices(
     positions: Sequence[Position], logs: Sequence[PartitionLog], tables: Sequence[str], limit: int | None
 ) -> tuple[Slice, ...]:
-    """Return what a run reads: one slice of what is new, and one for each table that owes something.
+    """Return what a run reads: one slice of what is new, and one for each table that is behind.
 
     ``tables``: those of the connector, none where records name them. ``limit``: offsets at most, for each slice; a
-    smaller one that the positions hold for a slice counts. A partition that every table is behind on has no new part
+    smaller one that the positions have for a slice counts. A partition that every table is behind on has no new part
     before they have caught up.
     """
     backlogs = {p.tp: p.backlogs for p in positions}

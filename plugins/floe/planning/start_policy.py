@@ -13,13 +13,13 @@ class StartPolicy:
     """What decides where partitions begin that cannot simply be read on.
 
     ``owner``: the connector's name. ``routing``: routing hash by topic. ``held_ids``: the ids of a topic's incarnations
-    that the connector's tables hold offsets of, None where the topic is new to them; asked once for each topic of which
+    that the connector's tables contain offsets of, None where the topic is new to them; asked once for each topic of which
     no partition has a position.
-    ``unreadable``: tables of which nobody knows what they hold, which is why ``held_ids`` may name none and not be None.
+    ``unreadable``: tables whose content is not known, which is why ``held_ids`` may name none and not be None.
     ``copies``: the newest copy of a partition's position in the tables' ledgers, asked only to recover. ``routes``: route
-    hash by (table, topic); a debt under another one cannot be caught up. ``reopened``: per partition and table, the
+    hash by (table, topic); a backlog under another one cannot be caught up. ``reopened``: per partition and table, the
     first offset that was rolled back and is to be read again. ``keeps_limits``: the connector has a ``floe.write.timeout``,
-    so that the limits of earlier runs hold.
+    so that the limits of earlier runs apply.
     """
 
     cluster_id: str
@@ -38,8 +38,8 @@ class StartPolicy:
 class ResolvedDeadLetters:
     """Positions to read on from.
 
-    ``replaced``: as found, those of them that are written anew; as the ledgers tell, where they were to be recovered
-    and the log is shorter. ``notes``: what was decided and what it costs, to be said aloud.
+    ``replaced``: as found, those of them that are rewritten; as the ledgers have them, where they were to be recovered
+    and the log is shorter. ``notes``: what was decided and what it costs, to be logged.
     """
 
     positions: tuple[Position, ...]

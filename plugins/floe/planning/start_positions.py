@@ -1,4 +1,4 @@
-"""Settling positions: each partition's place to read on from, checked, or a refusal that names the way out."""
+"""Resolving start positions: each partition's place to read on from, checked, or a refusal with the recovery options."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ def resolve_start_positions(
     """Return one checked position per partition, with present metadata.
 
     Raises PlanRefused for all that cannot be read on safely and was not decided: a foreign or impossible position, lost
-    or vanished offsets, another cluster, another incarnation of a topic, a debt that cannot be caught up. Lost offsets
+    or vanished offsets, another cluster, another incarnation of a topic, a backlog that cannot be caught up. Lost offsets
     are raised last, as OffsetsLost with all of them.
     """
     resolver = _Resolver(logs, found, beginnings, decisions or Decisions())
@@ -52,7 +52,7 @@ class _Resolver:
         self.losses: list[Loss] = []
 
     def check_not_vanished(self, logs: Sequence[PartitionLog]) -> None:
-        """Raise for a partition with a position that its topic no longer has, unless its topic was adopted."""
+        """Raise for a partition with a position that its topic no longer has, unless its topic was reset."""
         present = {log.tp for log in logs}
         ids = {log.tp.topic: log.topic_id for log in logs}
         for tp, position in sorted(self._found.items()):
@@ -134,7 +134,7 @@ class _Resolver:
         return log.log_start if self._beginnings.offset_reset == "earliest" else log.stable_end
 
     def _recovered(self, log: PartitionLog, position: Position) -> Position:
-        """Put the ledgers' copy, or the log start, in the place of a position that somebody else wrote."""
+        """Replace a position that another process wrote by the ledgers' copy, or by the log start."""
         if not self._decisions.recover:
             msg = (
                 f"the position {position.offset} of {log.tp} was not written by floe (metadata "
@@ -147,7 +147,7 @@ class _Resolver:
         return self._begun(log, log.log_start)
 
     def _taken_over(self, log: PartitionLog, position: Position, facts: PositionMetadata) -> Position:
-        """Put the ledgers' copy, or the log start, in the place of another connector's position, where that is decided."""
+        """Replace another connector's position by the ledgers' copy, or by the log start, where that is decided."""
         if not self._decisions.recover:
             check_owner([position], self._beginnings.owner)
         self.notes.append(f"{log.tp}: the position {position.offset} is taken over from connector {facts.owner!r}")
@@ -158,7 +158,7 @@ class _Resolver:
         self.notes.append(f"{log.tp}: recovered at {copy.offset}, as the tables tell")
         settled = self._carried_on(log, copy, copy.facts)
         if settled.offset < copy.offset:
-            self.replaced.append(copy)  # a shortened log: the ledgers must forget what it gives out once more
+            self.replaced.append(copy)  # a shortened log: the ledgers must forget the offsets that it assigns again
         return settled
 
     # -- partitions with a position of floe's ---------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class _Resolver:
         return Position(log.tp, offset, facts.encode())
 
     def _is_another(self, log: PartitionLog, facts: PositionMetadata) -> bool:
-        """Say whether the position belongs to another log; raise when that was not adopted."""
+        """Return whether the position belongs to another log; raise when its topic was not reset."""
         if facts.cluster_id != self._beginnings.cluster_id and not self._decisions.adopts(log.tp.topic):
             msg = (
                 f"the position of {log.tp} belongs to cluster {facts.cluster_id!r}, but this is cluster "
@@ -219,9 +219,9 @@ class _Resolver:
         return log.stable_end, replace(facts, since=log.stable_end, backlogs=backlogs)
 
     def _with_backlogs(self, log: PartitionLog, offset: int, facts: PositionMetadata) -> PositionMetadata:
-        """Return the metadata with the debts that are left; raise for one that cannot be caught up.
+        """Return the metadata with the backlogs that are left; raise for one that cannot be caught up.
 
-        *Since* moves over what stays away, so that no ledger closes over it.
+        ``since`` moves over what is skipped, so that no ledger closes over it.
         """
         left, since = {}, facts.since
         for table, backlog in self._all_backlogs(log, facts).items():
@@ -246,7 +246,7 @@ class _Resolver:
         return replace(facts, backlogs=left, since=since)
 
     def _all_backlogs(self, log: PartitionLog, facts: PositionMetadata) -> dict[str, PartitionBacklog]:
-        """Return the position's debts, and those that come of reading again what was rolled back."""
+        """Return the position's backlogs, and those from reading again what was rolled back."""
         backlogs = dict(facts.backlogs)
         for table, start in self._beginnings.reopened.get(log.tp, {}).items():
             known = backlogs.get(table, PartitionBacklog(start, self._beginnings.routes[table, log.tp.topic]))

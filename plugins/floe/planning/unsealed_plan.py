@@ -1,8 +1,8 @@
-"""Plans without a seal where the deployment has a key: made before it had one, or robbed of it since.
+"""Plans without a seal where the deployment has a key: made before it had one, or stripped of it since.
 
-Such a plan is taken only while no run that seals its plans has opened the connector, which the control topic and the
-group's positions tell (signed records; positions with an owner): whoever edits XCom cannot change those. And only as far
-as everything in it can be compared with the connector file and with the positions. What cannot be compared is refused:
+Such a plan is accepted only while no run that seals its plans has opened the connector. The control topic and the group's
+positions show that (signed records; positions with an owner): whoever edits XCom cannot change those. It is accepted only as
+far as everything in it can be compared with the connector file and with the positions. What cannot be compared is refused:
 decisions of a param, and replays that ask no ledger.
 """
 
@@ -22,7 +22,7 @@ from floe.model.slice_kind import ReadReason
 
 
 def has_signed_records(key: DeploymentKey, connector: Connector, settings: KafkaSettings) -> bool:
-    """Say whether the control topic has a record of this connector that was signed under the deployment's key."""
+    """Return whether the control topic has a record of this connector that was signed under the deployment's key."""
     topic, cluster = connector.control_topic, Cluster.of_control(settings)
     ends = control_ends(cluster, topic)
     found = cluster.log_starts([TopicPartition(topic, partition) for partition in ends])
@@ -42,7 +42,7 @@ def check_sealed(
     """Raise SealBroken for a plan without a seal that may have been changed.
 
     ``file``: the connector as its file says today. ``allowed``: the class of keys that runs of this DAG may set, which
-    tells a replay from a live run. ``positions``: all of the group. ``has_signed``: whether the control topic has signed
+    separates a replay from a live run. ``positions``: all of the group. ``has_signed``: whether the control topic has signed
     records of the connector.
     """
     if has_signed or any(_has_owner(position) for position in positions.values()):

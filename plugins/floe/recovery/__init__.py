@@ -1,1 +1,1 @@
-"""Changes of ledgers without rows: rollbacks, topics that are begun again."""
+"""Changes of ledgers without rows: rollbacks, and topics that are started over."""

@@ -1,4 +1,4 @@
-"""Carrying out what was decided about tables: their ledgers follow, before or after the positions do."""
+"""Applying the decisions about tables: their ledgers are changed, before or after the positions."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -30,14 +30,14 @@ _ALL = 2**63 - 1
 
 
 ChangeOfLedger = Callable[[Table, str, Ledger], Ledger | KeepAnchor | None]
-"""From a table, the branch whose ledger speaks of it, and that ledger."""
+"""From a table, the branch whose ledger refers to it, and that ledger."""
 
 
 class Decided:
     """The decisions of one plan that concern tables. Each step may be repeated.
 
     A decision holds for the state that it was made about: a ledger that has moved on since, by this plan or by others,
-    is left alone.
+    is not changed.
     """
 
     def __init__(self, plan: Plan, connector: Connector) -> None:
@@ -48,10 +48,10 @@ class Decided:
         self._positions: Mapping[tuple[TopicPartition, str], Position] = {}
 
     def before_positions(self) -> None:
-        """Let the ledgers know an adopted cluster, and forget offsets that an adopted log gives out once more.
+        """Record a new cluster in the ledgers, and remove offsets that the log of a reset topic assigns again.
 
-        First the ledgers: were the positions first, and the run dead in between, new records at offsets that a ledger
-        still names would be passed over.
+        The ledgers are changed first. If the positions were changed first and the run died in between, new records at offsets
+        that a ledger still names would be skipped.
         """
         if self._decisions.adopt:
             ledgers = Ledgers(self._connector)
@@ -63,8 +63,8 @@ class Decided:
     def after_positions(self, settled: Iterable[Position]) -> None:
         """Take rolled back offsets out of the ledgers, or let the ledgers go on from the present heads.
 
-        ``settled``: the positions as they are now. They come first, as they name the debt: were the ledgers first, and
-        the run dead in between, nobody would know what is to be read again.
+        ``settled``: the positions as they are now. They are written first, as they name the backlog. If the ledgers were
+        changed first and the run died in between, the offsets to read again would be unknown.
         """
         if self._decisions.rolled_back:
             self._positions = {(p.tp, p.facts.topic_id): p for p in settled}
@@ -143,7 +143,7 @@ class Decided:
         return reopened.holding(holdings)
 
     def _warn_of_dead_letters(self, table: Table, origin: str, ledger: Ledger) -> None:
-        """Say that records may have a row again and an open letter, too: which of them, no ledger tells."""
+        """Warn that records may have both a row again and an open dead letter; no ledger shows which of them."""
         left = left_replacement(table, origin, self._plan.group_id, ledger)
         if left is not None and self._plan.dead_letters is not None:
             log.warning(
@@ -154,7 +154,7 @@ class Decided:
             )
 
     def _check_has_backlog(self, name: str, position: Position, start: int) -> None:
-        """Raise unless the position says that the table owes what is about to leave its ledger."""
+        """Raise unless the position has a backlog of the table for what is about to leave its ledger."""
         backlog = position.backlogs.get(name)
         if start < position.offset and (backlog is None or start < backlog.start):
             msg = (

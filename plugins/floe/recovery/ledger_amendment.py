@@ -1,4 +1,4 @@
-"""Amending a ledger without rows: an empty snapshot that carries what somebody decided."""
+"""Updating a ledger without rows: an empty snapshot that carries a decision."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -41,9 +41,9 @@ def update_ledger(
 
     ``branch_of``: the branch whose ledger it is, the connector's if not given.
 
-    ``change`` sees the table as it is at each attempt, and returns None when nothing is left to do: that makes repeats
-    harmless, and tells a commit that landed without an answer. Returns None when nothing was done. Raises what
-    ``change`` raises, TableRefused for a table that is gone, TableNotCommitted at the end of the patience.
+    ``change`` gets the table as it is at each attempt, and returns None when nothing is left to do. So repeats are
+    harmless, and a commit whose answer was lost is recognized. Returns None when nothing was done. Raises what
+    ``change`` raises, TableRefused for a table that is gone, TableNotCommitted when the time for retries is over.
     """
 
     def attempt() -> int | None:

@@ -39,7 +39,7 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
     """Return the offsets that a ledger claims and that are gone from the branch; None when nothing was rolled back.
 
     They come from the summaries of the snapshots that were left behind; where those have expired, from the ledger as
-    it stood when the branch's head was made, in an older metadata file. Raises TableRefused when neither tells.
+    it was when the branch's head was made, in an older metadata file. Raises TableRefused when neither shows them.
     """
     metadata = table.metadata
     if check_history(metadata, branch, group_id, ledger, older_metadata(table)).leads_back:
@@ -84,10 +84,10 @@ def left_replacement(table: Table, branch: str, group_id: str, ledger: Ledger) -
 
 
 def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Ledger) -> Ledger:
-    """Return ``to`` with what the branch holds of this group beside the history that ``ledger`` speaks of.
+    """Return ``to`` with what the branch contains of this group beside the history that ``ledger`` refers to.
 
-    That is there when a rollback was taken back, or a branch was set to where another one had gone. Raises TableRefused
-    when a summary does not tell it, or one has expired that would.
+    There is some when a rollback was undone, or when a branch was set to the head of another one. Raises TableRefused
+    when a summary does not name it, or one that would has expired.
     """
     graph = SnapshotGraph.of(table.metadata)
     line = set() if ledger.anchor is None else {s.snapshot_id for s in graph.line(ledger.anchor.snapshot_id)}
@@ -113,7 +113,7 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
 
 
 def _check_no_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapshot]) -> None:
-    """Raise TableRefused when snapshots have expired in between that the ledger's connector may have made.
+    """Raise TableRefused when snapshots in between have expired that the ledger's connector may have made.
 
     Each of its commits moves the ledger: what it made has no higher number than the anchor.
     """
@@ -152,7 +152,7 @@ def _of_the_sink(ledger: Ledger, log_id: LogId) -> Intervals:
 
 
 def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger: Ledger) -> Lost | None:
-    """Add up the nets of the snapshots between the anchor and the history that is left; None when one is gone."""
+    """Add up the new offsets of the snapshots between the anchor and the history that is left; None when one is gone."""
     anchor = ledger.anchor
     graph = SnapshotGraph.of(metadata)
     history = list(graph.branch(branch))
@@ -170,18 +170,18 @@ def _from_summaries(metadata: TableMetadata, branch: str, group_id: str, ledger:
                 return None
             added += new_offsets
         elif snapshot.summary is not None and any(n.startswith(PREFIX) for n in snapshot.summary.additional_properties):
-            return None  # a sink's, which tells no source offsets: older metadata has the ledger of its time
+            return None  # a sink's, which names no source offsets: older metadata has the ledger of its time
         first, at = snapshot, snapshot.parent_snapshot_id
     if at is None and first is not None and _may_be_behind(history[-1], first):
         return None
     lost = _by_log(added)
     if at is None and lost != _difference(ledger, Ledger(ledger.cluster_id)):
-        return None  # PyIceberg's expiry takes the parent's id away: there may have been more
+        return None  # PyIceberg's expiry removes the parent's id: there may have been more
     return lost
 
 
 def _may_be_behind(oldest: Snapshot, one: Snapshot) -> bool:
-    """Say whether a history whose ``oldest`` snapshot has a parent that is gone may have led to ``one`` by it."""
+    """Return whether a history whose ``oldest`` snapshot has a parent that is gone may have led to ``one`` by it."""
     return oldest.parent_snapshot_id is not None and is_before(one, oldest.sequence_number)
 
 
@@ -212,9 +212,9 @@ def _from_older_metadata(table: Table, branch: str, group_id: str, ledger: Ledge
         then = read_properties(property_name(group_id, branch), older.properties)
         if then is None and not _has_snapshots(older, branch, group_id):
             return _difference(ledger, Ledger(ledger.cluster_id))
-        # a table that was rolled back before had a ledger that spoke of more than its branch held
+        # a table that was rolled back before had a ledger that referred to more than its branch contained
         if then is not None and check_history(older, branch, group_id, then).leads_back:
-            # what it held and was taken out of the ledger since, is there again, and no summary may tell
+            # what it contained and was removed from the ledger since is there again, and no summary may show it
             return None if _difference(then, ledger) else _difference(ledger, then)
     return None
 

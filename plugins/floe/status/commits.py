@@ -46,7 +46,7 @@ def _count(text: object) -> int:
 
 
 def _counts(text: str | None) -> dict[str, int]:
-    """Return the table's record counts; none where a digest is in their place, or another program wrote them."""
+    """Return the table's record counts; none where a digest replaces them, or another program wrote them."""
     try:
         counts: Any = json.loads(text or "{}").get("table", {})
         return {str(name): int(count) for name, count in counts.items()}

@@ -19,8 +19,8 @@ _UNNAMED = "without a reason"
 def reasons_of(tables: Tables, plan: Plan, announcements: Iterable[Announcement]) -> Mapping[str, int]:
     """Count the records that became dead letters in a run, by error, the most frequent first.
 
-    Announcements of a replay of dead letters tell; of others one column of the files is read that they brought to the table
-    of dead letters, nothing where they brought none. Raises what the catalog and the store raise.
+    The announcements of a redrive contain them. Of others, one column of the files is read that they added to the
+    dead-letter table, nothing where they added none. Raises what the catalog and the store raise.
     """
     counted: Counter[str] = Counter()
     all_table_files: list[TableFiles] = []

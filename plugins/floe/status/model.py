@@ -86,8 +86,8 @@ class Backlog:
 class CommitStatus:
     """One snapshot that the connector made.
 
-    ``rows`` and ``files``: added. ``counts``: what became of the table's records (assigned, rows, dead, held, owed), empty
-    where the summary has no room for them. ``valid_through``: up to when all partitions were read.
+    ``rows`` and ``files``: added. ``counts``: what became of the table's records (``assigned``, ``rows``, ``dead``, ``held``,
+    ``owed``), empty where the summary has no room for them. ``valid_through``: up to when all partitions were read.
     """
 
     snapshot_id: int
@@ -101,7 +101,7 @@ class CommitStatus:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "snapshot_id": str(self.snapshot_id),  # beyond what JavaScript's numbers hold
+            "snapshot_id": str(self.snapshot_id),  # more than JavaScript's numbers can represent
             "at": self.at.isoformat(),
             "kind": self.kind,
             "slice_id": self.slice_id,
@@ -126,7 +126,7 @@ class TableStatus:
     """One table, on the branch that the connector writes.
 
     ``snapshot_id``: the branch's head, whoever made it; None without one. ``commits``: the connector's own, the newest first.
-    ``open_dead_letters``: of records meant for it, in the table of dead letters of all; None where nobody looked.
+    ``open_dead_letters``: of records meant for it, in the shared dead-letter table; None where they were not looked up.
     ``problem``: why it cannot be read, or would take no rows.
     """
 
@@ -145,7 +145,7 @@ class TableStatus:
 
     @property
     def valid_through(self) -> datetime | None:
-        """Up to when it has all partitions' records, as its newest commit that tells says."""
+        """Up to when it has all partitions' records, by its newest commit that has such a time."""
         return next((commit.valid_through for commit in self.commits if commit.valid_through), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -173,8 +173,8 @@ class TableStatus:
 class ConnectorStatus:
     """One connector at one moment.
 
-    ``partitions`` and ``tables`` are None where nobody looked, or Kafka or the catalog did not answer; then ``problems`` say
-    why. ``backlog``: also of tables and topics that the connector has no longer.
+    ``partitions`` and ``tables`` are None where they were not read, or Kafka or the catalog did not answer; then ``problems``
+    say why. ``backlog``: also of tables and topics that the connector has no longer.
     """
 
     name: str

@@ -20,7 +20,7 @@ def partition_statuses(
 
 
 def backlogs(positions: Iterable[Position]) -> tuple[Backlog, ...]:
-    """Return what each table lacks, by table and partition."""
+    """Return what each table is behind on, by table and partition."""
     found = [
         Backlog(table, position.tp.topic, position.tp.partition, backlog.start, position.offset)
         for position in positions
@@ -46,7 +46,7 @@ def _status(connector: Connector, log: PartitionLog, position: Position | None) 
 def _problem(
     connector: Connector, log: PartitionLog, position: Position, metadata: PositionMetadata | None
 ) -> str | None:
-    """Say what the next plan would refuse about a partition; None for nothing."""
+    """Return what the next plan would refuse about a partition; None for nothing."""
     if metadata is None:
         text = clip(position.metadata, _SHOWN_CHARACTERS)
         return f"the committed offset {position.offset} was written by another program: its metadata is {text!r}"

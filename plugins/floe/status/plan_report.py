@@ -14,7 +14,7 @@ from floe.status.summary import MOST_SHOWN, Line, backlog_lines, counted, info, 
 
 
 def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
-    """Say what a run reads, and how far behind the connector is. ``status``: None where it could not be looked up."""
+    """Yield what a run reads, and how far behind the connector is. ``status``: None where it could not be looked up."""
     partitions = (status.partitions or ()) if status is not None else ()
     ends = {one.tp: one for one in partitions}
     yield info(f"plan {plan.plan_id}, commit id {plan.commit_id}, group {plan.group_id}")

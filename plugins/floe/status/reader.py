@@ -103,7 +103,7 @@ def _with_dead_letters(
 def _counted(
     tables: Sequence[TableStatus], dead_letters: DeadLetterOffsets, table_of_letters: str | None
 ) -> tuple[TableStatus, ...]:
-    """Put to each table how many of its records are open dead letters; to the table of dead letters all of them."""
+    """Set the number of open dead letters of each table's records; the dead-letter table has all of them."""
     of_each = {
         name: sum(offsets.offsets for offsets in dead_letters.by_table.get(name, {}).values())
         for name in dead_letters.by_table

@@ -29,7 +29,7 @@ class RunReport:
     status: ConnectorStatus | None = None
 
     def lines(self) -> Iterator[Line]:
-        """Say what is not in the lines of the single tables: the sum of them, dead letters, and the lag."""
+        """Yield what is not in the lines of the single tables: the sum of them, dead letters, and the lag."""
         tables = self._tables()
         if len(tables) > 1:
             rows, files = self._added(tables)
@@ -63,7 +63,7 @@ class RunReport:
         }
 
     def _tables(self) -> dict[str, dict[str, Any]]:
-        """Return what came to each table, but for that of dead letters; a table of several slices has its last snapshot."""
+        """Return what each table got, without the dead-letter table; a table of several slices has its last snapshot."""
         rows: Counter[str] = Counter()
         files: Counter[str] = Counter()
         tables: dict[str, dict[str, Any]] = {}

@@ -43,7 +43,7 @@ def worst(partitions: Iterable[PartitionStatus]) -> list[PartitionStatus]:
 
 
 def lag_text(partitions: Sequence[PartitionStatus]) -> str:
-    """Say the lag of all partitions in one phrase."""
+    """Return the lag of all partitions in one phrase."""
     behind = sum(1 for one in partitions if one.lag)
     lag = counted(sum(one.lag for one in partitions), "record")
     where = counted(len(partitions), "partition")
@@ -51,7 +51,7 @@ def lag_text(partitions: Sequence[PartitionStatus]) -> str:
 
 
 def lag_lines(status: ConnectorStatus) -> Iterator[str]:
-    """Say the lag of a connector: of all its partitions, and of the worst of them."""
+    """Yield the lag of a connector: of all its partitions, and of the worst of them."""
     if status.partitions is None:
         return
     yield line(lag_text(status.partitions))
@@ -65,7 +65,7 @@ def lag_lines(status: ConnectorStatus) -> Iterator[str]:
 
 
 def backlog_lines(backlog: Sequence[Backlog]) -> Iterator[str]:
-    """Say which tables are behind the others, and where; the worst first."""
+    """Yield which tables are behind the others, and where; the worst first."""
     tables = _by_table(backlog)
     shown = heapq.nsmallest(MOST_SHOWN, tables.items(), key=lambda item: (-sum(map(len, item[1])), item[0]))
     for name, mine in shown:

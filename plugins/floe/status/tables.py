@@ -41,7 +41,7 @@ class TableReader(NamedTuple):
         return cls(connector, Tables.of(connector), Routes(connector), commits)
 
     def load_all(self) -> dict[str, Found]:
-        """Load the connector's tables, several at once, that of dead letters last.
+        """Load the connector's tables, several at once, the dead-letter table last.
 
         Where records name the tables, those of the catalog that have its ledger, and those in a namespace of its own that
         cannot be read. Raises what keeps the catalog from listing them.
@@ -65,7 +65,7 @@ class TableReader(NamedTuple):
     def _load(self, name: str) -> Found:
         try:
             return self.tables.load(name)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the others are told of
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the others are reported
             return problem_of(error)
 
     def statuses(
@@ -93,7 +93,7 @@ class TableReader(NamedTuple):
             return TableStatus(name, branch, exists=True, problem=problem_of(error))
 
     def _why_missing(self, name: str, has_read: bool | None) -> str | None:
-        """Say what is wrong where a table does not exist; None where its first record will create it."""
+        """Return what is wrong where a table does not exist; None where its first record will create it."""
         if name == self.connector.errors.table:
             return None
         if not self.connector.auto_create:
@@ -114,10 +114,10 @@ class TableReader(NamedTuple):
         )
 
     def _refusal(self, table: Table, branch: str, cluster_id: str | None) -> str | None:
-        """Say why a commit would refuse the table; None when its ledger and its history agree."""
+        """Return why a commit would refuse the table; None when its ledger and its history agree."""
         group_id = self.connector.group_id
         try:
-            if cluster_id is None:  # Kafka did not say: the ledger's own word counts
+            if cluster_id is None:  # Kafka did not answer: the ledger's own cluster counts
                 origin = origin_of(table.metadata, branch, group_id)
                 ledger = read_properties(property_name(group_id, origin), table.metadata.properties)
                 cluster_id = "" if ledger is None else ledger.cluster_id
@@ -127,7 +127,7 @@ class TableReader(NamedTuple):
         return None
 
     def open_dead_letters(self, found: Mapping[str, Found], logs: Sequence[PartitionLog]) -> DeadLetterOffsets:
-        """Return what is open in the table of dead letters, of the present topics; it reads that table's places.
+        """Return what is open in the dead-letter table, of the present topics; it reads that table's places.
 
         Raises what reading it raises.
         """

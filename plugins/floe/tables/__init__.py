@@ -1,1 +1,1 @@
-"""What a table says of itself, and the one way to commit to it."""
+"""What a table's metadata says, and the one way to commit to a table."""

@@ -29,7 +29,7 @@ PARALLELISM = 8
 
 
 class Known(NamedTuple):
-    """A table that exists, and the ledger of the branch ``origin`` that speaks of it, unchecked; None without one.
+    """A table that exists, and the ledger that refers to it, of the branch ``origin``, unchecked; None without one.
 
     ``names_group``: some ledger of the connector's group is in it, of this branch or of another.
     """
@@ -67,7 +67,7 @@ class Ledgers:
 
     def _is_mine(self, name: str, known: Known | FloeError | None) -> bool:
         if not isinstance(known, Known):
-            # in a namespace of the connector's own, a table that cannot be read may hold what nobody else tells of
+            # a table in the connector's own namespace that cannot be read may contain what no other ledger names
             return known is not None and self._connector.routing.namespace is not None
         branch, sink = self.routes.branch(name), self._connector.sink_group_id
         return known.names_group or topic_in_use(known.table.metadata, branch, sink) is not None
@@ -91,7 +91,7 @@ class Ledgers:
 
     @property
     def with_dead_letters(self) -> tuple[str, ...]:
-        """The same, and the table of dead letters, which has a ledger too."""
+        """The same, and the dead-letter table, which has a ledger too."""
         return self.names if self._connector.errors.table is None else (*self.names, self._connector.errors.table)
 
     @cached_property
@@ -102,7 +102,7 @@ class Ledgers:
 
     @cached_property
     def refused(self) -> frozenset[str]:
-        """Tables that cannot be read: what they hold is not known, which does not keep the others from going on."""
+        """Tables that cannot be read: what they contain is not known. The other tables are not affected."""
         return frozenset(table for table in self.names if isinstance(self._load(table), FloeError))
 
     def _load(self, name: str) -> Known | FloeError | None:
@@ -130,8 +130,8 @@ class Ledgers:
     def held_ids(self, topic: str, *, group_is_known: bool) -> frozenset[str] | None:
         """Return the ids of a topic's incarnations in the ledgers, None for a new topic.
 
-        A topic that the ledgers do not name was added to the connector, if the group has positions of other topics; if
-        it has none at all they were lost, and nobody knows what of that topic was read.
+        A topic that the ledgers do not name was added to the connector, if the group has positions of other topics. If
+        it has none at all they were lost, and what was read of that topic cannot be determined.
         """
         ledgers = [known.ledger for known in self.known.values()]
         ids = frozenset(topic_id for ledger in ledgers if ledger for topic_id in ledger.topic_ids(topic))
@@ -139,10 +139,10 @@ class Ledgers:
         return ids if ids or (was_read and not group_is_known) else None
 
     def newest_position(self, log: PartitionLog) -> Position | None:
-        """Return the position that the ledgers tell of a partition's present log; None when they do not know it.
+        """Return the newest position of a partition's present log in the ledgers; None when they do not know the log.
 
-        It is the highest copy of a position that a plan started from, with the debts of all such copies, moved up over
-        what every table holds from there on. Reading from too low costs a re-read, never a row.
+        It is the highest copy of a position that a plan started from, with the backlogs of all such copies, moved up over
+        what every table contains from there on. Reading from too low costs a re-read, never a row.
         """
         log_id = LogId(log.tp.topic, log.topic_id, log.tp.partition)
         copies = [
@@ -165,9 +165,9 @@ class Ledgers:
         return Position(log.tp, offset, newest[0].facts.behind(backlogs).encode())
 
     def _held_up_to(self, log_id: LogId, offset: int, behind: Collection[str]) -> int:
-        """Return the offset up to which every table that owes nothing holds all from ``offset`` on."""
+        """Return the offset up to which every table that is not behind contains all from ``offset`` on."""
         if self._connector.routing.is_dynamic:
-            return offset  # a table without a ledger yet may lack rows, and nobody knows its name
+            return offset  # a table without a ledger yet may lack rows, and its name is not known
         ends = []
         for table in self.names:
             if table in behind:
@@ -191,8 +191,8 @@ class Ledgers:
 def check_no_rows_of_sink(ledgers: Ledgers, connector: Connector) -> None:
     """Raise PlanRefused when a table has rows of the connector's sink that its ledger does not know of.
 
-    To be asked before positions are begun or put back: reading harms nothing that a ledger holds, but would double
-    these.
+    Call it before positions are created or recovered. Reading again is harmless for what a ledger contains, but
+    would duplicate these rows.
     """
     for name, known in ledgers.known.items():
         anchor = known.ledger.anchor if known.ledger is not None else None

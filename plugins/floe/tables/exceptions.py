@@ -1,4 +1,4 @@
-"""What makes a table owe its rows, and leaves the others alone."""
+"""Errors that leave one table behind and do not affect the others."""
 
 from floe.catalogs.exceptions import CatalogMisconfigured, TableMissing, TableUnsuitable
 from floe.catalogs.exceptions import TableRefused as TableRefused
@@ -17,7 +17,7 @@ class TableReplaced(CommitError, Retryable):
 
 
 class FilesNotWritten(CommitError, Terminal):
-    """Files that a commit was to have cannot be written from what the table holds; nothing was committed."""
+    """The files of a commit cannot be written from what the table contains; nothing was committed."""
 
     code = "FLOE-607"
 
@@ -29,7 +29,7 @@ class AnnouncementVoid(CommitError, Terminal):
 
 
 class AnnouncementMissing(CommitError, Retryable):
-    """A slice was written but its announcement is not to be seen (yet)."""
+    """A slice was written but its announcement is not visible (yet)."""
 
     code = "FLOE-603"
 
@@ -41,7 +41,7 @@ class SliceNotWritten(CommitError, Terminal):
 
 
 class SliceStale(CommitError, Terminal):
-    """The table's ledger moved since the slice was written; the next run plans anew."""
+    """The table's ledger changed after the slice was written; the next run makes a new plan."""
 
     code = "FLOE-605"
 
@@ -53,7 +53,7 @@ class TableNotCommitted(CommitError, Retryable):
 
 
 class TablesBehind(CommitError, Terminal):
-    """Some tables could not take their rows; all others did. They are on record as owing them, or it is said why not."""
+    """Some tables could not be committed; all others were. Their backlogs are on record, or the error says why not."""
 
     code = "FLOE-602"
 
@@ -65,4 +65,4 @@ class DeadLettersLeft(CommitError, Terminal):
 
 
 REFUSALS = (TableRefused, TableMissing, TableUnsuitable, CatalogMisconfigured, LedgerUnreadable)
-"""What makes a table owe its rows at once: trying again would not help before somebody mends it."""
+"""Errors that leave a table behind at once: a retry would not help before the table is fixed."""

@@ -1,13 +1,13 @@
 """Expiry: which snapshots a commit takes out of a table's metadata, and which floe still needs.
 
-Kept is what Iceberg's retention keeps: the heads of branches and tags, and of each branch what its rules say. Beyond
-that, of each branch: where a ledger stands, the newest snapshot of each connector (without a ledger, it tells that there
-was one), and the newest one with each property of a Kafka Connect sink, which reads them by walking back. Of a branch
-that was rolled back behind a ledger: the way from there to where it is now, which tells what was lost.
+Iceberg's retention keeps the heads of branches and tags, and of each branch what its rules keep. floe also keeps, of
+each branch, the anchor of each ledger, the newest snapshot of each connector (without a ledger, it shows that there was
+one), and the newest one with each property of a Kafka Connect sink, which reads them by walking back. Of a branch that
+was rolled back behind a ledger, floe keeps the path from the ledger's anchor to the branch, which shows what was lost.
 
-Where something in between expires, a link in a table property leads on, from whatever is left: any of it may become the
-head of a branch again. It says what is an ancestor of what, which stays true for ever. It is about metadata only: files
-that no snapshot needs any more are left to maintenance.
+Where a snapshot in between expires, a link in a table property leads on from each snapshot that is left: any of them may
+become the head of a branch again. A link records which snapshot is an ancestor of which, and that never changes. Expiry
+changes metadata only: files that no snapshot needs any more are left to maintenance.
 """
 
 import logging
@@ -30,13 +30,13 @@ from floe.tables.retention import Retention
 log = logging.getLogger(__name__)
 
 MAX_AT_ONCE = 100
-"""Snapshots that one commit takes out, the oldest first: a table that comes with thousands gets rid of them by and by."""
+"""Snapshots that one commit takes out, the oldest first: a table that comes with thousands drops them gradually."""
 
 SINK = "kafka.connect."
 
 
 class Expired(NamedTuple):
-    """What goes. ``links``: the property that leads over the gaps from then on, empty for none."""
+    """What expires. ``links``: the property that leads over the gaps from then on, empty for none."""
 
     snapshots: tuple[int, ...] = ()
     refs: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Expiry:
     ledger: Ledger
 
     def due(self) -> Expired:
-        """Return what may go by now: nothing where the table does not say so, or one cannot be sure."""
+        """Return what may expire now: nothing where the table's properties do not say so, or where it is not certain."""
         retention = Retention.of(self.table, self.metadata.properties)
         if retention is None:
             return Expired()
@@ -97,7 +97,7 @@ class Expiry:
         old.sort(key=lambda s: (s.sequence_number or 0, s.timestamp_ms))
         gone = dict.fromkeys(s.snapshot_id for s in old[:MAX_AT_ONCE])
         left = graph.snapshots.keys() - gone.keys()
-        for ends in (left, found_by_walking):  # with many tags, only what must be found is led to
+        for ends in (left, found_by_walking):  # with many tags, links lead only to what must be found
             text = write_links(graph.links_over(gone, ends))
             if len(text) <= MAX_VALUE_LENGTH:
                 return Expired(tuple(gone), tuple(refs), text)
@@ -105,12 +105,12 @@ class Expiry:
         return Expired()
 
     def _is_branch(self, name: str) -> bool:
-        """Say whether a head is a branch's; the one that the commit begins is no ref of the table yet."""
+        """Return whether a head is a branch's; the one that the commit begins is no ref of the table yet."""
         ref = self.metadata.refs.get(name)
         return ref is None or ref.snapshot_ref_type == SnapshotRefType.BRANCH
 
     def _anchors(self) -> dict[str, int]:
-        """Return on which snapshot each ledger of the table stands. Raises LedgerUnreadable."""
+        """Return the anchor of each ledger of the table, a snapshot id. Raises LedgerUnreadable."""
         properties = self.metadata.properties
         found = {n: read_properties(n, properties) for n in ledger_names(properties) if n != self.ledger_name}
         found[self.ledger_name] = self.ledger
@@ -140,7 +140,7 @@ def _retained(line: Sequence[Snapshot], retention: Retention, newest: Snapshot) 
 
 
 def _newest_of_each(line: Iterable[Snapshot], old: Iterable[Snapshot]) -> Iterable[int]:
-    """Yield the newest snapshot of each connector, and of each property that a sink looks up, that old ones tell of."""
+    """Yield the newest snapshot of each connector, and of each property that a sink looks up, that old ones have."""
     wanted = {one for snapshot in old for one in _reported_properties(snapshot)}
     for snapshot in line:
         if not wanted:
@@ -160,10 +160,10 @@ def _reported_properties(snapshot: Snapshot) -> set[str]:
 def _rollback_paths(
     lines: Mapping[str, Sequence[Snapshot]], anchors: Mapping[str, int], graph: SnapshotGraph
 ) -> Iterable[int]:
-    """Yield the way from each ledger that its branch no longer leads to, down to where it meets that branch.
+    """Yield the path from each ledger that its branch no longer leads to, down to where it meets that branch.
 
-    And of the way from there up to the branch's head what the ledger's connector may have made: that has lower numbers
-    than where the ledger stands. Of the others the first, which tells that a gap above it is of theirs.
+    Of the path from there up to the branch's head, also yield what the ledger's connector may have made: snapshots with
+    lower numbers than the anchor. Of the others yield the first, which shows that a gap above it is theirs.
     """
     for ledger, anchor in anchors.items():
         for branch, line in lines.items():

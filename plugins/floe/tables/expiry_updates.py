@@ -75,7 +75,7 @@ def _changes(name: str, metadata: TableMetadata, expired: Expired, moving: str |
             *(RemoveSnapshotRefUpdate.model_validate({"ref-name": ref}) for ref in expired.refs),
             *(RemoveSnapshotsUpdate.model_validate({"snapshot-ids": [one]}) for one in expired.snapshots),
         ),
-        # a ref that somebody sets to one of them meanwhile would go with it
+        # a ref that another process sets to one of them meanwhile would be removed with it
         requirements=tuple(
             AssertRefSnapshotId.model_validate({"ref": ref, "snapshot-id": at.snapshot_id})
             for ref, at in metadata.refs.items()

@@ -19,12 +19,12 @@ from floe.tables.snapshot_commit import COMES_AGAIN
 
 
 def check_files(table: Table, table_files: TableFiles) -> None:
-    """Raise AnnouncementVoid unless every file of a share counts, as :func:`check_data_files` says."""
+    """Raise AnnouncementVoid unless every announced file of a table counts, as :func:`check_data_files` says."""
     check_data_files(table, table_files.table, [f for spec in table_files.files for f in spec.files])
 
 
 def check_data_files(table: Table, name: str, files: Sequence[DataFile]) -> None:
-    """Raise AnnouncementVoid unless every file lies in the table, exists, and has the announced size."""
+    """Raise AnnouncementVoid unless every file is inside the table, exists, and has the announced size."""
     roots = roots_of(table.metadata)
     seen: set[str] = set()
     for file in files:
@@ -39,13 +39,13 @@ def check_data_files(table: Table, name: str, files: Sequence[DataFile]) -> None
 
 
 def roots_of(metadata: TableMetadata) -> list[str]:
-    """Return the folders that a table's data files may lie in."""
+    """Return the folders that a table's data files may be in."""
     data_path = metadata.properties.get("write.data.path")
     return [metadata.location, *([data_path] if data_path else [])]
 
 
 def is_inside(path: str, roots: Sequence[str]) -> bool:
-    """Say whether a data file lies in one of the folders of its table."""
+    """Return whether a data file is in one of the folders of its table."""
     return any(_inside(path, root) for root in roots)
 
 
@@ -65,7 +65,7 @@ def _check_name(table: str, file: DataFile, roots: list[str]) -> None:
 
 
 def _inside(path: str, root: str) -> bool:
-    """Say whether ``path`` is below ``root``, after ``.`` and ``..`` are taken out of both."""
+    """Return whether ``path`` is below ``root``, after ``.`` and ``..`` are taken out of both."""
     file, folder = urlsplit(path), urlsplit(root)
     if (file.scheme or "file", file.netloc) != (folder.scheme or "file", folder.netloc):
         return False
@@ -94,7 +94,7 @@ def _check_size(table: Table, file: DataFile) -> None:
 def file_access(table: str) -> Iterator[None]:
     """Turn what reading and writing a table's files before a commit raises into floe's errors: nothing was sent yet.
 
-    Raises CatalogUnreachable for what may pass, as a store that is away, and FilesNotWritten for what comes again.
+    Raises CatalogUnreachable for what may pass, such as an unreachable store, and FilesNotWritten for what a retry repeats.
     """
     try:
         yield
@@ -119,6 +119,6 @@ def file_access(table: str) -> Iterator[None]:
 
 
 def _described(error: Exception) -> str:
-    """Return an error with the file that it is about, where that is known: Arrow's own name none."""
+    """Return an error with the file that it is about, where that is known: Arrow's own errors name none."""
     files = [note for note in getattr(error, "__notes__", ()) if note not in str(error)]
     return f"{type(error).__name__}: {error}" + "".join(f", in {file}" for file in files[:1])

@@ -1,4 +1,4 @@
-"""The history of a table's branches, and whether it still leads back to the snapshot that a ledger stands on."""
+"""The history of a table's branches, and whether it still leads back to a ledger's anchor."""
 
 import json
 import logging
@@ -49,7 +49,7 @@ class SnapshotGraph:
 
     @classmethod
     def of(cls, metadata: TableMetadata) -> "SnapshotGraph":
-        """Read the graph of a table; of links that were changed by hand none are taken, and walks end at the gaps."""
+        """Read the graph of a table. Links that were changed manually are ignored, and walks end at the gaps."""
         return cls(
             snapshots={s.snapshot_id: s for s in metadata.snapshots},
             links=read_links(metadata),
@@ -113,7 +113,7 @@ class SnapshotGraph:
 
 
 def is_before(snapshot: Snapshot, sequence_number: int | None) -> bool:
-    """Say whether a snapshot was made up to a sequence number, or may have been: in tables of format 1 all have 0."""
+    """Return whether a snapshot was made up to a sequence number, or may have been: in tables of format 1 all have 0."""
     return (snapshot.sequence_number or 0) <= (sequence_number or 0)
 
 
@@ -123,7 +123,7 @@ def branch_history(metadata: TableMetadata, branch: str) -> Iterator[Snapshot]:
 
 
 def read_links(metadata: TableMetadata) -> dict[int, int]:
-    """Read the links of a table; none of a property that was changed by hand, which is logged."""
+    """Read the links of a table; none of a property that was changed manually, which is logged."""
     try:
         return {
             int(child): int(ancestor) for child, ancestor in json.loads(metadata.properties.get(LINKS, "{}")).items()
@@ -145,7 +145,7 @@ def find_slice(metadata: TableMetadata, branch: str, slice_id: str) -> Snapshot 
 
 
 class Finding(Enum):
-    """What became of the history that a ledger speaks of."""
+    """What became of the history that a ledger refers to."""
 
     INTACT = "intact"
     EXPIRED = "expired"
@@ -158,7 +158,7 @@ class Finding(Enum):
 
 @dataclass(frozen=True)
 class HistoryCheck:
-    """Whether a branch leads back to the snapshot that a ledger stands on, its ``anchor``.
+    """Whether a branch leads back to a ledger's ``anchor``, the snapshot that the ledger refers to.
 
     ``found``: the snapshot that the branch leads to instead, None where it has none.
     """
@@ -169,11 +169,11 @@ class HistoryCheck:
 
     @property
     def leads_back(self) -> bool:
-        """Whether the ledger speaks of what the branch holds."""
+        """Whether the ledger refers to what the branch contains."""
         return self.finding in (Finding.INTACT, Finding.EXPIRED)
 
     def problem(self, table: str, branch: str, group_id: str) -> str:
-        """Say how the branch does not lead back, and what to do."""
+        """Describe how the branch does not lead back, and what to do."""
         anchor = None if self.anchor is None else self.anchor.snapshot_id
         way_out = (
             f"Set the branch to {anchor} again; or trigger the DAG with "
@@ -217,8 +217,8 @@ def check_history(
 ) -> HistoryCheck:
     """Compare a branch with its ledger's anchor.
 
-    Walked are only retained snapshots. When the anchor has expired (floe's own expiry keeps it), or what leads to it while a
-    tag keeps it, ``older`` metadata must show that what is left descends from it: a branch that was rolled back before looks
+    Only retained snapshots are walked. Where the anchor has expired (floe's own expiry keeps it), or what led to it while a
+    tag keeps it, ``older`` metadata must show that what is left descends from it. A branch that was rolled back before looks
     the same.
     """
     anchor = ledger.anchor
@@ -245,9 +245,9 @@ def check_history(
 
 
 def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot) -> bool:
-    """Say whether expiry can be why the branch does not lead to the anchor, which is older than all that is left of it.
+    """Return whether expiry can be why the branch does not lead to the anchor, which is older than all that is left of it.
 
-    Where the anchor itself is still there, and floe's links were changed by hand, they may be why.
+    Where the anchor itself is still there and floe's links were changed manually, those may be why.
     """
     is_gone = metadata.snapshot_by_id(anchor.snapshot_id) is None
     has_lost_links = LINKS in metadata.properties and not read_links(metadata)
@@ -255,7 +255,7 @@ def _may_have_expired(metadata: TableMetadata, anchor: Anchor, oldest: Snapshot)
 
 
 def _descends(older: TableMetadata, branch: str, snapshot: Snapshot, anchor: Anchor) -> bool:
-    """Say whether a snapshot came after the anchor on a branch, as it was then."""
+    """Return whether a snapshot came after the anchor on a branch, as it was then."""
     is_after = False
     for one in branch_history(older, branch):
         if is_after and one.snapshot_id == anchor.snapshot_id:

@@ -21,9 +21,9 @@ _PLACE = pa.schema(
 def scan_open_dead_letters(
     table: Table, branch: str, connector: str, ranges: Sequence[OffsetRange]
 ) -> DeadLetterOffsets:
-    """Return the open letters of a connector in some ranges, as a branch of the dead-letter table has them.
+    """Return the open dead letters of a connector in some ranges, as a branch of the dead-letter table has them.
 
-    A branch that does not exist yet is as main is. Rows that name no connector count for each.
+    A branch that does not exist yet is read as main. Rows that name no connector count for each connector.
     """
     refs = table.metadata.refs
     ref = refs.get(branch) or refs.get(MAIN_BRANCH)
@@ -63,7 +63,7 @@ def letters_of_commits(
 
 
 def _filter(ranges: Sequence[OffsetRange]) -> str:
-    """Return what rows must be like; of several ranges also those between them are read."""
+    """Return the filter of the rows; of several ranges, rows between them are read too."""
     partitions = ", ".join(str(p) for p in sorted({r.partition for r in ranges}))
     return (
         f"topic = '{ranges[0].topic}' and topic_id = '{ranges[0].topic_id}' and partition in ({partitions}) "
@@ -72,7 +72,7 @@ def _filter(ranges: Sequence[OffsetRange]) -> str:
 
 
 def _weighed(batch: pa.RecordBatch, connector: str) -> pa.RecordBatch:
-    """Return the place of each letter of a connector, and what its row weighs: 1 for a dead one, -1 for a resolved one."""
+    """Return the place of each dead letter of a connector, and the weight of its row: 1 for dead, -1 for resolved."""
     of_others = pc.fill_null(pc.not_equal(batch.column("connector"), connector), False)
     batch = batch.filter(pc.invert(of_others))
     is_dead = pc.equal(batch.column("kind"), DeadLetterKind.DEAD.value)
@@ -83,7 +83,7 @@ def _weighed(batch: pa.RecordBatch, connector: str) -> pa.RecordBatch:
 
 
 def _entries(places: pa.Table, topic: str, topic_id: str) -> Iterator[tuple[str | None, LogId, Intervals]]:
-    """Add up the rows of each letter and join the offsets of those that are open."""
+    """Add up the rows of each dead letter and join the offsets of those that are open."""
     sums = places.group_by(["table", "partition", "offset"]).aggregate([("weight", "sum")])
     left = sums.filter(pc.greater(sums.column("weight_sum"), 0)).sort_by(
         [("table", "ascending"), ("partition", "ascending"), ("offset", "ascending")]

@@ -1,4 +1,4 @@
-"""What a table says of how long its snapshots are kept: Iceberg's ``history.expire.*``, and a count of floe's own."""
+"""How long a table's properties keep its snapshots: Iceberg's ``history.expire.*``, and a count of floe's own."""
 
 import logging
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ GC_ENABLED = "gc.enabled"
 
 @dataclass(frozen=True)
 class Retention:
-    """How long snapshots and refs are kept, where a ref says nothing itself; ages in ms, None for ever."""
+    """How long snapshots and refs are kept, where a ref has no setting of its own; ages in ms, None for ever."""
 
     max_age: int | None
     min_snapshots: int
@@ -33,8 +33,8 @@ class Retention:
     def of(cls, table: str, properties: Mapping[str, str]) -> "Retention | None":
         """Read a table's properties; None when nothing of it may expire.
 
-        That is so when it says nothing of it, turned the removal of files off (as for Iceberg's Java library), or has a
-        value that cannot be understood, which is logged once.
+        That is so when it has no such property, when it turned the removal of files off (as for Iceberg's Java library), or
+        when a value cannot be understood, which is logged once.
         """
         if not {MAX_AGE, MIN_SNAPSHOTS, MAX_SNAPSHOTS} & properties.keys():
             return None
@@ -57,7 +57,7 @@ class Retention:
         )
 
     def on(self, ref: SnapshotRef | None) -> "Retention":
-        """Return what counts on a branch: what it says itself goes before the table, and before the count."""
+        """Return what counts on a branch: its own settings take precedence over the table's, and over the count."""
         if ref is None:
             return self
         return Retention(
@@ -68,7 +68,7 @@ class Retention:
         )
 
     def keeps(self, kept: int, age: int) -> bool:
-        """Say whether a branch that keeps ``kept`` newer snapshots keeps one more, of this age."""
+        """Return whether a branch that keeps ``kept`` newer snapshots also keeps another one, of this age."""
         if kept < self.min_snapshots:
             return True
         is_young = self.max_age is None or age <= self.max_age

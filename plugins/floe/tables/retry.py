@@ -1,4 +1,4 @@
-"""Trying again what may pass: with growing pauses, for a bounded time, saying each time why."""
+"""Retries of what may pass: with growing pauses, for a bounded time, each logged with its reason."""
 
 import logging
 from collections.abc import Callable

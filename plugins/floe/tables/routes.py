@@ -6,11 +6,11 @@ from floe.config import Connector
 from floe.model.route_hash import MAIN_BRANCH, route_hash, routing_hash
 
 EVERY_TABLE = "*"
-"""Stands for the tables that records name, in the hash of a topic's routing."""
+"""Placeholder for the tables that records name, in the hash of a topic's routing."""
 
 
 DEAD_LETTERS = "dead letters"
-"""The rule of the table of dead letters: whatever the routing is."""
+"""The rule of the dead-letter table, whatever the routing is."""
 
 
 class Routes:

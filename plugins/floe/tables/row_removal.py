@@ -1,4 +1,4 @@
-"""Taking rows of Kafka ranges out of a branch: which data files have some, and those files written anew without them."""
+"""Removing rows of Kafka ranges from a branch: the data files that have some are rewritten without them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from floe.tables.source_columns import OriginColumns
 
 @dataclass(frozen=True)
 class Removal:
-    """``removed``: files that go. ``rewritten``: what is left of their rows. ``rows``: how many are gone."""
+    """``removed``: files that are removed. ``rewritten``: what is left of their rows. ``rows``: how many are gone."""
 
     removed: tuple[DataFile, ...] = ()
     rewritten: tuple[SpecFile, ...] = ()
@@ -37,7 +37,7 @@ class Removal:
 
 @dataclass
 class RowRemover:
-    """Takes the rows of ranges out of one table's branch; what it has written anew, it does not write again.
+    """Removes the rows of ranges from one table's branch. What it has rewritten, it does not rewrite again.
 
     ``write_props``: table properties that the connector sets over those of the table, for files.
     """
@@ -48,13 +48,13 @@ class RowRemover:
     _done: dict[str, tuple[int, SpecFile | None]] = field(default_factory=dict)
 
     def most(self, table: Table, branch: str) -> tuple[int, bool]:
-        """Return how many rows may go, by metadata only, and whether these are exactly those that go."""
+        """Return how many rows may be removed, by metadata only, and whether that number is exact."""
         tasks = self._tasks(table, branch, self.columns.condition(self.ranges))
         is_exact = all(not task.delete_files and self._is_fully_covered(table.schema(), task.file) for task in tasks)
         return sum(task.file.record_count for task in tasks), is_exact
 
     def _is_fully_covered(self, schema: Schema, file: DataFile) -> bool:
-        """Say whether the bounds of a file's columns show that all its rows are of one range."""
+        """Return whether the bounds of a file's columns show that all its rows are of one range."""
         low: list[Any] = []
         high: list[Any] = []
         for name in self.columns.names:
@@ -108,7 +108,7 @@ class RowRemover:
         self._tasks(table, branch, self.columns.condition(self.ranges))
 
     def refuse_unknown(self, table: Table, branch: str) -> None:
-        """Raise TableRefused when a row does not tell where it came from."""
+        """Raise TableRefused when a row does not record its source."""
         for task in self._tasks(table, branch, self.columns.unknown()):
             for batch in _batches(table, task, table.schema().select(*self.columns.names)):
                 try:
@@ -128,7 +128,7 @@ class RowRemover:
         return self._done[path]
 
     def _rewrite(self, table: Table, task: FileScanTask) -> tuple[int, SpecFile | None]:
-        """Return how many rows of a file go, and the file that has the others: None when there are none, or all stay."""
+        """Return how many rows of a file are removed, and the file with the others: None when there are none, or all stay."""
         narrow = table.schema().select(*self.columns.names)
         gone = left = 0
         for batch in _batches(table, task, narrow):
@@ -148,18 +148,18 @@ class RowRemover:
 def check_no_shared_offsets(table: Table, branch: str, group_id: str, ranges: Sequence[OffsetRange]) -> None:
     """Raise TableRefused when other rows have the same topic, partition and offset as those of the ranges.
 
-    Those are of another connector, or of an earlier topic of the same name: by their columns they cannot be told apart.
+    Those are of another connector, or of an earlier topic of the same name: their columns do not distinguish them.
     """
     metadata, name = table.metadata, ".".join(table.name())
     here = {s.snapshot_id for s in branch_history(metadata, branch if branch in metadata.refs else MAIN_BRANCH)}
-    # not all others: one that this branch led to may have lost what leads there to somebody's expiry
+    # not all others: one that this branch led to may have lost what leads there to another program's expiry
     branches = [name for name, ref in metadata.refs.items() if ref.snapshot_ref_type == SnapshotRefType.BRANCH]
     elsewhere = {s.snapshot_id for name in branches for s in branch_history(metadata, name)} - here
     own = {property_name(group_id, one) for one in (branch, *metadata.refs)}
     for key in ledger_names(metadata.properties):
         ledger = read_properties(key, metadata.properties)
         if ledger is None or (ledger.anchor is not None and ledger.anchor.snapshot_id in elsewhere):
-            continue  # it speaks of another branch
+            continue  # it refers to another branch
         for log_id, holding in ledger.holdings.items():
             for r in ranges:
                 is_own = key in own and log_id == LogId.of(r)

@@ -1,7 +1,7 @@
 """One append to one branch: files, ledger and requirements as a single catalog commit that is sent once.
 
 PyIceberg's own commit loop is not used: it appends the same files again after a conflict, and on a lost answer it may
-delete the manifests of a snapshot that did land. Updates and requirements go to the catalog directly, and nothing
+delete the manifests of a snapshot that was committed. Updates and requirements go to the catalog directly, and nothing
 that was written is ever deleted here. (Private names of PyIceberg are leaned on; ``tests/unit/tables`` guards each.)
 """
 
@@ -162,9 +162,9 @@ def append(
 ) -> int:
     """Commit files and ledger in one snapshot on ``branch`` and return its id.
 
-    The ledger's anchor is set to that snapshot, or kept where the history still has to be decided about. Whatever is
-    raised after the request was sent leaves the outcome unknown: reload and look. Raises TableRefused for files of a spec
-    that the table does not have.
+    The ledger's anchor is set to that snapshot, or kept where the history is still to be decided about. Whatever is
+    raised after the request was sent leaves the outcome unknown: reload the table and compare. Raises TableRefused for
+    files of a spec that the table does not have.
     """
     change = append_files(table, branch, properties, files)
     return commit_snapshot(table, branch, change, ledger_name, ledger, keep_anchor=keep_anchor)
@@ -217,7 +217,7 @@ def commit_snapshot(
 
 @contextmanager
 def _prepared(table: Table) -> Iterator[None]:
-    """Turn what comes again whenever a commit to this table is made into a refusal; nothing was sent by then."""
+    """Turn errors that every commit to this table would repeat into TableRefused; nothing was sent by then."""
     try:
         yield
     except FloeError:

@@ -38,9 +38,9 @@ _SHOWN_CHARACTERS = 100
 
 
 class Committed(NamedTuple):
-    """What a branch says of one group: events below ``offsets`` are in it.
+    """The committed control offsets of one group on a branch: events below ``offsets`` are in it.
 
-    ``is_known`` is False when no snapshot says anything and older ones have expired: they may have.
+    ``is_known`` is False when no snapshot has any, and older ones, which may have had some, have expired.
     """
 
     offsets: Offsets
@@ -71,7 +71,7 @@ def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Commit
 
 
 def known_offsets(metadata: TableMetadata, branch: str, name: str) -> Offsets:
-    """Read the property in the nearest ancestor that has offsets there; what others wrote in their place is passed over."""
+    """Read the property in the nearest ancestor that has offsets there; other values in their place are ignored."""
     for snapshot in _history(metadata, branch):
         try:
             offsets = _offsets(snapshot, name)
@@ -99,7 +99,7 @@ def _offsets(snapshot: Snapshot, name: str) -> Offsets | None:
 
 
 def _is_first(metadata: TableMetadata, oldest: Snapshot) -> bool:
-    """Say whether nothing came before a snapshot. PyIceberg's expiry takes its parent's id away: the numbers tell.
+    """Return whether nothing came before a snapshot. PyIceberg's expiry removes its parent's id, so the numbers are used.
 
     Where all numbers below its own are of snapshots that are there, on other branches, none of its history has expired.
     """
@@ -123,7 +123,7 @@ def topic_in_use(metadata: TableMetadata, branch: str, group_id: str) -> str | N
 def last_of_sink(metadata: TableMetadata, branch: str, group_id: str, anchor: Anchor | None) -> Snapshot | None:
     """Return the newest snapshot that the sink of a group made, and that a ledger of this anchor cannot know of.
 
-    None when there is none: then what the ledger does not hold, the sink did not write. ``anchor`` is None for a table
+    None when there is none: then the sink did not write what the ledger does not contain. ``anchor`` is None for a table
     without ledger.
     """
     for snapshot in _history(metadata, branch):
@@ -149,7 +149,7 @@ Contained = Callable[[OffsetRange, str], Intervals]
 """The offsets of a range that a table contained under a route hash, or under any, before a commit."""
 
 MAX_PROPERTY_LENGTH = 4_096
-"""Characters of a net or of books in a summary; longer ones are replaced by a digest."""
+"""Characters of new offsets or of record counts in a summary; longer values are replaced by a digest."""
 
 
 def snapshot_properties(
@@ -158,8 +158,8 @@ def snapshot_properties(
     """Return the summary properties of one table's commit.
 
     Those under ``kafka.connect.`` are the Iceberg sink's, with its formats; they let the sink take over. The control
-    offsets are raised, never lowered, against the nearest ancestor that has them. ``floe.net`` is what the ledger holds
-    newly, beside what the table ``contained``; ``floe.revived`` dead letters that became rows. ``of_mode``: what the write
+    offsets are raised, never lowered, against the nearest ancestor that has them. ``floe.net`` is what is new in the ledger,
+    beside what the table ``contained``; ``floe.revived`` is dead letters that became rows. ``of_mode``: what the write
     mode adds.
     """
     plan, announcement, table_files = work.plan, work.announcement, work.files
@@ -239,7 +239,7 @@ def offset_date_time(moment: datetime) -> str:
 
 
 def _new_offsets(work: TableWork, contained: Contained) -> Mapping[str, object]:
-    """Return what the table gets newly: what it did not contain, and dead letters, which it contained without a row."""
+    """Return what is new in the table: what it did not contain, and dead letters, which it contained without a row."""
     return ranges_to_json(
         OffsetRange(r.topic, r.topic_id, r.partition, start, end)
         for r, route, new_offsets in work.new_offsets

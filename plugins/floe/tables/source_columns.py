@@ -1,4 +1,4 @@
-"""The columns that tell from which record a row came, as KafkaMetadataTransform writes them."""
+"""The columns that name the record a row came from, as KafkaMetadataTransform writes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _INTEGERS: tuple[type[IcebergType], ...] = (IntegerType, LongType)
 
 @dataclass(frozen=True)
 class OriginColumns:
-    """Where a row's topic, partition and offset stand: paths of names, the last of them a column of its own type."""
+    """The columns of a row's topic, partition and offset: paths of names, the last of them a column of its own type."""
 
     topic: tuple[str, ...]
     partition: tuple[str, ...]
@@ -47,7 +47,7 @@ class OriginColumns:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """The columns as scans and their filters know them: no text of a filter holds every name that a column may have."""
+        """The columns as scans and their filters know them: no text of a filter takes every name that a column may have."""
         topic, partition, offset = (".".join(path) for path in (self.topic, self.partition, self.offset))
         return topic, partition, offset
 
@@ -67,12 +67,12 @@ class OriginColumns:
         return topic, partition, offset
 
     def unknown(self) -> BooleanExpression:
-        """Return a filter of rows that do not tell where they came from."""
+        """Return a filter of rows that do not record their source."""
         topic, partition, offset = map(Reference, self.names)
         return Or(IsNull(term=topic), IsNull(term=partition), IsNull(term=offset))
 
     def mask(self, rows: pa.RecordBatch, ranges: Sequence[OffsetRange]) -> pa.BooleanArray:
-        """Say of each row whether it came from one of the ranges. Raises TableRefused for rows that do not tell."""
+        """Return for each row whether it came from one of the ranges. Raises TableRefused for rows without a source."""
         topic, partition, offset = self.values(rows)
         if any(column.null_count for column in (topic, partition, offset)):
             raise TableRefused(UNKNOWN_ROWS, code="FLOE-305")

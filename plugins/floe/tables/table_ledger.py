@@ -1,4 +1,4 @@
-"""A table's ledger, as one branch is to be read by it: looked up, checked against history, refused where it cannot tell."""
+"""A table's ledger for one branch: looked up, checked against history, refused where it is not conclusive."""
 
 from collections.abc import Iterable
 
@@ -29,8 +29,8 @@ def ledger_of(table: Table, branch: str, plan: Plan) -> Ledger:
 def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> Ledger:
     """Return a group's ledger of a branch, an empty one if there is none, after the table's history was checked.
 
-    A branch that does not exist yet, or that was made of a main that holds all its ledger says, begins with what main
-    holds. Raises TableRefused.
+    A branch that does not exist yet, or that was made of a main that contains all its ledger says, begins with what main
+    contains. Raises TableRefused.
     """
     name = ".".join(table.name())
     metadata = table.metadata
@@ -64,10 +64,10 @@ def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> 
 
 
 def _check_partition_values(name: str, metadata: TableMetadata) -> None:
-    """Refuse partitions whose values no two libraries read alike: those of a fixed column as it is.
+    """Refuse partitions by the values of a fixed column: no two libraries read those alike.
 
     In manifests, Iceberg's Java library (1.12.0) puts a length before such a value, where its own schema for it has none.
-    So neither it can read what others write, nor others what it writes.
+    So neither can it read what others write, nor others what it writes.
     """
     schema = metadata.schema()
     for field in metadata.spec().fields:
@@ -84,9 +84,9 @@ def _check_partition_values(name: str, metadata: TableMetadata) -> None:
 
 
 def check_seeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
-    """Raise TableRefused for a table that a Kafka Connect sink filled and whose ledger does not tell with what.
+    """Raise TableRefused for a table that a Kafka Connect sink filled and whose ledger does not contain those offsets.
 
-    A replay that skips what is held would double its rows.
+    A replay that skips what is contained would duplicate its rows.
     """
     name = offsets_property(plan.control_topic, plan.group_id)
     if ledger.holdings or committed_offsets(table.metadata, branch, name).offsets == {}:
@@ -100,9 +100,9 @@ def check_seeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
 
 
 def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
-    """Return the branch whose ledger speaks of what ``branch`` holds: its own, or main's where it was made of it.
+    """Return the branch whose ledger refers to what ``branch`` contains: its own, or main's where it was made of it.
 
-    A branch that is gone but has a ledger was dropped, with the rows that it speaks of.
+    A branch that is gone but has a ledger was dropped, with the rows that the ledger refers to.
     """
     if property_name(group_id, branch) in metadata.properties:
         return branch
@@ -115,10 +115,10 @@ def origin_of(metadata: TableMetadata, branch: str, group_id: str) -> str:
 
 
 def check_ledger_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Iterable[tuple[OffsetRange, str]]) -> None:
-    """Raise TableRefused when the table holds offsets that were routed otherwise.
+    """Raise TableRefused when the table contains offsets that were routed otherwise.
 
-    At or above a range they would be passed over or doubled by reading on; a replay that skips what is held minds only
-    those inside; one that appends, replaces, or writes what had no row, none.
+    Offsets at or above a range would be skipped or duplicated by reading on. A replay that skips what is contained checks
+    only those inside the range. One that appends, replaces, or writes what had no row checks none.
     """
     if slice_.is_by_id:
         return

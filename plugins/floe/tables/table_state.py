@@ -46,7 +46,7 @@ class SchemaChanges(Protocol):
 
 
 class Since(NamedTuple):
-    """How a refusal speaks of a table with another UUID than expected: since ``when``, and what to do (``remedy``)."""
+    """How a refusal describes a table with another UUID than expected: since ``when``, and what to do (``remedy``)."""
 
     when: str
     remedy: str
@@ -65,7 +65,7 @@ class TableState:
     """One table as a connector finds it on its branch.
 
     ``table``: None where it does not exist (yet), or refuses. ``routes``: route hash by topic. ``ledger``: what the branch
-    holds, checked against its history; empty where there is none. ``problem``: why the table takes nothing.
+    contains, checked against its history; empty where there is none. ``problem``: why the table takes nothing.
     """
 
     name: str
@@ -102,7 +102,7 @@ class TableState:
 class TableStates:
     """The states of a connector's tables; every table is loaded again whenever it is opened.
 
-    ``since``: how a refusal speaks of tables that are not the expected ones.
+    ``since``: how a refusal describes tables that are not the expected ones.
     """
 
     def __init__(self, client: Tables, connector: Connector, cluster_id: str, since: Since = SINCE_PLANNED) -> None:
@@ -152,7 +152,7 @@ class TableStates:
             return state.refused(error)
 
     def open_dead_letters(self, ranges: Sequence[OffsetRange], state: TableState | None = None) -> DeadLetterOffsets:
-        """Return the dead letters of some ranges that are open in the connector's table of dead letters.
+        """Return the dead letters of some ranges that are open in the connector's dead-letter table.
 
         ``state``: that table, where it is open already. Raises what keeps the table from being read.
         """

@@ -1,4 +1,4 @@
-"""The last step of a takeover: the group is made anew, and its positions become floe's."""
+"""The last step of a takeover: the group is re-created, and its positions become floe's."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class TakenPositions:
 
     Its group is deleted first: one that a consumer left loses all its positions ``offsets.retention.minutes`` after
     that consumer left, however often they are written again; one made by writing positions keeps each for that long.
-    Between the two the tables' ledgers hold the positions, so that a kill there loses nothing.
+    Between the two, the tables' ledgers contain the positions, so that a kill there loses nothing.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class TakenPositions:
         self._seed = seed
 
     def move(self, taken: Sequence[TableTakeover], pending: Mapping[str, Sequence[Written]]) -> list[str]:
-        """Send positions and events in one fenced transaction, and return what somebody should know.
+        """Send positions and events in one fenced transaction, and return notes for the operator.
 
         Raises TakeoverBlocked when the positions are no longer those that were taken over.
         """
@@ -82,7 +82,7 @@ class TakenPositions:
             raise TakeoverBlocked(msg)
 
     def _recreate_group(self, notes: list[str]) -> bool:
-        """Delete the group when a table holds its positions; say whether it is gone."""
+        """Delete the group when a table contains its positions; return whether it is gone."""
         group = self._connector.group_id
         if not self._are_copied():
             notes.append(
@@ -114,7 +114,7 @@ class TakenPositions:
         )
 
     def _records(self, taken: Sequence[TableTakeover], pending: Mapping[str, Sequence[Written]]) -> list[ControlRecord]:
-        """Return the events that the sink's coordinator would have sent, for whoever follows the control topic."""
+        """Return the events that the sink's coordinator would have sent, for other readers of the control topic."""
         commit_id = self._seed.plan.commit_id
         payloads: list[Any] = [
             CommitToTable(commit_id, pending[one.table][0].payload.table_reference, one.snapshot_id)

@@ -1,6 +1,6 @@
-"""Files that a Kafka Connect sink announced, compared with their own footers: anybody may have announced them.
+"""Files that a Kafka Connect sink announced, compared with their own footers: any client may have announced them.
 
-The sink signs nothing. What a file's footer says cannot be had otherwise than by writing into the table's folder.
+The sink signs nothing. What a footer says can be produced only by writing into the table's folder.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def check_footers(table: Table, name: str, files: Sequence[DataFile]) -> None:
 
 
 def without_metrics(file: DataFile) -> DataFile:
-    """Return a file without the bounds and counts of its columns, by which readers pass files over.
+    """Return a file without the bounds and counts of its columns, by which readers skip files.
 
     Readers do without them; false ones hide rows from every filter.
     """

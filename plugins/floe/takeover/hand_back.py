@@ -1,4 +1,4 @@
-"""Hand-back: from floe to the Kafka Connect sink of the same name, which goes on where floe stands."""
+"""Return to Kafka Connect: from floe to the sink of the same name, which goes on where floe stopped."""
 
 import logging
 import uuid
@@ -38,7 +38,7 @@ RUN_FIRST = "Run the DAG until a run is green, then hand back"
 
 @dataclass(frozen=True)
 class HandBackReport:
-    """What a hand-back did: per table the snapshot that tells the sink what is committed, None where one did already."""
+    """What a return did: per table the snapshot that shows the sink what is committed, None where one did already."""
 
     positions: tuple[Position, ...]
     tables: Mapping[str, int | None]
@@ -48,8 +48,8 @@ class HandBackReport:
 def hand_back(connector: Connector, settings: KafkaSettings) -> HandBackReport:
     """Let the sink of the connector's name go on from here; nothing is changed before all of it was checked.
 
-    Each table is told, in an empty snapshot, that it has the whole control topic: what floe announced there is committed
-    or was given up, and the sink's coordinator must not commit it again. That begins at the topic's end, where without
+    An empty snapshot of each table records that the table has the whole control topic. What floe announced there is committed
+    or was given up, and the sink's coordinator must not commit it again. The coordinator begins at the topic's end; without
     an offset it would begin at a later one. Positions and ledgers stay. It may be called again.
     Raises HandBackRefused, TableRefused, GroupInUse and what catalog and Kafka raise.
     """
@@ -168,7 +168,7 @@ class _HandBack:
                     raise HandBackRefused(msg, code="FLOE-705")
 
     def _ledger_for_sink(self, table: Table) -> Ledger | None:
-        """Return the ledger as it is, or None when the table has been told."""
+        """Return the ledger as it is, or None when the table has that snapshot."""
         wanted = self._summary()
         names = [offsets_property(self._connector.control_topic, group) for group in self._groups]
         message = [raised(committed_offsets(table.metadata, self._branch(table), name).offsets, {}) for name in names]

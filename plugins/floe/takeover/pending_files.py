@@ -86,9 +86,9 @@ def uncommitted(written: Iterable[Written], offsets: Offsets) -> list[Written]:
 def pending_of(table: Destination, written: Sequence[Written], coordinator: Offsets) -> list[Written]:
     """Return the events of one table that are to be committed.
 
-    ``coordinator``: how far the sink's coordinator had finished with the control topic. What it passed over below that
-    for a table that was missing or replaced, or is another's, it dropped for good. Raises TakeoverRefused for events
-    above that are of such a table, and for events that floe cannot commit, or not tell whether they were.
+    ``coordinator``: how far the sink's coordinator had finished with the control topic. Events below that, of a table
+    that was missing or replaced, or is another's, it dropped permanently. Raises TakeoverRefused for events above that are of
+    such a table, for events that floe cannot commit, and for events of which it is not known whether they were.
     """
     known = [one for one in written if one.payload.data_files or one.payload.delete_files]
     if not table.committed.is_known:
@@ -119,7 +119,7 @@ def files_of(written: Iterable[Written]) -> list[PendingFile]:
 
 
 def check_no_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator: Offsets) -> None:
-    """Raise TakeoverRefused when the control topic no longer has, or never had, what the table's offsets speak of.
+    """Raise TakeoverRefused when the control topic no longer has, or never had, what the table's offsets refer to.
 
     ``starts``, ``ends``: of the control topic's partitions.
     """

@@ -1,4 +1,4 @@
-"""Seeding a table: what the sink announced and did not commit, and the ledger of all it wrote, in one snapshot."""
+"""The initial ledger: what the sink announced and did not commit, and the ledger of all it wrote, in one snapshot."""
 
 import hashlib
 import json
@@ -81,7 +81,7 @@ class InitialLedger:
     def summary(self, table: Table, files: Sequence[PendingFile]) -> dict[str, str]:
         """Return the properties of the snapshot.
 
-        Which offsets its files hold, only the sink knew: so ``floe.net`` is a digest of their names, or nothing.
+        Only the sink knew which offsets its files contain: so ``floe.net`` is a digest of their names, or nothing.
         """
         names = [offsets_property(self.plan.control_topic, group) for group in self.groups]
         paths = "\n".join(sorted(f.file.file_path for f in files))
@@ -100,7 +100,7 @@ class InitialLedger:
 
 
 def check_table(table: Table, seed: InitialLedger, written: Sequence[Written]) -> None:
-    """Raise TakeoverRefused or TableRefused unless the table can be seeded with the files of these events."""
+    """Raise TakeoverRefused or TableRefused unless the table can be taken over with the files of these events."""
     name = ".".join(table.name())
     seed.added_to(branch_ledger(table, seed.branch, seed.plan.group_id, seed.plan.cluster_id))
     files = seed.left(table, written)
@@ -166,7 +166,7 @@ def spec_files(table: Table, files: Iterable[PendingFile]) -> list[SpecFile]:
 
 
 def _held(table: Table, branch: str, paths: set[str]) -> set[str]:
-    """Return which of these files the branch has, whatever snapshots once told of it."""
+    """Return which of these files the branch has, whatever snapshot added them."""
     ref = table.metadata.refs.get(branch) or table.metadata.refs.get(MAIN_BRANCH)
     snapshot = table.metadata.snapshot_by_id(ref.snapshot_id) if ref is not None else None
     if snapshot is None or not paths:

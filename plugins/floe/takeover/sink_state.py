@@ -18,7 +18,7 @@ from floe.takeover.exceptions import TakeoverBlocked, TakeoverRefused
 Positions = Mapping[TopicPartition, Position]
 
 LOOK_AGAIN = 0.2
-"""Seconds between looks at an open transaction."""
+"""Seconds between checks of an open transaction."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Control:
 def _decided_ends(cluster: Cluster, tps: Sequence[TopicPartition]) -> Offsets:
     """Return last stable offsets that are at or past the present log ends.
 
-    Below an open transaction's first record, what others committed behind it is hidden, though their positions show.
+    Below an open transaction's first record, what others committed behind it is hidden, though their positions are visible.
     """
     wanted = cluster.log_ends(tps)
     deadline = time.monotonic() + TRANSACTION_TIMEOUT + 15
@@ -100,14 +100,14 @@ class SinkState:
 
 
 def is_floes(position: Position) -> bool:
-    """Say whether floe wrote a position."""
+    """Return whether floe wrote a position."""
     return PositionMetadata.decode(position.metadata) is not None
 
 
 def look(connector: Connector, settings: KafkaSettings) -> SinkState:
-    """Look at what the sink left. Raises GroupInUse, TakeoverRefused, TakeoverBlocked and the errors of ``floe.kafka``.
+    """Read what the sink left. Raises GroupInUse, TakeoverRefused, TakeoverBlocked and the errors of ``floe.kafka``.
 
-    Positions first, then the control topic's ends: what was committed with the positions lies below them.
+    Positions are read first, then the control topic's ends: what was committed with the positions is below them.
     """
     source, control = Cluster.of_source(settings), Cluster.of_control(settings)
     check_sink_is_stopped(connector, control)

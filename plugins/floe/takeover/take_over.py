@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TakeoverReport:
-    """What a takeover did. ``already``: floe had the connector before. ``notes``: what somebody should know."""
+    """What a takeover did. ``already``: floe had the connector before. ``notes``: what the operator should know."""
 
     already: bool
     positions: tuple[Position, ...] = ()
@@ -112,7 +112,7 @@ class _Takeover:
         return replace(self._seed, branch=self._routes.branch(name))
 
     def _pending(self) -> dict[str, list[Written]]:
-        """Return the events to commit by table, after all that the control topic holds was checked."""
+        """Return the events to commit by table, after all that the control topic contains was checked."""
         destination = cache(self._destination)
         own = [destination(name) for name in self._ledgers.names]
         existing = [table for table in own if table.uuid is not None]

@@ -10,11 +10,11 @@ from floe_job.source.record_batch import UNREADABLE, Records
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record as it was read, unbounded, and what refused it.
+    """A record as it was read, in full, and the reason for which it was refused.
 
-    ``topic_id``: the topic's incarnation, as offsets begin anew in the next. ``timestamp``: epoch ms. ``table``: the table
-    it was meant for, None before routing. ``stage``: the step that refused it, as in ``Rejected``. ``error``: the error's
-    class name. The record itself does not show in ``repr``.
+    ``topic_id``: the topic's incarnation; offsets start again in a re-created topic. ``timestamp``: epoch ms. ``table``: the
+    table it was meant for, None before routing. ``stage``: the step that refused it, as in ``Rejected``. ``error``: the
+    error's class name. ``repr`` does not contain the record itself.
     """
 
     topic: str
@@ -37,19 +37,19 @@ class DeadLetter:
 
     @property
     def size(self) -> int:
-        """What the record takes in memory, in bytes, about."""
+        """The approximate size of the record in memory, in bytes."""
         in_headers = sum([len(name) + len(value or b"") for name, value in self.headers])
         return len(self.value or b"") + len(self.key or b"") + in_headers + 200
 
     @property
     def short_reason(self) -> str:
-        """The reason, bounded, and fit for UTF-8 whatever the record put into it."""
+        """The reason, limited in length. It can be encoded as UTF-8 whatever the record contains."""
         reason = clip(self.reason, REASON_LENGTH)
         return reason if reason.isascii() else reason.encode("utf-8", "replace").decode()
 
 
 def dead_letters_of(records: Records, refused: Iterable[Rejected], table: str | None) -> list[DeadLetter]:
-    """Make dead letters of records, all at once: what each has beside its value is read for all of them together."""
+    """Make dead letters of all records at once. The metadata of all records is read together."""
     refused = list(refused)
     if not refused:
         return []

@@ -1,4 +1,4 @@
-"""What became of records with open letters in one table: the driver tells from it which letters are dealt with."""
+"""What became of records with open dead letters in one table. The driver uses it to find the resolved dead letters."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ Offsets = Mapping[LogId, Intervals]
 
 @dataclass(frozen=True)
 class DeadLetterOutcomes:
-    """Offsets of records with open letters: ``rows`` were written, ``dead`` refused again, ``passed`` not looked at, as the
-    table holds or owes them.
+    """Offsets of records with open dead letters. ``rows``: written. ``dead``: refused again. ``passed``: skipped, because the
+    table already contains them or is behind on them.
     """
 
     rows: Offsets = field(default_factory=dict)
@@ -22,7 +22,7 @@ class DeadLetterOutcomes:
 
 
 class OutcomeRecorder:
-    """Notes what becomes of the records that a table has open letters of."""
+    """Records the outcomes of the records that have open dead letters of a table."""
 
     def __init__(self, dead_letters: Mapping[OffsetRange, Intervals]) -> None:
         self._dead_letters = dead_letters

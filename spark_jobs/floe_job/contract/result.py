@@ -1,4 +1,4 @@
-"""What one Spark task gives back to the driver."""
+"""What one Spark task returns to the driver."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ from floe_job.source.range_part import RangePart
 
 @dataclass(frozen=True)
 class RangePartResult:
-    """One piece, read: its books, the first offset seen, the time of the last record (epoch ms).
+    """One range part that was read: its record counts, the first offset seen, the time of the last record (epoch ms).
 
-    ``deliveries``: how often its records were handed to a table.
+    ``deliveries``: how often its records were passed to a table.
     """
 
     slice_: RangePart
@@ -37,7 +37,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception, tables: Sequence[str] = ()) -> Self:
-        """Describe an error that came while these tables were written."""
+        """Describe an error that was raised while these tables were written."""
         if isinstance(error, FloeError):
             return cls(hide(str(error)), retryable=not isinstance(error, Terminal), code=error.code)
         text = next(iter(hide(str(error)).splitlines()), "")[:300]
@@ -52,8 +52,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class DeadLetterResult:
-    """What one task's letters came to: how many, some of them by name (without the record), the table's share, and
-    how many there are by error.
+    """The dead letters of one task: their number, some of them by name (without the record), the dead-letter table's counts
+    and files, and the number by error.
     """
 
     dead: int = 0
@@ -64,7 +64,7 @@ class DeadLetterResult:
 
 
 class BadKind(NamedTuple):
-    """One way to be bad: what is said of such records, the error's class name, and what to do."""
+    """One kind of bad record: its description, the error's class name, and what to do."""
 
     what: str
     error: str
@@ -85,11 +85,11 @@ class BadRecordCounts:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What one task did: its pieces, and each table by name.
+    """What one task did: its range parts, and each table by name.
 
     When a table lacks columns, or records named tables that the task was not given (``unknown``), nothing was written.
     ``bad``: records that the connector does not tolerate; nothing was written either.
-    A task that writes what others have read has no pieces, and of a table's books only the rows.
+    A task that writes what others have read has no range parts, and of a table's record counts only the rows.
     """
 
     index: int

@@ -1,4 +1,4 @@
-"""What a task is given of a table and of a range, and what it gives back of a table."""
+"""What a task receives about a table, and what it returns about it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ from floe_job.schema.rules import ColumnRules
 class TableTarget:
     """A table as a worker sees it; ``metadata`` and ``io`` are None while it does not exist.
 
-    ``properties``: the table's own with the connector's write-props over them. ``held``: per range, the offsets that
-    the table holds already; ranges of which it holds none are left out. ``owed``: ranges of which it takes nothing now.
+    ``properties``: the table's own, overridden by the connector's write-props. ``held``: per range, the offsets that the
+    table already contains; ranges of which it contains none are left out. ``owed``: ranges it takes nothing of now.
     ``value_converter``: how the values of records are read.
-    ``letters``: per range, offsets of records that are on record as bad, and may become its rows.
+    ``dead_letters``: per range, offsets of records with dead letters, which may become its rows.
     """
 
     name: str
@@ -41,9 +41,9 @@ class TableTarget:
 
 @dataclass(frozen=True)
 class TableResult:
-    """What one task found and wrote for one table. With ``needs`` it wrote nothing and wants to run again.
+    """What one task found and wrote for one table. With ``needs`` it wrote nothing and has to run again.
 
-    ``fast``: records that took the columnar path. ``fates``: of those that were on record as bad.
+    ``fast``: records that took the columnar path. ``outcomes``: of the records with dead letters.
     """
 
     counts: TableCounts = field(default_factory=TableCounts)

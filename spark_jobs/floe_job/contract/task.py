@@ -1,4 +1,4 @@
-"""What the driver gives to a task: what to read, for which tables, by which rules."""
+"""What the driver passes to a task: what to read, for which tables, by which rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,11 +20,11 @@ class RouteRules:
     """What a task needs to route.
 
     ``tables``: the connector's, with their conditions; none where records name them. ``only``: the tables of the slice,
-    where they are not all: records of others are no business of it. ``judges``: whether records that reach no table
-    are the slice's to refuse. ``reserved``: a name that no record may use. ``closed``: the tables that exist or are
-    being created are all known; None while the task is to find out, else why another one is none. ``redriven``: the
-    letters that a re-drive reads; other records are no business of it. ``value_converter``: how a route's field is read.
-    ``transforms``: what records go through before they are routed.
+    where they are not all; records of other tables are ignored. ``judges``: whether the slice refuses records that reach
+    no table. ``reserved``: a name that no record may use. ``closed``: why a table other than the known ones does not
+    exist, once all that exist or are being created are known; None while the task has to find out. ``redriven``: the dead
+    letters that a redrive reads; other records are ignored. ``value_converter``: how a route's field is read.
+    ``transforms``: applied to records before they are routed.
     """
 
     routing: Routing
@@ -40,10 +40,10 @@ class RouteRules:
 
 @dataclass(frozen=True)
 class DeadLetterRules:
-    """What a task needs to keep dead letters.
+    """What a task needs to store dead letters.
 
-    ``target``: the table of dead letters; ``known``: open ones of the slice's ranges that it has from earlier runs;
-    ``conf``: the producer's, which may hold secrets.
+    ``target``: the dead-letter table. ``known``: open dead letters of the slice's ranges that it contains from earlier runs.
+    ``conf``: the producer's, which may contain secrets.
     """
 
     policy: ErrorPolicy
@@ -56,11 +56,11 @@ class DeadLetterRules:
 
 @dataclass(frozen=True)
 class Task:
-    """The description of one Spark task. ``conf`` is the consumer's and may hold secrets.
+    """The description of one Spark task. ``conf`` is the consumer's and may contain secrets.
 
-    ``guess``: what a table is taken for that the task is not given, where floe may create it. ``writers``: how many tasks
+    ``guess``: the target assumed for an unknown table, where floe may create it. ``writers``: how many tasks
     write the files of tables that are spread by partition; with 0, every task writes the files of what it has read.
-    ``limits``: of the memory that reading takes.
+    ``limits``: of the memory used for reading.
     """
 
     index: int

@@ -1,10 +1,10 @@
 """Converters: from the bytes of records to rows, to a route's field, or to whole values.
 
-One implementation a kind of bytes, by ``floe_job.convert.registry``. What holds for each of them:
+One implementation per kind of bytes, chosen by ``floe_job.convert.registry``. Each of them guarantees:
 
-* A record that cannot be read rejects itself only; the order of the others stays.
+* A record that cannot be read is the only one rejected; the order of the others does not change.
 * The result is the same however the records are cut into batches.
-* What a converter gives is exact: a value that its column cannot hold without loss rejects its record.
+* The result is exact: a value that its column cannot hold without loss rejects its record.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Decoded:
 
     @property
     def fast(self) -> bool:
-        """Say whether every record took the columnar path."""
+        """Return whether every record took the columnar path."""
         return self.fast_rows == self.records
 
 
@@ -55,7 +55,7 @@ class TableConverter(Protocol):
 
     @property
     def needs(self) -> SchemaChanges:
-        """What records bring and the table lacks, over all calls. While there is some, there are no rows."""
+        """What records contain and the table lacks, over all calls. As long as anything is missing, no rows are returned."""
 
     def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
         """Decode values, none of them None: bytes, or what this converter parsed and transforms have changed.

@@ -10,7 +10,7 @@ from floe_job.convert.json.converters import JsonConverters
 CONVERTERS: Final[dict[str, Callable[[ConverterSpec], Converters]]] = {
     JSON: JsonConverters,
 }
-"""By ``ConverterSpec.kind``. Another converter is one more line here, and one in ``floe.config.sections.converters``."""
+"""By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.sections.converters``."""
 
 
 def converters_of(spec: ConverterSpec) -> Converters:

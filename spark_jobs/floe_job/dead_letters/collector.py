@@ -1,4 +1,4 @@
-"""The dead letters of one task: counted, logged, and put where they are kept."""
+"""The dead letters of one task: counted, logged, and stored."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from floe_job.write.task_files import TargetFiles
 
 ROWS_AT_ONCE = 1_000
 KEPT_BYTES = 32 * 1024 * 1024
-"""Of letters for the topic that wait for the task's end; beyond, they are sent at once."""
+"""Size of the dead letters for the topic that wait for the task's end; above it, they are sent at once."""
 
 
 class DeadLetterCollector:
-    """Takes letters as they come; they are kept after ``close`` only."""
+    """Collects dead letters; they are stored only by ``close``."""
 
     def __init__(self, rules: DeadLetterRules, task_index: int, budget: WriteBudget | None = None) -> None:
         self._rules = rules
@@ -38,7 +38,7 @@ class DeadLetterCollector:
         self._reasons: Counter[str] = Counter()
 
     def take(self, dead_letters: Sequence[DeadLetter]) -> None:
-        """Take letters. Raises WriteFailed, DeadLetterRefused, DeadLetterUndelivered."""
+        """Collect dead letters. Raises WriteFailed, DeadLetterRefused, DeadLetterUndelivered."""
         if not dead_letters:
             return
         self._dead += len(dead_letters)
@@ -68,7 +68,7 @@ class DeadLetterCollector:
                     self._send()
 
     def close(self, *, complete: bool) -> DeadLetterResult:
-        """Put the letters where they are kept; without ``complete`` the task runs again, and finds them again."""
+        """Store the dead letters. Without ``complete`` the task runs again, and finds them again."""
         if not complete:
             self.abort()
             return DeadLetterResult(self._dead, tuple(self._named))
@@ -86,7 +86,7 @@ class DeadLetterCollector:
         return DeadLetterResult(self._dead, tuple(self._named), counts, files, dict(self._reasons))
 
     def abort(self) -> None:
-        """Drop what is not kept yet."""
+        """Drop what is not stored yet."""
         self._waiting, self._unsent = [], []
         self._waiting_bytes = self._unsent_bytes = 0
         if self._files is not None:

@@ -1,4 +1,4 @@
-"""What a run that takes no bad records says of them: all that were read, over all tasks."""
+"""The error of a run that does not tolerate bad records: it counts those of all tasks."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ NAMED_DEAD_LETTERS = 5
 def check_ratio(dead: int, records: int, max_ratio: float, dead_letters: Sequence[DeadLetter] = ()) -> None:
     """Raise TooManyDeadLetters when ``dead`` of ``records`` are more than ``max_ratio`` of them; 1 is no limit.
 
-    ``letters`` are some of the dead ones: the first five are named.
+    ``dead_letters`` are some of the dead ones: the first five are named.
     """
     # a quotient, not a product: 29 / 100 is 0.29, but 0.29 * 100 is less than 29
     if max_ratio >= 1 or not dead or dead / max(records, 1) <= max_ratio:
@@ -32,7 +32,7 @@ def check_ratio(dead: int, records: int, max_ratio: float, dead_letters: Sequenc
 
 
 MAX_NAMED = 5
-"""Bad records that an error names."""
+"""The number of bad records that an error names."""
 
 INTOLERANT_ADVICE = (
     "Fix the table or the producer's next records, or let such records go to the dead letters: set errors.tolerance=all and "
@@ -66,7 +66,7 @@ class BadRecordCollector:
 
 
 def bad_records(parts: Sequence[BadRecordCounts]) -> str:
-    """Say how many records of all tasks are bad and why, name the first of them, and say what to do."""
+    """Return how many records of all tasks are bad and why, the places of the first ones, and what to do."""
     read = sum(part.read for part in parts)
     kinds: Counter[BadKind] = Counter()
     for part in parts:

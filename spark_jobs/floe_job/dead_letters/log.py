@@ -9,7 +9,7 @@ from floe_job.exceptions import clip
 log = logging.getLogger(__name__)
 
 MAX_LINES = 100
-"""Lines of one task: a topic of nothing but bad records must not fill the disk."""
+"""Maximum lines of one task: a topic that contains only bad records must not fill the disk."""
 
 VALUE_CHARACTERS = 200
 _VALUE_BYTES = VALUE_CHARACTERS * 4
@@ -25,7 +25,7 @@ class DeadLetterLog:
         self._rest = 0
 
     def note(self, dead_letters: Iterable[DeadLetter]) -> None:
-        """Log letters, one WARNING each, as long as there are lines left."""
+        """Log dead letters, one WARNING each, until the maximum is reached."""
         for dead_letter in dead_letters:
             if self._lines == self._most:
                 self._rest += 1
@@ -41,14 +41,14 @@ class DeadLetterLog:
             )
 
     def close(self) -> None:
-        """Say how many letters got no line."""
+        """Log how many dead letters got no line."""
         if self._rest:
             log.warning("%s more bad records are not logged one by one", self._rest)
             self._rest = 0
 
 
 def _readable(value: bytes | None) -> str:
-    """Show the beginning of a value on one line: whoever wrote it must not write lines of the log."""
+    """Return the beginning of a value on one line: the producer of the value must not be able to write log lines."""
     if value is None:
         return "null"
     return clip(repr(value[:_VALUE_BYTES].decode("utf-8", "backslashreplace")), VALUE_CHARACTERS)

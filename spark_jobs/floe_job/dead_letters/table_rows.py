@@ -52,17 +52,17 @@ DEAD_LETTERS_SCHEMA: Final = Schema(
     NestedField(14, "commit_id", StringType(), required=False, doc="UUID of the run that appended the row"),
     NestedField(18, "topic_id", StringType(), required=False, doc="which of the topics that had this name"),
 )
-"""What floe creates the table with, unpartitioned. Rows are only ever appended: a letter that was dealt with gets a
+"""The schema that floe creates the table with, unpartitioned. Rows are only ever appended: a resolved dead letter gets a
 second row, of kind ``resolved``."""
 
 _EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999
-"""Years 1 to 9999 in epoch ms. A producer may send any number; beyond, most readers of a table fail."""
+"""Years 1 to 9999 in epoch ms. A producer may send any number; outside of this range, most readers of a table fail."""
 
 
 def check_suitable(table: str, schema: Schema) -> None:
-    """Raise DeadLetterTableUnsuitable unless letters can be rows of ``schema``, whatever they hold.
+    """Raise DeadLetterTableUnsuitable unless any dead letter can be a row of ``schema``.
 
-    Columns go by name; those that letters do not know stay null, and so must be optional.
+    Columns are matched by name. Columns that dead letters do not have stay null, and so must be optional.
     """
     found = {field.name: field for field in schema.fields}
     for needed in DEAD_LETTERS_SCHEMA.fields:
@@ -93,7 +93,7 @@ def dead_letters_to_arrow(
     *,
     table: str,
 ) -> pa.Table:
-    """Make rows of letters, in the Arrow schema of the dead-letter table's ``schema``.
+    """Make rows of dead letters, in the Arrow schema of the dead-letter table's ``schema``.
 
     ``commit_id`` is the run's UUID as text. Raises DeadLetterTableUnsuitable, naming ``table``.
     """
@@ -127,7 +127,7 @@ def dead_letters_to_arrow(
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Make a column; letters of one task mostly have the same topic, table, stage and error."""
+    """Make a column; dead letters of one task mostly have the same topic, table, stage and error."""
     if values and values.count(values[0]) == len(values):
         return pa.repeat(pa.scalar(values[0], kind), len(values))
     return pa.array(values, kind)
@@ -143,7 +143,7 @@ def _headers(dead_letters: Sequence[DeadLetter], kind: pa.DataType) -> pa.Array:
 
 
 def _holds(found: IcebergType, needed: IcebergType) -> bool:
-    """Say whether a column of type ``found`` takes all values of ``needed``; it may be optional where they never lack."""
+    """Return whether a column of type ``found`` takes all values of ``needed``; an optional one may take required values."""
     if isinstance(found, ListType) and isinstance(needed, ListType):
         return _holds(found.element_type, needed.element_type)
     if isinstance(found, StructType) and isinstance(needed, StructType):
@@ -156,7 +156,7 @@ def _holds(found: IcebergType, needed: IcebergType) -> bool:
 
 
 def _spelled(kind: IcebergType) -> str:
-    """Spell a type without the ids that PyIceberg shows, and with what must not be null."""
+    """Return the text of a type without the ids that PyIceberg shows, and with what must not be null."""
     if isinstance(kind, ListType):
         return f"list<{_spelled(kind.element_type)}>"
     if isinstance(kind, StructType):

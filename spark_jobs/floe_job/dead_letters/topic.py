@@ -12,7 +12,7 @@ from floe_job.exceptions import DeadLetterRefused, DeadLetterUndelivered, JobErr
 Headers = list[tuple[str, bytes | None]]
 
 DELIVERY_SECONDS = 60.0
-"""Seconds after which a letter that no broker took counts as undelivered."""
+"""Seconds after which a dead letter that no broker accepted counts as undelivered."""
 
 _PREFIX = "__connect.errors."
 _STAGES = {"decode": "VALUE_CONVERTER", "transform": "TRANSFORMATION"}
@@ -21,9 +21,9 @@ _OTHER_STAGE = "TASK_PUT"
 _DEFAULTS: Mapping[str, Any] = {
     "log_level": 4,
     "message.timeout.ms": int(DELIVERY_SECONDS * 1000),
-    "message.max.bytes": 128_000_000,  # the topic decides; above the queue's size a letter would wait for ever
+    "message.max.bytes": 128_000_000,  # the topic decides; a dead letter above the queue's size would wait forever
     "queue.buffering.max.kbytes": 131_072,
-    "batch.size": 16_384,  # a batch is refused as a whole, so few letters share one
+    "batch.size": 16_384,  # a batch is refused as a whole, so it contains few dead letters
     "compression.type": "zstd",
 }
 _FIXED: Mapping[str, Any] = {"acks": "all", "enable.idempotence": True}
@@ -39,14 +39,14 @@ _ADVICE = {
     ck.KafkaError.INVALID_RECORD: "set cleanup.policy=delete on it: a compacted topic takes no records without a key",
     ck.KafkaError.INVALID_TIMESTAMP: "raise message.timestamp.after.max.ms and message.timestamp.before.max.ms of it",
 }
-"""What to do where the same letter would be refused again."""
+"""What to do where the same dead letter would be refused again."""
 
 
 class DeadLetterTopic:
-    """Produces letters at least once: a run that fails after ``flush`` sends them again.
+    """Produces dead letters at least once: a run that fails after ``flush`` sends them again.
 
-    A letter keeps the record's key, value, headers and timestamp; the topic's retention counts from that. The value
-    of a tombstone that died is null here, too.
+    A dead letter keeps the record's key, value, headers and timestamp; the topic's retention counts from the timestamp.
+    The value of a refused tombstone is null here, too.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class DeadLetterTopic:
     def open(
         cls, conf: Mapping[str, Any], topic: str, context_headers: bool, connector: str, *, task_index: int = 0
     ) -> Self:
-        """Open a producer; ``conf`` is a client's and may hold secrets. Raises SliceRefused for unusable settings."""
+        """Open a producer; ``conf`` is a client's and may contain secrets. Raises SliceRefused for unusable settings."""
         try:
             producer = ck.Producer({**_DEFAULTS, **conf, **_FIXED, "logger": ClientLog()})
         except ck.KafkaException as error:
@@ -76,14 +76,14 @@ class DeadLetterTopic:
         return cls(producer, topic, context_headers, connector, task_index=task_index)
 
     def send(self, dead_letters: Iterable[DeadLetter]) -> None:
-        """Hand letters to the producer. Raises DeadLetterRefused, DeadLetterUndelivered, also of letters sent earlier."""
+        """Pass dead letters to the producer. Raises DeadLetterRefused, DeadLetterUndelivered, also for those sent earlier."""
         for dead_letter in dead_letters:
             self._produce(dead_letter)
             self._producer.poll(0)
             self._raise_failure()
 
     def flush(self) -> None:
-        """Wait until all letters are in the topic. Raises DeadLetterRefused, DeadLetterUndelivered."""
+        """Wait until all dead letters are in the topic. Raises DeadLetterRefused, DeadLetterUndelivered."""
         left = self._producer.flush(DELIVERY_SECONDS + 5)
         self._raise_failure()
         if left:
@@ -99,12 +99,12 @@ class DeadLetterTopic:
             "value": dead_letter.value,
             "headers": self._headers(dead_letter),
         }
-        if dead_letter.timestamp is not None and dead_letter.timestamp > 0:  # 0 is the client's word for now
+        if dead_letter.timestamp is not None and dead_letter.timestamp > 0:  # the client takes 0 for the current time
             record["timestamp"] = dead_letter.timestamp
         place = dead_letter.place
 
         def delivered(error: ck.KafkaError | None, _: ck.Message) -> None:
-            # kept to be raised later: what a callback raises comes out of the client as something else
+            # kept to be raised later: the client changes the errors that a callback raises
             if error is not None:
                 self._failures += 1
                 self._failed = self._failed or (place, error)
@@ -125,7 +125,7 @@ class DeadLetterTopic:
     def _headers(self, dead_letter: DeadLetter) -> Headers:
         headers: Headers = list(dead_letter.headers)
         if self._context_headers:
-            # A letter that died before has such headers already. Of several of one name the last counts.
+            # A record that was a dead letter before has such headers already. Of several of one name the last counts.
             headers += connect_headers(dead_letter, self._connector, self._task_index)
         return headers
 
@@ -151,7 +151,7 @@ class DeadLetterTopic:
 def connect_headers(dead_letter: DeadLetter, connector: str, task_index: int) -> Headers:
     """Return the context headers of Kafka Connect: the values are texts in UTF-8.
 
-    Stages are spelled as Connect's; the executing class is floe's step; in place of a stack trace stands the reason.
+    Stages have Connect's names. The executing class is floe's step. The stack trace is replaced by the reason.
     """
     context = {
         "topic": dead_letter.topic,

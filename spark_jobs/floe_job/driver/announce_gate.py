@@ -1,4 +1,4 @@
-"""The last moment to stop a slice: once its announcement has begun it is waited for, before that it can be kept back."""
+"""The last moment to stop a slice: before its announcement has begun it can be prevented, after that it is waited for."""
 
 import threading
 
@@ -6,7 +6,7 @@ from floe.model.exceptions import WriteTimeout
 
 
 class AnnounceGate:
-    """Lets one announcement begin unless the time for its slice is over. For two threads."""
+    """Lets one announcement begin unless the time for its slice is over. Used by two threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

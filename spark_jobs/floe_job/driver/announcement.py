@@ -75,7 +75,7 @@ def _announced(job: SliceJob, checked: CheckedSlice, name: str) -> TableFiles | 
 
 
 def _reasons(job: SliceJob, checked: CheckedSlice) -> dict[str, int]:
-    """Return, of a redrive, how many records failed again, by error: they get no second letter that would tell."""
+    """Return, for a redrive, how many records failed again, by error: they get no second dead letter."""
     reasons: Counter[str] = Counter()
     for result in checked.dead_letter_results if job.is_redrive else ():
         reasons.update(result.reasons)
@@ -93,7 +93,7 @@ def _resolved(inputs: SliceInputs, checked: CheckedSlice) -> ResolvedDeadLetters
 
 
 def _lost(job: SliceJob) -> tuple[OffsetRange, ...]:
-    """Return the ranges accepted as lost, below the ranges of a live slice, that no snapshot tells of yet."""
+    """Return the ranges accepted as lost, below the ranges of a live slice, that no snapshot contains yet."""
     if job.slice.reason is not ReadReason.LIVE:
         return ()
     lost = {p.tp: p.facts.lost for p in job.plan.positions if '"lost"' in p.metadata}

@@ -1,4 +1,4 @@
-"""The dead letters of a slice: their table, those that are open, and what is announced of the table."""
+"""The dead letters of a slice: their table, those that are open, and the announced files of the table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from floe_job.driver.write_check import check_writable
 
 @dataclass(frozen=True)
 class SliceDeadLetters:
-    """Where the slice's dead letters go. ``table``: None without one.
+    """The destination of the slice's dead letters. ``table``: None without one.
 
     ``scan_open_dead_letters``: dead letters of the slice's offsets from earlier runs, which are not resolved yet.
     """
@@ -32,7 +32,7 @@ class SliceDeadLetters:
 
     @classmethod
     def open(cls, job: SliceJob, states: TableStates) -> "SliceDeadLetters":
-        """Open the table and the topic of dead letters, created where they are missing. Raises what keeps them from that."""
+        """Open the table and the topic of dead letters, created where they are missing. Raises the error that prevents it."""
         policy = job.connector.errors
         table = None if policy.table is None else _opened(job, states, policy.table)
         scan_open_dead_letters = DeadLetterOffsets() if table is None else _open_letters(states, table)
@@ -41,7 +41,7 @@ class SliceDeadLetters:
         return cls(table, scan_open_dead_letters)
 
     def rules(self, job: SliceJob) -> DeadLetterRules:
-        """Return what tasks need to keep dead letters."""
+        """Return what tasks need to store dead letters."""
         policy = job.connector.errors
         return DeadLetterRules(
             policy=policy,
@@ -57,7 +57,7 @@ class SliceDeadLetters:
         return None if self.table is None else sum((result.counts for result in results), TableCounts())
 
     def announced(self, job: SliceJob, results: Sequence[DeadLetterResult]) -> TableFiles | None:
-        """Return what is announced of the table; None when it got nothing."""
+        """Return the announced files of the table; None when nothing was written to it."""
         counts = self.counts(results)
         if self.table is None or counts is None:
             return None

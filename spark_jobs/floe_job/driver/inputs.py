@@ -1,4 +1,4 @@
-"""All that a slice's write is to know of the catalog and of Kafka, asked before anything is read."""
+"""All that the write of a slice needs from the catalog and from Kafka, requested before anything is read."""
 
 import logging
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SliceInputs:
-    """What ``prepare`` found: ``job``, without what is done by now; the tables; ``parts``: what each task reads.
+    """What ``prepare`` found. ``job``: without what is done already. ``parts``: what each task reads.
 
-    ``lookup``: the catalog, for what records turn out to need.
+    ``lookup``: the catalog, for tables and columns that records turn out to need.
     """
 
     job: SliceJob
@@ -34,7 +34,7 @@ class SliceInputs:
 
 
 def prepare(job: SliceJob) -> SliceInputs:
-    """Open the tables of a slice, with their ledgers and open dead letters. Raises what keeps all of it from being read."""
+    """Open the tables of a slice, with their ledgers and open dead letters. Raises the error that prevents reading."""
     states = TableStates(Tables.of(job.connector), job.connector, job.plan.cluster_id)
     dead_letters = SliceDeadLetters.open(job, states)
     job = job.with_open_letters(dead_letters.scan_open_dead_letters)
@@ -53,7 +53,7 @@ def prepare(job: SliceJob) -> SliceInputs:
 
 
 def logs_after_reading(job: SliceJob) -> Mapping[TopicPartition, PartitionLog]:
-    """Return the logs of the slice's topics as they are now: to be asked after the slice was read, and not before."""
+    """Return the logs of the slice's topics as they are now. Call it after the slice was read, not before."""
     logs = Cluster.of_source(job.settings).logs(sorted(job.topics))
     return {log.tp: log for log in logs}
 

@@ -1,4 +1,4 @@
-"""What the driver is given to write one slice."""
+"""What the driver needs to write one slice."""
 
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +12,7 @@ from floe.model.slice_kind import ReadReason
 
 @dataclass(frozen=True)
 class SliceJob:
-    """One slice of a plan. ``key``: signs its announcement; tasks never get it. None for a plan without a seal."""
+    """One slice of a plan. ``key``: signs its announcement; tasks never get it; None for a plan without a seal."""
 
     plan: Plan
     slice: Slice
@@ -41,12 +41,12 @@ class SliceJob:
 
     @property
     def judges_records(self) -> bool:
-        """Whether records that reach no table are this slice's to refuse, and its dead letters of no table to resolve."""
+        """Whether this slice refuses records that reach no table, and resolves dead letters of no table."""
         return self.is_for_all_tables and self.slice.reason is not ReadReason.CATCH_UP
 
     @property
     def transactional_id(self) -> str:
-        """The producer that announces the slice; another one of the same id is fenced by it."""
+        """The id of the producer that announces the slice; it fences another one of the same id."""
         replay = f"replay-{self.plan.plan_id}-" if self.slice.is_replay else ""
         return f"{self.connector.transactional_prefix}floe-{self.connector.name}-{replay}{self.slice.index}"
 

@@ -11,7 +11,7 @@ from floe_job.exceptions import SliceRefused
 
 
 class ResolvedDeadLetters(NamedTuple):
-    """``revived``: records with open letters that are rows of this slice, by table. ``resolved``: letters to be marked."""
+    """``revived``: open dead letters whose records are rows of this slice, by table. ``resolved``: those to be marked."""
 
     revived: DeadLetterOffsets = DeadLetterOffsets()
     resolved: DeadLetterOffsets = DeadLetterOffsets()
@@ -24,11 +24,12 @@ def resolve_dead_letters(
     *,
     is_whole: bool,
 ) -> ResolvedDeadLetters:
-    """Return which of the open ``letters`` are resolved by what became of records in each table.
+    """Return which of the open ``dead_letters`` are resolved by what became of records in each table.
 
-    A letter of a table is, once its record is a row there. A letter of none is, once each table that the record reaches
-    has its row or a letter of its own: only a slice for all tables tells. ``recovered_before``: by table, letters that its
-    ledger knows to be rows. Raises SliceRefused when they are more than an announcement can name.
+    A dead letter of a table is resolved once its record is a row there. A dead letter of no table is resolved once each
+    table that the record reaches has its row or a dead letter of its own; only a slice for all tables can determine that.
+    ``recovered_before``: by table, dead letters whose records are rows according to its ledger. Raises SliceRefused when
+    they are more than an announcement can name.
     """
     joined = {name: _joined(several) for name, several in outcomes.items()}
     revived = DeadLetterOffsets.of(

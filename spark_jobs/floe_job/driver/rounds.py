@@ -1,4 +1,4 @@
-"""Rounds of tasks: they run, tables get what they lack, and those that lacked something run again."""
+"""Rounds of tasks: tasks run, tables get what they lack, and the tasks that lacked something run again."""
 
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -21,12 +21,12 @@ log = logging.getLogger(__name__)
 RunTasks = Callable[[Sequence[Task]], list[TaskResult]]
 
 MAX_ROUNDS = 5
-"""Times that tasks run because a column was missing; more means that another process keeps changing the table."""
+"""Maximum rounds caused by missing columns; more means that another process keeps changing the table."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """What to run: the tasks of these ``parts``, for these tables. ``results``: of tasks that need not run again."""
+    """What to run: the tasks of these ``parts``, for these tables. ``results``: those of tasks that need not run again."""
 
     tables: SliceTables
     parts: tuple[int, ...]
@@ -44,7 +44,7 @@ class Done:
 def run_rounds(inputs: SliceInputs, run_tasks: RunTasks) -> Done:
     """Run the tasks, and again those that lacked a column or a table, until none lacks anything.
 
-    Raises SliceRefused or SliceFailed for what tasks failed of, SchemaConflict, BadRecords, and what the catalog raises.
+    Raises SliceRefused or SliceFailed for the failures of tasks, SchemaConflict, BadRecords, and what the catalog raises.
     """
     current = Round(inputs.tables, tuple(range(len(inputs.parts))))
     for number in range(1, MAX_ROUNDS + 1):
@@ -81,7 +81,7 @@ def tasks_of(inputs: SliceInputs, current: Round) -> list[Task]:
 
 
 def next_round(job: SliceJob, current: Round, done: Sequence[TaskResult], tables: SliceTables) -> Round | Done:
-    """Return what is to run again, after a round whose results are ``done`` and after which the tables are ``tables``.
+    """Return what has to run again, after a round with the results ``done`` and the tables ``tables``.
 
     Raises BadRecords for a table without a column that the connector names.
     """
@@ -91,7 +91,7 @@ def next_round(job: SliceJob, current: Round, done: Sequence[TaskResult], tables
         dropped = tables.without_columns(job, _rows_wanted(results.values()))
         tables = tables.without(dropped)
         again |= {i for i, result in results.items() if any(name in result.tables for name in dropped)}
-    # a table that is new, or that has just refused, concerns every task; columns concern those that lack them
+    # a table that is new, or that has just refused, affects every task; columns affect those that lack them
     if current.tables.found_in(tables):
         again |= set(results)
     if not again:
@@ -100,7 +100,7 @@ def next_round(job: SliceJob, current: Round, done: Sequence[TaskResult], tables
 
 
 def raise_failures(results: Sequence[TaskResult]) -> None:
-    """Raise what tasks failed of: first what is final, then all bad records together, then what may pass."""
+    """Raise the failures of tasks: first what is final, then all bad records together, then what can be retried."""
     failures: list[Failure] = [result.failure for result in results if result.failure is not None]
     final = next((f for f in failures if not f.retryable), None)
     if final is not None:
@@ -119,7 +119,7 @@ def _evolved(inputs: SliceInputs, tables: SliceTables, done: Sequence[TaskResult
     reach(CrashPoint.WRITE_SCHEMA)
     unknown = {name for result in done for name in result.unknown}
     found = inputs.lookup.discover(tables, unknown) if unknown else tables
-    # of a table that the tasks were not given they guessed: what it has itself is not for them to change
+    # tasks guessed the columns of a table that they did not get: they must not change the columns that it has
     guessed = {name for name, table in found.by_name.items() if name not in tables.by_name and table.table}
     evolved = inputs.lookup.evolve(found, _changes(done, without=guessed))
     reach(CrashPoint.WRITE_SCHEMA_CHANGED)
@@ -127,7 +127,7 @@ def _evolved(inputs: SliceInputs, tables: SliceTables, done: Sequence[TaskResult
 
 
 def _changes(results: Sequence[TaskResult], without: Container[str]) -> dict[str, SchemaChanges]:
-    """Return what each table lacks, of those that lack something, ``without`` some. Raises SchemaConflict."""
+    """Return what is missing by table, ``without`` some tables. Raises SchemaConflict."""
     merged: dict[str, SchemaChanges] = {}
     for result in sorted(results, key=lambda result: result.index):
         for name, table in result.tables.items():

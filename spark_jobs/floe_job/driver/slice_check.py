@@ -1,4 +1,4 @@
-"""What the tasks of a slice did, checked against what they were given, before anything is announced."""
+"""What the tasks of a slice did, checked against their input before anything is announced."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class CheckedSlice:
     """The slice as it was read and written, with record counts that add up.
 
     ``tables``: the counts by table, without tables that no record reached where records name them; ``dead_letter_counts``:
-    those of the table of dead letters.
+    those of the dead-letter table.
     """
 
     slice_tables: SliceTables
@@ -34,7 +34,7 @@ class CheckedSlice:
 
     @property
     def dead_letter_results(self) -> list[DeadLetterResult]:
-        """What each task's dead letters came to."""
+        """The dead letters of each task."""
         return [result.dead_letters for result in self.results]
 
 
@@ -58,7 +58,7 @@ def check(inputs: SliceInputs, done: Done, logs: Mapping[TopicPartition, Partiti
         check_range_counts(r, counts)
     deliveries = sum(read.deliveries for result in results for read in result.range_parts)
     balance_tables([counts for _, counts in checked.ranges], checked.tables, deliveries, checked.dead_letter_counts)
-    if not job.is_redrive:  # what that reads was dead before
+    if not job.is_redrive:  # a redrive reads records that were dead before
         _check_ratio(job, checked)
     return checked
 
@@ -95,7 +95,7 @@ def _check_topics(job: SliceJob, range_parts: Pieces, logs: Mapping[TopicPartiti
 
 
 def _check_ratio(job: SliceJob, checked: CheckedSlice) -> None:
-    """Raise TooManyDeadLetters when more of what was judged is dead than the connector allows."""
+    """Raise TooManyDeadLetters when more of the judged records are dead than the connector allows."""
     ranges, tables = [counts for _, counts in checked.ranges], checked.tables.values()
     dead = sum(counts.dead for counts in ranges) + sum(counts.dead for counts in tables)
     judged = sum(counts.dead + counts.dropped for counts in ranges) + sum(counts.assigned for counts in tables)

@@ -1,7 +1,7 @@
 """The driver's part of the job: one slice, in four steps.
 
-``prepare`` asks the catalog and Kafka, ``run_rounds`` has the tasks read and write, ``check`` compares what they did with
-what they were given, ``announce`` sends it, once.
+``prepare`` reads the catalog and Kafka's offsets. ``run_rounds`` runs the tasks, which read and write. ``check`` compares
+what they did with their input. ``announce`` sends the announcement once.
 """
 
 import time
@@ -18,7 +18,7 @@ __all__ = ["AnnounceGate", "RunTasks", "SliceJob", "write_slice"]
 
 
 def write_slice(job: SliceJob, run_tasks: RunTasks, gate: AnnounceGate | None = None) -> Announcement:
-    """Read a slice, write its files and announce them. Raises before anything is announced, or not at all.
+    """Read a slice, write its files and announce them. Raises only before anything is announced.
 
     ``run_tasks`` runs tasks on Spark and returns the results of those attempts that succeeded. ``gate``: entered before
     anything is sent, and raises if nothing may be.

@@ -1,4 +1,4 @@
-"""One table of a slice: what it takes, what tasks are told of it, and its part of the announcement."""
+"""One table of a slice: what it takes, what tasks receive about it, and its part of the announcement."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,10 +29,10 @@ NewOffsets = tuple[tuple[OffsetRange, Intervals], ...]
 
 @dataclass(frozen=True)
 class SliceTable:
-    """A table with what its ledger says of the slice.
+    """A table with the content of its ledger for the slice.
 
-    ``new_offsets``: of the ranges whose rows it takes, the offsets that are to be written; none where it refuses.
-    ``recovered``: dead letters in these ranges that its ledger knows to be rows. ``replaces``: its rows of the ranges are
+    ``new_offsets``: of the ranges whose rows it takes, the offsets to be written; none where it refuses. ``recovered``:
+    dead letters in these ranges whose records are rows according to its ledger. ``replaces``: its rows of the ranges are
     removed.
     """
 
@@ -78,7 +78,7 @@ class SliceTable:
 
     def target(self, job: SliceJob, scan_open_dead_letters: DeadLetterOffsets | None = None) -> TableTarget:
         """Return what a worker needs to know of the table."""
-        # every task carries this: of thousands of ranges only those that a repeated run finds held
+        # every task contains this: of thousands of ranges only those that the table already contains in a repeated run
         held = {r: held for r, new in self.new_offsets if (held := _whole(r) - new)}
         owed = frozenset(job.slice.ranges) - {r for r, _ in self.new_offsets}
         watched = {r: found for r in job.slice.ranges if (found := self._watched(r, scan_open_dead_letters))}
@@ -98,9 +98,9 @@ class SliceTable:
         return waiting | self.recovered.get(LogId.of(r), Intervals()) if self.replaces else waiting
 
     def announced(self, connector: Connector, written: Iterable[SpecFiles], counts: TableCounts) -> TableFiles | None:
-        """Return what is announced of the table; None when it got no file.
+        """Return the announced files of the table; None when no file was written for it.
 
-        What is replaced is announced without files, too: the rows that the table has are removed. Raises SliceRefused for
+        A replaced range is announced without files, too: the rows that the table has are removed. Raises SliceRefused for
         more recovered dead letters than an announcement can name.
         """
         by_spec = _by_spec(written)
@@ -138,7 +138,7 @@ def raise_if_none_is_left(tables: Sequence[SliceTable]) -> None:
 
 
 def new_target(name: str, connector: Connector) -> TableTarget:
-    """Return what a worker is told of a table that does not exist."""
+    """Return what a worker receives about a table that does not exist."""
     schema = connector.schema
     rules = ColumnRules(
         evolve=schema.evolve,

@@ -1,4 +1,4 @@
-"""The tables of a slice in one round, and what tasks are told of them. Plain values: a round makes new ones."""
+"""The tables of a slice in one round, and what tasks receive about them. Immutable: each round makes new ones."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from floe_job.exceptions import BadRecords
 
 @dataclass(frozen=True)
 class SliceTables:
-    """Tables by name. ``are_all``: no record can name another one; ``recent``: those that earlier runs wrote to."""
+    """Tables by name. ``are_all``: no record can name another one. ``recent``: those that earlier runs wrote to."""
 
     by_name: Mapping[str, SliceTable] = field(default_factory=dict)
     are_all: bool = False
@@ -30,18 +30,18 @@ class SliceTables:
         return replace(self, by_name={**self.by_name, **{table.name: table for table in tables}})
 
     def without(self, names: Collection[str]) -> "SliceTables":
-        """Return the tables but for some."""
+        """Return the tables without some of them."""
         return replace(self, by_name={name: table for name, table in self.by_name.items() if name not in names})
 
     def found_in(self, later: "SliceTables") -> bool:
-        """Whether one of these tables was created, or refuses since."""
+        """Whether one of these tables was created, or began to refuse, since then."""
         return any(
             (now := later.by_name.get(name)) is not None and _existence(now) != _existence(table)
             for name, table in self.by_name.items()
         )
 
     def without_columns(self, job: SliceJob, assigned: Mapping[str, int]) -> list[str]:
-        """Return tables that cannot be created, as none of their records has a field; ``assigned``: rows by table.
+        """Return tables that cannot be created, because none of their records has a field; ``assigned``: rows by table.
 
         Raises BadRecords where the connector names the table.
         """
@@ -59,14 +59,14 @@ class SliceTables:
                 raise BadRecords(msg)
         return names
 
-    # -- what tasks are given -----------------------------------------------------------------------------------------
+    # -- what tasks receive -------------------------------------------------------------------------------------------
 
     def targets(self, job: SliceJob, scan_open_dead_letters: DeadLetterOffsets) -> tuple[TableTarget, ...]:
-        """Return what tasks are told of each table."""
+        """Return what tasks receive about each table."""
         return tuple(table.target(job, scan_open_dead_letters) for table in self.by_name.values())
 
     def guess(self, connector: Connector) -> TableTarget | None:
-        """Return what a table is taken for that no task was given; None where floe may not create it."""
+        """Return the target assumed for an unknown table; None where floe may not create it."""
         return None if self.are_all or not connector.auto_create else new_target("", connector)
 
     def route_rules(self, job: SliceJob) -> RouteRules:
@@ -86,7 +86,7 @@ class SliceTables:
 
 
 def unknown_table_reason(connector: Connector) -> str:
-    """Say why a table that records name is none."""
+    """Return why a table that records name does not exist."""
     if not connector.auto_create:
         return "does not exist, and iceberg.tables.auto-create-enabled is false"
     return (

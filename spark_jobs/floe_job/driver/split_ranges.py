@@ -1,4 +1,4 @@
-"""Dividing a slice's ranges over tasks: whole ranges where they are small, pieces where one is hot."""
+"""Dividing a slice's ranges over tasks: whole ranges where they are small, range parts where one is hot."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from floe.model.ranges import OffsetRange
 from floe_job.source.range_part import RangePart
 
 MIN_RANGE_PART = 20_000
-"""Offsets below which a range is not cut: opening a reader costs more."""
+"""Offsets below which a range is not divided: opening a reader costs more."""
 
 
 def divide(ranges: Sequence[OffsetRange], tasks: int) -> list[tuple[RangePart, ...]]:
-    """Give every task about the same number of offsets; each group is one task's pieces, none is empty."""
+    """Give every task about the same number of offsets; each group is one task's range parts, none is empty."""
     total = sum(len(r) for r in ranges)
     table_files = max(MIN_RANGE_PART, -(-total // max(1, tasks)))
     range_parts = [

@@ -1,4 +1,4 @@
-"""The catalog as a slice asks it, for tables of the connector, of earlier runs, of records; it creates and changes them."""
+"""Looks up the tables of a slice in the catalog: of the connector, of earlier runs, of records. Creates and changes them."""
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from floe_job.schema.evolution import SchemaChanges
 log = logging.getLogger(__name__)
 
 MAX_LOOKED_UP = 100
-"""Tables that are looked up one by one, whether they exist or not; of more, the catalog's lists tell first."""
+"""Tables that are looked up one by one, whether they exist or not; with more, the catalog's lists are read first."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TableLookup:
     def open(self, recent: Iterable[str]) -> SliceTables:
         """Open the slice's tables; where records name them, those that ``recent`` runs wrote, and those of its dead letters.
 
-        One that refuses stays and takes nothing. Raises its problem when there is no other table to read the slice for,
+        A table that refuses is kept and takes nothing. Raises its problem when there is no other table to read the slice for,
         and in a replay, which leaves no backlog.
         """
         slice_, connector = self.job.slice, self.job.connector
@@ -38,7 +38,7 @@ class TableLookup:
             opened = self._opened(slice_.tables)
         else:
             of_dead_letters = slice_.dead_letters.tables
-            guessed, _ = self._listed(sorted(tables.recent))  # anybody may have named the recent ones
+            guessed, _ = self._listed(sorted(tables.recent))  # any producer may have named the recent ones
             opened = self._opened(sorted({*guessed, *of_dead_letters}))
             opened = [table for table in opened if table.name in of_dead_letters or self._is_worth_keeping(table)]
         tables = self._with(tables, opened)
@@ -47,7 +47,7 @@ class TableLookup:
         return tables
 
     def discover(self, tables: SliceTables, names: Collection[str]) -> SliceTables:
-        """Look up tables that records named; after that, no others are known. Raises the problem of one in a replay."""
+        """Look up tables that records named; after that, all tables are known. Raises the problem of one in a replay."""
         connector = self.job.connector
         asked, missing = self._listed(sorted(set(names) - tables.by_name.keys()))
         opened = self._opened(asked)
@@ -63,7 +63,7 @@ class TableLookup:
         return SliceTables(found.by_name, are_all=True, recent=found.recent)
 
     def evolve(self, tables: SliceTables, changes: Mapping[str, SchemaChanges]) -> SliceTables:
-        """Create tables, or add what they lack, several at once; one that does not take it refuses, and is behind.
+        """Create tables, or add what they lack, several at once. A table that cannot be changed refuses, and is behind.
 
         Raises the problem of one in a replay, and when no table is left.
         """
@@ -98,9 +98,9 @@ class TableLookup:
         return TableState(name, None, routes.branch(name), routes.of(name, self.job.topics), ledger)
 
     def _listed(self, names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-        """Part names into those to look up and those that the catalog does not list: anybody may name 20,000.
+        """Divide names into those to look up and those that the catalog does not list: a producer may name 20,000.
 
-        Some that it does not list are looked up all the same, as a catalog may keep tables from its lists.
+        Some that it does not list are looked up anyway, as a catalog may omit tables from its lists.
         """
         listed = self.states.client.listed(names) if len(names) > MAX_LOOKED_UP else None
         if listed is None:
@@ -109,7 +109,7 @@ class TableLookup:
         return [*sorted(listed), *others[:MAX_LOOKED_UP]], others[MAX_LOOKED_UP:]
 
     def _is_worth_keeping(self, table: SliceTable) -> bool:
-        """Say whether a table that was guessed is there. In a replay, one that refuses counts once a record names it."""
+        """Return whether a guessed table exists. In a replay, one that refuses counts once a record names it."""
         return table.table is not None or (table.problem is not None and not self.job.slice.is_replay)
 
     def _with(self, tables: SliceTables, opened: Iterable[SliceTable]) -> SliceTables:
@@ -126,7 +126,7 @@ class TableLookup:
 
 
 def _warn_of_problems(before: SliceTables, now: SliceTables) -> None:
-    """Name the tables that have begun to refuse, where the slice goes on without them."""
+    """Log the tables that have begun to refuse, where the slice continues without them."""
     known = {table.name for table in before.refusing}
     for table in now.refusing:
         if table.name not in known:
@@ -134,7 +134,7 @@ def _warn_of_problems(before: SliceTables, now: SliceTables) -> None:
 
 
 def _warn_of_earlier_rows(job: SliceJob, table: str) -> None:
-    """Say that a table about to be created cannot be the one that earlier runs wrote to."""
+    """Log that a table about to be created cannot be the one that earlier runs wrote to."""
     if job.slice.reason is not ReadReason.LIVE:
         return
     for live in job.plan.live_ranges(job.slice.ranges):

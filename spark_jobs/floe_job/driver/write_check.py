@@ -1,4 +1,4 @@
-"""Whether files can be written for a table at all, asked before a slice is read: it refuses, and the others go on."""
+"""Checks before a slice is read that files can be written for a table. If not, it refuses, and the others continue."""
 
 import pyarrow as pa
 from pyiceberg.io import FileIO
@@ -21,10 +21,10 @@ _UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, NotImplement
 
 
 def check_writable(target: TableTarget) -> None:
-    """Make what a worker makes for a table, and a file without rows in memory.
+    """Create what a worker creates for a table, and a file without rows in memory.
 
     Raises TableUnsuitable for columns, partitions, sort orders, properties and locations that no file can be written with.
-    Whether the store takes files there is not asked.
+    Whether the store accepts files there is not checked.
     """
     if target.metadata is None or target.io is None:
         return
@@ -44,7 +44,7 @@ def check_writable(target: TableTarget) -> None:
 
 
 def _check_partitions(spec: PartitionSpec, schema: Schema) -> None:
-    """Raise ValueError for a partition field that no row has a value of. Some of them end the process that tries."""
+    """Raise ValueError for a partition field that no row has a value of. Some of them crash the process that tries."""
     for field in spec.fields:
         transform, source = field.transform, schema.find_type(field.source_id)
         parameter = 1
@@ -59,7 +59,7 @@ def _check_partitions(spec: PartitionSpec, schema: Schema) -> None:
 
 
 def _check_location(location: str, metadata: TableMetadata, io: FileIO) -> None:
-    """Raise ValueError for a place that is not the table's, or in a store that PyIceberg does not know."""
+    """Raise ValueError for a location that is not the table's, or in a store that PyIceberg does not know."""
     if not is_inside(location, roots_of(metadata)):
         msg = f"its files would be at {location!r}, which is not inside {roots_of(metadata)}"
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Route values: the text of each record that decides where it goes."""
+"""Route values: the text of each record that determines its tables."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def matcher(pattern: str) -> Matches:
 
 
 def _renamed(rejected: Rejected, path: Sequence[str]) -> Rejected:
-    """Say of a record whose field cannot be read that it has no route."""
+    """Reject a record whose field cannot be read as one without a route."""
     if rejected.stage == "decode":
         return rejected
     reason = f"the route field {'.'.join(path)!r} cannot be read: {rejected.reason}"

@@ -20,16 +20,16 @@ from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
 from floe_job.source.record_batch import Records
 
 TOO_LONG = "\ud800"
-"""Stands for all values of more than MAX_CHARACTERS: one of them is a megabyte if somebody wants it. No text of UTF-8."""
+"""Replaces all values of more than MAX_CHARACTERS: a producer may send a value of a megabyte. It is no text of UTF-8."""
 
 NOWHERE = -1
 
 MAX_UNKNOWN = 20_000
-"""Names of tables that one task asks the driver about at most."""
+"""Maximum number of table names that one task reports to the driver."""
 
 
 class Router:
-    """Routes the records of one task. ``known``: the tables that the task was given."""
+    """Routes the records of one task. ``known``: the tables that the task received."""
 
     def __init__(self, rules: RouteRules, known: Mapping[str, object]) -> None:
         self._rules = rules
@@ -44,7 +44,7 @@ class Router:
         return self._route(records) if self._rules.redriven is None else self._redrive(records, self._rules.redriven)
 
     def concerned(self, records: Records) -> Records:
-        """Return the records that are any business of this slice: of a re-drive, those with letters."""
+        """Return the records that this slice handles: in a redrive, those with dead letters."""
         dead_letters = self._rules.redriven
         if dead_letters is None:
             return records
@@ -55,7 +55,7 @@ class Router:
         return records.select(_indices(records, offsets))
 
     def _redrive(self, records: Records, dead_letters: DeadLetterOffsets) -> Routed:
-        """Hand records to the tables that refused them, and route anew those that were refused before."""
+        """Pass records to the tables that refused them, and route again those that were refused before routing."""
         log_id = LogId.of(records.slice_.range)
         anew = _indices(records, dead_letters.at(None, log_id))
         routed = self._route(records.select(anew)) if anew else Routed()
@@ -66,11 +66,11 @@ class Router:
         for table in dead_letters.tables:
             mine = set(_indices(records, dead_letters.at(table, log_id)))
             if not mine or (table not in self._known and self._unexpected(table) is not None):
-                continue  # its letters stay as they are
+                continue  # its dead letters do not change
             places[table] = sorted(mine.union(places.get(table, ())))
         routed.tables = {table: records.select(found) for table, found in places.items()}
         reached = {i for found in places.values() for i in found}
-        # one that went to a table all the same has a letter of that table's, not one of none
+        # a record that reached a table anyway has a dead letter of that table, not one of no table
         routed.malformed = _placed(routed.malformed, anew, reached)
         routed.unroutable = sorted(_placed(routed.unroutable, anew, reached), key=lambda one: one.index)
         routed.reached = len(reached)
@@ -102,7 +102,7 @@ class Router:
         codes[np.delete(np.arange(len(records)), [one.index for one in rejected])] = encoded.indices.to_numpy(
             zero_copy_only=False
         )
-        if unreadable:  # tables that ask for no value get them all the same
+        if unreadable:  # tables that require no value get them anyway
             (whole,) = self._destinations(topic, [None])
             if isinstance(whole, Unusable) or not whole:
                 routed.unroutable = list(unreadable)
@@ -178,11 +178,11 @@ class Router:
         return (name,) if isinstance(name, str) else name
 
     def _takes_all(self, settings: TableSettings) -> bool:
-        """Say whether a table without expression takes the records of its topics."""
+        """Return whether a table without expression takes the records of its topics."""
         return settings.topics is not None or not self._rules.routing.is_by_value
 
     def _mine(self, destination: Destination) -> Destination:
-        """Leave only the tables of this slice; ask the driver for those that the task was not given."""
+        """Return only the tables of this slice; report unknown ones to the driver."""
         if isinstance(destination, Unusable):
             return destination
         only = self._rules.only
@@ -193,7 +193,7 @@ class Router:
         return tables
 
     def _unexpected(self, table: str) -> str | None:
-        """Note a table that the driver is to look up; why it is none once the driver has looked."""
+        """Note a table that the driver has to look up. Once the driver has looked, return why the table does not exist."""
         if self._rules.closed is not None:
             return f"table {table!r} {self._rules.closed}"
         if len(self.unknown) >= MAX_UNKNOWN:
@@ -203,7 +203,7 @@ class Router:
 
 
 class _Places:
-    """The places of each code, sorted once: to look for one code after the other takes the longer the more there are."""
+    """The places of each code, sorted once: the cost of searching for each code separately grows with their number."""
 
     def __init__(self, codes: Places, count: int) -> None:
         self._order = np.argsort(codes, kind="stable")
@@ -213,7 +213,7 @@ class _Places:
         return int(self._ends[code]) - self._start(code)
 
     def of(self, codes: Sequence[int]) -> Places:
-        """Return the places that have one of some codes, rising."""
+        """Return the places that have one of some codes, in ascending order."""
         found = [self._order[self._start(code) : self._ends[code]] for code in codes]
         return found[0] if len(found) == 1 else np.sort(np.concatenate(found))
 

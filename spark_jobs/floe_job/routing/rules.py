@@ -12,7 +12,7 @@ from floe_job.routing.table_names import Unusable
 from floe_job.source.record_batch import Records
 
 Places = npt.NDArray[np.intp]
-"""Indices of records, rising."""
+"""Indices of records, in ascending order."""
 
 Destination = tuple[str, ...] | Unusable
 """The tables of a route value, or why it has none."""
@@ -20,9 +20,9 @@ Destination = tuple[str, ...] | Unusable
 
 @dataclass
 class Routed:
-    """Records by table. ``filtered``: those that go to none, as configured or as they are another slice's business.
-    ``malformed``: no JSON objects; ``unroutable``: without a usable route value. ``places``: by table, which records
-    these are, by index; None for all.
+    """Records by table. ``filtered``: the number that go to no table, by configuration or because another slice handles them.
+    ``malformed``: no JSON objects. ``unroutable``: without a usable route value. ``places``: by table, the indices of its
+    records; None for all.
     """
 
     tables: dict[str, Records] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Tables of one shape: their records are decoded together, and routed by a column of what was decoded.
+"""Tables with the same columns: their records are decoded together, and routed by a decoded column.
 
 Routing by a field reads each record twice, once for the route and once for its table, and of many tables each gets a small
 part of a batch to decode. Where all tables of a task take the same columns, the route's field among them, once is enough.
@@ -23,7 +23,7 @@ from floe_job.source.record_batch import Records
 
 @dataclass(frozen=True)
 class DecodedTogether:
-    """Records with a row each, and the route value of each: text, or null. ``rest``: the others, which nobody has judged.
+    """Records with a row each, and the route value of each: text, or null. ``rest``: the others, which are not judged yet.
 
     ``fast``: whether all of them took the columnar path.
     """
@@ -36,7 +36,7 @@ class DecodedTogether:
 
 
 class SharedDecoder:
-    """Decodes records of tables that are alike. ``path``: where the route's value stands."""
+    """Decodes records of tables with the same columns. ``path``: the field of the route value."""
 
     def __init__(self, schema: Schema, target: TableTarget, path: Sequence[str]) -> None:
         self._decoder = converters_of(target.value_converter).for_table(schema, target.rules, create=False)
@@ -65,10 +65,10 @@ class SharedDecoder:
         return cls(schema, first, path) if are_alike else None
 
     def decode(self, records: Records) -> DecodedTogether | None:
-        """Decode records; None when a record brings columns that tables lack: which of them, its table has to say."""
+        """Decode records; None when a record contains columns that tables lack: then each table has to decode its own."""
         try:
             decoded = self._decoder.decode(records.content)
-        except SchemaConflict:  # of one new column in two tables, which may well differ
+        except SchemaConflict:  # one new column of two tables may have two types
             return None
         if self._decoder.needs or decoded.table is None:
             return None
@@ -84,7 +84,7 @@ class SharedDecoder:
 
 
 def _is_text(schema: Schema, path: Sequence[str]) -> bool:
-    """Say whether a path leads to a column of text, through nothing but structs."""
+    """Return whether a path leads to a column of text, through nothing but structs."""
     struct = schema.as_struct()
     for depth, name in enumerate(path):
         found = next((field for field in struct.fields if field.name == name), None)

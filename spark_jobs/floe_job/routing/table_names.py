@@ -1,4 +1,4 @@
-"""Names of tables out of route values: strict, as values are anybody's text and names become paths."""
+"""Names of tables from route values. The rules are strict: producers choose the values, and names become paths."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from floe.config.sections.table_template import TOPIC, VALUE, topic_part
 
 MAX_CHARACTERS = 1000
-"""Of a route value; a longer one names no table."""
+"""Maximum length of a route value; a longer one names no table."""
 
 MAX_PARTS = 6
-"""Of a table's name, namespaces included."""
+"""Maximum number of parts in a table's name, namespaces included."""
 
 _PART = re.compile(r"[a-z_][a-z0-9_]{0,127}")
 _ONE_PART = re.compile(r"[a-z0-9_]+")
@@ -32,7 +32,7 @@ class Unusable:
 
 
 def table_name(template: str, topic: str, value: str) -> str | Unusable:
-    """Fill in a template: the name of a table, in lower case, or why there is none."""
+    """Fill in a template; return the name of a table, in lower case, or why there is none."""
     if not value.isascii():
         return Unusable(f"its route value {value[:60]!r} has characters beyond ASCII")
     lowered = value.lower()

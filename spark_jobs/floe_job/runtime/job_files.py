@@ -1,7 +1,7 @@
-"""The job request: what the write task hands to the Spark job, as a file that only its owner can read.
+"""The job request: the input of the Spark job from the write task, in a file that only its owner can read.
 
-It holds the plan, the connector's keys with their secrets, and the Kafka connection's settings; none of them is
-ever in an argument list. The job's result comes back in a file beside it.
+It contains the plan, the connector's keys with their secrets, and the Kafka connection's settings. None of them is
+ever in an argument list. The job writes its result to a file beside it.
 """
 
 import json
@@ -20,7 +20,7 @@ from floe.model.plan_seal import PlanKey
 
 @dataclass(frozen=True)
 class JobRequest:
-    """A plan and all that is needed to carry it out. ``done``: ids of slices that need no writing any more.
+    """A plan and all that is needed to run it. ``done``: ids of slices that need no writing any more.
 
     ``key``: signs the plan's announcements; None for a plan without a seal.
     """
@@ -64,7 +64,7 @@ class JobRequest:
 
     @classmethod
     def take(cls, path: Path) -> "JobRequest":
-        """Read what :meth:`save` wrote and remove the file, before anything is made of it: it holds secrets."""
+        """Read what :meth:`save` wrote and remove the file, before it is parsed: it contains secrets."""
         text = path.read_text()
         path.unlink()
         fields = json.loads(text)
@@ -77,7 +77,7 @@ class JobRequest:
 class JobResult:
     """How a job ended: the slices that it announced, and floe's error if it raised one.
 
-    ``timed_out``: the slices whose write took too long, which is what the error is of then. ``code``: the error's.
+    ``timed_out``: the slices whose write took too long; then the error is the time-out. ``code``: the error's.
     """
 
     announced: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class JobResult:
 
     @property
     def exit_code(self) -> int:
-        """What the driver's process ends with."""
+        """The exit code of the driver's process."""
         return 0 if self.error is None else 1
 
     @staticmethod
@@ -119,7 +119,7 @@ class JobResult:
 
 @dataclass(frozen=True)
 class SliceMark:
-    """A file beside the request that names the slice that the driver writes: whoever ends the driver learns it there."""
+    """A file beside the request that names the slice that the driver writes, for the process that ends the driver."""
 
     path: Path
 

@@ -2,7 +2,7 @@
 
 Spark starts a daemon by a command. This one finds a process waiting in the job's folder, which the driver forked from
 itself before it had a thread of Python's or a connection, and gives it what Spark gave this one: streams, environment,
-arguments. Where nobody waits it becomes the daemon itself, and imports for a second what the driver has imported already.
+arguments. If no process waits, it becomes the daemon itself, and imports for a second what the driver has imported already.
 """
 
 import json
@@ -22,10 +22,10 @@ from floe_job.runtime.spark_context import LIBRARIES
 log = logging.getLogger(__name__)
 
 VARIABLE = "FLOE_DAEMON_SOCKET"
-"""Names the socket, in a folder that nobody else may enter: the environment of a daemon holds a secret."""
+"""Names the socket, in a folder that no other user may enter: the environment of a daemon contains a secret."""
 
 NAME = "floe-worker"
-"""What the system's list of processes calls a daemon and its workers: their command line is the driver's."""
+"""The name of a daemon and its workers in the system's list of processes: their command line is the driver's."""
 
 TAKEN = b"y"
 _STREAMS = (0, 1, 2)
@@ -49,7 +49,7 @@ def fork_daemon() -> None:
             listener.listen(1)
             sys.stdout.flush()
             is_driver = os.fork() != 0
-        except Exception as error:  # noqa: BLE001 - a job can do without
+        except Exception as error:  # noqa: BLE001 - the job runs without it
             log.warning("Spark's workers have to import for themselves: %s", error)
             is_driver = True
         if not is_driver:
@@ -68,7 +68,7 @@ def _end_as_daemon(listener: socket.socket, driver: int, held: int) -> NoReturn:
 
 
 def _wait(listener: socket.socket, driver: int) -> None:
-    """Take a daemon's place, and be it."""
+    """Take the place of a daemon that Spark started, and run as it."""
     ready, _, _ = select.select([listener.fileno(), driver], [], [])
     if listener.fileno() not in ready:
         return
@@ -79,7 +79,7 @@ def _wait(listener: socket.socket, driver: int) -> None:
     while more := caller.recv(_STEP):
         state += more
     python, argv, environment = json.loads(state)
-    if python != sys.executable:  # workers may be told to have another one
+    if python != sys.executable:  # workers may be configured to use another one
         return
     caller.send(TAKEN)
     for number, stream in zip(_STREAMS, streams, strict=True):
@@ -88,7 +88,7 @@ def _wait(listener: socket.socket, driver: int) -> None:
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
-    os.register_at_fork(after_in_child=caller.close)  # it tells the end of the daemon, not of a worker
+    os.register_at_fork(after_in_child=caller.close)  # its end means the end of the daemon, not of a worker
     sys.argv[:] = argv
     with suppress(OSError):
         Path("/proc/self/comm").write_text(NAME)
@@ -96,7 +96,7 @@ def _wait(listener: socket.socket, driver: int) -> None:
 
 
 def _take_place() -> bool:
-    """Have the driver's fork be the daemon in this one's place, and wait for its end; say whether it was there."""
+    """Run the driver's fork as the daemon in place of this process, and wait for its end; return whether it existed."""
     place = os.environ.get(VARIABLE)
     if place is None:
         return False
@@ -107,7 +107,7 @@ def _take_place() -> bool:
             socket.send_fds(fork, [state.encode()], _STREAMS)
             fork.shutdown(socket.SHUT_WR)
             is_taken = fork.recv(1) == TAKEN
-        except OSError:  # it is gone, or has a daemon's place already
+        except OSError:  # it has ended, or runs as a daemon already
             return False
         if is_taken:
             fork.recv(1)

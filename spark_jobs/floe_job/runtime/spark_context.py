@@ -1,4 +1,4 @@
-"""The Spark context of a job that was submitted: how it starts and ends, waiting for nothing that can be done beside it."""
+"""The Spark context of a submitted job: its start and end, in parallel with other work where possible."""
 
 import logging
 import os
@@ -14,19 +14,19 @@ from floe_job.runtime.pyspark_internals import jvm_of
 log = logging.getLogger(__name__)
 
 LIBRARIES = "floe_job.driver.slice_job"
-"""What the driver needs once there is a context: a second of imports."""
+"""Imported by the driver once there is a context; takes a second."""
 
 HALT = "spark.floe.halt"
-"""Ask for the quick end. The operator sets it where nothing of Spark's outlives the job but files in the job's own folder."""
+"""Enables the quick end. The operator sets it where Spark leaves only files in the job's own folder behind."""
 
 LISTENERS = ("spark.extraListeners", "spark.plugins")
-"""Whoever is told here of the context's end has to be."""
+"""Listeners set here have to be notified of the context's end."""
 
 
 def prefer_installed() -> None:
     """Import PySpark from where pip installed it, with its bytecode.
 
-    Spark's launcher puts archives of the same in front of it, whose modules are compiled again by each process.
+    Spark's launcher puts archives of the same modules before it, which each process compiles again.
     """
     home = Path(os.environ.get("SPARK_HOME", "/"))
     if (home / "__init__.py").is_file() and str(home.parent) in sys.path:
@@ -39,8 +39,8 @@ def start_context(max_workers: int) -> Any:
     from pyspark import SparkContext
 
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    # while the JVM starts its services, where it was not imported before; only now, as two threads that import the same
-    # packages could meet them half done
+    # while the JVM starts its services, if it was not imported before; not earlier, as two threads that import the same
+    # packages could find them incomplete
     Thread(target=import_module, args=(LIBRARIES,), daemon=True).start()
     context = SparkContext.getOrCreate()
     if str(context.master).startswith("local"):
@@ -49,9 +49,9 @@ def start_context(max_workers: int) -> Any:
 
 
 def end_context(context: Any, folder: Path, code: int) -> None:
-    """End the context; where that can be, JVM and this process with it, at once, with the exit code.
+    """Stop the Spark context. If nothing needs an orderly shutdown, halt the JVM and exit this process with the given code.
 
-    A context says good-bye for a second or more, to services that nobody asks any more.
+    An orderly stop takes more than a second.
     """
     if not _may_halt(context, folder):
         context.stop()
@@ -59,12 +59,12 @@ def end_context(context: Any, folder: Path, code: int) -> None:
     logging.shutdown()
     try:
         jvm_of(context).java.lang.Runtime.getRuntime().halt(code)
-    finally:  # its answer never comes
+    finally:  # the call never returns
         os._exit(code)
 
 
 def _may_halt(context: Any, folder: Path) -> bool:
-    """Say whether Spark leaves nothing behind that is not in the job's folder, and owes nobody a word."""
+    """Return whether all that Spark leaves behind is in the job's folder, and no listener needs to be notified."""
     conf = context.getConf()
     local = Path(os.environ.get("SPARK_LOCAL_DIRS") or conf.get("spark.local.dir", "/"))  # as Spark looks
     is_behind = conf.get("spark.eventLog.enabled", "false") == "true" or any(conf.get(key, "") for key in LISTENERS)
@@ -72,11 +72,11 @@ def _may_halt(context: Any, folder: Path) -> bool:
 
 
 def _start_workers(context: Any, most: int) -> None:
-    """Have the workers started while the driver looks at tables; they are used again."""
+    """Start the workers while the driver loads tables; tasks use them later."""
     count = min(context.defaultParallelism, most)
     try:
         context.parallelize(range(count), count).mapPartitions(_nothing).count()
-    except Exception:  # a job that fails tells itself
+    except Exception:  # a failing job raises its own error
         log.debug("the workers were not started ahead", exc_info=True)
 
 

@@ -1,4 +1,4 @@
-"""The Spark jobs of one slice: run, asked how far they are, and cancelled."""
+"""The Spark jobs of one slice: run, monitored, and cancelled."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -40,14 +40,14 @@ class SparkJobs:
             self._is_running = False
 
     def cancel(self) -> None:
-        """Cancel the tasks that run. Their results are lost."""
+        """Cancel the running tasks. Their results are lost."""
         if not is_connected(self._spark):
             context_of(self._spark).cancelAllJobs()
         for tag in self._tags:
             self._spark.interruptTag(tag)
 
     def progress(self) -> str:
-        """Say how far the tasks are."""
+        """Return the progress of the tasks."""
         if not self._tasks:
             return "no task had been started"
         if not self._is_running:
@@ -61,5 +61,5 @@ class SparkJobs:
         return f"{min(self._completed, self._tasks)} of {self._tasks} tasks were done"
 
     def _note(self, stages: Iterable[Any] | None, *_: object, **__: object) -> None:
-        """Keep what Spark Connect says of its tasks."""
+        """Keep what Spark Connect reports about its tasks."""
         self._completed = sum(stage.num_completed_tasks for stage in stages or ())

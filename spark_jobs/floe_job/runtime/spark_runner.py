@@ -1,7 +1,7 @@
 """Running tasks on Spark: by RDD in a classic session or context, by Arrow in a Spark Connect session.
 
-Only where a table's rows are spread by partition does Spark shuffle: then the tasks that read send what they have to
-those that write, their results included.
+Spark shuffles only where a table's rows are spread by partition: then the tasks that read send their rows and results
+to those that write.
 """
 
 import pickle
@@ -30,12 +30,12 @@ def run_on(spark: Any, tasks: Sequence[Task]) -> list[TaskResult]:
 
 
 def is_connected(spark: Any) -> bool:
-    """Say whether this is a session of Spark Connect."""
+    """Return whether this is a session of Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def context_of(spark: Any) -> Any:
-    """Return the context of a classic session; a job that was submitted has nothing but that."""
+    """Return the context of a classic session; a submitted job has only the context."""
     return getattr(spark, "sparkContext", spark)
 
 

@@ -1,4 +1,4 @@
-"""How long the write of one slice may take: it is ended, and left alone if it does not end."""
+"""The time limit for the write of one slice. The write is cancelled, and abandoned if it does not end."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ from floe_job.driver.announce_gate import AnnounceGate
 log = logging.getLogger(__name__)
 
 GRACE = 10.0
-"""Seconds that a write which was cancelled gets to end, and before that as many for the call that cancels it."""
+"""Seconds that a cancelled write gets to end, and before that as many for the call that cancels it."""
 
 AGAIN = 0.5
 """Seconds between two calls that cancel."""
@@ -23,21 +23,21 @@ Result = TypeVar("Result")
 
 
 class Jobs(Protocol):
-    """What a write has running elsewhere."""
+    """The jobs that a write runs elsewhere."""
 
     def cancel(self) -> None:
         """End it."""
 
     def progress(self) -> str:
-        """Say how far it is."""
+        """Return the progress."""
 
 
 class TimeLimit:
     """The time that one slice has to be written in, ``floe.write.timeout`` milliseconds.
 
-    The write runs in a thread of its own, as nothing else ends a call that hangs. Once the time is over its Spark tasks are
-    cancelled, and from then on it may not announce; so a thread that goes on does no harm. An announcement that has begun is
-    waited for: it has time-outs of its own.
+    The write runs in a thread of its own, because a call that hangs cannot be ended otherwise. Once the time is over, its
+    Spark tasks are cancelled, and it may not announce any more; so a thread that continues does no harm. An announcement
+    that has begun is waited for: it has time-outs of its own.
     """
 
     def __init__(self, timeout_ms: int, slice_: Slice, jobs: Jobs) -> None:
@@ -74,7 +74,7 @@ class TimeLimit:
         return results[0]
 
     def _cancelled(self, ended: threading.Event) -> bool:
-        """Cancel what runs, again and again, as the write may just be about to start it; say whether the write ended."""
+        """Cancel repeatedly, as the write may be about to start further tasks; return whether the write ended."""
         until = time.monotonic() + GRACE
         while time.monotonic() < until:
             _within_grace(self._jobs.cancel, "end the Spark tasks")
@@ -95,7 +95,7 @@ class TimeLimit:
 
 
 def _within_grace(call: Callable[[], object], what: str) -> None:
-    """Make a call that may hang; say so if it does, or fails."""
+    """Make a call that may hang; log if it hangs or fails."""
     ended = threading.Event()
 
     def work() -> None:

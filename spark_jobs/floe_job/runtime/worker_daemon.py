@@ -1,8 +1,8 @@
 """The daemon that Spark forks Python workers from, with the heavy libraries already imported.
 
 Used as ``spark.python.daemon.module``: Spark ends idle workers after a minute, and a fork of this process is ready at
-once where a fresh worker would import for seconds. On a Connect server it lies under a name outside of any package:
-there floe's own modules come with each session, in that session's version.
+once where a fresh worker would import for seconds. On a Connect server this file has a name outside of any package:
+there each session provides floe's own modules in its own version.
 """
 
 import gc
@@ -18,18 +18,18 @@ if __spec__ is not None and __spec__.parent:
 
 
 class SparksArchive(zipimporter):
-    """An archive of Spark's that stays as it is: workers would read its table of contents anew before each task."""
+    """An archive of Spark's that never changes: workers would read its table of contents again before each task."""
 
     def invalidate_caches(self) -> None:
-        """Know it all."""
+        """Do nothing: the archive cannot change."""
 
 
 def run() -> None:
-    """Be the daemon."""
+    """Run the worker daemon."""
     for path, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
             sys.path_importer_cache[path] = SparksArchive(path)
-    gc.freeze()  # workers look for garbage after each task, and would copy all of this to do so
+    gc.freeze()  # workers collect garbage after each task, which would copy all of these pages
     manager()
 
 

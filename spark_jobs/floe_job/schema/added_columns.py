@@ -1,6 +1,6 @@
-"""How many columns a record would add, by one look that changes nothing.
+"""Counts the columns that a record would add, without changing anything.
 
-A record with keys of its own mostly meets a table that has no room for them: to say that, they need only be counted.
+Most records with keys of their own are read for a table without room for them. Counting is enough to find that out.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from floe_job.schema.proposed_tree import STRUCT, Node
 
 
 class AddedColumns:
-    """Looks at records beside the columns, by path, that others before them have brought."""
+    """Compares records with the columns, by path, that earlier records have added."""
 
     def __init__(self, nodes: Mapping[Path, tuple[Path, Node]], *, fold: bool) -> None:
-        """``nodes`` grow meanwhile. ``fold``: names are looked up without regard to case."""
+        """``nodes`` may grow meanwhile. ``fold``: names are looked up without regard to case."""
         self._nodes = nodes
         self._fold = fold
         self._alone = 0
@@ -38,8 +38,8 @@ class AddedColumns:
     def count(self, found: Sequence[tuple[Path, Any]]) -> tuple[int, Path | None]:
         """Count the columns that the fields of a record add, nested ones included, and name the first that grows.
 
-        With no column to add, the record leaves all columns as they are, and its values convert. Raises Unsure where that
-        would not be so, where values differ in kind, or where something else might be wrong with them; NestedTooDeep.
+        With no column to add, the record changes no column, and its values convert. Raises Unsure where that is not certain,
+        where values differ in kind, or where something else might be wrong with them; NestedTooDeep.
         """
         self._alone, self._added = 0, {}
         nodes, fold = self._nodes, self._fold
@@ -82,7 +82,7 @@ class AddedColumns:
         return True
 
     def _beside(self, node: Node, value: Any, depth: int, *, is_alone: bool) -> None:
-        """Look at a value of a known column."""
+        """Examine a value of a known column."""
         if value is None:
             return
         if node.kind == STRUCT:

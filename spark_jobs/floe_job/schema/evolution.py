@@ -1,4 +1,4 @@
-"""What a table lacks for the records that come: columns, wider types, columns that may be null."""
+"""What a table lacks for the records of a slice: columns, wider types, columns that may be null."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class SchemaChanges:
     """Columns to add, to promote and to make optional, by path, in record order.
 
     A path names the way from the table's root to the column: fields by name, what is inside a list as ``element``, inside
-    a map as ``value``. Plain values only (a promotion is the text of its type), so that it travels between Spark's workers
-    and the driver. ``rules`` decide what two proposals for one column become.
+    a map as ``value``. Plain values only (a promotion is the text of its type), so that it can be sent between Spark's
+    workers and the driver. ``rules`` decide what two proposals for one column become.
     """
 
     columns: dict[Path, Proposal] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class SchemaChanges:
         )
 
     def merge(self, other: SchemaChanges) -> None:
-        """Take in the needs of another batch or task, whose rules count if there were none yet.
+        """Add the changes of another batch or task, whose rules are used if there were none yet.
 
         Raises SchemaConflict for two types of one new column, if the rules say so.
         """
@@ -68,7 +68,7 @@ class SchemaChanges:
         self.widen(other.promotions, other.optional)
 
     def widen(self, promotions: Mapping[Path, str], optional: Mapping[Path, None]) -> bool:
-        """Take in promotions, and columns that may be null; say whether any is new."""
+        """Add promotions, and columns that may be null; return whether any is new."""
         before = len(self.optional)
         self.optional.update(optional)
         is_new = len(self.optional) > before
@@ -79,7 +79,7 @@ class SchemaChanges:
         return is_new
 
     def update(self, columns: Mapping[Path, Proposal] | Iterable[tuple[Path, Proposal]]) -> None:
-        """Take in columns by path, see ``merge``."""
+        """Add columns by path, see ``merge``."""
         named = {self.same(path): path for path in self.columns}
         for path, proposal in columns.items() if isinstance(columns, Mapping) else columns:
             known = named.setdefault(self.same(path), path)
@@ -103,10 +103,10 @@ class SchemaChanges:
         return widened(schema, promoted, {i for i, path in by_id.items() if path in self.optional})
 
     def beyond(self, schema: Schema) -> SchemaChanges:
-        """Return what ``schema`` still lacks, e.g. after somebody else's update.
+        """Return what ``schema`` still lacks, e.g. after an update by another process.
 
-        What has become impossible by then (the column is gone, or of another type) is left out: the records are read again
-        against the new schema, and judged by it.
+        Changes that have become impossible (the column was removed, or has another type) are left out: the records are read
+        again with the new schema.
         """
         known, required = columns(schema), identifiers(schema)
         lacking = SchemaChanges(rules=self.rules)
@@ -154,9 +154,9 @@ class SchemaChanges:
                 yield from self._lacking_inside(known.value_type, (*path, VALUE), inner)
 
     def apply(self, update: UpdateSchema) -> None:
-        """Make one schema update of everything; what the schema has by now is left out, and what it cannot get.
+        """Make one schema update of everything. What the schema already has, and what it cannot get, is left out.
 
-        New columns are optional. Of the columns of several tasks that are too many, or in one another's way, only together
+        New columns are optional. If the columns of several tasks are too many only together, or in conflict with each other,
         the later ones are left out: their records are rejected when they are read again.
         """
         lacking = self.beyond(changed_schema(update))

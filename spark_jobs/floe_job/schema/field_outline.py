@@ -1,8 +1,8 @@
-"""What fields would propose for columns, in plain values: enough to count the columns, and to see that nothing else is up.
+"""What fields would propose for columns, in plain values: enough to count the columns, and to see that nothing else changes.
 
 Values are counted, or outlined where several are for the same columns: an outline is the kind of a scalar, or that of what is
 inside: of a struct by key, of a list that of its elements. Both are of values which convert to what they propose; of any
-other value nothing is said here (``Unsure``), and ``floe_job.schema.proposed_columns`` has to work it out.
+other value raises ``Unsure``, and ``floe_job.schema.proposed_columns`` has to examine it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _NUMBERS = {"long", "double"}
 
 
 class Unsure(Exception):
-    """Fields need more than a look: they differ among themselves, or hold what may not convert."""
+    """Fields cannot be outlined: they differ among themselves, or contain what may not convert."""
 
 
 class Deep(Exception):
-    """A field, outside of lists, is in more levels than a column may be; all before it are in order. ``path``: its keys."""
+    """A field, outside of lists, has more levels than a column may have; all before it are valid. ``path``: its keys."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -35,7 +35,7 @@ class Deep(Exception):
 
 
 def is_plain(value: Any) -> bool:
-    """Say of most scalars that a new column takes them."""
+    """Return True for most scalars that a new column takes."""
     kind = type(value)
     if kind is str:
         return bool(value.isascii())
@@ -171,7 +171,7 @@ def _outline_of_object(entries: dict[str, Any], depth: int, *, fold: bool) -> Ou
     for key, entry in entries.items():
         if entry is not None:
             inside = outline(entry, depth, fold=fold)
-            if inside is None:  # it proposes nothing, yet what another one proposes may not take it
+            if inside is None:  # it proposes nothing, but a column that another value proposes may not take it
                 raise Unsure
             found[key] = inside
     return found or None

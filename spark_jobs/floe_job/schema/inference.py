@@ -71,7 +71,7 @@ SCALAR_KINDS: dict[type, str] = {
 
 
 def infer(value: Any, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal | None:
-    """Propose a type for one JSON value; None where nothing can be said.
+    """Propose a type for one JSON value; None where it has none.
 
     Raises SchemaConflict, with ``path`` as the column's name, if the value is in conflict with itself and the rules say so.
     """
@@ -141,7 +141,7 @@ def merge(first: Proposal, later: Proposal | None, rules: ColumnRules = PLAIN, p
 
 
 def settle(first: Proposal, later: Proposal, rules: ColumnRules, path: Path) -> Proposal:
-    """Decide between two types that are not one another's width."""
+    """Decide between two types of which neither is wider than the other."""
     if rules.on_conflict == "fail":
         problem = (
             f"new column {clip('.'.join(path), VALUE_LENGTH)!r} comes as {_kind(first)} and as {_kind(later)}, and "
@@ -164,7 +164,7 @@ def same_name(name: str, rules: ColumnRules) -> str:
 
 
 def distinct(entries: dict[str, Any], rules: ColumnRules) -> dict[str, tuple[str, Any]]:
-    """Return name and value of each column that an object's keys are; the first spelling names it, the last one counts."""
+    """Return name and value of each column in an object; the first spelling names it, the value of the last one counts."""
     if not rules.case_insensitive:
         return {key: (key, entry) for key, entry in entries.items()}
     found: dict[str, tuple[str, Any]] = {}
@@ -203,7 +203,7 @@ def extend(proposal: Proposal | None, value: Any, rules: ColumnRules = PLAIN, pa
 
 
 def count(proposal: Proposal) -> int:
-    """Count the columns a proposal brings, nested ones included."""
+    """Count the columns of a proposal, nested ones included."""
     if isinstance(proposal, ListOf):
         return 1 + count(proposal.element)
     if isinstance(proposal, StructOf):
@@ -212,7 +212,7 @@ def count(proposal: Proposal) -> int:
 
 
 def iceberg_type(proposal: Proposal) -> IcebergType:
-    """Turn a proposal into an Iceberg type; its field ids are placeholders, to be assigned by whoever adds it."""
+    """Turn a proposal into an Iceberg type; its field ids are placeholders, to be replaced when it is added."""
     if isinstance(proposal, ListOf):
         return ListType(element_id=-1, element=iceberg_type(proposal.element), element_required=False)
     if isinstance(proposal, StructOf):

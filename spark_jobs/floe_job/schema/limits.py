@@ -1,4 +1,4 @@
-"""The columns that no table should get, though records ask for them."""
+"""The columns that no table should get, even if records require them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_COLUMNS = 1000
 MAX_NAME_LENGTH = 255
 MAX_COLUMN_DEPTH = 32
 MAX_FULL_NAME_LENGTH, MAX_DOTS = 2000, 64
-"""Of a column with the names of all that it is in: each dot in it may be one in a name, and is looked at."""
+"""Limit for a column's name with those of all columns that it is in: each dot may be part of a name, and is examined."""
 
 _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters, and halves of surrogate pairs, which are not text."""
@@ -28,7 +28,7 @@ _OR_DROP = "or set iceberg.tables.evolve-schema-enabled to false, which leaves n
 
 
 def check_depth(path: Path) -> None:
-    """Refuse a new column for the levels that it is in. Raises NestedTooDeep."""
+    """Check the number of levels of a new column. Raises NestedTooDeep."""
     if len(path) > MAX_COLUMN_DEPTH:
         problem = (
             f"column {clip('.'.join(path), VALUE_LENGTH)!r}: more than {MAX_COLUMN_DEPTH} levels, which is the cap; "
@@ -38,7 +38,7 @@ def check_depth(path: Path) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a new column for its name. Raises Unnameable."""
+    """Check the name of a new column. Raises Unnameable."""
     _check_name(path[-1])
     full_name = ".".join(path)
     if len(full_name) > MAX_FULL_NAME_LENGTH or full_name.count(".") > MAX_DOTS:
@@ -50,7 +50,7 @@ def check_name(path: Path) -> None:
 
 
 def check_count(count: int, path: Path) -> None:
-    """Refuse a table of too many columns, nested ones counted. Raises TooManyColumns."""
+    """Check the number of columns of a table, nested ones included. Raises TooManyColumns."""
     if count > MAX_COLUMNS:
         problem = (
             f"column {clip(path[-1], VALUE_LENGTH)!r}: the table would have more than {MAX_COLUMNS} columns, which is the "
@@ -65,7 +65,7 @@ def reserved_names(specs: Iterable[PartitionSpec], schema: Schema) -> frozenset[
 
 
 def check_reserved(names: Iterable[str], reserved: Collection[str]) -> None:
-    """Refuse columns by the name of a partition field. Raises Unnameable."""
+    """Check that no column has the name of a partition field. Raises Unnameable."""
     name = next((name for name in names if name in reserved), None) if reserved else None
     if name is not None:
         problem = (
@@ -76,14 +76,14 @@ def check_reserved(names: Iterable[str], reserved: Collection[str]) -> None:
 
 
 class FullNames:
-    """The dotted names of columns, and where in files each may stand. What a question costs depends on the new names."""
+    """The dotted names of columns, and where in files each may be located. The cost of a check depends on the new names."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = set(names)
         self._places = {place for name in self._names for place in _places(name, self._names)}
 
     def check(self, names: Sequence[str], path: Path) -> None:
-        """Refuse columns whose dotted names are taken, or the same, as they are or in files. Raises Unnameable."""
+        """Check that dotted names are neither taken nor equal, as they are or in files. Raises Unnameable."""
         places = self._places_of(names)
         distinct = set(places)
         if len(distinct) < len(places) or not distinct.isdisjoint(self._places):
@@ -94,12 +94,12 @@ class FullNames:
             raise Unnameable(problem)
 
     def add(self, names: Sequence[str]) -> None:
-        """Take in the names of new columns, which have passed the check."""
+        """Add the names of new columns, which have passed the check."""
         self._places.update(self._places_of(names))
         self._names.update(names)
 
     def remove(self, names: Sequence[str]) -> None:
-        """Forget columns."""
+        """Remove the names of columns."""
         if not names:
             return
         self._names.difference_update(names)
@@ -111,7 +111,7 @@ class FullNames:
 
 
 class _Both(Container[str]):
-    """Two sets as one to look into."""
+    """The union of two sets, for look-ups."""
 
     def __init__(self, first: Container[str], second: Container[str]) -> None:
         self._first, self._second = first, second
@@ -121,16 +121,16 @@ class _Both(Container[str]):
 
 
 class ColumnLimits:
-    """What a table has room for: columns up to the cap, by names that no other has."""
+    """The columns that a table can still get: up to the limit, with names that no other column has."""
 
     def __init__(self, full_names: Iterable[str], count: int) -> None:
-        """Begin with the dotted names of the columns that there are, and their number, nested ones included."""
+        """Start with the dotted names of the existing columns, and their number, nested ones included."""
         self._left = MAX_COLUMNS - count
         self._names = set(full_names)
         self._places = {place for name in self._names for place in _places(name, self._names)}
 
     def admit(self, path: Path, proposal: Proposal) -> Proposal | None:
-        """Take one more column with what is inside it, as far as there is room; None if nothing of it is left."""
+        """Add one more column with what is inside it, as far as there is room; None if nothing of it is left."""
         name = ".".join(path)
         places = set(_places(name, self._names))
         if self._left < 1 or not self._places.isdisjoint(places):
@@ -171,9 +171,9 @@ def _inside(path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
 
 
 def _places(name: str, columns: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield where the column of a dotted name may stand: what it is in, and its name there as files have it.
+    """Yield where the column of a dotted name may be located: what it is in, and its name there as files have it.
 
-    Behind the name of a column a dot may be one in a name, or the step to what is inside: both are minded.
+    After the name of a column, a dot may be part of a name, or separate it from what is inside. Both are considered.
     """
     yield "", _in_file(name)
     dot = name.find(".")

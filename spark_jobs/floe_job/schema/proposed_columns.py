@@ -1,7 +1,7 @@
-"""The columns that records bring and the table lacks, as they grow record by record.
+"""The columns that records contain and the table lacks, collected record by record.
 
-What a record costs here depends on the record alone, not on how many columns there are already: whoever writes records
-chooses their keys, and each may bring new ones.
+The cost of a record depends on the record alone, not on how many columns there are already: producers choose the keys,
+and each record may contain new ones.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ProposedColumns:
     """
 
     def __init__(self, rules: ColumnRules, names: FullNames, count: int) -> None:
-        """Begin with none. ``names`` and ``count``: of the columns that there are, nested ones included."""
+        """Start with none. ``names`` and ``count``: of the existing columns, nested ones included."""
         self._rules = rules
         self._names = names
         self.count = count
@@ -55,7 +55,7 @@ class ProposedColumns:
         self._unread: dict[Path, None] = {}
 
     def take(self, found: Found) -> bool:
-        """Widen the columns by a record's values; say whether that changes any. ``keep`` or ``undo`` has to follow.
+        """Widen the columns by a record's values; return whether that changes any. ``keep`` or ``undo`` has to follow.
 
         Raises Unconvertible for a value that its column does not take, Unnameable for a column that the table cannot get,
         SchemaConflict if the rules say so.
@@ -66,7 +66,7 @@ class ProposedColumns:
             return self._take(found)
         if first is None:
             return False
-        check_count(self.count + added, first)  # most records with keys of their own come here to find the table full
+        check_count(self.count + added, first)  # most records with keys of their own find here that the table is full
         return self._take(found)
 
     def _take(self, found: Found) -> bool:
@@ -102,7 +102,7 @@ class ProposedColumns:
         self._change = Change()
 
     def undo(self) -> None:
-        """Take back what the last record changed."""
+        """Undo what the last record changed."""
         if not self._change.undo:
             return
         for step in reversed(self._change.undo):
@@ -137,7 +137,7 @@ class ProposedColumns:
             self._change.roots[path] = None
 
     def _extend(self, node: Node, value: Any, path: Path) -> bool:
-        """Widen a node by one more value; say whether it changed."""
+        """Widen a node by one more value; return whether it changed."""
         if value is None:
             return False
         if node.kind == STRUCT and isinstance(value, dict):
@@ -168,7 +168,7 @@ class ProposedColumns:
         return True
 
     def _infer(self, value: Any, path: Path, *, is_new: bool = True) -> Node | None:
-        """Propose a type for a value, by the rules of ``floe_job.schema.inference``; None where nothing is said.
+        """Propose a type for a value, by the rules of ``floe_job.schema.inference``; None where it has none.
 
         Raises NestedTooDeep, unless it becomes no column.
         """
@@ -234,7 +234,7 @@ class ProposedColumns:
     # -- judging ------------------------------------------------------------------------------------------------------
 
     def _convert(self, node: Node, value: Any) -> None:
-        """Convert a value to what is proposed for it by now. Raises Unconvertible."""
+        """Convert a value to the current proposal for it. Raises Unconvertible."""
         if value is None:
             return
         if node.kind == STRUCT:
@@ -266,7 +266,7 @@ class ProposedColumns:
                     raise error.inside(known[0]) from None
 
     def _check(self) -> None:
-        """Refuse columns that no table should get. Raises Unnameable."""
+        """Check names and number of the new columns. Raises Unnameable."""
         added = self._change.nodes_added()
         if not added:
             return

@@ -1,4 +1,4 @@
-"""Columns that records bring, as a tree that grows, and what one record changes in it."""
+"""Columns that records contain, as a tree that grows, and what one record changes in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STRUCT, LIST = "struct", "list"
 class Node:
     """A proposal that grows. ``fields``: of a struct, name and node by what spellings of a name have in common.
 
-    ``is_kept``: a record that was accepted has brought it.
+    ``is_kept``: an accepted record contains it.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Node:
         return found
 
     def as_proposal(self) -> Proposal:
-        """Return the proposal as it is now; what has not changed since the last call is not made again."""
+        """Return the proposal as it is now; what has not changed since the last call is reused."""
         if self.proposal is None:
             if self.kind == STRUCT:
                 self.proposal = StructOf(tuple((name, node.as_proposal()) for name, node in self.fields.values()))
@@ -49,7 +49,7 @@ class Node:
 
 @dataclass
 class Change:
-    """What one record changes, and how to take it back. ``added`` and ``dropped`` are outermost nodes."""
+    """What one record changes, and how to undo it. ``added`` and ``dropped`` are outermost nodes."""
 
     roots: dict[Path, None] = field(default_factory=dict)
     added: list[tuple[Path, Node]] = field(default_factory=list)

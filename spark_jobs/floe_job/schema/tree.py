@@ -36,7 +36,7 @@ def _inside(target: IcebergType) -> tuple[NestedField, ...]:
 
 
 def resolve(parent: IcebergType, path: Path) -> IcebergType | None:
-    """Walk a path of names; None where the table has changed and it leads nowhere."""
+    """Follow a path of names; None where the table has changed and the path does not exist any more."""
     current: IcebergType = parent
     for name in path:
         found = next((field for field in _inside(current) if field.name == name), None)
@@ -47,7 +47,7 @@ def resolve(parent: IcebergType, path: Path) -> IcebergType | None:
 
 
 def is_wider(known: IcebergType, wanted: PrimitiveType) -> bool:
-    """Say whether a type can be promoted to another one, as Iceberg v2 does."""
+    """Return whether a type can be promoted to another one by the rules of Iceberg v2."""
     if isinstance(known, DecimalType) and isinstance(wanted, DecimalType):
         return known.scale == wanted.scale and known.precision < wanted.precision
     return (str(known), str(wanted)) in {("int", "long"), ("float", "double")}

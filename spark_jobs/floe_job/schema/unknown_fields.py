@@ -33,7 +33,7 @@ _Known = _Struct | _Inside | None
 
 
 class Unknown:
-    """Finds what records hold beyond the columns of a schema."""
+    """Finds the fields of records that a schema has no columns for."""
 
     def __init__(self, schema: Schema, lookup: Lookup, rules: ColumnRules) -> None:
         self._lookup = lookup
@@ -77,7 +77,7 @@ class Unknown:
     def _beyond_looked_up(
         self, known: _Struct, value: dict[str, Any], path: Path, found: list[tuple[Path, Any]]
     ) -> None:
-        """Look into what counts of several keys for one column, and find what no key means, see ``is_hidden``."""
+        """Examine the value that counts of several keys for a column; find fields without a column, see ``is_hidden``."""
         lookup = known.lookup
         for name, entry in lookup.by_column(value).items():
             self._beyond(known.columns[name], entry, (*path, name), found)

@@ -1,1 +1,1 @@
-"""Rows on their way between tasks, so that the files of a partition are written by one of them."""
+"""Rows sent between tasks, so that the files of a partition are written by one of them."""

@@ -14,7 +14,7 @@ MODE = "write.distribution-mode"
 
 
 def is_spread(target: TableTarget) -> bool:
-    """Tell whether rows go to the task that writes their partition.
+    """Return whether rows go to the task that writes their partition.
 
     Rows of a table without partitions stay where they are read: one task for all of them would be a bottleneck.
     Iceberg's Spark writer does the same.
@@ -27,7 +27,7 @@ def is_spread(target: TableTarget) -> bool:
 def writing_tasks(targets: Collection[TableTarget], reading: int, most: int) -> int:
     """Return how many tasks write what ``reading`` tasks read; 0 where each writes its own rows.
 
-    A task that reads alone has all rows of a partition as it is.
+    A task that reads alone already has all rows of a partition.
     """
     for target in targets:
         if _mode(target) not in ("none", "hash"):

@@ -1,6 +1,6 @@
-"""What tasks that read send to tasks that write: rows by partition, and word that all of them were sent.
+"""What tasks that read send to tasks that write: rows by partition, and an end marker once all were sent.
 
-Results travel the same way. Spark keeps the output of one attempt of each task that reads, all of it or none, so that a
+Results are sent the same way. Spark keeps the output of one attempt of each task that reads, all of it or none, so a
 task that ran twice sends neither rows nor its result twice.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 HELD_BYTES = 64 * 1024 * 1024
-"""Of parcels that Spark's Python worker gathers before it hands them on."""
+"""Bytes of row blocks that Spark's Python worker gathers before it sends them."""
 MAX_BLOCK_BYTES = 8 * 1024 * 1024
 
 
@@ -23,7 +23,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Parts of one table. ``task`` read them, and this is its ``number``-th parcel."""
+    """Parts of one table. ``task`` read them, and this is its ``number``-th block."""
 
     table: str
     task: int
@@ -33,7 +33,7 @@ class RowBlock:
 
 @dataclass(frozen=True)
 class EndOfTask:
-    """A task's last word to a ``writer``: all was sent. Unless ``is_complete``, the task has to run again."""
+    """A task's last message to a ``writer``: all was sent. Unless ``is_complete``, the task has to run again."""
 
     task: int
     writer: int
@@ -41,7 +41,7 @@ class EndOfTask:
 
 
 class SendQueue:
-    """The parcels of one task that wait to be sent, each with the number of the task that it is for."""
+    """The row blocks of one task that wait to be sent, each with the number of the task that it is for."""
 
     def __init__(self, task: int, writers: int) -> None:
         """Send to ``writers`` tasks."""
@@ -52,25 +52,25 @@ class SendQueue:
         self._waiting: list[tuple[int, RowBlock]] = []
 
     def writer_of(self, table: str, partition: str) -> int:
-        """Return the task that writes a partition: the same one whoever asks."""
+        """Return the task that writes a partition: the same one in every task."""
         digest = blake2b(f"{table} {partition}".encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self._writers
 
     def put(self, writer: int, table: str, parts: tuple[Part, ...]) -> None:
-        """Put a parcel in."""
+        """Add a row block."""
         self._waiting.append((writer, RowBlock(table, self._task, self._count, parts)))
         self._count += 1
 
     def take(self) -> Iterator[tuple[int, RowBlock]]:
-        """Take everything out."""
+        """Yield and remove all blocks."""
         waiting, self._waiting = self._waiting, []
         yield from waiting
 
 
 def block_bytes(writers: int) -> int:
-    """Return how large a parcel may grow (Arrow's bytes in memory).
+    """Return the maximum size of a row block (Arrow's bytes in memory).
 
     PySpark's ``partitionBy`` gathers ten times as many items as there are partitions, at most a thousand, before it
-    looks at their size.
+    checks their size.
     """
     return min(MAX_BLOCK_BYTES, HELD_BYTES // min(10 * max(writers, 1), 1000))

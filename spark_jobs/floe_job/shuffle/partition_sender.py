@@ -1,4 +1,4 @@
-"""One task's rows of one table, on their way to the tasks that write their partitions."""
+"""Sends one task's rows of one table to the tasks that write their partitions."""
 
 import pyarrow as pa
 
@@ -10,9 +10,9 @@ from floe_job.shuffle.messages import Part, SendQueue
 
 
 class PartitionSender:
-    """Takes rows in the Arrow schema of the table's schema and puts them into an outbox by partition.
+    """Takes rows in the Arrow schema of the table's schema and adds them to a send queue by partition.
 
-    What waits to become a parcel counts against the budget, which the writers of one task share.
+    Rows that wait to become a block count against the budget, which the writers of one task share.
     """
 
     def __init__(self, target: TableTarget, send_queue: SendQueue, budget: WriteBudget) -> None:
@@ -27,12 +27,12 @@ class PartitionSender:
         self._builders: dict[int, BlockBuilder] = {}
 
     def write(self, rows: pa.Table) -> None:
-        """Sort rows by partition and send what makes a parcel."""
+        """Sort rows by partition and send full blocks."""
         if not rows.num_rows:
             return
         bytes_per_row = rows.nbytes / rows.num_rows
         for values, part in self._partitioner.split(rows):
-            partition = repr(values)  # NaN is not equal to itself, its name is
+            partition = repr(values)  # NaN is not equal to itself, but its text is
             writer = self._send_queue.writer_of(self._table, partition)
             if writer not in self._builders:
                 self._builders[writer] = BlockBuilder(writer, self._table, self._send_queue, self._budget)
@@ -52,7 +52,7 @@ class PartitionSender:
 
 
 class BlockBuilder:
-    """Rows of one table for one task that writes: the next parcel."""
+    """Rows of one table for one task that writes: the next block."""
 
     def __init__(self, writer: int, table: str, send_queue: SendQueue, budget: WriteBudget) -> None:
         self.waiting_bytes = 0
@@ -71,7 +71,7 @@ class BlockBuilder:
             self.flush()
 
     def flush(self) -> None:
-        """Put the waiting rows into the outbox, those of a partition together."""
+        """Add the waiting rows to the send queue, those of a partition together."""
         waiting = self.drop()
         if waiting:
             parts = tuple(
@@ -85,7 +85,7 @@ class BlockBuilder:
         """There is no file to close."""
 
     def drop(self) -> dict[str, list[pa.Table]]:
-        """Let go of the waiting rows, which from now on are not counted, and return them."""
+        """Remove the waiting rows, which are not counted any more, and return them."""
         self._budget.release(self, self.waiting_bytes)
         waiting, self._rows, self.waiting_bytes = self._rows, {}, 0
         return waiting

@@ -1,4 +1,4 @@
-"""Parcels on the local disk, until all have come: then rows can be had partition by partition."""
+"""Row blocks on the local disk until all were received. Then rows can be read partition by partition."""
 
 import os
 import tempfile
@@ -12,11 +12,11 @@ import pyarrow as pa
 from floe_job.shuffle.messages import RowBlock
 
 SPARK_FOLDERS = "SPARK_LOCAL_DIRS"
-"""Spark tells its Python workers by this variable where there is room on disk."""
+"""Spark sets this variable for its Python workers to the folders with room on disk."""
 
 
 class SpillFile:
-    """Keeps parcels in a file without a name, which is gone with the process; in memory is only where each part lies."""
+    """Keeps row blocks in a file without a name, which the system removes with the process. Only positions are in memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -33,11 +33,11 @@ class SpillFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(OSError):  # what could not be written was told when it was added
+        with suppress(OSError):  # what could not be written was reported when it was added
             self._file.close()
 
     def add(self, block: RowBlock) -> None:
-        """Keep a parcel. Raises OSError."""
+        """Write a row block. Raises OSError."""
         for part in block.parts:
             self._file.write(part.rows)
             place = (block.task, block.number, self._end, len(part.rows))

@@ -31,7 +31,7 @@ class Batch:
 
     @staticmethod
     def joined(parts: Sequence[Batch]) -> Batch:
-        """Put batches of one consumer behind each other."""
+        """Concatenate batches of one consumer."""
         return parts[0] if len(parts) == 1 else parts[0]._joined(parts)
 
     def _joined(self, parts: Sequence[Batch]) -> Batch:
@@ -60,7 +60,7 @@ class Batch:
         )
 
     def range_parts(self, nbytes: int) -> Iterator[Batch]:
-        """Cut the batch where its values come to so many bytes; a piece has one record at least."""
+        """Divide the batch where its values reach so many bytes; a part has at least one record."""
         ends = np.cumsum(self.sizes + self.key_sizes)
         start = 0
         while start < len(self):

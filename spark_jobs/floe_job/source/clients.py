@@ -1,4 +1,4 @@
-"""Which of the two consumers reads: the fast one, over the memory of a librdkafka that is known, or the portable one."""
+"""Chooses one of two consumers: the fast one, which reads the memory of a known librdkafka, or the portable one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a record has beside its value."""
+"""What a record has besides its value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Message:
         self._one = messages[index : index + 1]
 
     def key(self) -> bytes | None:
-        """Return the key as it stands in the log."""
+        """Return the key as it is in the log."""
         return self._one.keys()[0]
 
     def timestamp(self) -> int | None:
@@ -59,7 +59,7 @@ class Messages(Sequence[Message]):
         return Messages(self._refs, self._pointers[chosen], self._read)
 
     def keys(self) -> list[bytes | None]:
-        """Return the key of each, as it stands in the log."""
+        """Return the key of each, as it is in the log."""
         addresses, sizes = columns(self._pointers, "key", "key_len")
         return list(Values(self._refs, addresses, sizes))
 
@@ -117,6 +117,6 @@ def _number_size(number: int) -> int:
     return max(1, -(-(2 * number).bit_length() // 7))
 
 
-# where librdkafka puts what it is asked for; nobody else runs between the call and the look at it
+# where librdkafka puts its results; no other thread runs between the call and the read
 _found, _name, _value, _size = c_void_p(), c_char_p(), c_void_p(), c_size_t()
 _found_at, _name_at, _value_at, _size_at = map(addressof, (_found, _name, _value, _size))

@@ -20,7 +20,7 @@ from floe_job.source.portable_batch import PortableBatch, headers_octets
 from floe_job.source.reports import LOG_QUEUE, Reports, level_of, with_reports
 
 OCTETS_AT_ONCE = 4 * MIB
-"""What a call brings, about, so that several batches are not taken for one that is too large."""
+"""The approximate size of what a call returns, so that several batches do not count as one that is too large."""
 
 
 class PortableConsumer:
@@ -69,11 +69,11 @@ class PortableConsumer:
         return self._reports.failure
 
     def batches(self, limits: ReaderLimits, *, one: bool) -> AnswerSizes:
-        """Return what measures batches. ``one``: each call brings a single one."""
+        """Return what measures batches. ``one``: each call returns a single batch."""
         return AnswerSizes(limits, is_one=one)
 
     def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
-        """Return what is there, after at most some seconds: records, and events that came among them."""
+        """Return what is available, after at most some seconds: records, and events between them."""
         batch, events = self._consume(seconds, self._at_once)
         if len(batch):
             mean = max(1, batch.nbytes // len(batch))
@@ -81,7 +81,7 @@ class PortableConsumer:
         return batch, events
 
     def consume_answer(self, seconds: float) -> tuple[Batch, list[Event]]:
-        """Return what is there as soon as there is something, or after some seconds: all of an answer is there at once."""
+        """Return what is available as soon as there is something, or after some seconds. An answer arrives as a whole."""
         part, events = self._consume(seconds, 1)
         parts = [part]
         while len(part):
@@ -112,9 +112,9 @@ class _ReportingLog:
 
 
 class AnswerSizes:
-    """Tells how large batches are by what one call brought, as records do not say which batch they came in.
+    """Measures batches by what one call returned, as records do not contain which batch they came in.
 
-    Where a call may bring several, and brings much, that is unsure: the reader then asks again, for one at a time.
+    Where a call may return several, and returns much, the size is unsure: the reader then requests one at a time.
     """
 
     def __init__(self, limits: ReaderLimits, *, is_one: bool) -> None:
@@ -122,7 +122,7 @@ class AnswerSizes:
         self._is_one = is_one
 
     def measure(self, records: Batch) -> Measured:
-        """Return how large records are, keys and headers included, and the batches that they are of."""
+        """Return the size of records, keys and headers included, and their batches."""
         own = records.records if isinstance(records, PortableBatch) else ()
         nbytes = records.nbytes + sum(map(headers_octets, own))
         is_unsure = not self._is_one and nbytes > self._limits.unsure_bytes

@@ -17,7 +17,7 @@ from floe_job.source.values import CLOSING, OPENING, Lines, Values
 NO_TIMESTAMP = ck.TIMESTAMP_NOT_AVAILABLE
 
 Record = tuple[ck.Message, Headers | None]
-"""A message, and its headers, which can be asked for once; None where they cannot be read."""
+"""A message, and its headers, which can be requested only once; None where they cannot be read."""
 
 
 class PortableBatch(Batch):
@@ -138,7 +138,7 @@ class PortableMessages(Messages):
         return PortableMessages(chosen)
 
     def keys(self) -> list[bytes | None]:
-        """Return the key of each, as it stands in the log."""
+        """Return the key of each, as it is in the log."""
         return [_bytes(m.key()) for m, _ in self._records]
 
     def timestamps(self) -> list[int | None]:
@@ -153,9 +153,9 @@ class PortableMessages(Messages):
 _EMPTY = np.zeros(0, np.int64)
 
 _headers_of = partial(ck.Message.headers)
-"""confluent-kafka 2.16 returns a broken list, and no error, for a name that is not UTF-8. Whoever touches that list dies of a
-segmentation fault. Called by ``partial``, CPython looks for an error that is pending, and raises SystemError; there is one
-at the first call for a message only."""
+"""confluent-kafka 2.16 returns a broken list, and no error, for a name that is not UTF-8. Any access to that list causes a
+segmentation fault. Called by ``partial``, CPython checks for a pending error, and raises SystemError. The error is
+pending at the first call for a message only."""
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:
@@ -171,5 +171,5 @@ def _headers(message: ck.Message) -> Headers | None:
 
 
 def headers_octets(record: Record) -> int:
-    """Return the bytes that a record's headers take, about."""
+    """Return the approximate number of bytes that a record's headers take."""
     return sum(len(name) + len(value or b"") + 2 for name, value in record[1] or ()) + 1

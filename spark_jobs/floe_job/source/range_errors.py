@@ -17,7 +17,7 @@ from floe_job.source.native.memory import Words
 class Silence:
     """The time since the last progress: a record, or an offset from which the client fetches next.
 
-    What was aborted or compacted yields no records for as long as it takes to pass over it.
+    Aborted or compacted offsets yield no records until the client has passed them.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -30,7 +30,7 @@ class Silence:
         self._since = time.monotonic()
 
     def is_stalled(self, next_offset: int | None) -> bool:
-        """Say whether it has lasted too long, given the offset that is fetched from next."""
+        """Return whether it has lasted too long, given the offset that is fetched from next."""
         if next_offset != self.next_offset:
             self.next_offset = next_offset
             self.end()
@@ -38,11 +38,11 @@ class Silence:
 
 
 def is_end(r: OffsetRange, event: Event) -> bool:
-    """Say whether an event of librdkafka ends the range; raise for one that makes it unreadable."""
+    """Return whether an event of librdkafka ends the range; raise for one that makes it unreadable."""
     error = event.error
     code = error.code()
     if code == ck.KafkaError._PARTITION_EOF:
-        # an end of the range read before, should one still come, says nothing of this one
+        # a late end of the range read before does not end this one
         return (event.topic, event.partition) == r.tp and event.offset >= r.end
     if code in (ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.OFFSET_OUT_OF_RANGE):
         msg = (
@@ -54,9 +54,9 @@ def is_end(r: OffsetRange, event: Event) -> bool:
         return False
     if code in _OF_BATCHES:
         if (event.topic, event.partition) != r.tp:
-            return False  # of a request that went down with its connection
+            return False  # of a request that failed with its connection
         if event.offset >= r.end:
-            return True  # all before it is here
+            return True  # everything before it was received
         raise _refused_batch(r, event.offset, error)
     msg = (
         f"{r} cannot be read: {error.str()} ({error.name()}). Nothing was announced; check the topic and the ACLs, then "
@@ -66,14 +66,14 @@ def is_end(r: OffsetRange, event: Event) -> bool:
 
 
 _OF_BATCHES = {ck.KafkaError._BAD_COMPRESSION, ck.KafkaError._BAD_MSG, ck.KafkaError.MSG_SIZE_TOO_LARGE}
-"""What is said of one batch."""
+"""Errors that concern one batch."""
 
 _ZSTD = "(codec 0x4)"
-"""How librdkafka names the codec: the one whose batches it does not decompress beyond ``receive.message.max.bytes``."""
+"""librdkafka's name of the codec whose batches it does not decompress beyond ``receive.message.max.bytes``."""
 
 
 def _refused_batch(r: OffsetRange, offset: int, error: ck.KafkaError) -> JobError:
-    """Return what a batch is refused with: one that is too large can be read with another limit, a broken one cannot.
+    """Return the error of a refused batch: one that is too large can be read with another limit, a broken one cannot.
 
     The client checks each batch's checksum before it decompresses it.
     """
@@ -92,7 +92,7 @@ _PASSING = {ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN, ck.KafkaE
 
 
 def check_order(r: OffsetRange, after: int, offsets: Words) -> None:
-    """Raise unless offsets rise strictly: only then are the gaps between them what the books call invisible."""
+    """Raise unless offsets rise strictly: only then do the gaps between them count as invisible in the record counts."""
     falls = np.flatnonzero(np.diff(offsets, prepend=after) <= 0)
     if len(falls):
         msg = f"offset {offsets[falls[0]]} of {r} came a second time or out of order; nothing was announced, run again"
@@ -100,7 +100,7 @@ def check_order(r: OffsetRange, after: int, offsets: Words) -> None:
 
 
 def too_large(r: OffsetRange, offset: int, what: str) -> str:
-    """Return the message of a batch that is larger than floe reads, with both ways out."""
+    """Return the message of a batch that is larger than floe reads, with both recovery options."""
     return (
         f"the batch at offset {offset} of {r.tp} (range {r}) {what}. Nothing was announced and the position stays. Either "
         "raise floe.batch.max-bytes above it, the workers' memory with it, in the connector or for one run (param config), "
@@ -109,7 +109,7 @@ def too_large(r: OffsetRange, offset: int, what: str) -> str:
 
 
 def check_progress(r: OffsetRange, position: int, silence: Silence, consumer: Client) -> None:
-    """Raise where nothing goes on any more: at once where a batch is the cause, else after a time."""
+    """Raise where there is no progress any more: at once if a batch is the cause, else after a time."""
     is_stalled, failure = silence.is_stalled(consumer.next_offset(*r.tp)), consumer.failure
     offset = max(position, silence.next_offset or 0)
     if consumer.is_beyond_receive:

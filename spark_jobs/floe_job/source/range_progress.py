@@ -1,4 +1,4 @@
-"""How far a range is read, and how its next records are asked for."""
+"""The progress of reading a range, and how its next records are requested."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from floe_job.source.native.consumer import Event
 from floe_job.source.range_errors import Silence, check_progress, is_end, too_large
 
 BATCH_RECORDS = 50_000
-"""Records handed on at once, at most."""
+"""Maximum records handed on at once."""
 
 POLL_RECORDS, POLL_SECONDS = 10_000, 0.02
-"""What one call into librdkafka gathers at most: it bounds a batch when records suddenly grow, and the wait at the end
-of a range."""
+"""Maximum records and seconds of one call into librdkafka. They limit a batch when records suddenly grow, and the wait at
+the end of a range."""
 
 FIRST_POLL_SECONDS = 0.001
-"""What the first call of a range gathers at most; each call after it twice as long: a short range waits for nothing."""
+"""Maximum seconds of the first call of a range, doubled with each call: so a short range does not wait."""
 
 SMALL_ANSWERS = 16
-"""Batches that are small, one after the other, before many are asked for at once again."""
+"""Consecutive small batches before many are requested at once again."""
 
 TINY_NBYTES = 2 * 1024 * 1024
-"""Of batches that are tiny, one after the other, before longer answers are asked for."""
+"""Bytes of consecutive tiny batches before longer answers are requested."""
 
 CHANGES = 3
-"""How often a range goes over to longer answers: each large batch among tiny ones costs a connection."""
+"""How often a range switches to longer answers: each large batch among tiny ones costs a connection."""
 
 
 class Mode(Enum):
-    """How many batches an answer of the broker brings."""
+    """How many batches an answer of the broker contains."""
 
     VERY_MANY = "very many"
     MANY = "many"
@@ -43,7 +43,7 @@ class Mode(Enum):
 
 
 class RangeProgress:
-    """How far a range is read, and what of it waits to be handed on."""
+    """The progress of reading a range, and its records that wait to be handed on."""
 
     def __init__(self, r: OffsetRange, limits: ReaderLimits) -> None:
         self._range = r
@@ -66,11 +66,11 @@ class RangeProgress:
 
     @property
     def has_batch(self) -> bool:
-        """Whether there is something to be handed on now."""
+        """Whether records can be handed on now."""
         return bool(self._gathered) and (self.is_over or self._gathered.is_full)
 
     def begin(self, mode: Mode, client: Client) -> None:
-        """Begin to read from the position on."""
+        """Start to read at the position."""
         self._mode = self.next_mode = mode
         self._batches = client.batches(self._limits, one=mode is Mode.ONE)
         self._small = self._tiny = 0
@@ -79,14 +79,14 @@ class RangeProgress:
         self._silence.end()
 
     def take(self, consumer: Client) -> None:
-        """Take what a consumer has, after waiting a little; decide how to go on."""
+        """Take what a consumer has, after a short wait; decide how to continue."""
         if self._mode is Mode.ONE:
             some, events = consumer.consume_answer(POLL_SECONDS)
         else:
             some, events = consumer.consume(self._wait)
             self._wait = min(2 * self._wait, POLL_SECONDS)
         for event in events:
-            if not self.is_ended:  # what comes behind the range is no matter
+            if not self.is_ended:  # what comes after the range is ignored
                 self._take_event(event)
         if len(some):
             self._silence.end()
@@ -99,18 +99,18 @@ class RangeProgress:
         self.is_over = self.is_over or self.is_ended
 
     def parts(self) -> list[Batch]:
-        """Return what waits, in pieces that are handed on one by one."""
+        """Return what waits, in batches that are handed on one by one."""
         return self._gathered.take()
 
     def handled(self) -> None:
-        """Note that what was handed on is done with: the time that it took is no silence of the broker."""
+        """Note that what was handed on is processed: the time that it took does not count as silence of the broker."""
         self._silence.end()
 
     def _take_event(self, event: Event) -> None:
         if self._mode is not Mode.ONE and event.error.code() == ck.KafkaError._BAD_COMPRESSION:
             self._go_on(Mode.ONE)  # which shows whether the batch is too large, or corrupt
             if (event.topic, event.partition) == self._range.tp and event.offset >= self.position:
-                self._end = min(self._end, event.offset)  # nothing behind the batch counts as read before it is
+                self._end = min(self._end, event.offset)  # nothing after the batch counts as read before the batch does
         elif is_end(self._range, event):
             self.is_ended = True
 
@@ -138,7 +138,7 @@ class RangeProgress:
             if self._small >= SMALL_ANSWERS:
                 self._go_on(Mode.MANY)
         elif self._mode is Mode.MANY and self._changes:
-            # tiny batches that are not compressed may lie so close that they are measured as one
+            # tiny batches that are not compressed may be so close in memory that they are measured as one
             is_tiny = largest is None or largest.nbytes <= 4 * TINY_BATCH
             self._tiny = self._tiny + measured.nbytes if is_tiny else 0
             if self._tiny >= TINY_NBYTES:
@@ -169,7 +169,7 @@ class _Gathered:
         self._records, self._nbytes = self._records + len(some), self._nbytes + nbytes
 
     def take(self) -> list[Batch]:
-        """Return what was gathered, joined, in pieces where it is more than is handed on at once."""
+        """Return what was gathered, joined, in several batches where it is more than is handed on at once."""
         joined, is_more = Batch.joined(self._parts), self._nbytes > 2 * self._most
         self._parts, self._records, self._nbytes = [], 0, 0
         return list(joined.range_parts(self._most)) if is_more else [joined]

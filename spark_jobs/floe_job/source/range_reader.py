@@ -1,4 +1,4 @@
-"""Reading fixed ranges of offsets from Kafka: assigned, read_committed, to the frozen end or not at all."""
+"""Reading fixed ranges of offsets from Kafka: assigned, read_committed, to the fixed end or with an error."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 class RangeReader:
     """A consumer that is assigned one range after the other. It never subscribes and commits nothing.
 
-    The client decompresses all batches of an answer at once. It is sent many where they are small, very many after some
-    that were tiny, and one at a time from a batch on that it refuses to decompress or that turns out to be large; for each
-    of these it has a consumer of its own, made when it is needed (see ``Mode``).
+    The client decompresses all batches of an answer at once. It requests many where they are small, very many after some
+    that were tiny, and one at a time from a batch on that it refuses to decompress or that turns out to be large. Each of
+    these modes has a consumer of its own, created when it is needed (see ``Mode``).
     """
 
     def __init__(self, conf: Mapping[str, Any], limits: ReaderLimits | None = None) -> None:
@@ -66,8 +66,8 @@ class RangeReader:
                     self._read_portably(error)
                     break
                 if reading.is_interrupted:
-                    consumer.unassign()  # nothing is fetched ahead while what is here is handled
-                    destroy_messages()  # what decompressing took, and what handling takes, would be kept beside the batch
+                    consumer.unassign()  # nothing is fetched ahead while these records are processed
+                    destroy_messages()  # else memory used for decompression and processing would be kept besides the batch
                 if reading.has_batch:
                     parts = reading.parts()
                     while parts:

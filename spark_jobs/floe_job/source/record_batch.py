@@ -23,7 +23,7 @@ class ParsedValues(list[Any]):
 
 @dataclass(frozen=True)
 class RecordChanges:
-    """What records are for routing and for tables once the transforms were applied: the same place is the same record.
+    """Records as routing and tables see them after the transforms: the same place in each column is the same record.
 
     ``keys``, ``headers`` and ``timestamps`` (epoch ms) are None where no transform changed any.
     """
@@ -47,10 +47,10 @@ class RecordChanges:
 
 @dataclass(frozen=True)
 class Records:
-    """Some records of one piece, in the order of their offsets: offset, value and the rest of each, as Kafka has them.
+    """Some records of one range part, in the order of their offsets: offset, value and the rest of each, as Kafka has them.
 
-    ``changes``: what transforms made of them. Routing and tables ask for ``topic``, ``content``, ``keys`` … and get what is
-    changed; dead letters keep ``values`` and ``messages``.
+    ``changes``: the changes by transforms. Routing and tables read ``topic``, ``content``, ``keys`` … with these changes;
+    dead letters keep ``values`` and ``messages``.
     """
 
     slice_: RangePart

@@ -1,6 +1,6 @@
-"""What a client of librdkafka says of itself: how far it has fetched, and its log.
+"""What a client of librdkafka reports: how far it has fetched, and its log.
 
-Reports come while the client is polled, in the thread that polls it.
+Reports are received while the client is polled, in the thread that polls it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FAILURES = ("FAIL", "RESOLVE", "SSL", "SASL")
 
 @dataclass
 class Reports:
-    """The last ones of a client. ``next_offsets``: by topic and partition, the offset that it fetches from next.
+    """The last reports of a client. ``next_offsets``: by topic and partition, the offset that it fetches from next.
     ``failure``: why a connection failed. ``level``: up to which its lines are logged.
     """
 
@@ -32,9 +32,9 @@ class Reports:
 
     @property
     def is_beyond_receive(self) -> bool:
-        """Whether a connection ended as an answer was larger than ``receive.message.max.bytes``.
+        """Whether a connection ended because an answer was larger than ``receive.message.max.bytes``.
 
-        The client asks for the same again, for ever.
+        The client repeats the same request forever.
         """
         return self.failure is not None and _ANSWER_TOO_LARGE in self.failure
 
@@ -45,22 +45,22 @@ class Reports:
                 self.next_offsets[topic, int(partition)] = facts["next_offset"]
 
     def take_line(self, level: int, facility: str, text: str) -> None:
-        """Log a line, and note what it says of a connection."""
+        """Log a line, and note why a connection failed."""
         if facility in _FAILURES:
             self.failure = client_log.reason_of(text)
         if self.is_beyond_receive:
-            level = _DEBUG  # the reader goes on in another way, or says so itself
+            level = _DEBUG  # the reader continues in another mode, or raises the error itself
         if level <= self.level:
             client_log.write(client_log.LEVELS[level], facility, text)
 
 
 def with_reports(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a client that hands over its log, with all errors of connections, to who polls it."""
+    """Return the settings of a client that passes its log, with all errors of connections, to the thread that polls it."""
     return {**conf, LOG_QUEUE: True, _LEVEL: max(level_of(conf), _ERRORS)}
 
 
 def register(settings: int) -> None:
-    """Have the client of these settings report."""
+    """Make the client of these settings report."""
     librdkafka.conf_set_stats_cb(settings, _statistics)
     librdkafka.conf_set_log_cb(settings, _log)
 
@@ -73,7 +73,7 @@ def begin(client: int, conf: Mapping[str, Any]) -> Reports:
 
 
 def forget(client: int) -> None:
-    """Keep no reports of a client any more."""
+    """Stop keeping reports of a client."""
     _reports.pop(client, None)
 
 
@@ -99,6 +99,6 @@ def _take_line(client: int, level: int, facility: bytes, text: bytes) -> None:
         reports.take_line(level, facility.decode(errors="replace"), text.decode(errors="replace"))
 
 
-# these live as long as any client that may call them
+# these must exist as long as any client that may call them
 _statistics = librdkafka.StatisticsCallback(_take_statistics)
 _log = librdkafka.LogCallback(_take_line)

@@ -11,16 +11,16 @@ import numpy as np
 from floe_job.source.native.memory import BlockRefs, Words
 
 WIDEST_GAP = 128
-"""Bytes between two values up to which they are copied together: a record's frame is ten bytes, its key comes on top."""
+"""Bytes between two values up to which they are copied together: a record's frame is ten bytes, plus its key."""
 
 MIN_TOGETHER = 4
-"""Values that have to lie together, on average, for copying them so to be worth it."""
+"""Average number of adjacent values from which on copying them together is faster."""
 
 OPENING, CLOSING = b"{}"
 
 
 class Lines(NamedTuple):
-    """Records in one text, and where each begins and ends there. Behind each is a newline, between them may be blanks."""
+    """Records in one text, and where each begins and ends there. After each is a newline, between them may be blanks."""
 
     text: bytes | bytearray
     starts: Words
@@ -32,7 +32,7 @@ class Lines(NamedTuple):
 
 
 class Values(Sequence[Any]):
-    """Values of records: bytes, None for tombstones. A value is copied when it is asked for."""
+    """Values of records: bytes, None for tombstones. A value is copied when it is accessed."""
 
     def __init__(self, refs: BlockRefs, addresses: Words, sizes: Words) -> None:
         self._refs = refs
@@ -69,8 +69,8 @@ class Values(Sequence[Any]):
     def lines(self) -> Lines | None:
         """Return all values in one text, a newline after each, if each begins and ends as a JSON object.
 
-        Values of one batch of Kafka's lie behind each other, with the frames of records between them: they are copied
-        together, and the frames overwritten by a newline and blanks. None where that is not so, or does not pay.
+        Values of one batch of Kafka's are adjacent, with the frames of records between them: they are copied together, and
+        the frames overwritten by a newline and blanks. None where that is not so, or is not faster.
         """
         if not len(self):
             return Lines(b"", self._addresses, self._addresses)
@@ -83,7 +83,7 @@ class Values(Sequence[Any]):
             return None
         first, last = np.append(0, breaks + 1), np.append(breaks, len(self) - 1)
         spans = ends[last] - starts[first]
-        # where each stretch lands: behind the one before, and its newline
+        # where each stretch is copied to: after the one before, and its newline
         landings = np.cumsum(spans + 1) - spans - 1
         text = bytearray(int(spans.sum()) + len(spans))
         nbytes = np.frombuffer(text, np.uint8)

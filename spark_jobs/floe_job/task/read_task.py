@@ -1,4 +1,4 @@
-"""What one Spark task does: read pieces of ranges, route, make rows, write files, count everything."""
+"""What one Spark task does: read range parts, route records, make rows, write files, count everything."""
 
 import logging
 import os
@@ -44,7 +44,7 @@ SentRows = RowBlock | EndOfTask | TaskResult
 
 
 def run_task(task: Task) -> TaskResult:
-    """Run one task that writes its own files. Errors come back as a Failure, so that the driver can name them."""
+    """Run one task that writes its own files. Errors are returned as a Failure, so that the driver can report them."""
     reading = _run(task)
     try:
         while True:
@@ -55,7 +55,7 @@ def run_task(task: Task) -> TaskResult:
 
 
 def send_task(task: Task) -> Iterator[tuple[int, SentRows]]:
-    """Run one task that leaves the files of some tables to others: yield what is for which of them."""
+    """Run one task that leaves the files of some tables to others: yield what it sends, with the number of the receiver."""
     result = yield from _run(task)
     is_complete = result.is_complete and result.failure is None
     yield from ((writer, EndOfTask(task.index, writer, is_complete)) for writer in range(task.writers))
@@ -63,14 +63,14 @@ def send_task(task: Task) -> Iterator[tuple[int, SentRows]]:
 
 
 def _run(task: Task) -> Generator[tuple[int, RowBlock], None, TaskResult]:
-    start_logging(sys.stderr, logging.WARNING)  # what a worker writes to its stdout is Spark's
+    start_logging(sys.stderr, logging.WARNING)  # Spark uses a worker's stdout
     _learn_secrets(task)
     try:
         with tuned_memory():
             return (yield from _TaskRun(task).run())
     except FloeError as error:
         return TaskResult(task.index, failure=Failure.of(error))
-    except Exception as error:  # Spark would bury it in a Java stack trace
+    except Exception as error:  # Spark would hide it in a Java stack trace
         log.exception("task %s failed", task.index)
         return TaskResult(task.index, failure=Failure.of(error, [target.name for target in task.targets]))
 
@@ -103,9 +103,9 @@ class _TaskRun:
         self._judged = 0
 
     def run(self) -> Generator[tuple[int, RowBlock], None, TaskResult]:
-        """Read every piece to its end; write as long as no column and no table is missing.
+        """Read every range part to its end; write as long as no column and no table is missing.
 
-        Yields rows that others write, each parcel with the number of the task that it is for.
+        Yields rows that others write, each block with the number of the task that it is for.
         """
         results = []
         try:
@@ -145,7 +145,7 @@ class _TaskRun:
         return RangePartResult(slice_, counts, first, timestamp, self._deliveries - before)
 
     def _take(self, records: Records) -> RangeCounts:
-        """Hand the records that are no tombstones to their tables."""
+        """Pass the records that are no tombstones to their tables."""
         if not self._chain.is_columnar:
             return self._take_transformed(records)
         count = len(records)
@@ -162,7 +162,7 @@ class _TaskRun:
         return counts + self._take_each(decoded.rest) if len(decoded.rest) else counts
 
     def _take_transformed(self, records: Records) -> RangeCounts:
-        """Parse records, tombstones too, have them transformed, and hand what is left to the tables, some at a time."""
+        """Parse and transform records, tombstones too, and pass what is left to the tables, some at a time."""
         concerned = self._router.concerned(records)
         counts = RangeCounts(filtered=len(records) - len(concerned))
         for batch in self._chain.batches(concerned, self._converters):
@@ -185,7 +185,7 @@ class _TaskRun:
         return counts
 
     def _take_each(self, records: Records) -> RangeCounts:
-        """Route records, and have each table decode its own."""
+        """Route records, and let each table decode its own."""
         routed = self._router.route(records)
         dead, dropped = self._refuse(records, routed)
         for name, mine in routed.tables.items():
@@ -206,7 +206,7 @@ class _TaskRun:
             self._deliveries += rows.num_rows
             writer.take_rows(rows, fast=decoded.fast)
         if routed.filtered > len(records) // 2:
-            self._lookalikes = None  # most of what was decoded has no use
+            self._lookalikes = None  # most of what was decoded is not used
         return RangeCounts(routed=routed.reached, dead=dead, filtered=routed.filtered, dropped=dropped)
 
     def _hand_over(self, name: str, records: Records) -> None:
@@ -215,7 +215,7 @@ class _TaskRun:
         if writer is None:
             return
         if name in self._targets:
-            # a run that takes no bad record fails of them, whether or not columns are missing
+            # a run that does not tolerate bad records fails because of them, whether or not columns are missing
             self._send_to_dead_letters(writer.take(records, for_good=not self._task.dead_letters.policy.tolerate))
         else:
             self._guess(name, writer, records)
@@ -240,7 +240,7 @@ class _TaskRun:
         return self._writers[name]
 
     def _guess(self, name: str, writer: TableRows, records: Records) -> None:
-        """Gather what a table would need if it were new. Nothing is judged: it may exist, with columns of its own."""
+        """Collect what a table would need if it were new. Nothing is rejected: the table may exist, with other columns."""
         try:
             writer.take(records, for_good=False)
         except SchemaConflict:
@@ -249,7 +249,7 @@ class _TaskRun:
             self._given_up.add(name)
 
     def _refuse(self, records: Records, routed: Routed) -> tuple[int, int]:
-        """Bury the records that reach no table; return how many are dead and how many were let go."""
+        """Make dead letters of the records that reach no table; return how many are dead and how many were dropped."""
         malformed = dead_letters_of(records, routed.malformed, None)
         self._send_to_dead_letters(malformed)
         if not routed.unroutable:
@@ -267,9 +267,9 @@ class _TaskRun:
                 return len(malformed) + len(dead_letters), 0
 
     def _send_to_dead_letters(self, dead_letters: Sequence[DeadLetter], problem: str = "are no JSON objects") -> None:
-        """Put letters into the letterbox, or count them where bad records are not tolerated: the task fails at its end.
+        """Collect dead letters, or count them where bad records are not tolerated: then the task fails at its end.
 
-        ``problem``: what is said of letters that were meant for no table yet.
+        ``problem``: the description of dead letters that were refused before routing.
         """
         if not dead_letters:
             return

@@ -1,4 +1,4 @@
-"""What a Spark task does that writes the files of whole partitions, from the rows that other tasks have read."""
+"""The Spark task that writes the files of whole partitions, from the rows that other tasks have read."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PartitionFiles:
-    """Writes files one partition after the other, so that each has one file, or as many as its size asks for.
+    """Writes files one partition after the other, so that each has one file, or as many as its size requires.
 
     Nothing is written unless every task that read has sent all it has and lacked nothing: a file is closed only with
     final columns. ``readers``: the indices of those tasks.
@@ -41,7 +41,7 @@ class PartitionFiles:
         return cls(tasks[0].targets, frozenset(task.index for task in tasks), tasks[0].writers)
 
     def run(self, sent: Iterable[SentRows]) -> Iterator[TaskResult]:
-        """Take all that was sent to one task and write the rows; yield the results that came along, and its own."""
+        """Take all that was sent to one task and write the rows; yield the results that were sent with them, and its own."""
         seals: dict[int, bool] = {}
         failure: Failure | None = None
         writer = 0
@@ -72,14 +72,14 @@ class PartitionFiles:
                 tables[name] = _write_table(store, targets[name], [one for _, one in partitions], writer, budget)
         except FloeError as error:
             return TaskResult(own_index(writer), failure=Failure.of(error))
-        except Exception as error:  # Spark would bury it in a Java stack trace
+        except Exception as error:  # Spark would hide it in a Java stack trace
             log.exception("writing task %s failed", writer)
             return TaskResult(own_index(writer), failure=Failure.of(error, list(targets)))
         return TaskResult(own_index(writer), tables=tables)
 
 
 def own_index(writer: int) -> int:
-    """Return the index of the result of a task that writes: those that read have 0 and more."""
+    """Return the index of the result of a task that writes; tasks that read have the indices from 0 on."""
     return -1 - writer
 
 

@@ -1,4 +1,4 @@
-"""Transforms: what becomes of records before they are rows."""
+"""Transforms: changes to records before they become rows."""
 
 from floe_job.transform.chain import Chain
 from floe_job.transform.kafka_metadata.columns import MetadataColumns

@@ -1,10 +1,10 @@
-"""Transforms: what they are asked, and what they answer.
+"""The interfaces of transforms.
 
 A *record transform* sees whole records before routing, and may do what a single message transform of Kafka Connect may:
 change value, key, headers and timestamp, rename the topic, leave a record out, or refuse it. A *column transform* only adds
-columns to rows that are decoded already, a column at once. What holds for each of them:
+columns to rows that are decoded already, a column at once. Each of them guarantees:
 
-* A record that it refuses is the only one concerned; the order of the others stays.
+* A record that it refuses is the only one affected; the order of the others does not change.
 * The result is the same however the records are cut into batches.
 """
 
@@ -29,21 +29,21 @@ class RecordTransform(Protocol):
     """Changes whole records."""
 
     def apply(self, batch: ParsedBatch) -> ParsedBatch:
-        """Return the batch with its changes; values that it was given stay as they are, others are put in their place."""
+        """Return the batch with its changes; given values are not modified, but replaced by others."""
 
 
 class Predicate(Protocol):
     """A condition on records."""
 
     def test(self, batch: ParsedBatch) -> Sequence[bool]:
-        """Say of each record whether it holds."""
+        """Return for each record whether the condition is true."""
 
 
 class ColumnTransform(Protocol):
     """Adds columns to the rows of one table, whose schema is None while it does not exist.
 
     ``injected``: the top-level names that it fills in, in the table or not. ``full_names``: the dotted names of all of it.
-    ``record_schema``: the table's schema without them. ``with_keys``, ``with_headers``: what ``fill`` asks for.
+    ``record_schema``: the table's schema without them. ``with_keys``, ``with_headers``: what ``fill`` requires.
     """
 
     injected: frozenset[str]

@@ -1,4 +1,4 @@
-"""Records on their way through a chain of transforms."""
+"""A batch of records in a chain of transforms."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from floe_job.source.messages import Headers
 from floe_job.source.record_batch import ParsedValues, RecordChanges, Records
 
 STAGE = "transform"
-"""Of records that a transform refuses."""
+"""The error name of records that a transform refuses."""
 
 REFUSED = "TransformRefused"
 
 
 @dataclass(frozen=True)
 class ParsedBatch:
-    """Records on their way through a chain: the same place in each column is the same record.
+    """A batch of records in a chain of transforms: the same place in each column is the same record.
 
-    ``source``: the records as Kafka has them, which dead letters keep. ``places``: which of them are left, rising.
+    ``source``: the records as Kafka has them, which dead letters keep. ``places``: which of them are left, ascending.
     ``values``: parsed; None is a tombstone. ``topics``, ``keys``, ``headers``, ``timestamps`` (epoch ms): None as long as no
     transform changed them. ``rejected``: by their index in ``source``. ``filtered``: how many were left out.
     """
@@ -39,7 +39,7 @@ class ParsedBatch:
 
     @classmethod
     def of(cls, source: Records, parsed: Parsed) -> ParsedBatch:
-        """Begin with records and what their converter made of their values."""
+        """Start with records and their parsed values."""
         refused = {one.index for one in parsed.rejected}
         places = [index for index in range(len(source)) if index not in refused]
         return cls(source, places, parsed.values.select(places), rejected=parsed.rejected)
@@ -47,7 +47,7 @@ class ParsedBatch:
     def __len__(self) -> int:
         return len(self.places)
 
-    # -- what records have beside their value -------------------------------------------------------------------------
+    # -- what records have besides their value ------------------------------------------------------------------------
 
     @property
     def partition(self) -> int:
@@ -60,23 +60,23 @@ class ParsedBatch:
         return [self.source.offsets[place] for place in self.places]
 
     def read_topics(self) -> Sequence[str]:
-        """Return the topic of each, as it is by now."""
+        """Return the current topic of each."""
         return [self.source.topic] * len(self) if self.topics is None else self.topics
 
     def read_keys(self) -> Sequence[Any]:
-        """Return the key of each as it is by now: bytes, where no transform changed it."""
+        """Return the current key of each: bytes, where no transform changed it."""
         return self.source.messages.select(self.places).keys() if self.keys is None else self.keys
 
     def read_headers(self) -> Sequence[Headers | None]:
-        """Return the headers of each as they are by now; None where they cannot be read."""
+        """Return the current headers of each; None where they cannot be read."""
         return self.source.messages.select(self.places).headers() if self.headers is None else self.headers
 
     def read_timestamps(self) -> Sequence[int | None]:
-        """Return the time of each as it is by now."""
+        """Return the current time of each."""
         return self.source.messages.select(self.places).timestamps() if self.timestamps is None else self.timestamps
 
     def key_bytes(self) -> list[bytes | None]:
-        """Return the key of each as it is by now, in bytes: what a transform made of it, as text or else as JSON."""
+        """Return the current key of each in bytes; a key that a transform changed is written as text or else as JSON."""
         return [_key_bytes(key) for key in self.read_keys()]
 
     # -- what transforms do -------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class ParsedBatch:
         return replace(self, **columns)
 
     def filter(self, is_kept: Sequence[bool]) -> ParsedBatch:
-        """Leave out the others, on purpose: they are counted as filtered."""
+        """Leave out the others: they are counted as filtered."""
         kept = [row for row, keep in enumerate(is_kept) if keep]
         return replace(self.select(kept), filtered=self.filtered + len(self) - len(kept))
 
@@ -108,7 +108,7 @@ class ParsedBatch:
         return replace(left, rejected=(*self.rejected, *refused))
 
     def select(self, rows: Sequence[int]) -> ParsedBatch:
-        """Return some of the records, by their place in this batch, rising."""
+        """Return some of the records, by their place in this batch, in ascending order."""
         return replace(
             self,
             places=[self.places[row] for row in rows],
@@ -120,13 +120,13 @@ class ParsedBatch:
         )
 
     def parted(self, is_in: Sequence[bool]) -> tuple[ParsedBatch, ParsedBatch]:
-        """Part the records in two: the first has all that was counted and rejected so far."""
+        """Split the records in two: the first batch has all that was counted and rejected so far."""
         chosen = self.select([row for row, is_mine in enumerate(is_in) if is_mine])
         others = self.select([row for row, is_mine in enumerate(is_in) if not is_mine])
         return chosen, replace(others, rejected=(), filtered=0)
 
     def joined(self, other: ParsedBatch) -> ParsedBatch:
-        """Put two parts together again, in the records' order."""
+        """Join two parts again, in the records' order."""
         places = [*self.places, *other.places]
         order = sorted(range(len(places)), key=places.__getitem__)
         both = replace(
@@ -142,7 +142,7 @@ class ParsedBatch:
         )
         return both.select(order)
 
-    # -- what comes of them -------------------------------------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------------------------------
 
     def rejected_by_stage(self) -> tuple[list[Rejected], list[Rejected]]:
         """Return what the converter refused, and what transforms refused."""
@@ -151,7 +151,7 @@ class ParsedBatch:
 
     @property
     def tombstones(self) -> int:
-        """How many records have no value by now: they have no row."""
+        """How many records have no value now: they have no row."""
         return sum(value is None for value in self.values)
 
     def by_topic(self) -> Iterator[Records]:

@@ -44,10 +44,10 @@ PARSED_BYTES = 4 * 1024 * 1024
 
 
 class Chain:
-    """The transforms in their order: those that see records, and the columns that are added to rows behind them."""
+    """The transforms in their order: those that see records, and after them the columns that are added to rows."""
 
     def __init__(self, specs: Sequence[TransformSpec]) -> None:
-        """Raises ValueError for one that no code is known for."""
+        """Raises ValueError for a transform without code."""
         self._specs = specs
         whole, self._added = split_chain(specs)
         self._steps = [_Step.of(spec) for spec in whole]
@@ -88,7 +88,7 @@ class Chain:
             yield self.apply(ParsedBatch.of(some, converters.whole(some.values)))
 
     def columns_of(self, schema: Schema | None, *, fold: bool) -> ColumnTransform:
-        """Make what adds the columns to one table; with ``fold`` it may spell them otherwise. Raises UnsupportedColumn."""
+        """Make what adds the columns to one table; with ``fold`` regardless of case. Raises UnsupportedColumn."""
         by_kind: dict[type[TransformOptions], list[TransformOptions]] = {}
         for spec in self._added:
             by_kind.setdefault(type(spec.options), []).append(spec.options)

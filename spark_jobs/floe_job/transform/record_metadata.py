@@ -1,4 +1,4 @@
-"""What Kafka knows of records, beside their values."""
+"""The metadata of records: what Kafka stores besides their values."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 @dataclass(frozen=True)
 class RecordMetadata:
-    """Facts of records of one partition, one entry per record.
+    """Metadata of records of one partition, one entry per record.
 
     ``timestamps`` are epoch milliseconds, None where the broker has none. ``offsets`` and ``timestamps`` may be int64
-    arrays of numpy or Arrow. ``keys`` and ``headers`` are None when no transform asks for them; a record without headers
+    arrays of numpy or Arrow. ``keys`` and ``headers`` are None when no transform needs them; a record without headers
     has None or an empty list.
     """
 
@@ -33,7 +33,7 @@ class RecordMetadata:
         return len(self.offsets)
 
     def take(self, kept: Sequence[int]) -> RecordMetadata:
-        """Return the facts of some records, by index."""
+        """Return the metadata of some records, by index."""
         return RecordMetadata(
             self.topic,
             self.partition,
@@ -45,7 +45,7 @@ class RecordMetadata:
 
 
 def metadata_of(records: Records, *, keys: bool, headers: bool) -> RecordMetadata:
-    """Return what Kafka knows of the records beside their values."""
+    """Return the metadata of the records."""
     tp = records.slice_.range.tp
     return RecordMetadata(
         records.topic,

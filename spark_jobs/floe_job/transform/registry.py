@@ -1,4 +1,4 @@
-"""Which code does what a transform's settings ask for."""
+"""Which code implements which transform settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from floe_job.transform.kafka_metadata.records import MetadataRecords
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of transform. ``records``: makes one of its settings.
+    """A kind of transform. ``records``: makes a transform from its settings.
 
-    ``columns``: for settings that are columnar, makes one of all of them in a chain, as ``MetadataColumns`` is made.
+    ``columns``: for columnar settings, makes one transform from all of them in a chain, as ``MetadataColumns`` is made.
     """
 
     records: Callable[[Any], RecordTransform]
@@ -26,7 +26,7 @@ class Family:
 FAMILIES: Final[dict[type[TransformOptions], Family]] = {
     KafkaMetadata: Family(MetadataRecords, MetadataColumns),
 }
-"""By the class of the settings. Another transform is one more line here, and one in ``floe.config.sections.transforms``."""
+"""By the class of the settings. Another transform needs a line here, and one in ``floe.config.sections.transforms``."""
 
 PREDICATES: Final[dict[str, Callable[[PredicateSpec], Predicate]]] = {}
 """By the Java class."""

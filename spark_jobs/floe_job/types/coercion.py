@@ -1,8 +1,8 @@
 """Values without a schema into the column types of an Iceberg table; the target type decides.
 
-The rules are those of the Kafka Connect sink, with one difference in spirit: a conversion that would lose something
-(overflow, 2.7 into a long, "yes" into a boolean) is refused instead of done. A converter takes a JSON value that is not
-null and returns what ``pyarrow.array`` takes for the Arrow storage type of the column, or raises ``Unconvertible``:
+The rules are those of the Kafka Connect sink, with one difference: a conversion that would lose something (overflow,
+2.7 into a long, "yes" into a boolean) is refused. A converter takes a JSON value that is not null and returns what
+``pyarrow.array`` takes for the Arrow storage type of the column, or raises ``Unconvertible``:
 
 int, long → int · float, double → float · decimal → Decimal · boolean → bool · string → str · uuid, binary, fixed →
 bytes · date → epoch days · time, timestamp, timestamptz → microseconds · list → list · map → pairs · struct → dict.
@@ -54,7 +54,7 @@ ELEMENT = "element"
 class Trees:
     """Compiles converters of nested columns.
 
-    ``primitive`` compiles those of leaves. With ``wishes``, values that a change of the column would fit are noted there.
+    ``primitive`` compiles those of leaves. Values that a change of the column would fit are noted in ``promotions``.
     """
 
     primitive: Callable[[IcebergType], Converter]
@@ -119,7 +119,7 @@ class Trees:
             for name in required:
                 if name not in row:
                     row[name] = fields[name](record)
-            return row  # what is left out is null, and of a thousand fields a record may have two
+            return row  # fields that are left out are null; a record may have two of a thousand fields
 
         return convert
 
@@ -211,8 +211,8 @@ def field_converter(
 ) -> tuple[str, Converter]:
     """Compile name and converter of one column; the converter takes the record's values by column name.
 
-    With ``wishes`` a value that a promotion would fit, or a null that an optional column would, is noted there, and the
-    record converts; its row is then of no use.
+    With ``promotions``, a value that would fit a promoted column, or a null that would fit an optional one, is noted
+    there, and the record converts; its row is then discarded.
     """
     return Trees(_primitive, lookup, promotions).field_converter(field)
 

@@ -1,4 +1,4 @@
-"""The words for a value that its column cannot hold."""
+"""The error of a value that its column cannot hold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from floe_job.exceptions import VALUE_LENGTH, Unconvertible, clip
 
 
 def refuse(value: Any, target: object, why: str = "", wider: PrimitiveType | None = None) -> Unconvertible:
-    """Name kind and beginning of a value, and the type it does not fit; ``wider`` is the promoted type it would fit."""
+    """Return an error with kind and beginning of ``value``, and ``target``; ``wider``: the promoted type it would fit."""
     kind = _KINDS.get(type(value), "number")
     shown = clip(value, VALUE_LENGTH) if isinstance(value, str) else value
     text = "" if isinstance(value, dict | list) else f" {clip(repr(shown), VALUE_LENGTH)}"

@@ -32,11 +32,11 @@ class StructLookup:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Say whether every key is the column's own name."""
+        """Return whether every key is the column's own name."""
         return not self.fold and all(key == name for key, name in self.columns.items())
 
     def column(self, key: str) -> str | None:
-        """Return the name of the column that a key means. An exact name goes before one in another case."""
+        """Return the name of the column that a key means. An exact name takes precedence over one in another case."""
         name = self.columns.get(key)
         return self._folded.get(key.lower()) if name is None and self.fold else name
 
@@ -45,7 +45,7 @@ class StructLookup:
         return (name,) if self.is_plain else self._keys.get(name, ())
 
     def is_hidden(self, key: str) -> bool:
-        """Say whether a key means nothing though a column has that name: one that is mapped to other names."""
+        """Return whether a key means no column although a column has that name: the column is mapped to other names."""
         return key in self.names and self.column(key) is None
 
     def by_column(self, record: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""JSON number tokens that Python's ``int`` and ``float`` would bend or refuse."""
+"""JSON number tokens that Python's ``int`` and ``float`` would change or refuse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _EXACT = Context(prec=100, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 class Literal(float):
-    """A float that remembers its token: a decimal column takes every digit of it."""
+    """A float that keeps its token: a decimal column takes every digit of it."""
 
     __slots__ = ("token",)
 

@@ -1,4 +1,4 @@
-"""What columns would have to become for one record to fit: noted while it converts, instead of refusing it."""
+"""The changes of columns that one record requires to fit: noted while it converts, instead of refusing it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class PromotionRequests:
     """Promotions and required columns to be made optional, by field id."""
 
     def __init__(self, schema: Schema) -> None:
-        """Take wishes about the columns of ``schema``; its identifier fields, and what they are in, stay required."""
+        """Take requests for the columns of ``schema``; its identifier fields, and the structs around them, stay required."""
         self._required = identifiers(schema)
         self.promoted: dict[int, PrimitiveType] = {}
         self.optional: dict[int, None] = {}
@@ -21,12 +21,12 @@ class PromotionRequests:
         return bool(self.promoted or self.optional)
 
     def clear(self) -> None:
-        """Forget the last record's."""
+        """Remove the requests of the last record."""
         if self:
             self.promoted, self.optional = {}, {}
 
     def may_be_optional(self, field_id: int) -> bool:
-        """Say whether a column may be made optional at all."""
+        """Return whether a column may be made optional at all."""
         return field_id not in self._required
 
     def make_optional(self, field_id: int) -> None:

@@ -88,7 +88,7 @@ def _micros(hour: str, minute: str, second: str | None, fraction: str | None) ->
 
 
 def _offset(zone: str | None) -> int | None:
-    """Seconds east of UTC; None if no place on earth has that offset (Java ends at 18 hours)."""
+    """Return seconds east of UTC; None if the offset is not valid (Java's limit is 18 hours)."""
     if zone is None or zone == "Z":
         return 0
     minutes = int(zone[-2:]) if len(zone) > 3 else 0

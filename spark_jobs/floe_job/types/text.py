@@ -56,7 +56,7 @@ def uuid_column(value: Any) -> bytes:
 def binary_column(value: Any) -> bytes:
     """Take standard base64."""
     if isinstance(value, str) and _BASE64_TEXT.fullmatch(value):
-        # Java's decoder takes base64 without its padding, Python's does not.
+        # Java's decoder accepts base64 without padding, Python's does not.
         padded = value if value.endswith("=") else value + "=" * (-len(value) % 4)
         try:
             return base64.b64decode(padded, validate=True)

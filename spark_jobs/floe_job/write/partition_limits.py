@@ -1,8 +1,8 @@
-"""Rows that have no partition which a manifest could hold.
+"""Rows without a partition value that a manifest can hold.
 
-``truncate`` takes a number down to a multiple of its width, and near the least that its type holds there is none: Iceberg's
-Java library fails on such a decimal, and of an int or a long makes one of the largest numbers, by which no range finds the
-row. And PyIceberg writes no null for a required column, though a struct around it may be null.
+``truncate`` rounds a number down to a multiple of its width, and near the minimum of its type there is none. Iceberg's
+Java library fails on such a decimal, and turns an int or a long into one of the largest numbers, so that no range finds
+the row. PyIceberg also writes no null for a required column, although a struct around it may be null.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PartitionLimits:
     """The limits of a partition spec; false if it has none, as most."""
 
     def __init__(self, spec: PartitionSpec, schema: Schema) -> None:
-        """Find the columns. Those that are not there are passed over: the rows' writer refuses them by name."""
+        """Find the columns. Missing ones are skipped: the rows' writer refuses them by name."""
         self._limits = [limit for field in spec.fields if (limit := _limit(field, schema)) is not None]
 
     def __bool__(self) -> bool:
@@ -74,7 +74,7 @@ def _limit(field: PartitionField, schema: Schema) -> _Limit | None:
 
 
 def _is_hidden(struct: StructType, path: tuple[str, ...], *, may_be_null: bool = False) -> bool:
-    """Tell whether a column is required, and a struct around it is not."""
+    """Return whether a column is required, and a struct around it is not."""
     field = next(field for field in struct.fields if field.name == path[0])
     if isinstance(field.field_type, StructType):
         return _is_hidden(field.field_type, path[1:], may_be_null=may_be_null or field.optional)

@@ -28,12 +28,12 @@ from floe_job.write.task_files import RowSink, TargetFiles
 
 
 class TableRows:
-    """Takes records in the order of their offsets; the files are there after ``close``."""
+    """Takes records in the order of their offsets; the files are complete after ``close``."""
 
     def __init__(
         self, target: TableTarget, task_index: int, budget: WriteBudget | None = None, sink: RowSink | None = None
     ) -> None:
-        """Write rows to files of this task, or else give them to ``sink``."""
+        """Write rows to files of this task, or else pass them to ``sink``."""
         self._target = target
         schema = target.metadata.schema() if target.metadata is not None else None
         self._columns = Chain.of(target.transforms).columns_of(schema, fold=target.rules.case_insensitive)
@@ -70,9 +70,9 @@ class TableRows:
         return needs
 
     def take(self, records: Records, *, for_good: bool = True) -> list[DeadLetter]:
-        """Make rows of the records that the table does not hold yet; return those that cannot. Raises WriteFailed.
+        """Make rows of the records that the table does not contain yet; return the dead letters. Raises WriteFailed.
 
-        Not ``for_good``: once a column is missing none is returned. The task runs again, and finds them again.
+        Without ``for_good``, none is returned once a column is missing: the task runs again, and finds them again.
         """
         self._assigned += len(records)
         piece_range = records.slice_.range
@@ -104,7 +104,10 @@ class TableRows:
         return dead_letters
 
     def is_plain(self, piece_range: OffsetRange) -> bool:
-        """Say whether rows of a range may come decoded: none is held, owed, watched, filled in or without a partition."""
+        """Return whether rows of a range may be passed decoded.
+
+        That requires that none is already written, in a backlog, watched, filled in, or without a partition.
+        """
         target = self._target
         special = (
             piece_range in target.owed or target.held.get(piece_range) or target.dead_letters or self._columns.injected
@@ -131,7 +134,7 @@ class TableRows:
         self._files.abort()
 
     def _write(self, records: Records, decoded: Decoded) -> Sequence[DeadLetter]:
-        """Write rows, until a column turns out to be missing: then the task only reads on. Return what has no row."""
+        """Write rows until a column turns out to be missing; then the task only reads on. Return the dead letters."""
         if self._decoder.needs or self._lacking:
             self.abort()
             return []

@@ -28,11 +28,11 @@ class RowSink(Protocol):
 
 
 STREAM_BYTES = 128 * 1024
-"""What an open file gathers before it goes to the store. PyIceberg's own 1 MiB is dear where a hundred files are open."""
+"""Bytes that an open file buffers before it writes to the store. PyIceberg's 1 MiB is too much with a hundred open files."""
 
 
 class TargetFiles:
-    """Takes rows in the Arrow schema of the table's schema; nothing is opened before there are some."""
+    """Takes rows in the Arrow schema of the table's schema; files are opened with the first rows."""
 
     def __init__(self, target: TableTarget, task_index: int, budget: WriteBudget | None = None) -> None:
         self._target = target
@@ -50,7 +50,7 @@ class TargetFiles:
             raise WriteFailed(self._message(error)) from error
 
     def finish_files(self) -> None:
-        """Finish the files that are open: no rows of their partitions come any more. Raises WriteFailed."""
+        """Finish the open files: their partitions get no further rows. Raises WriteFailed."""
         try:
             if self._writer is not None:
                 self._writer.finish_files()
@@ -76,7 +76,7 @@ class TargetFiles:
         return SpecFiles(spec.spec_id, partition_type, events), sum(file.record_count for file in files)
 
     def abort(self) -> None:
-        """Drop what is not closed yet; what is written stays behind as orphans."""
+        """Drop what is not closed yet; files that were written remain as orphans."""
         if self._writer is not None:
             self._writer.abort()
             self._writer = None

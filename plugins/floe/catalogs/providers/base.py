@@ -1,6 +1,6 @@
-"""What floe asks of a type of catalog: the one place where catalogs differ.
+"""The interface of a type of catalog: the only place where catalogs differ.
 
-A provider is stateless and light to import; what opening takes (SQLAlchemy, requests) is imported by ``open``.
+A provider is stateless and fast to import. ``open`` imports what it needs (SQLAlchemy, requests).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from floe.config.sections.catalog import CatalogSpec
 
 MAX_PROPERTY_LENGTH = 3_500
-"""Characters of a table property that every catalog keeps: Hive takes 4,000."""
+"""Characters of a table property that every catalog keeps: Hive's limit is 4,000."""
 
 
 class CatalogProvider(Protocol):
@@ -28,7 +28,7 @@ class CatalogProvider(Protocol):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Name what a process can import before the first catalog of this type is opened."""
+        """Name the modules that a process can import before the first catalog of this type is opened."""
         ...
 
     @property
@@ -38,14 +38,14 @@ class CatalogProvider(Protocol):
 
     @property
     def has_atomic_commit(self) -> bool:
-        """Say whether a commit whose requirements do not hold changes nothing, whoever else commits at that moment.
+        """Say whether a commit whose requirements do not hold changes nothing, even if other processes commit meanwhile.
 
-        floe opens no catalog of which that is not so.
+        floe does not open a catalog without this guarantee.
         """
         ...
 
     def open(self, spec: CatalogSpec) -> Catalog:
-        """Open a catalog. Raises what PyIceberg raises; ValueError, KeyError, TypeError, ImportError for bad properties."""
+        """Open a catalog. Raises PyIceberg's errors; ValueError, KeyError, TypeError, ImportError for bad properties."""
         ...
 
     def commit(
@@ -59,16 +59,16 @@ class CatalogProvider(Protocol):
         ...
 
     def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
-        """Return what the operator has to correct, where an error of this catalog shows that; None where it may pass."""
+        """Return what the operator has to correct, if an error of this catalog shows that; None if it may pass."""
         ...
 
     def tidy(self, table: Table, after: TableMetadata) -> None:
-        """Remove the metadata files that fell out of the log with the commit that made ``after`` of ``table``."""
+        """Remove the metadata files that the commit from ``table`` to ``after`` dropped from the log."""
         ...
 
 
 class PlainProvider:
-    """What is so for most catalogs: a commit is PyIceberg's, and files of metadata are the server's to remove."""
+    """The defaults of most catalogs: PyIceberg makes the commit, and the server removes metadata files."""
 
     modules: tuple[str, ...] = ()
     max_property_length: int = MAX_PROPERTY_LENGTH
@@ -81,11 +81,11 @@ class PlainProvider:
         return table.catalog.commit_table(table, requirements, updates)
 
     def classify(self, error: Exception, *, was_sent: bool) -> Answer:
-        """Decide as for every catalog."""
+        """Classify the error as for every catalog."""
         return answer_of(error, was_sent=was_sent)
 
     def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
-        """Take every error for one that may pass."""
+        """Treat every error as one that may pass."""
         return None
 
     def tidy(self, table: Table, after: TableMetadata) -> None:
@@ -93,7 +93,7 @@ class PlainProvider:
 
 
 def catalog_settings(spec: CatalogSpec) -> dict[str, Any]:
-    """Return the settings that a catalog is opened with: PyIceberg's own of this name, the connector's over them."""
+    """Return the settings of a catalog: PyIceberg's own for this name, overridden by the connector's."""
     return {**(Config().get_catalog_config(spec.name) or {}), **spec.properties}
 
 

@@ -28,7 +28,7 @@ _OPENED: WeakKeyDictionary[Catalog, CatalogProvider] = WeakKeyDictionary()
 
 
 def open_with_provider(spec: CatalogSpec) -> Catalog:
-    """Open a catalog by the provider of its type. Raises what that raises, and as ``provider_named``."""
+    """Open a catalog by the provider of its type. Raises the provider's errors, and those of ``provider_named``."""
     provider = provider_named(spec)
     if not provider.has_atomic_commit:
         msg = (

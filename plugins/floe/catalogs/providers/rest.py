@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class RestProvider(PlainProvider):
-    """A REST catalog, by PyIceberg, with floe's checks of what it answers."""
+    """PyIceberg's REST catalog, with floe's checks of its answers."""
 
     modules = ("pyiceberg.catalog.rest",)
 
     def open(self, spec: CatalogSpec) -> Catalog:
-        """Open it. Raises CatalogMisconfigured where its answer is refused, ValueError without an address."""
-        # it takes requests, which other catalogs do without
+        """Open it. Raises CatalogMisconfigured if its answer is refused, ValueError without an address."""
+        # it imports requests, which other catalogs do not need
         from floe.catalogs.providers.rest_catalog import CheckedRestCatalog
 
         guard_auth_managers()

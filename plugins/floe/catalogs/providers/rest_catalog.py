@@ -1,4 +1,4 @@
-"""PyIceberg's REST catalog; what it answers is checked before anything is made of it."""
+"""PyIceberg's REST catalog; its answers are checked before they are used."""
 
 from pyiceberg.catalog.rest import RestCatalog, TableResponse
 from pyiceberg.table import StagedTable, Table
@@ -8,7 +8,7 @@ from floe.catalogs.table_trust import check_catalog_answer, check_table_answer, 
 
 
 class CheckedRestCatalog(RestCatalog):
-    """The REST catalog that floe opens in the place of PyIceberg's."""
+    """The REST catalog that floe opens instead of PyIceberg's."""
 
     def _fetch_config(self) -> None:
         own = dict(self.properties)

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from floe.config.sections.catalog import CatalogSpec
 
 _NO_SQLITE_FILE = "unable to open database file"
-"""SQLite's words for a path where no file can be made."""
+"""SQLite's message for a path where no file can be created."""
 
 
 class SqlProvider(PlainProvider):
-    """A catalog in an SQL database: the client writes metadata files, and swaps the row that names the present one."""
+    """A catalog in an SQL database. The client writes metadata files and swaps the row that names the current one."""
 
     modules = ("pyiceberg.catalog.sql",)
 
     def open(self, spec: CatalogSpec) -> Catalog:
         """Open it. Raises ValueError without an address."""
-        # it takes SQLAlchemy, a second of import that other catalogs do without
+        # it imports SQLAlchemy, which takes a second and which other catalogs do not need
         from floe.catalogs.providers.sql_catalog import CheckedSqlCatalog
 
         return CheckedSqlCatalog(spec.name, **settings_with_address(spec))
 
     def misconfiguration(self, spec: CatalogSpec, error: Exception) -> str | None:
-        """Name a SQLite file that cannot be opened or made."""
+        """Name a SQLite file that cannot be opened or created."""
         if _NO_SQLITE_FILE not in str(error):
             return None
         address = shown_address(str(catalog_settings(spec).get("uri", "")))
@@ -42,5 +42,5 @@ class SqlProvider(PlainProvider):
         )
 
     def tidy(self, table: Table, after: TableMetadata) -> None:
-        """Remove old metadata files: there is no server that does."""
+        """Remove old metadata files: there is no server that removes them."""
         remove_old_metadata(table, after)

@@ -1,8 +1,8 @@
 """PyIceberg's SQL catalog, with what Iceberg's Java library does at a commit and PyIceberg does not.
 
-A snapshot keeps the id of a parent that expired, the snapshot log begins behind a gap, statistics go with their snapshots,
-times never go back, and no snapshot is removed under a branch or tag that was created meanwhile. What requirements ask, how
-files are read and written, and how the present version is swapped is PyIceberg's.
+A snapshot keeps the id of a parent that expired. The snapshot log begins behind a gap. Statistics are removed with their
+snapshots. Times never go back. No snapshot is removed under a branch or tag that was created meanwhile. PyIceberg checks
+requirements, reads and writes files, and swaps the current version.
 """
 
 import gc
@@ -31,16 +31,16 @@ from floe.catalogs.clock import dated, last_time, with_risen_times
 from floe.catalogs.table_trust import check_table_properties
 
 _COMMITTED: ContextVar[Table | None] = ContextVar("floe_committed_table", default=None)
-"""The table that a commit under way was made of: PyIceberg hands its hooks the present one only."""
+"""The table that a commit in progress is based on: PyIceberg passes only the current one to its hooks."""
 
 
 class CheckedSqlCatalog(SqlCatalog):
-    """The SQL catalog that floe opens in the place of PyIceberg's."""
+    """The SQL catalog that floe opens instead of PyIceberg's."""
 
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
-        """Commit as PyIceberg does; ``table`` is not read again if it still is the present version."""
+        """Commit as PyIceberg does; ``table`` is not read again if it is still the current version."""
         token = _COMMITTED.set(table)
         try:
             return super().commit_table(table, requirements, updates)
@@ -73,7 +73,7 @@ class CheckedSqlCatalog(SqlCatalog):
             return super()._update_and_stage_table(current_table, table_identifier, requirements, updates)
         name, present = ".".join(table_identifier), current_table.metadata
         if last_time(present) > last_time(committed.metadata):
-            updates = dated(updates, name, present)  # another change came in between, of a later time
+            updates = dated(updates, name, present)  # another change was made meanwhile, at a later time
         _check_new_refs(committed.metadata, present, updates)
         part = relevant_part(present, updates)
         given = Table(table_identifier, part, current_table.metadata_location, current_table.io, self)
@@ -84,7 +84,7 @@ class CheckedSqlCatalog(SqlCatalog):
 
 @contextmanager
 def _without_gc() -> Iterator[None]:
-    """Make thousands of objects without a search for garbage among them, which takes longer than making them."""
+    """Create thousands of objects without garbage collection, which takes longer than creating them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -95,7 +95,7 @@ def _without_gc() -> Iterator[None]:
 
 
 def relevant_part(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> TableMetadata:
-    """Return the metadata with the snapshots that updates and requirements look at only, and without logs."""
+    """Return the metadata with only the snapshots that updates and requirements use, and without logs."""
     named = {ref.snapshot_id for ref in metadata.refs.values()}
     named.update(s.snapshot_id for s in metadata.snapshots[-1:])  # requirements ask whether there are any
     for update in updates:
@@ -113,16 +113,16 @@ def relevant_part(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> Ta
 def merge_updated(
     updated: TableMetadata, part: TableMetadata, whole: TableMetadata, updates: Iterable[TableUpdate]
 ) -> TableMetadata:
-    """Return what ``updated`` would be, had it been made of ``whole`` and not of ``part``, its relevant part.
+    """Return what ``updated`` would be if it had been made from ``whole`` and not from ``part``, its relevant part.
 
-    A snapshot keeps the id of a parent that was removed, the log ends at removed ones, and statistics of all kinds go with
-    them, as in Iceberg's Java library.
+    A snapshot keeps the id of a parent that was removed, the log ends at removed ones, and statistics of all kinds are
+    removed with them, as in Iceberg's Java library.
     """
     known = {s.snapshot_id for s in part.snapshots}
     remaining = {s.snapshot_id for s in updated.snapshots}
     removed = known - remaining
     kept = [s for s in whole.snapshots if s.snapshot_id not in removed] if removed else whole.snapshots
-    # as they were sent: PyIceberg takes the parent's id away from one whose parent the same commit removes
+    # as they were sent: PyIceberg removes the parent's id of a snapshot whose parent the same commit removes
     sent = (update.snapshot for update in updates if isinstance(update, AddSnapshotUpdate))
     added = [s for s in sent if s.snapshot_id in remaining - known]
     log = [*whole.snapshot_log, *updated.snapshot_log]
@@ -150,7 +150,7 @@ def _without_gaps(log: Sequence[SnapshotLogEntry], removed: set[int]) -> list[Sn
 def _check_new_refs(known: TableMetadata, present: TableMetadata, updates: Iterable[TableUpdate]) -> None:
     """Raise CommitFailedException for a removal of snapshots that does not know of a branch or tag.
 
-    That would go with its snapshot, or be cut off from its history. No requirement can name what is not known.
+    That ref would lose its snapshot or its history. No requirement can name a ref that is not known.
     """
     new = present.refs.keys() - known.refs.keys()
     if new and any(isinstance(update, RemoveSnapshotsUpdate) for update in updates):

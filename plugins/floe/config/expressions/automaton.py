@@ -1,9 +1,9 @@
-r"""Expressions matched in a time that grows with their size and with the values, whatever either of them is.
+r"""Expressions matched in a time that is linear in their size and in the values, for all expressions and values.
 
-RE2 has no look-around, and an engine that tries one way after the other takes ages for ``(a+)+`` and thirty letters. This one
-follows all ways at once, through many values at once: for each state it keeps the places of the text that can be reached,
-as the bits of one number. ``(?=…)`` and ``(?<=…)`` are automata of their own, followed from all places backwards or
-forwards, and what they say of each place is a number, too. Back-references and atomic groups cannot be had this way.
+RE2 has no look-around. A backtracking engine takes exponential time for ``(a+)+`` and thirty letters. This one follows all
+paths at once, through many values at once. For each state it keeps the reachable places of the text, as the bits of one
+number. ``(?=…)`` and ``(?<=…)`` are automata of their own, followed backwards or forwards from all places; their result for
+each place is a bit of a number, too. Back-references and atomic groups are not possible this way.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from floe.config.expressions import cpython_internals
 
 MAX_STATES = 10_000
-"""Of an expression; counts are written out, so that ``(a{10}){10}`` has a hundred."""
+"""States of an expression; counts are expanded, so ``(a{10}){10}`` has a hundred."""
 
 _CHARACTERS_AT_ONCE = 65_536
 
@@ -39,7 +39,7 @@ class _Characters(NamedTuple):
 
 @dataclass(frozen=True)
 class _Look:
-    """What has to match from a place on, or up to it; or what must not."""
+    """An expression that must, or must not, match from a place on or up to it."""
 
     automaton: "_Graph"
     is_behind: bool
@@ -47,7 +47,7 @@ class _Look:
 
 
 class _Edge(NamedTuple):
-    """A way between two states: over one character, or in place; ``condition`` is None where nothing is asked for."""
+    """An edge between two states: over one character, or in place; ``condition`` is None if there is none."""
 
     source: int
     target: int
@@ -134,7 +134,7 @@ class _Graph:
         return self._open(of, target, is_negated=True)
 
     def _failure(self, _: Any, target: int) -> int:
-        return self._state()  # from which no way leads on
+        return self._state()  # a state without edges
 
     def _open(self, of: tuple[int, Any], target: int, *, is_negated: bool) -> int:
         look = _Look(_Graph(of[1]), is_behind=of[0] < 0, is_negated=is_negated)
@@ -190,7 +190,7 @@ class _Text:
         return self._known[condition]
 
     def has(self, places: int) -> list[bool]:
-        """Say of each value whether its end is among the places."""
+        """Return for each value whether its end is among the places."""
         bits = f"{places:b}"[::-1]
         return [end < len(bits) and bits[end] == "1" for end in self._ends]
 
@@ -219,7 +219,7 @@ class Automaton:
         self._graph = _Graph(tree)
 
     def matches(self, values: Iterable[str]) -> list[bool]:
-        """Say of each value whether the expression matches all of it."""
+        """Return for each value whether the expression matches all of it."""
         found: list[bool] = []
         for some in _together(values):
             text = _Text(some)
@@ -228,7 +228,7 @@ class Automaton:
 
 
 def check_size(written: str) -> None:
-    """Say whether an expression can be followed, without the time that it takes to write its states. Raises TooLarge."""
+    """Check whether an expression can be followed, without the time to build its states. Raises TooLarge."""
     _check_size(cpython_internals.parse(written, int(re.ASCII)))
 
 

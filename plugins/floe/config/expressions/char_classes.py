@@ -9,7 +9,7 @@ Ranges = list[tuple[int, int]]
 
 
 class Different(Exception):
-    """What Java reads differently, or not at all."""
+    """Java reads the expression differently, or not at all."""
 
 
 _CATEGORIES: dict[str, Ranges] = {
@@ -28,10 +28,10 @@ def class_of(given: tuple[tuple[int, int], ...], negation: str, ignores_case: bo
     if not negation and all(first == last for first, last in ranges):
         chars = sorted({char for char, _ in ranges})
         if len(chars) == 1 or (len(chars) == 2 and chars[0] ^ chars[1] == 0x20):
-            # no [Ss]: RE2 takes it for (?i:s), and may remember later that this is U+017F too
+            # no [Ss]: RE2 reads it as (?i:s), which may later match U+017F too
             return f"(?:{'|'.join(map(text, chars))})" if len(chars) == 2 else text(chars[0])
     if not negation and any(last == sys.maxunicode for _, last in ranges):
-        # compiling a class up to the last character takes milliseconds, compiling what it leaves out does not
+        # compiling a class up to the last character takes milliseconds, compiling its complement does not
         ranges, negation = complement(merged(ranges)), "^"
         if not ranges:
             return "(?s:.)"

@@ -1,9 +1,9 @@
 r"""Regular expressions of a connector: written for Java, read by Python's parser, matched by RE2 or by ``automaton``.
 
 The three agree on little more than characters, ranges, groups and counts: ``\s``, ``.``, ``$`` and the small letters of
-``(?i)`` are other characters in each. So an expression is written again, with Java's meaning, in what Python's parser and RE2
-read alike; look-around, which RE2 does not have, is written so that it refuses it. What Java reads differently is refused
-here, and so is what only an engine can match that takes ages for some values: back-references, ``(?>…)``, ``a*+``.
+``(?i)`` are other characters in each. So an expression is rewritten, with Java's meaning, in a syntax that Python's parser
+and RE2 read alike. Look-around, which RE2 does not have, is written so that RE2 refuses it. Refused here are expressions that
+Java reads differently, and those that need an engine with exponential time: back-references, ``(?>…)``, ``a*+``.
 """
 
 import re
@@ -21,7 +21,7 @@ _MAX_CHARACTERS = 4000
 
 _PLAIN = re.compile(rf"[A-Za-z0-9_/ -]{{0,{_MAX_CHARACTERS}}}")
 _SIMPLE = re.compile(r"(?:(?:[A-Za-z0-9_/ .-]|\\[./-])[*+?]?|\|)*")
-"""What every engine takes: plain words with ``.``, counts behind single characters, and choices."""
+"""Expressions that all engines read alike: plain words with ``.``, counts behind single characters, and choices."""
 _ESCAPE = re.compile(r"\\(?:0|[1-7][0-7]{2}|.)", re.DOTALL)
 _PART = re.compile(
     r"\(\?#[^)]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\\N\{[^}]*\}|\{[0-9]+(?:,[0-9]*)?\}|" + _ESCAPE.pattern + "|.", re.DOTALL
@@ -29,7 +29,7 @@ _PART = re.compile(
 """A comment, a class, a character's name, a count, an escape, a character."""
 
 _IGNORECASE, _DOTALL, _MULTILINE_OR_VERBOSE = int(re.IGNORECASE), int(re.DOTALL), int(re.MULTILINE | re.VERBOSE)
-"""As numbers: to ask a ``RegexFlag`` takes twenty times as long."""
+"""As numbers: testing a ``RegexFlag`` takes twenty times as long."""
 
 
 _INSTEAD = (
@@ -42,7 +42,7 @@ _INSTEAD = (
         r"write \[ or \& for the character, and the characters themselves for a class of two",
     ),
 )
-"""What to write for what Java has and Python does not."""
+"""Replacements for syntax that Java has and Python does not."""
 
 _LINE_ENDS: Ranges = [(0x0A, 0x0A), (0x0D, 0x0D), (0x85, 0x85), (0x2028, 0x2029)]
 
@@ -55,16 +55,16 @@ _END = r"(?:(?=(?:\r\n|[\r\x85\u2028\u2029])?\Z)|(?<!\r)(?=\n\Z))"
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression that has to match a whole value. ``pattern``: as RE2 reads it, or refuses it."""
+    """An expression that must match a whole value. ``pattern``: as RE2 reads it, or refuses it."""
 
     pattern: str
 
     def matches(self, values: Iterable[str]) -> list[bool]:
-        """Say of each value whether it matches, in a time that is linear in the values."""
+        """Return for each value whether it matches, in a time that is linear in the values."""
         return self._automaton.matches(values)
 
     def fullmatch(self, value: str) -> bool:
-        """Say whether one value matches; for many, ask for all of them at once."""
+        """Say whether one value matches; use ``matches`` for many."""
         return self.matches((value,))[0]
 
     @cached_property
@@ -79,7 +79,7 @@ def compile_expression(text: str) -> Expression:
     (``\p{…}``, ``\Q…\E``, ``(?<name>…)``), and what they read differently (``[a&&b]``, ``[a[b]]``, ``a{,2}``), is
     refused.
 
-    :raises ValueError: with what is wrong, and the expression.
+    :raises ValueError: with the problem and the expression.
     """
     written = _rewritten(text)
     _check_size(text, written)
@@ -87,7 +87,7 @@ def compile_expression(text: str) -> Expression:
 
 
 def check_expression(text: str) -> None:
-    """Say whether ``compile_expression`` takes an expression, without the time that compiling takes.
+    """Check whether ``compile_expression`` accepts an expression, without the time of compiling.
 
     :raises ValueError: as there.
     """
@@ -96,7 +96,7 @@ def check_expression(text: str) -> None:
 
 
 def _check_size(text: str, written: str) -> None:
-    """Refuse an expression whose counts make too much of it; without counts it is as large as its text."""
+    """Refuse an expression whose counts make it too large; without counts it is as large as its text."""
     if "{" in text:
         try:
             check_size(written)
@@ -105,12 +105,12 @@ def _check_size(text: str, written: str) -> None:
 
 
 def is_plain(text: str) -> bool:
-    """Whether an expression is only characters that mean themselves everywhere."""
+    """Whether an expression consists only of characters that all engines read literally."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def _rewritten(text: str) -> str:
-    """Write an expression with Java's meaning, as Python reads it. Raises ValueError."""
+    """Rewrite an expression with Java's meaning, as Python reads it. Raises ValueError."""
     if is_plain(text):
         return text
     if len(text) > _MAX_CHARACTERS:
@@ -130,7 +130,7 @@ def _rewritten(text: str) -> str:
 
 
 def _parsed(text: str) -> Any:
-    """Parse an expression; a warning, of sets that a later Python, and Java today, read differently, is an error."""
+    """Parse an expression. A warning is an error: it is about sets that a later Python, and Java, read differently."""
     if "[" not in text:
         return cpython_internals.parse(text, int(re.ASCII))
     with warnings.catch_warnings():
@@ -143,7 +143,7 @@ def _unusable(text: str, different: str) -> ValueError:
 
 
 def _differences(text: str) -> Iterator[str]:
-    """Say what Java reads differently of an expression that Python can read, where the tree does not tell."""
+    """Yield what Java reads differently in an expression that Python can read, if the tree does not show it."""
     for part in _PART.findall(text):
         if part == "{":
             yield r"Java takes '{' for a count: write {n}, {n,} or {n,m}, or \{ for the character"
@@ -158,7 +158,7 @@ def _differences(text: str) -> Iterator[str]:
 
 
 class _Writer:
-    """Writes a tree anew. ``flags``: those of the place; ``is_last``: nothing can follow before the end of the value."""
+    """Rewrites a tree. ``flags``: those at the place; ``is_last``: nothing can follow before the end of the value."""
 
     def __init__(self, flags: int) -> None:
         if flags & _MULTILINE_OR_VERBOSE:

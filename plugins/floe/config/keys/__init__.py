@@ -1,1 +1,1 @@
-"""The table of configuration keys, and typed access to what a connector says."""
+"""The table of configuration keys, and typed access to a connector's settings."""

@@ -1,4 +1,4 @@
-"""What is known of one configuration key."""
+"""The description of one configuration key."""
 
 import enum
 import re
@@ -21,23 +21,23 @@ class Kind(enum.Enum):
 
 
 class Status(enum.Enum):
-    """What floe does with a key that it meets in a connector."""
+    """What floe does with a key in a connector."""
 
     SUPPORTED = "supported"
     """It has the documented meaning."""
     NO_EFFECT = "no effect"
-    """It is taken, type-checked and answered with a warning that says why nothing follows from it."""
+    """It has no effect: it is type-checked, and a warning gives the reason."""
     REFUSED = "refused"
-    """It is refused by name, unless its value asks for nothing (``harmless``)."""
+    """It is refused by name, unless its value requires nothing (``harmless``)."""
 
 
 @dataclass(frozen=True)
 class Key:
     """One row of the table of keys.
 
-    ``name`` is the key itself or a pattern: ``<table>`` stands for a table's full name, a trailing ``*`` for any rest.
-    ``alias_of`` names the pattern whose meaning this spelling has. ``key_class`` says which runs may set it; of a pattern
-    with ``members`` (globs of its rest) it holds for those alone, and all others are of class ``file``.
+    ``name`` is the key itself or a pattern: ``<table>`` means a table's full name, a trailing ``*`` any rest.
+    ``alias_of`` names the pattern whose meaning this spelling has. ``key_class`` says which runs may set it. For a pattern
+    with ``members`` (globs of its rest) it applies to those only; all others are of class ``file``.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Key:
         return re.compile(pattern, re.DOTALL)
 
     def matches(self, key: str) -> bool:
-        """Whether ``key`` is this key, or one that this pattern stands for."""
+        """Whether ``key`` is this key, or matches this pattern."""
         return bool(self._regex.fullmatch(key)) if self.is_pattern else key == self.name
 
     @cached_property
@@ -70,7 +70,7 @@ class Key:
         return re.split(r"[<*]", self.name, maxsplit=1)[0]
 
     def class_of(self, key: str) -> KeyClass:
-        """Return the class of ``key``, which this row is about."""
+        """Return the class of ``key``, which matches this row."""
         rest = key.removeprefix(self.prefix)
         if self.members and not any(fnmatchcase(rest, member) for member in self.members):
             return KeyClass.FILE
@@ -98,15 +98,15 @@ def supported(
     key_class: KeyClass = KeyClass.FILE,
     members: tuple[str, ...] = (),
 ) -> Key:
-    """Make the row of a key that means what it says."""
+    """Make the row of a supported key."""
     return Key(name, kind, default, doc, minimum=minimum, alias_of=alias_of, key_class=key_class, members=members)
 
 
 def no_effect(name: str, kind: Kind, default: str | None, doc: str, *, minimum: int | None = None) -> Key:
-    """Make the row of a key that floe's design leaves without meaning; ``doc`` is the reason."""
+    """Make the row of a key that has no effect in floe; ``doc`` is the reason."""
     return Key(name, kind, default, doc, Status.NO_EFFECT, minimum=minimum)
 
 
 def refused(name: str, kind: Kind, default: str | None, doc: str, *harmless: str) -> Key:
-    """Make the row of a key that is not built; ``doc`` says why and what to do, ``harmless`` the values that pass."""
+    """Make the row of a key that is not implemented; ``doc`` says why and what to do, ``harmless`` lists allowed values."""
     return Key(name, kind, default, doc, Status.REFUSED, harmless=harmless)

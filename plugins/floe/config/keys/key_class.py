@@ -1,4 +1,4 @@
-"""The class of a key: which runs may set it by the param ``config``."""
+"""The class of a key: which runs may set it with the param ``config``."""
 
 import enum
 
@@ -11,7 +11,7 @@ class KeyClass(enum.Enum):
     REPLAY = "replay"
     """Replays too, within what the connector file names."""
     FILE = "file"
-    """The connector file only: identity, connections, addresses, catalogs, secrets, whatever names code, and new keys."""
+    """The connector file only: identity, connections, addresses, catalogs, secrets, keys that name code, and new keys."""
 
     def permits(self, other: "KeyClass") -> bool:
         """Whether a run that may set keys of this class may set one of the other."""

@@ -1,4 +1,4 @@
-"""Looking a key up in the table, and the nearest known one for a key that is not in it."""
+"""Lookup of a key in the table, and of the nearest known one for an unknown key."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -8,7 +8,7 @@ from floe.config.keys.spelling import MAX_CHARACTERS, Pairs, begins_near, is_nea
 from floe.config.keys.table import KEYS
 
 OWN_PREFIXES = ("iceberg.", "floe.", "transforms.", "predicates.", "errors.")
-"""Families of keys that floe knows whole: an unknown one is a mistake."""
+"""Families of keys that floe knows completely: an unknown key in them is a mistake."""
 
 _EXACT = {entry.name: entry for entry in KEYS if not entry.is_pattern}
 _PATTERNS = tuple((entry.prefix, entry.suffix, entry) for entry in KEYS if entry.is_pattern)
@@ -39,7 +39,7 @@ def find(key: str) -> Key | None:
 
 
 def canonical(key: str) -> str:
-    """Spell ``key`` as its alias' target does, so that two spellings of one setting can be told to be one."""
+    """Spell ``key`` as its alias' target does, so that two spellings of one setting are equal."""
     return canonical_of(find(key), key)
 
 
@@ -51,7 +51,7 @@ def canonical_of(entry: Key | None, key: str) -> str:
 
 
 def is_own(key: str) -> bool:
-    """Whether an unknown ``key`` is of a family that floe knows whole, and so is refused rather than warned of."""
+    """Whether an unknown ``key`` is of a family that floe knows completely: it is refused, not only warned about."""
     return key.startswith(OWN_PREFIXES)
 
 
@@ -77,7 +77,7 @@ _EVERY_PATTERN = tuple(entry for _, _, entry in _PATTERNS)
 
 
 def _filled(key: str, entry: Key) -> str:
-    """Write a pattern with the parts of ``key`` in the place of its placeholder."""
+    """Write a pattern with the parts of ``key`` instead of its placeholder."""
     depth = entry.prefix.count(".")
     parts = key.removesuffix(entry.suffix).split(".")
     filling = ".".join(parts[depth:])
@@ -100,7 +100,7 @@ def _pairs_of_prefixes() -> tuple[tuple[Key, Pairs], ...]:
 
 
 def _candidates(key: str) -> Iterator[tuple[float, str]]:
-    """Rate the known keys. Of a pattern only the fixed parts count: any text is like a part that is free."""
+    """Rate the known keys. Only the fixed parts of a pattern count: the placeholder matches any text."""
     short = key[:MAX_CHARACTERS]
     own = pairs(short)
     for name, of_name in _pairs_of_names():

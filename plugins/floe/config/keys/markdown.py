@@ -26,7 +26,7 @@ def key_table(status: Status) -> str:
 
 
 def library_table() -> str:
-    """Print what floe hands on to libraries as a table, a row for each list."""
+    """Print the settings that floe passes to libraries as a table, a row for each list."""
     rows = [
         ("`iceberg.kafka.*`, `consumer.override.*`", "librdkafka", CLIENT_SETTINGS),
         ("the same, of class `live`", "librdkafka", LIVE_CLIENT_SETTINGS),
@@ -50,7 +50,7 @@ def _third(key: Key) -> str:
 
 
 def _class(key: Key) -> tuple[str, ...]:
-    """The class of the key; of a pattern with members, theirs: all others are of class file."""
+    """The class of the key; for a pattern with members, theirs: all others are of class file."""
     if key.status is not Status.SUPPORTED:
         return ()
     return (f"{key.key_class.value}, some" if key.members else key.key_class.value,)

@@ -1,10 +1,10 @@
-"""Names and prefixes, asked for thousands of keys."""
+"""Names and prefixes, for lookups of thousands of keys."""
 
 from collections.abc import Iterable, Iterator
 
 
 class NameSet:
-    """A set of names, in which ``name.*`` stands for every name that begins with ``name.``."""
+    """A set of names, in which ``name.*`` means every name that begins with ``name.``."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(names)

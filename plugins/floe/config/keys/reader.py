@@ -1,4 +1,4 @@
-"""The flat map under reading: typed access by the table of keys, problems and warnings gathered on the way."""
+"""Typed access to the flat map by the table of keys, with collection of problems and warnings."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ _CHECKED_KINDS = (Kind.BOOLEAN, Kind.INT, Kind.LONG)
 
 
 class Settings:
-    """Reads values by key name; what is wrong is noted once and answered with the key's default."""
+    """Reads values by key name. A wrong value is noted once, and the key's default is returned."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         self.properties = Properties(properties)
@@ -29,7 +29,7 @@ class Settings:
         self._foreign = 0
 
     def check_keys(self) -> None:
-        """Judge every key by its row in the table: unknown, refused, without effect, or of the wrong type."""
+        """Check every key by its row in the table: unknown, refused, without effect, or of the wrong type."""
         spelled: dict[str, str] = {}
         for key, value in self._flat.items():
             entry = self.entries.get(key)
@@ -59,22 +59,22 @@ class Settings:
         return key in self.properties
 
     def text(self, key: str) -> str:
-        """Take a STRING without blanks around it; its default, or nothing, when absent."""
+        """Read a STRING without blanks around it; its default, or an empty text, when absent."""
         return self.properties.get(key, _ENTRIES[key].default or "").strip()
 
     def names(self, key: str) -> tuple[str, ...]:
-        """Take a LIST."""
+        """Read a LIST."""
         return parse_list(self.text(key))
 
     def boolean(self, key: str) -> bool:
-        """Take a BOOLEAN; a wrong one was noted by ``check_keys``."""
+        """Read a BOOLEAN; a wrong one was noted by ``check_keys``."""
         try:
             return parse_boolean(key, self.text(key))
         except InvalidValue:
             return _ENTRIES[key].default == "true"
 
     def integer(self, key: str) -> int:
-        """Take an INT or a LONG; a wrong one was noted by ``check_keys``."""
+        """Read an INT or a LONG; a wrong one was noted by ``check_keys``."""
         entry = _ENTRIES[key]
         try:
             return parse_integer(key, entry.kind, self.text(key), entry.minimum)
@@ -82,7 +82,7 @@ class Settings:
             return int(entry.default or 0)
 
     def _note_unknown(self, key: str) -> None:
-        """Refuse a key of a family that floe knows whole, and one that looks misspelt; warn of any other."""
+        """Refuse a key of a family that floe knows completely, and one that looks misspelt; warn about any other."""
         shown = repr(key[:_SHOWN_CHARACTERS])
         if is_own(key):
             self._suggested += 1

@@ -1,15 +1,15 @@
-"""How alike two spellings are: edit distance up to a limit, and shared pairs of letters for suggestions.
+"""The similarity of two spellings: edit distance up to a limit, and common pairs of letters for suggestions.
 
-Keys come from files that anyone may have written, so no cost here grows with the product of two lengths.
+Keys are untrusted input, so no cost here is proportional to the product of two lengths.
 """
 
 from functools import lru_cache
 
 MAX_DISTANCE = 2
 MAX_CHARACTERS = 100
-"""Of a text that are compared: longer than any known key."""
+"""Characters of a text that are compared: more than any known key has."""
 
-_PAIRS_PER_EDIT = 3  # that an edit can take from a text: swapped neighbours stand in three
+_PAIRS_PER_EDIT = 3  # that an edit can remove from a text: swapped neighbours are in three
 
 Pairs = frozenset[str]
 """The pairs of neighbouring characters of a text."""
@@ -22,12 +22,12 @@ def pairs(text: str) -> Pairs:
 
 
 def likeness(one: Pairs, other: Pairs) -> float:
-    """Return the share of pairs that two texts have in common (Dice's coefficient), 0 to 1."""
+    """Return the fraction of pairs that two texts have in common (Dice's coefficient), 0 to 1."""
     return 2 * len(one & other) / ((len(one) + len(other)) or 1)
 
 
 def nearest_of(text: str, names: tuple[str, ...]) -> str | None:
-    """Return the name that shares the largest part of its pairs with ``text``; None if there are no names."""
+    """Return the name with the largest fraction of pairs in common with ``text``; None if there are no names."""
     own = pairs(text)
     return max(names, key=lambda name: likeness(own, _pairs_of_name(name)), default=None)
 
@@ -38,7 +38,7 @@ def _pairs_of_name(name: str) -> Pairs:
 
 
 def may_be_near(one: Pairs, known: Pairs) -> bool:
-    """Whether ``one`` has so many pairs of ``known`` that two edits could lie between them: cheaper than to count them."""
+    """Whether ``one`` has so many pairs of ``known`` that two edits may suffice: cheaper than counting the edits."""
     return len(known & one) >= len(known) - _PAIRS_PER_EDIT * MAX_DISTANCE - 1
 
 
@@ -64,7 +64,7 @@ def _limit(known: str) -> int:
 def _distances(text: str, known: str, limit: int) -> list[int]:
     """Count the edits from each beginning of ``text`` to ``known``, the empty one first; all beyond ``limit`` count alike.
 
-    Only cells within ``limit`` of the diagonal are looked at.
+    Only cells within ``limit`` of the diagonal are computed.
     """
     width, beyond = len(known), limit + 1
     before, row = [beyond] * (width + 1), [j if j <= limit else beyond for j in range(width + 1)]

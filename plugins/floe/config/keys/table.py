@@ -1,9 +1,9 @@
-"""The table of keys: every key that a connector may hold stands here, and nowhere else.
+"""The table of keys: the only list of all keys that a connector may have.
 
 A key of the Iceberg sink keeps its name, type and default. The tables in ``docs/reference/configuration.md`` are printed from
 this one (``python -m floe.config keys``), and a test compares them. Of several patterns the first match counts.
 
-A new key is of class ``file``: a run may set it only once its row says so.
+A new key is of class ``file``: a run may set it only if its row says so.
 """
 
 from typing import Final

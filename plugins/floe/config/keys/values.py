@@ -11,7 +11,7 @@ _SHOWN_CHARACTERS = 100
 
 
 class InvalidValue(ValueError):
-    """A value that its type does not admit; the message is ConfigDef's."""
+    """A value that its type does not allow; the message is ConfigDef's."""
 
     def __init__(self, key: str, text: str, why: str) -> None:
         super().__init__(f"Invalid value {_readable(text)} for configuration {key}: {why}")
@@ -20,7 +20,7 @@ class InvalidValue(ValueError):
 def parse_integer(key: str, kind: Kind, text: str, minimum: int | None = None) -> int:
     """Read an INT or a LONG, blanks around it allowed.
 
-    :raises InvalidValue: no number, out of the type's range or below ``minimum``.
+    :raises InvalidValue: not a number, out of the type's range or below ``minimum``.
     """
     digits = text.strip()
     bound = 1 << _BITS[kind]

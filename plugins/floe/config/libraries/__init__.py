@@ -1,1 +1,1 @@
-"""Settings that are handed on to librdkafka, PyIceberg and tables."""
+"""Settings that are passed to librdkafka, PyIceberg and tables."""

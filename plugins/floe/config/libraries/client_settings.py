@@ -1,4 +1,4 @@
-"""librdkafka's settings that a connector file may hand on, and those of them that a run may set."""
+"""librdkafka's settings that a connector file may pass on, and those of them that a run may set."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ CLIENT_RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "batch.num.messages": (1, 1_000_000),
     "delivery.timeout.ms": (0, 2_147_483_647),
     "fetch.error.backoff.ms": (0, 300_000),
-    "fetch.min.bytes": (1, 100_000_000),  # it lists 0 .. 2147483647 and takes no more than this
+    "fetch.min.bytes": (1, 100_000_000),  # it documents 0 .. 2147483647 and accepts no more than this
     "fetch.queue.backoff.ms": (0, 300_000),
     "fetch.wait.max.ms": (0, 300_000),
     "linger.ms": (0, 900_000),
@@ -28,7 +28,7 @@ CLIENT_RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "topic.metadata.refresh.fast.interval.ms": (1, 60_000),
     "topic.metadata.refresh.interval.ms": (-1, 3_600_000),
 }
-"""librdkafka's ranges; it would take ``127.0.0.1:9092`` for the number 127."""
+"""librdkafka's ranges; it would read ``127.0.0.1:9092`` as the number 127."""
 
 CLIENT_FLAGS: Final = ("socket.keepalive.enable", "socket.nagle.disable")
 
@@ -200,7 +200,7 @@ _SHOWN_CHARACTERS = 200
 
 
 def unusable_client_values(prefix: str, client: Mapping[str, str]) -> Iterator[str]:
-    """Say which values librdkafka would refuse, or take for something else."""
+    """Yield the values that librdkafka would refuse or misread."""
     for name, (least, most) in CLIENT_RANGES.items():
         text = client.get(name, "0" if least <= 0 else str(least)).strip()
         if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:

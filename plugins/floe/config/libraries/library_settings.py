@@ -1,8 +1,8 @@
-"""What floe hands on from connector files to the libraries below it: known settings, by library.
+"""The known settings that floe passes from connector files to its libraries, by library.
 
 The tables in ``docs/reference/configuration.md`` are compared with these lists, and a
 test compares the lists with the libraries.
-pyarrow and fsspec get theirs by PyIceberg's FileIO. Spark gets none: its settings are the Airflow connection's.
+pyarrow and fsspec get theirs through PyIceberg's FileIO. Spark gets none: its settings are the Airflow connection's.
 """
 
 from collections.abc import Iterable, Iterator
@@ -73,7 +73,7 @@ FILE_IO: Final = (
     "s3.signer.uri",
     "s3.sse-kms-key-id",
 )
-"""What PyIceberg's FileIO makes settings of pyarrow's and fsspec's file systems of."""
+"""Settings that PyIceberg's FileIO converts to those of pyarrow's and fsspec's file systems."""
 
 REST_CATALOG: Final = (
     "audience",
@@ -96,7 +96,7 @@ REST_CATALOG: Final = (
 )
 SQL_CATALOG: Final = ("echo", "init_catalog_tables", "pool_pre_ping", "schema_version")
 CATALOG: Final = ("type", "uri", "warehouse", *REST_CATALOG, *SQL_CATALOG, *FILE_IO)
-"""What PyIceberg's catalogs read; ``uri`` and ``warehouse`` are for both."""
+"""Settings that PyIceberg's catalogs read; ``uri`` and ``warehouse`` are for both."""
 
 CATALOG_NAMES: Final = NameSet(CATALOG)
 TABLE_NAMES: Final = NameSet(KNOWN_PROPERTIES)
@@ -106,7 +106,7 @@ _SHOWN_CHARACTERS = 200
 
 
 def unknown_settings(prefix: str, names: Iterable[str], known: NameSet, library: str) -> Iterator[str]:
-    """Say of each name that a list lacks that it is not known, with the nearest one that is."""
+    """Yield a message for each name that is not in a list, with the nearest known one."""
     unknown = [name for name in names if name not in known]
     for number, name in enumerate(unknown):
         near = nearest_of(name, tuple(known)) if number < _MAX_SUGGESTIONS else None

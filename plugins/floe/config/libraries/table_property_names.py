@@ -1,4 +1,4 @@
-"""Properties of Iceberg's tables that are known, by what their values are. All others in its name spaces are refused."""
+"""Known properties of Iceberg's tables, by the type of their values. All others in its name spaces are refused."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -55,7 +55,7 @@ FOR_OTHERS: Mapping[str, int | None] = {
     "write.parquet.row-group-check-min-record-count": 1,
     "write.spark.advisory-partition-size-bytes": 1,
 }
-"""Whole numbers, and the least of each; None for any. The last are read by other engines, or by the codec."""
+"""Whole numbers, and the minimum of each; None for any. Other engines, or the codec, read the last ones."""
 
 FLAGS_IN_COMMITS = NameSet(("commit.manifest-merge.enabled", "write.metadata.delete-after-commit.enabled"))
 FLAGS_IN_FILES = NameSet(
@@ -113,7 +113,7 @@ LIVE_WRITE_PROPERTIES = (
     CODEC,
     LEVEL,
 )
-"""What a run may set of the writer: sizes, codecs, metrics. None of it moves a file or names code."""
+"""The writer's settings that a run may set: sizes, codecs, metrics. None of them moves a file or names code."""
 
 KNOWN_PROPERTIES = tuple(
     sorted(

@@ -1,1 +1,1 @@
-"""What a run sets over its connector file."""
+"""The settings by which a run overrides its connector file."""

@@ -1,4 +1,4 @@
-"""Resolving a frozen configuration: the settings of the plan, with the secrets of today."""
+"""Resolving a frozen configuration: the settings of the plan, with the current secrets."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from floe.config.secrets.detection import reference
 
 
 def restore_config(frozen: Mapping[str, str], current: Connector) -> Connector:
-    """Build the connector that ``Connector.frozen`` was taken of; references are resolved by ``current``'s values.
+    """Build the connector from the output of ``Connector.frozen``; references are resolved by ``current``'s values.
 
     :raises ConfigRestoreError: another connector's configuration, or a secret that the file no longer has.
     """

@@ -18,12 +18,12 @@ def narrowed_topics(file: Connector, regex: str) -> tuple[str, ...]:
     try:
         pattern = compile_expression(regex)
     except ValueError:
-        return ()  # which the parser says of the expression itself
+        return ()  # the parser reports the problem of the expression
     return tuple(topic for topic, is_match in zip(file.topics, pattern.matches(file.topics), strict=True) if is_match)
 
 
 def widened_topics(run: Connector, file: Connector) -> Iterator[str]:
-    """Say which topics of a run the file does not name."""
+    """Yield messages about topics of a run that the file does not name."""
     if run.topics_regex is not None:
         if run.topics_regex != file.topics_regex:
             yield (
@@ -37,7 +37,7 @@ def widened_topics(run: Connector, file: Connector) -> Iterator[str]:
 
 
 def widened_tables(run: Connector, file: Connector) -> Iterator[str]:
-    """Say which tables of a run the file does not write to."""
+    """Yield messages about tables of a run that the file does not write to."""
     if run.routing.template is not None:
         if not _within(run.routing.template, file.routing.template):
             yield (
@@ -51,7 +51,7 @@ def widened_tables(run: Connector, file: Connector) -> Iterator[str]:
 
 
 def widened_branches(run: Connector, file: Connector) -> Iterator[str]:
-    """Say which branches of a run the file commits nothing to, and which tables it keeps from main."""
+    """Yield messages about branches of a run that the file does not commit to, and tables that it does not write on main."""
     own = _branches(file)
     beyond = sorted(_branches(run) - own)
     if beyond:
@@ -93,7 +93,7 @@ def _within(template: str, file: str | None) -> bool:
         return False
     if template == file or file == VALUE:
         return True
-    # of all that a fixed namespace may hold, any template in it takes a part
+    # any template in a fixed namespace names a part of its tables
     namespace, _, name = file.rpartition(".")
     return name == VALUE and "{" not in namespace and template.rpartition(".")[0] == namespace
 

@@ -1,7 +1,7 @@
-"""Which keys a run may set by its param ``config``: by their class, and by what the operator lifts.
+"""Which keys a run may set with its param ``config``: by their class, and by what the operator allows.
 
-``FLOE_OVERRIDABLE_KEYS`` in the environment of Airflow's workers lists further keys, with commas between; a ``*`` at the
-end stands for any rest. Keys that name code are never lifted, nor are secrets and the name.
+``FLOE_OVERRIDABLE_KEYS`` in the environment of Airflow's workers lists further keys, separated by commas; a ``*`` at the
+end means any rest. Keys that name code are never allowed, nor are secrets and the name.
 """
 
 import os
@@ -34,9 +34,9 @@ _TOLD = 20
 
 
 def names_code(key: str) -> bool:
-    """Whether the value of ``key`` chooses what is loaded and run: a class, a module, a library, a command.
+    """Whether the value of ``key`` names code to load and run: a class, a module, a library, a command.
 
-    Java's names count too, which floe only looks up. A key that some run may set names none, nor does one about a table.
+    Java's names count too, which floe only looks up. Keys that some run may set, and keys about tables, never name code.
     """
     entry = find(key)
     if entry is not None and ("<table>" in entry.name or entry.class_of(key) is not KeyClass.FILE):
@@ -45,13 +45,13 @@ def names_code(key: str) -> bool:
 
 
 def class_of(key: str) -> KeyClass:
-    """Return the class of a key, before the operator lifts any; ``file`` for one that floe does not know."""
+    """Return the class of a key, without the operator's exceptions; ``file`` for one that floe does not know."""
     entry = find(key)
     return KeyClass.FILE if entry is None else entry.class_of(key)
 
 
 def is_lifted(key: str) -> bool:
-    """Whether the operator lets runs set ``key`` that its class does not."""
+    """Whether the operator allows runs to set ``key`` although its class does not."""
     if names_code(key) or key == "name" or is_secret(key):
         return False
     lifted = parse_list(os.environ.get(LIFTED_VARIABLE, ""))
@@ -59,7 +59,7 @@ def is_lifted(key: str) -> bool:
 
 
 def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
-    """Say why a run that may set keys of the class ``allowed`` may not set this one; None if it may."""
+    """Return why a run that may set keys of the class ``allowed`` may not set this one; None if it may."""
     shown = key[:_SHOWN_CHARACTERS]
     if find(key) is None:
         return f"unknown key {shown!r}"
@@ -89,7 +89,7 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
 
 
 def key_problems(flat: Iterable[tuple[str, str]], allowed: KeyClass) -> list[str]:
-    """Say of the keys with their values why a run may not set them: of the first ones, and how many more there are."""
+    """Return why a run may not set keys to their values: for the first ones, and how many more there are."""
     refused = [(key, problem) for key, value in flat if (problem := key_problem(key, value, allowed))]
     message = [
         problem if find(key) else f"{problem}; the nearest known key is {nearest(key)}"

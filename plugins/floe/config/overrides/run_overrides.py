@@ -1,7 +1,7 @@
 """The DAG param ``config``: connector keys for one run, by class, validated like the file.
 
-Whoever may trigger a run is not therefore trusted with the credentials or with other connectors: a setting that leads
-elsewhere would send the file's secrets there, one that names code would run it with all of them.
+A user who may trigger a run need not have access to the credentials or to other connectors. A setting with another
+address would send the file's secrets there. A setting that names code would run it with all of them.
 """
 
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ _SHOWN_CHARACTERS = 200
 
 
 def override(connector: Connector, mapping: Mapping[str, object], allowed: KeyClass = KeyClass.LIVE) -> Connector:
-    """Parse the connector again with the keys of ``mapping`` over its own; its secrets stay.
+    """Parse the connector again with the keys of ``mapping`` over its own; its secrets are kept.
 
-    ``allowed``: the class of keys that the run may set. A list of topics goes over an expression; an expression takes
-    from the file's list what it matches. Settings of tables and transforms that a shorter list leaves out are left out.
+    ``allowed``: the class of keys that the run may set. A list of topics replaces an expression; an expression selects
+    from the file's list what it matches. Settings of tables and transforms that are not in a shorter list are dropped.
 
     :raises OverrideRefused: a key that the run may not set, or topics, tables or branches beyond the file's.
     :raises ConfigError: the result is not a valid connector.
@@ -54,7 +54,7 @@ def override(connector: Connector, mapping: Mapping[str, object], allowed: KeyCl
 
 
 def replace_keys(connector: Connector, flat: Mapping[str, str]) -> Connector:
-    """Parse the connector again with these keys over its own, whatever their class.
+    """Parse the connector again with these keys, of any class, over its own.
 
     :raises ConfigError: the result is not a valid connector.
     """
@@ -68,11 +68,11 @@ def replace_keys(connector: Connector, flat: Mapping[str, str]) -> Connector:
 
 
 def foreign_changes(frozen: Mapping[str, str], current: Connector, allowed: KeyClass) -> list[str]:
-    """Say where a plan's frozen configuration differs from the connector file of today beyond a class of keys.
+    """Return where a plan's frozen configuration differs from the current connector file beyond a class of keys.
 
     ``frozen``: as ``Connector.frozen`` made it. Each message names the key, its class and what to do. Topics and tables
-    that the file names are no difference, as a run's ``config`` may leave some out and a plan names the topics that an
-    expression matched; nor is the branch of a replay. Empty when there is none.
+    that the file names are not a difference: a run's ``config`` may omit some, and a plan names the topics that an
+    expression matched. Nor is the branch of a replay. Empty when there is no difference.
     """
     today = current.frozen()
     keys = sorted({*frozen, *today})
@@ -91,13 +91,13 @@ def _is_choice(key: str, value: str | None, file: Connector) -> bool:
 
 
 def _topics_by_name(connector: Connector, flat: Mapping[str, str]) -> dict[str, str]:
-    """Turn an expression of one run over a file's list into the topics of the list that it matches."""
+    """Replace an expression of one run by the topics of the file's list that it matches."""
     regex = flat.get(REGEX, "").strip()
     if not regex or flat.get(TOPICS, "").strip() or connector.topics_regex is not None:
         return dict(flat)
     topics = narrowed_topics(connector, regex)
     if not topics:
-        return dict(flat)  # the parser or the comparison says what is wrong with it
+        return dict(flat)  # the parser or the comparison reports the problem
     return {**{key: value for key, value in flat.items() if key != REGEX}, TOPICS: ",".join(topics)}
 
 
@@ -112,7 +112,7 @@ def _is_left_out(key: str, flat: Mapping[str, str]) -> bool:
 
 
 def _is_left_out_of(key: str, frozen: Mapping[str, str], today: Mapping[str, str]) -> bool:
-    """Whether a key differs only because a run names its topics, or leaves out the table that the key is about."""
+    """Whether a key differs only because a run names its topics, or omits the table that the key is about."""
     if key in (TOPICS, REGEX):
         return TOPICS in frozen and REGEX in today and REGEX not in frozen
     return key not in frozen and _is_left_out(key, frozen)

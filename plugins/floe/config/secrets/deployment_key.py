@@ -1,18 +1,18 @@
-"""Where a deployment's key comes from, and what is said where there is none."""
+"""The source of a deployment's key, and the message if there is none."""
 
 from collections.abc import Mapping
 
 VARIABLE = "FLOE_SECRET_KEY"
-"""The environment variable of Airflow's workers that holds the key; several, the newest first, with commas between."""
+"""The environment variable of Airflow's workers that contains the key; several, the newest first, separated by commas."""
 
 CONN_ID = "floe_default"
-"""The Airflow connection whose password is the key where the variable is not set."""
+"""The Airflow connection whose password is the key if the variable is not set."""
 
 FERNET_VARIABLE = "AIRFLOW__CORE__FERNET_KEY"
-"""Airflow's own key, from which one is derived where there is neither."""
+"""Airflow's own key, from which one is derived if neither is set."""
 
 IN_ENVIRONMENT = (VARIABLE, f"AIRFLOW_CONN_{CONN_ID.upper()}", FERNET_VARIABLE)
-"""Variables that hold a key, or what a key is derived from. No Spark job gets them."""
+"""Variables that contain a key, or what a key is derived from. No Spark job gets them."""
 
 NO_KEY = (
     f"there is no deployment key: plans are not sealed and announcements are not signed, so whoever may edit XCom or write "
@@ -22,5 +22,5 @@ NO_KEY = (
 
 
 def has_key(environ: Mapping[str, str]) -> bool:
-    """Say whether an environment alone gives a key."""
+    """Say whether an environment alone contains a key."""
     return any(environ.get(name) for name in IN_ENVIRONMENT)

@@ -1,8 +1,8 @@
-"""Which settings are secrets, the texts that must not be read of them, and the references that stand for them.
+"""Which settings are secrets, which of their texts must not be shown, and the references that replace them.
 
-One predicate decides everywhere (repr, messages, the check, XCom, params). It errs on the side of hiding: a harmless
-setting shown as hidden costs a look into the file, a secret shown costs the secret. What other libraries quote of a
-secret is hidden by ``floe.config.secrets.mask``.
+One predicate decides everywhere (repr, messages, the check, XCom, params). In case of doubt it hides: a hidden harmless
+setting can be read in the file, a shown secret is lost. Secrets that other libraries quote are hidden by
+``floe.config.secrets.mask``.
 """
 
 import base64
@@ -44,7 +44,7 @@ _IN_SECRET_KEYS = (
     ),
     *("pem", "connection", "user", "header"),
 )
-"""One of them is in every key that the expression matches: to look for them takes a tenth of its time."""
+"""One of them is in every key that the expression matches: a search for them takes a tenth of its time."""
 _SECRET_VALUE = re.compile(
     r"""
       ^[^\s/:@]+:[^\s@]+@[^\s@]+$
@@ -54,9 +54,9 @@ _SECRET_VALUE = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 JWT = r"(?<![\w-])(?=[\w-]{11,}\.[\w.-])([\w-]*?)\beyJ[\w-]{8,}(?:\.[\w-]+|\.(?=\.[\w-])){1,4}"
-"""A JSON web token, and what stands before it in the same word. The word is read once, as texts may be long."""
+"""A JSON web token, and the text before it in the same word. The word is read once, as texts may be long."""
 _HAS_JWT = re.compile(JWT)
-# the form of Kafka Connect's own config providers, which a connector may not use: so no real value reads like it
+# the form of Kafka Connect's own config providers, which a connector may not use: so no real value has it
 _PROVIDER = re.compile(r"\$\{[^{}:]*:")
 _SCHEMES = ("basic", "bearer")
 _MAX_SCHEME_LENGTH = 6
@@ -64,12 +64,12 @@ _OWN_REFERENCE = re.compile(r"\$\{floe:[^{}]*\}")
 _MAX_KEY = 4096
 _MAX_VALUE = 65_536
 _MAX_LINES = 200
-"""Lines of a secret that are hidden each for itself: more than a private key with its certificates has."""
+"""Lines of a secret that are hidden separately: more than a private key with its certificates has."""
 _MAX_PARTS = 100
-"""Passwords that are taken out of one value, and the parts of each."""
+"""Passwords that are extracted from one value, and the parts of each."""
 
 _MISSPELT = {"secret": 1, "token": 1, "password": 2, "passphrase": 2, "credential": 2, "authorization": 2}
-"""Words of secrets, and how many letters of each may be wrong: a misspelt key holds a secret all the same."""
+"""Words of secrets, and how many letters of each may be wrong: a misspelt key contains a secret, too."""
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+")
 
 _BARE_ADDRESS = re.compile(r"^[^\s/:@]+:[^\s@]+@[^\s@]+$")
@@ -81,8 +81,8 @@ _PAIR = re.compile(r"""(?<![\w.-])([\w.-]{1,100})\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[
 
 
 def is_secret(key: str, value: str = "") -> bool:
-    """Whether a setting must not be shown: its key looks like a secret's, or its value carries one (user:password@)."""
-    # what is longer is not for people to read, and takes its time to be searched again and again
+    """Whether a setting must not be shown: its key looks like a secret's, or its value contains one (user:password@)."""
+    # longer texts are not for people to read, and repeated searches in them are slow
     return len(key) > _MAX_KEY or len(value) > _MAX_VALUE or _carries_secret(key, value)
 
 
@@ -110,9 +110,9 @@ def _has_web_token(value: str) -> bool:
 
 
 def secret_texts(key: str, value: str) -> frozenset[str]:
-    """Cut a secret into the texts that must not be read anywhere: itself, and what an address, a pair or a header carries.
+    """Split a secret into the texts that must not be shown: itself, and the secrets in an address, a pair or a header.
 
-    An address is quoted in pieces, by whoever fails to make sense of it. None for a setting that is no secret, for a
+    Libraries that cannot parse an address quote parts of it. Empty for a setting that is not a secret, for a
     reference and for a boolean. Texts may be short.
     """
     if value.strip().lower() in ("", "true", "false") or _OWN_REFERENCE.fullmatch(value):
@@ -128,7 +128,7 @@ def secret_texts(key: str, value: str) -> frozenset[str]:
 
 
 def weakest_text(key: str, value: str) -> str:
-    """Return the shortest password, token or key in a setting; "" for one that is no secret, and for a user's name."""
+    """Return the shortest password, token or key in a setting; "" for one that is not a secret, and for a user's name."""
     if not secret_texts(key, value) or _USER_NAME.search(key):
         return ""
     found = [secret for name, secret in islice(_pairs(value), _MAX_PARTS) if is_secret(name)]
@@ -157,7 +157,7 @@ def shown_address(address: str) -> str:
 
 
 def reference(key: str) -> str:
-    """The text that stands for the secret of ``key`` where a configuration leaves the connector file."""
+    """The text that replaces the secret of ``key`` in a configuration outside the connector file."""
     return f"${{floe:{key}}}"
 
 
@@ -171,7 +171,7 @@ def is_reference(value: str) -> bool:
 
 @lru_cache(4096)
 def _is_misspelt(word: str) -> bool:
-    """Whether a word of a key is the name of a secret but for a letter or two."""
+    """Whether a word of a key is the name of a secret with one or two wrong letters."""
     low = word.lower()
     return any(
         abs(len(low) - len(right)) <= wrong and len(set(right) - set(low)) <= wrong and _distance(low, right) <= wrong
@@ -180,7 +180,7 @@ def _is_misspelt(word: str) -> bool:
 
 
 def _distance(a: str, b: str) -> int:
-    """Count the letters to insert, drop, change or swap with their neighbour to make ``b`` of ``a``."""
+    """Count the letters to insert, drop, change or swap with their neighbour to turn ``a`` into ``b``."""
     rows = [list(range(len(b) + 1))]
     for i, x in enumerate(a, 1):
         row = [i]
@@ -197,7 +197,7 @@ def _distance(a: str, b: str) -> int:
 
 
 def _plain_texts(value: str) -> Iterator[str]:
-    """Yield a value that is a secret as a whole, its lines, the part behind ``user:`` and what a header's scheme names."""
+    """Yield a value that is a secret as a whole, its lines, the part after ``user:`` and the part after a header's scheme."""
     yield value
     yield value.strip()
     yield from (line.strip() for line in value.splitlines()[:_MAX_LINES] if not line.startswith("-----"))
@@ -212,7 +212,7 @@ def _plain_texts(value: str) -> Iterator[str]:
 
 
 def _address_texts(value: str) -> Iterator[str]:
-    """Yield what an address tells of its login: the password, whole and cut where parsers cut, as given and unquoted."""
+    """Yield the login texts in an address: the password, whole and cut where parsers cut it, as given and unquoted."""
     rest = value.partition("://")[2] or value
     address = _without_query(rest)
     if "@" in rest[len(address) :]:  # then it may also be the password's
@@ -220,16 +220,16 @@ def _address_texts(value: str) -> Iterator[str]:
     for login in _logins(address):
         _, has_password, password = login.partition(":")
         secret = password if has_password else login
-        yield f"{login}@"  # also where the password alone is too short to be told from other text
+        yield f"{login}@"  # also if the password alone is too short to be distinguished from other text
         for text in (secret, unquote(secret), unquote_plus(secret)):
             yield text
             for part in re.split(r"[:@/?#]", text, maxsplit=_MAX_PARTS):
                 yield part
-                yield part.lower()  # as a host, where the address was read otherwise
+                yield part.lower()  # as a host, if a parser reads the address differently
 
 
 def _without_query(rest: str) -> str:
-    """Return an address without what reads like its query, if there is a login before that."""
+    """Return an address without what looks like its query, if there is a login before it."""
     query = _QUERY.search(rest, rest.find("@") + 1) if "@" in rest else None
     return rest[: query.start()] if query else rest
 
@@ -237,8 +237,8 @@ def _without_query(rest: str) -> str:
 def _logins(rest: str) -> Iterator[str]:
     """Yield each text before an ``@`` that may be the login of an address without its scheme, the most likely one first.
 
-    A password may have ``@``, ``/``, ``?`` and ``#`` in it, whether or not whoever wrote it knew that they have to be
-    quoted: then the address has more than one reading.
+    A password may contain ``@``, ``/``, ``?`` and ``#`` although they must be quoted. Then the address has more than one
+    reading.
     """
     authority = urlsplit(f"//{rest}", allow_fragments=True).netloc if _is_splittable(rest) else ""
     standard, has_login, _ = authority.rpartition("@")
@@ -252,7 +252,7 @@ def _logins(rest: str) -> Iterator[str]:
 def _is_splittable(rest: str) -> bool:
     try:
         urlsplit(f"//{rest}")
-    except ValueError:  # brackets that are no IPv6 address
+    except ValueError:  # brackets that are not an IPv6 address
         return False
     return True
 

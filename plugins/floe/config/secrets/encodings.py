@@ -1,7 +1,7 @@
-"""Texts with escapes undone: what a message says under the quoting of Python, JSON, a URL or HTML.
+"""Texts with escapes undone: the text of a message under the quoting of Python, JSON, a URL or HTML.
 
-Libraries escape different characters, in either case, and one quotes what another has quoted. So escapes are undone in
-the message, and nothing has to be known of the library. Bytes that are no UTF-8 are read as Latin-1.
+Libraries escape different characters, in either case, and one library quotes the quoted text of another. So escapes are
+undone in the message, for any library. Bytes that are not UTF-8 are read as Latin-1.
 """
 
 import re
@@ -11,29 +11,29 @@ from dataclasses import dataclass, field
 from html import unescape
 
 _MAX_DEPTH = 2
-"""Quotings of different kinds around each other that are undone: JSON in a URL."""
+"""Nested quotings of different kinds that are undone: JSON in a URL."""
 _MAX_BACKSLASHES = 3
-"""Quotings by backslashes around each other: an answer in JSON, in JSON, shown by ``repr``."""
+"""Nested quotings by backslashes that are undone: an answer in JSON, in JSON, shown by ``repr``."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A text with escapes undone, and where its characters stand in the text they were undone in."""
+    """A text with escapes undone, and the places of its characters in the text before that."""
 
     text: str
     _starts: list[int] = field(default_factory=list)
-    """Of what an escape became, per escape."""
+    """Start of an undone escape in this text, per escape."""
     _ends: list[int] = field(default_factory=list)
     _after: list[int] = field(default_factory=list)
-    """Where the text before goes on behind the escape, per escape."""
+    """Where the earlier text continues after the escape, per escape."""
     _before: "Reading | None" = None
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a part of this text stands in the text that nothing was undone in."""
+        """Return the place of a part of this text in the original text."""
         if self._before is None:
             return start, end
         last = bisect_right(self._ends, end) - 1
-        while last >= 0 and self._starts[last] == end:  # it became nothing, and stands behind the part
+        while last >= 0 and self._starts[last] == end:  # it became empty, and is after the part
             last -= 1
         return self._before.origin(self._place(start, bisect_right(self._ends, start) - 1), self._place(end, last))
 
@@ -41,7 +41,7 @@ class Reading:
         return position if escape < 0 else self._after[escape] + position - self._ends[escape]
 
     def undone(self, escapes: re.Pattern[str], meaning: Callable[[str], str]) -> "Reading | None":
-        """Undo escapes of one kind; None where there are none."""
+        """Undo escapes of one kind; None if there are none."""
         parts: list[str] = []
         starts: list[int] = []
         ends: list[int] = []
@@ -61,7 +61,7 @@ class Reading:
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """Yield a text as it is, as one line, and with escapes undone: each kind, and one within another."""
+    """Yield a text unchanged, as one line, and with escapes undone: each kind, and one within another."""
     whole = Reading(text)
     yield whole
     if "\n" in text and (folded := whole.undone(_FOLD, lambda _: "")):

@@ -1,8 +1,8 @@
-"""Secret texts and where they stand in a message, whole or cut.
+"""Secret texts and their places in a message, whole or cut.
 
-Libraries shorten their messages at an end or on both sides, so what is left of a secret is looked for as well: every
-fragment of ``MIN_FRAGMENT`` characters, and a shorter one where the message says that it was cut there. The cost is that
-of the message's length, whatever the number of secrets.
+Libraries shorten their messages at one end or both, so fragments of a secret are searched for as well: every
+fragment of ``MIN_FRAGMENT`` characters, and a shorter one if the message says that it was cut there. The cost is
+proportional to the message's length, for any number of secrets.
 """
 
 import re
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 MIN_FRAGMENT = 16
-"""Characters of a part of a secret that no ordinary text has in common with it."""
+"""Characters of a part of a secret that ordinary text does not contain."""
 MIN_CUT = 8
 """The same, for a part that ends where the message was cut."""
 GRAM = 6
-"""Characters of the parts of a secret that are looked up: no secret that is looked for is shorter."""
+"""Characters of the parts of a secret that are looked up: no secret that is searched for is shorter."""
 
 _MAX_GRAMS = 256
 _MAX_REPEATED = 2
 _MAX_SHARING = 32
-"""Needles that have a part in common; of more, any word with that part is hidden."""
+"""Needles that have a part in common; with more, any word with that part is hidden."""
 _MAX_USER_LENGTH = 40
 _CHUNK = 256
 _MAX_WORD_LENGTH = 4096
@@ -31,7 +31,7 @@ _CUT_BEFORE = ("'", '"', "`", "\n", "\r", "…", "...")
 
 
 class Needle(NamedTuple):
-    """A text that is looked for. ``is_atom``: parts of it are, too; of ``user:password`` none without the password."""
+    """A text to search for. ``is_atom``: parts of it count, too; of ``user:password`` none without the password."""
 
     text: str
     is_atom: bool
@@ -40,7 +40,7 @@ class Needle(NamedTuple):
 
 
 class Fragments:
-    """Texts that are looked for. They may be added while another thread looks for them."""
+    """Texts to search for. They may be added while another thread searches for them."""
 
     def __init__(self) -> None:
         self._grams: dict[str, tuple[tuple[Needle, int], ...]] = {}
@@ -50,7 +50,7 @@ class Fragments:
         return bool(self._needles)
 
     def add(self, needle: Needle) -> None:
-        """Look for a text of at least ``GRAM`` characters from now on."""
+        """Search for a text of at least ``GRAM`` characters from now on."""
         if needle in self._needles:
             return
         self._needles.add(needle)
@@ -59,19 +59,19 @@ class Fragments:
             self._grams[gram] = (*sharing, (needle, position)) if len(sharing) < _MAX_SHARING else sharing
 
     def _rarest_gram_of(self, needle: Needle) -> tuple[str, int]:
-        """Return the first part of a text that no other has; its end where there is none."""
+        """Return the first part of a text that no other has; its end if there is none."""
         own = list(_grams_of(needle))
         return next((one for one in own if one[0] not in self._grams), own[-1])
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where the texts stand, as start and end; spans may overlap."""
+        """Yield the places of the texts, as start and end; spans may overlap."""
         grams = self._grams
         if not grams:
             return
         done: dict[Needle, int] = {}
         for at in [at for at in range(len(text) - GRAM + 1) if text[at : at + GRAM] in grams]:
             sharing = grams[text[at : at + GRAM]]
-            if len(sharing) == _MAX_SHARING:  # to compare each would cost too much
+            if len(sharing) == _MAX_SHARING:  # comparing each would be too slow
                 yield _word(text, at, at + GRAM, _UNQUOTED)
                 continue
             for needle, position in sharing:
@@ -84,7 +84,7 @@ class Fragments:
 
 
 def _grams_of(needle: Needle) -> Iterator[tuple[str, int]]:
-    """Yield parts of a text, with their positions, one of which is in every fragment that is looked for."""
+    """Yield parts of a text, with their positions, one of which is in every fragment to search for."""
     last = len(needle.text) - GRAM
     seen: Counter[str] = Counter()
     for position in (*range(0, last, max(GRAM, last // _MAX_GRAMS)), last):
@@ -95,7 +95,7 @@ def _grams_of(needle: Needle) -> Iterator[tuple[str, int]]:
 
 
 def _span(text: str, at: int, needle: Needle, position: int) -> tuple[int, int] | None:
-    """Return where a needle stands whose ``position`` is at ``at``, if enough of it does."""
+    """Return the span of a needle whose ``position`` is at ``at``, if enough of it matches."""
     wanted = needle.text
     if not needle.is_atom:
         start = at - position

@@ -1,8 +1,8 @@
 """Hiding secrets in texts by their value, in every spelling that libraries give them, and where they were cut.
 
-Messages of libraries quote what they were given: a header, an address, a property. So all secrets that a process gets to
-know are learned here, and every text is put through ``hide`` where it leaves floe: its logs, the lines relayed from Spark,
-the errors raised to Airflow, and what pages and APIs answer. What is shortened as well goes through ``clip``.
+Messages of libraries quote their input: a header, an address, a property. So all secrets that a process reads are
+learned here, and every text passes through ``hide`` when it leaves floe: its logs, the lines relayed from Spark,
+the errors raised to Airflow, and the answers of pages and APIs. Texts that are also shortened pass through ``clip``.
 """
 
 import base64
@@ -18,24 +18,24 @@ from floe.config.secrets.encodings import readings
 from floe.config.secrets.fragments import GRAM, Fragments, Needle
 
 SHORTEST = GRAM
-"""Characters of a secret that is hidden by value: a shorter one would be found in ordinary text."""
+"""Minimum characters of a secret that is hidden by value: a shorter one would occur in ordinary text."""
 
 MAX_LENGTH = 65_536
-"""Characters of a secret that is looked for in other spellings, too."""
+"""Maximum characters of a secret that is searched for in other spellings, too."""
 
 _NO_SECRETS = ("airflow", "hidden", HIDDEN)
-"""Passwords of everybody's test stacks, and what stands in the place of secrets. Airflow hides none of them either: its
-logs are full of the word."""
+"""Common passwords of test stacks, and the text that replaces secrets. Airflow does not hide them either: its logs are full
+of the word."""
 
 _COMPOSITE = re.compile(r"\n|://|^//|\s.*=|=.*\s", re.DOTALL)
-"""A text with more than a secret in it, like JAAS or an address: what it has is learned by itself."""
+"""A text that contains more than a secret, like JAAS or an address: the secrets in it are learned separately."""
 
 _LOGIN = re.compile(r"(://[^\s/:@<>]{0,100}:)[^\s@<>/]{1,500}@")
 _TOKEN = re.compile(
     r"(\b(?:[Bb]earer|[Bb]asic)\s+(?:b?['\"])?)(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})[\w.~+/=-]{8,}"
     rf"|{JWT}"
 )
-"""Tokens as headers carry them: a word behind the scheme that has a digit in it or is long; and web tokens."""
+"""Tokens in headers: a word after the scheme that contains a digit or is long; and web tokens."""
 
 _OF_CONNECTIONS = ("PYICEBERG_CATALOG__", "AIRFLOW_CONN_")
 _MAX_NESTED = 32
@@ -79,7 +79,7 @@ class Mask:
             return frozenset(self._too_short)
 
     def hide(self, text: str) -> str:
-        """Return ``text`` with every known secret hidden, whatever its spelling, and with unknown ones of known shapes."""
+        """Return ``text`` with every known secret hidden, in any spelling, and with unknown ones of known shapes."""
         if self._fragments:
             spans = (
                 reading.origin(*span) for reading in readings(text) for span in self._fragments.spans(reading.text)
@@ -109,7 +109,7 @@ def learn_environment(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 def hide(text: str) -> str:
-    """Return ``text`` with every secret hidden that this process knows: fit for logs, errors, pages and APIs."""
+    """Return ``text`` with every secret hidden that this process knows: safe for logs, errors, pages and APIs."""
     return _KNOWN.hide(text)
 
 
@@ -144,9 +144,9 @@ def is_hidden_by_value(text: str) -> bool:
 
 
 def spellings(secret: str) -> frozenset[str]:
-    """Return a secret as it is, by ``repr``, in JSON and in a URL: for those who know no more of secrets than their text.
+    """Return a secret unchanged, by ``repr``, in JSON and in a URL: for programs that hide secrets by text only.
 
-    They are few, as Airflow compiles its expression of all texts again with each.
+    They are few, because Airflow compiles its expression of all texts again for each.
     """
     if len(secret) > MAX_LENGTH:
         return frozenset((secret,))
@@ -157,7 +157,7 @@ def spellings(secret: str) -> frozenset[str]:
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Hide parts of a text, given by where they begin; those that overlap as one."""
+    """Hide parts of a text, sorted by their start; overlapping ones as one."""
     parts: list[str] = []
     done = 0
     for start, end in spans:
@@ -168,7 +168,7 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield a secret as it reads once escapes are undone, and as paths, consoles and SASL change it."""
+    """Yield a secret with escapes undone, and as paths, consoles and SASL change it."""
     if len(secret) > MAX_LENGTH:
         yield secret
         return
@@ -193,7 +193,7 @@ def _beyond_ascii(text: str) -> Iterator[str]:
 def _without_shapes(text: str) -> str:
     """Hide what can be nothing but a secret: a header's token, a web token, the password of an address.
 
-    Nobody was told of these: a token that a catalog gave out, an address that a server answers with.
+    The mask has not learned these: a token that a catalog issued, an address in a server's answer.
     """
     if "://" in text:
         text = _LOGIN.sub(rf"\1{HIDDEN}@", text)
@@ -201,7 +201,7 @@ def _without_shapes(text: str) -> str:
 
 
 def _base64(secret: str) -> set[str]:
-    """Return what base64 of any text has in it that contains the secret: ``user:password``, whoever the user is."""
+    """Return the base64 texts of the secret inside any other text: ``user:password``, for any user."""
     if len(secret) > MAX_LENGTH:
         return set()
     found = set()
@@ -216,12 +216,12 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _names_file(key: str) -> bool:
-    """Whether a variable is about secrets and holds none: where a file is, which class reads them."""
+    """Whether a variable is about secrets and contains none: the path of a file, the class that reads them."""
     return bool(re.search(r"[-.](file|path|dir|folder|home|backend|class|cmd)$", key))
 
 
 def _flat(settings: Mapping[str, object], depth: int = 0) -> list[tuple[str, str]]:
-    """Return settings as pairs of text, what is nested or JSON by its inner keys too."""
+    """Return settings as pairs of text; nested and JSON values also by their inner keys."""
     pairs: list[tuple[str, str]] = []
     for key, value in settings.items():
         nested = _object(value) if depth < _MAX_NESTED else None

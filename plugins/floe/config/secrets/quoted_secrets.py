@@ -1,7 +1,7 @@
-"""Secrets that messages about a connector file quote: problems and warnings stand in DAG docs and import errors.
+"""Secrets that messages about a connector file quote: DAG docs and import errors contain problems and warnings.
 
-A file may have thousands of settings, and to take one secret apart into the texts that must not be read costs a hundred
-times a look at it. So only settings that the messages can quote are taken apart, and only so many of them.
+A file may have thousands of settings, and splitting one secret into the texts that must not be shown costs a hundred
+times as much as reading it. So only settings that the messages can quote are split, and only a limited number of them.
 """
 
 import re
@@ -13,7 +13,7 @@ from floe.config.secrets.fragments import MIN_CUT
 from floe.config.secrets.mask import SHORTEST, Mask
 
 MAX_COMPARED = 300
-"""Secrets that are looked for in the messages."""
+"""Secrets that are searched for in the messages."""
 MAX_HIDDEN = 50
 """Secrets that are found there, and hidden."""
 
@@ -40,7 +40,7 @@ def without_secrets(properties: Mapping[str, str], texts: Collection[str]) -> tu
 
 
 def _quoted(properties: Mapping[str, str], message: str) -> dict[str, str] | None:
-    """Return the secrets that a text quotes; None if they are too many to say."""
+    """Return the secrets that a text quotes; None if there are too many."""
     begins = {message[i : i + SHORTEST] for i in range(len(message) - SHORTEST + 1)}
     compared = 0
     quoted: dict[str, str] = {}
@@ -57,9 +57,9 @@ def _quoted(properties: Mapping[str, str], message: str) -> dict[str, str] | Non
 
 
 def _may_be_quoted(value: str, begins: set[str]) -> bool:
-    """Whether one of the texts that a value may be cut into begins as some text that was said.
+    """Whether one of the texts into which a value may be split has the same beginning as a text in the messages.
 
-    They begin with the value or behind a separator; of what is encoded they are other texts, so that counts as quoted.
+    They begin with the value or after a separator. Encoded values have other texts, so they count as quoted.
     """
     if value[:SHORTEST] in begins:
         return True
@@ -71,12 +71,12 @@ def _may_be_quoted(value: str, begins: set[str]) -> bool:
 
 
 def _is_escaped(value: str) -> bool:
-    """Whether messages may spell a value otherwise: with backslashes."""
+    """Whether messages may spell a value differently: with backslashes."""
     return not value.isprintable() or _ESCAPED.search(value) is not None
 
 
 def _is_encoded(value: str) -> bool:
-    """Whether a value may hold a login or a pair in the spelling of URLs, or a header in base64."""
+    """Whether a value may contain a login or a pair in the spelling of URLs, or a header in base64."""
     if ("%" in value or "+" in value) and ("@" in value or "=" in value):
         return True
     return value.lstrip()[:5].lower() == "basic"

@@ -1,4 +1,4 @@
-"""``iceberg.catalog.*``: which catalogs floe reaches, and keys of Java catalogs that mean nothing to PyIceberg."""
+"""``iceberg.catalog.*``: which catalogs floe reaches, and keys of Java catalogs that have no effect in PyIceberg."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ _JAVA_ONLY: Final = {
 class CatalogSpec:
     """A connector's catalog: ``type`` is a name of ``TYPES``, ``properties`` are in PyIceberg's spelling, the type included.
 
-    What the properties leave open is taken from PyIceberg's own configuration of the catalog ``name``.
+    Properties that are not set are taken from PyIceberg's own configuration of the catalog ``name``.
     """
 
     type: str
@@ -45,7 +45,7 @@ def read_catalog(settings: Settings) -> CatalogSpec:
     if problem := plain_problem(name):
         settings.problems.append(f"iceberg.catalog {problem}")
     if not given:
-        return CatalogSpec("", name, Properties())  # the sink's own message is given by the cross-key rules
+        return CatalogSpec("", name, Properties())  # the cross-key rules give the sink's own message
     implementations = [key for key in _IMPLEMENTATIONS if key in given]
     for key in implementations:
         settings.problems.append(
@@ -83,7 +83,7 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None) -> Iterator[st
 
 
 def _read_type(settings: Settings) -> str:
-    """Return PyIceberg's name of the type that is given, or what is given where that is not supported."""
+    """Return PyIceberg's name of the given type, or the given value if it is not supported."""
     if not settings.given(TYPE):
         settings.problems.append(
             f"{TYPE} is not given, which means hive to the sink, and hive is not supported yet: set it to {type_names()}"

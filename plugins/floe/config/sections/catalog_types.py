@@ -1,6 +1,6 @@
 """The types of catalogs that a connector may name: how Java's keys are spelled for PyIceberg, and what is refused.
 
-One more type is one more ``CatalogType`` in ``TYPES``, and a provider of the same name in ``floe.catalogs.providers``.
+A new type needs a ``CatalogType`` in ``TYPES``, and a provider of the same name in ``floe.catalogs.providers``.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 PREFIX: Final = "iceberg.catalog."
 
 Check = Callable[[Mapping[str, str]], Iterator[str]]
-"""Takes the keys of a catalog without their prefix, and says what is missing or forbidden."""
+"""Reads the keys of a catalog without their prefix, and yields what is missing or forbidden."""
 
 
 def _nothing(_: Mapping[str, str]) -> Iterator[str]:
@@ -23,7 +23,7 @@ class CatalogType:
     """One type of catalog, as connector files name it. All keys are without ``iceberg.catalog.``.
 
     ``aliases``: other values of ``iceberg.catalog.type`` that mean the same. ``translations``: keys of the Java catalog, each
-    with PyIceberg's. ``no_effect``: keys of the Java catalog that nothing reads here, each with the reason.
+    with PyIceberg's. ``no_effect``: keys of the Java catalog that have no effect here, each with the reason.
     """
 
     name: str
@@ -42,7 +42,7 @@ _DIALECT: Final = re.compile(r"(sqlite|postgresql|mysql|mariadb|mssql|oracle)(\+
 
 
 def _sql_problems(given: Mapping[str, str]) -> Iterator[str]:
-    """Say what SQLAlchemy would load by an address beside the databases that it knows. The address may be a secret."""
+    """Yield what SQLAlchemy would load by an address beside the databases that it knows. The address may be a secret."""
     uri = given.get("uri")
     if uri is None:
         return

@@ -24,7 +24,7 @@ _SHOWN_CHARACTERS = 100
 class ConverterSpec:
     """How the bytes of one role are read: picklable, and JSON by ``to_json``.
 
-    ``kind``: the name of the implementation in ``floe_job.convert.registry``. ``options``: what it asks for beside that.
+    ``kind``: the name of the implementation in ``floe_job.convert.registry``. ``options``: what it needs beside that.
     """
 
     kind: str = JSON
@@ -47,7 +47,7 @@ PLAIN_JSON: Final = ConverterSpec()
 class ConverterClass:
     """A converter class of Kafka Connect that floe reads for some roles.
 
-    ``read`` takes the options of one role; it notes what is wrong in the settings, and then returns None.
+    ``read`` reads the options of one role. If there are problems, it notes them in the settings and returns None.
     """
 
     roles: frozenset[Role]
@@ -68,7 +68,7 @@ def _read_json(settings: Settings, role: Role) -> ConverterSpec | None:
 CONVERTERS: Final[dict[str, ConverterClass]] = {
     _JSON: ConverterClass(frozenset({"value"}), _read_json),
 }
-"""What reads the options of each Java class. Another converter is one more line here, and one in ``floe_job``."""
+"""The reader of the options of each Java class. A new converter needs a line here, and one in ``floe_job``."""
 
 _LATER = (
     "org.apache.kafka.connect.storage.StringConverter",
@@ -88,7 +88,7 @@ _LATER = (
 
 
 def read_converter(settings: Settings, role: Role) -> ConverterSpec:
-    """Read the converter of a role; what is wrong is noted in ``settings``, and then the answer is JSON."""
+    """Read the converter of a role. If there are problems, they are noted in ``settings`` and JSON is returned."""
     key = f"{role}.converter"
     name = settings.text(key)
     found = next((converter for full, converter in CONVERTERS.items() if name in _spellings(full)), None)

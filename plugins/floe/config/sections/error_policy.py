@@ -1,4 +1,4 @@
-"""What becomes of records that cannot become rows: the keys ``errors.*`` and ``floe.deadletter.*``."""
+"""The handling of records that cannot become rows: the keys ``errors.*`` and ``floe.deadletter.*``."""
 
 import re
 from collections.abc import Collection
@@ -20,10 +20,10 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True)
 class ErrorPolicy:
-    """How bad records are taken. ``tolerate``: they are left out and the run goes on; else the first fails it.
+    """The handling of bad records. ``tolerate``: they are left out and the run continues; else the first one fails it.
 
-    ``table`` and ``topic`` are where they are kept: both None without ``tolerate``, whatever is configured. ``max_ratio``
-    is the largest tolerated share of bad records in what was read, 0 to 1; 1 is no limit.
+    ``table`` and ``topic`` are where they are kept: both None without ``tolerate``, even if configured. ``max_ratio``
+    is the largest tolerated fraction of bad records in what was read, 0 to 1; 1 is no limit.
     """
 
     tolerate: bool
@@ -41,8 +41,8 @@ def read_errors(
 ) -> ErrorPolicy:
     """Read the policy and check it against the names that the connector has otherwise.
 
-    Who names a dead-letter table or topic and does not give ``errors.tolerance`` tolerates bad records; in Kafka
-    Connect the same connector would stop at the first one, which nobody wants who named a place for it.
+    A connector with a dead-letter table or topic and without ``errors.tolerance`` tolerates bad records. In Kafka
+    Connect the same connector would stop at the first one, although a place for it is configured.
     """
     table = _read_table(settings, tables)
     topic = _read_topic(settings, topics, control_topic)

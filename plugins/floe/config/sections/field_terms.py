@@ -28,14 +28,14 @@ class PartitionTerm:
 
     @property
     def source(self) -> tuple[str, str]:
-        """What may stand in a spec once: Iceberg refuses two time transforms of one column as redundant."""
+        """The part that may occur once in a spec: Iceberg refuses two time transforms of one column as redundant."""
         return ("time" if self.transform in _TIMES.values() else self.transform, self.column)
 
 
 def parse_partition_by(text: str) -> tuple[PartitionTerm, ...]:
     """Read a list of terms; a text of blanks is no partitioning.
 
-    :raises ValueError: with what is wrong, and the term.
+    :raises ValueError: with the problem and the term.
     """
     terms = tuple(parse_term(part) for part in split_terms(text))
     first: dict[tuple[str, str], PartitionTerm] = {}
@@ -47,9 +47,9 @@ def parse_partition_by(text: str) -> tuple[PartitionTerm, ...]:
 
 
 def split_terms(text: str) -> list[str]:
-    """Part a list at the commas outside parentheses; blanks around terms are cut, a text of blanks has none.
+    """Split a list at the commas outside parentheses; blanks around terms are removed, a text of blanks has none.
 
-    As for the sink, a comma is inside if the next parenthesis behind it closes one.
+    As in the sink, a comma is inside if the next parenthesis after it is a closing one.
 
     :raises ValueError: when the text is too long.
     """
@@ -72,7 +72,7 @@ def split_terms(text: str) -> list[str]:
 def parse_term(text: str) -> PartitionTerm:
     """Read one term.
 
-    :raises ValueError: with what is wrong, and the term.
+    :raises ValueError: with the problem and the term.
     """
     call = _CALL.fullmatch(text)
     if call is None:
@@ -109,7 +109,7 @@ _NULLS = re.compile(r"\snulls\s+(first|last)$", re.IGNORECASE)
 class SortTerm:
     """One sort field: ``transform`` of ``column``, with the number of buckets or the width as ``argument``.
 
-    ``nulls_first`` is None where the text does not say; ``nulls_lead`` is what then holds.
+    ``nulls_first`` is None if the text does not say; ``nulls_lead`` includes the default.
     """
 
     column: str
@@ -132,14 +132,14 @@ class SortTerm:
 
     @property
     def nulls_lead(self) -> bool:
-        """Tell whether nulls come first: as in Iceberg and Spark, they do in ascending order if nothing is said."""
+        """Say whether nulls are first. The default is that of Iceberg and Spark: first in ascending order."""
         return not self.descending if self.nulls_first is None else self.nulls_first
 
 
 def parse_sort_by(text: str) -> tuple[SortTerm, ...]:
     """Read a list of ``term [asc|desc] [nulls first|nulls last]``; a text of blanks is no order.
 
-    :raises ValueError: with what is wrong, and the term.
+    :raises ValueError: with the problem and the term.
     """
     terms = tuple(_parse(part) for part in split_terms(text))
     first: dict[PartitionTerm, SortTerm] = {}

@@ -1,6 +1,6 @@
 """Kafka client settings in a connector: those that floe owns, that run foreign code, or that only Java knows.
 
-The client is librdkafka; what it does not know is refused with the nearest name that it does. Background:
+The client is librdkafka. A setting that it does not know is refused with the nearest known name. Background:
 CVE-2023-25194 and CVE-2025-27817 (client settings as a way to run code and read files).
 """
 
@@ -43,7 +43,7 @@ _IN_LIBRDKAFKA = {
 
 
 def read_control_client(settings: Settings) -> Properties:
-    """Take ``iceberg.kafka.*`` without the prefix."""
+    """Read ``iceberg.kafka.*`` without the prefix."""
     client = settings.properties.under(CONTROL_PREFIX)
     if _OFFSET_RESET in client:
         settings.problems.append(
@@ -54,7 +54,7 @@ def read_control_client(settings: Settings) -> Properties:
 
 
 def read_consumer_overrides(settings: Settings) -> Properties:
-    """Take ``consumer.override.*`` without the prefix, and without ``auto.offset.reset``, which no consumer gets."""
+    """Read ``consumer.override.*`` without the prefix, and without ``auto.offset.reset``, which no consumer gets."""
     client = settings.properties.under(CONSUMER_PREFIX)
     reset = client.pop(_OFFSET_RESET, "earliest")
     if reset.strip().lower() not in {"earliest", "latest"}:

@@ -21,7 +21,7 @@ Unroutable = Literal["fail", "dead-letter", "drop"]
 _BY = ("field", "header", "key")
 _SHOWN_CHARACTERS = 200
 _MAX_COMPARISONS = 5_000
-"""Of topics and tables, while a file is read; beyond, any text may stand for a topic."""
+"""Comparisons of topics and tables while a file is read; beyond, a template's topic may be any text."""
 _CONDITIONS = (("iceberg.table", REGEX), ("floe.table", TOPICS))
 
 
@@ -29,9 +29,9 @@ _CONDITIONS = (("iceberg.table", REGEX), ("floe.table", TOPICS))
 class Routing:
     """How the tables of a record are found.
 
-    ``by``: where its route value stands: at ``path`` in the record's value, in the last header called ``header``, in
-    its key; ``none`` where no value is asked for. ``template`` names the table of each record, with ``{value}`` and
-    ``{topic}`` filled in; None where tables are named by the connector (static), each with its conditions.
+    ``by``: where its route value is: at ``path`` in the record's value, in the last header called ``header``, in
+    its key; ``none`` if no value is needed. ``template`` names the table of each record, with ``{value}`` and
+    ``{topic}`` filled in; None if the connector names tables (static), each with its conditions.
     """
 
     by: By = "none"
@@ -48,7 +48,7 @@ class Routing:
 
     @property
     def namespace(self) -> str | None:
-        """The namespace of all tables that records name; None where a record names it too."""
+        """The namespace of all tables that records name; None if records name it too."""
         namespace = (self.template or "").rpartition(".")[0]
         return None if not namespace or "{" in namespace else namespace
 
@@ -70,9 +70,9 @@ class Routing:
 
 
 def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *, has_dead_letters: bool) -> Routing:
-    """Read the routing of a connector with these tables; what is wrong is noted.
+    """Read the routing of a connector with these tables; problems are noted.
 
-    ``topics``: all that may come, empty if not known yet. ``has_dead_letters``: there is a place for dead letters.
+    ``topics``: all possible topics, empty if not known yet. ``has_dead_letters``: there is a place for dead letters.
     """
     by = _read_by(settings)
     routing = Routing(
@@ -91,7 +91,7 @@ def read_routing(settings: Settings, tables: Tables, topics: Collection[str], *,
 
 
 def template_problems(template: str, topics: Collection[str], dead_letter_table: str) -> Iterator[str]:
-    """Say what is wrong with a template for these topics, empty if not known yet, and this table of dead letters."""
+    """Yield problems of a template with these topics, empty if not known yet, and this dead-letter table."""
     by_part: dict[str, str] = {}
     for topic in topics if TOPIC in template else ():
         part = topic_part(topic)
@@ -194,7 +194,7 @@ def _read_on_unroutable(settings: Settings, *, has_dead_letters: bool) -> Unrout
 
 
 def _check_static(settings: Settings, routing: Routing, tables: Tables) -> None:
-    """Note conditions of tables that nothing would ever meet, and keys without effect."""
+    """Note conditions of tables that no record can meet, and keys without effect."""
     for key in (ON_UNROUTABLE, MAX_NEW_TABLES):
         if settings.given(key) and (key == MAX_NEW_TABLES or not routing.is_by_value):
             settings.warnings.append(f"{key} has no effect: the tables are those of {STATIC}")
@@ -221,7 +221,7 @@ def _check_static(settings: Settings, routing: Routing, tables: Tables) -> None:
 
 
 def _check_dynamic(settings: Settings, template: str, tables: Tables, topics: Collection[str]) -> None:
-    """Note settings of tables that no record can name, and who chooses the namespace."""
+    """Note settings of tables that no record can name, and that records choose the namespace."""
     if tables.named:
         return  # both static and dynamic, which was noted
     if template == VALUE and settings.boolean("iceberg.tables.auto-create-enabled"):

@@ -13,9 +13,9 @@ OnUnsuitable = Literal["fail", "unpartitioned"]
 
 @dataclass(frozen=True)
 class SchemaRules:
-    """``evolve``: columns that records bring are added, types widened. ``case_insensitive``: how a field finds its column.
-    ``on_conflict``: what becomes of two types for one new column in one run. ``on_unsuitable``: of a partitioning that a
-    new table's columns do not take.
+    """``evolve``: new columns of records are added, types widened. ``case_insensitive``: how a field finds its column.
+    ``on_conflict``: what to do with two types for one new column in one run. ``on_unsuitable``: what to do with a
+    partitioning that does not fit a new table's columns.
     """
 
     evolve: bool = False
@@ -25,7 +25,7 @@ class SchemaRules:
 
 
 def read_schema_rules(settings: Settings) -> SchemaRules:
-    """Read the rules; what is wrong is noted."""
+    """Read the rules; problems are noted."""
     on_conflict, on_unsuitable = settings.text(ON_CONFLICT), settings.text(ON_UNSUITABLE)
     if on_conflict not in ("dead-letter", "string", "fail"):
         settings.problems.append(

@@ -1,4 +1,4 @@
-"""Properties of tables: which of Iceberg's are known, and which values nothing could be written or committed with.
+"""Properties of tables: which of Iceberg's are known, and which values would make writing or committing fail.
 
 Messages name the property, the value and what is needed. Properties outside Iceberg's own name spaces are free text.
 """
@@ -30,7 +30,7 @@ SHIPPED_RETENTION: Mapping[str, str] = {
     "history.expire.min-snapshots-to-keep": "20",
     "floe.expire.max-snapshots": "100",
 }
-"""Of the tables that floe creates: Iceberg's own five days, the last 20 in any case, and no more than 100."""
+"""Snapshot retention of tables that floe creates: Iceberg's five days, at least the last 20, at most 100."""
 
 
 _METRICS = NameSet(METRICS)
@@ -44,7 +44,7 @@ _LEAST_OF_RUNS: Mapping[str, int] = {
     "write.parquet.dict-size-bytes": 1 << 10,
 }
 _CODECS_OF_RUNS = ("zstd", "gzip", "snappy", "uncompressed")
-"""Those that every reader of Iceberg has; Java's needs further libraries for others."""
+"""Codecs that every reader of Iceberg has; Java's needs further libraries for others."""
 
 _PLACES = ("write.data.path", "write.metadata.path", "write.folder-storage.path", "write.object-storage.path")
 _ICEBERGS = re.compile(
@@ -52,7 +52,7 @@ _ICEBERGS = re.compile(
     re.DOTALL,
 )
 _STORES = re.compile(r"(s3|gcs|adls|hdfs|hf|oss|client|header)\..+|auth\.manager|token|uri|warehouse", re.DOTALL)
-"""What PyIceberg's FileIO would read of a table's properties."""
+"""Table properties that PyIceberg's FileIO would read."""
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _FLAG = re.compile(r"y|yes|t|true|on|1|n|no|f|false|off|0", re.IGNORECASE)  # what PyIceberg reads
@@ -61,17 +61,17 @@ _SHOWN_CHARACTERS = 100
 
 
 def is_icebergs(name: str) -> bool:
-    """Whether a property is in a name space of Iceberg's or floe's, where it means something; others are free text."""
+    """Whether a property is in a name space of Iceberg or floe, where it has a meaning; others are free text."""
     return bool(_ICEBERGS.fullmatch(name))
 
 
 def is_of_store(name: str) -> bool:
-    """Whether PyIceberg would take a table's property for how its store is reached or logged in to."""
+    """Whether PyIceberg would read a table's property as the address or login of its store."""
     return bool(_STORES.fullmatch(name))
 
 
 def misplaced(properties: Mapping[str, str]) -> Iterator[str]:
-    """Say which properties a connector does not set: places of files, classes, the store's settings."""
+    """Yield the properties that a connector may not set: locations of files, classes, the store's settings."""
     for name in properties:
         if name in _PLACES:
             yield (
@@ -85,7 +85,7 @@ def misplaced(properties: Mapping[str, str]) -> Iterator[str]:
 
 
 def unusable_for_files(properties: Mapping[str, str]) -> list[str]:
-    """Say which values no file could be written, nor table be made, with."""
+    """Return the values with which files cannot be written or tables created."""
     problems = [
         *_numbers(properties, {**IN_FILES, **IN_EXPIRY, **FOR_OTHERS}),
         *_flags(properties, FLAGS_IN_FILES),
@@ -105,7 +105,7 @@ def unusable_for_files(properties: Mapping[str, str]) -> list[str]:
 
 
 def unusable_for_commits(properties: Mapping[str, str]) -> list[str]:
-    """Say which values no commit could be made with."""
+    """Return the values with which commits cannot be made."""
     return [
         *_numbers(properties, IN_COMMITS),
         *_flags(properties, FLAGS_IN_COMMITS),
@@ -114,7 +114,7 @@ def unusable_for_commits(properties: Mapping[str, str]) -> list[str]:
 
 
 def run_problem(name: str, value: str) -> str | None:
-    """Say why a run may not write with this value, which a connector file may: its files stay in the table."""
+    """Return why a run may not write with this value, which a connector file may: its files stay in the table."""
     least = _LEAST_OF_RUNS.get(name)
     number = whole_number(value)
     if least is not None and number is not None and number < least:

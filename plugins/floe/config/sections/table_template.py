@@ -1,4 +1,4 @@
-"""Names of tables out of a template and a route value."""
+"""Names of tables from a template and a route value."""
 
 import re
 from collections.abc import Collection
@@ -6,7 +6,7 @@ from collections.abc import Collection
 PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
 VALUE, TOPIC = "{value}", "{topic}"
-"""What a template is filled in with."""
+"""The placeholders of a template."""
 
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,127}(\.[a-z_][a-z0-9_]{0,127})+")
 
@@ -32,9 +32,9 @@ def may_name(template: str, topics: Collection[str], table: str) -> bool:
 
 
 class _Named:
-    """The names of tables that a template makes of some topics, empty if not known yet, and of any route value.
+    """The names of tables that a template makes from some topics, empty if not known yet, and from any route value.
 
-    To look one up costs the comparison of two names, once for each topic where values are part of the names.
+    A lookup costs the comparison of two names, once for each topic if values are part of the names.
     """
 
     def __init__(self, template: str, topics: Collection[str]) -> None:
@@ -63,7 +63,7 @@ def _may_fill_part(fixed: list[str], part: str) -> bool:
         return False
     place, end = len(first), len(part) - len(last)
     for text in between:
-        # a placeholder has a character at least; the first place that fits leaves the most for those behind
+        # a placeholder has at least one character; the first place that fits leaves the most for later ones
         found = part.find(text, place + 1, end)
         if found < 0:
             return False

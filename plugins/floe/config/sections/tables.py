@@ -1,4 +1,4 @@
-"""The tables that a connector names, and what it says of each."""
+"""The tables that a connector names, and its settings for each."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -20,7 +20,7 @@ from floe.config.sections.field_terms import PartitionTerm, SortTerm, parse_part
 class TableSettings:
     """The keys ``iceberg.table.<table>.*`` and ``floe.table.<table>.*``, with the defaults for all tables under them.
 
-    ``branch`` is None for main. ``topics`` is None where the table takes every topic.
+    ``branch`` is None for main. ``topics`` is None if the table gets every topic.
     """
 
     branch: str | None = None
@@ -45,8 +45,8 @@ _SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class Tables:
-    """``named``: the tables of ``iceberg.tables``, in order. ``known``: each table that something is said of, those that
-    records name themselves too. ``default``: what holds for all others.
+    """``named``: the tables of ``iceberg.tables``, in order. ``known``: each table with settings of its own, including those
+    that records name. ``default``: the settings of all others.
     """
 
     named: tuple[str, ...]
@@ -62,7 +62,7 @@ class Tables:
 
 
 def table_of(key: str) -> tuple[str, str] | None:
-    """Take a key about one table apart: the table's name, and the setting's. None for any other key."""
+    """Split a key about one table into the table's name and the setting's. None for any other key."""
     entry = find(key)
     return None if entry is None else _table_of(entry, key)
 
@@ -74,7 +74,7 @@ def _table_of(entry: Key, key: str) -> tuple[str, str] | None:
 
 
 def read_tables(settings: Settings, topics: Collection[str]) -> Tables:
-    """Read ``iceberg.tables`` and all settings by table; ``topics``: those that a table may ask for, empty for any."""
+    """Read ``iceberg.tables`` and all settings by table; ``topics``: those that a table may name, empty for any."""
     names = _read_names(settings)
     keys: dict[str, dict[str, str]] = {}
     for key, entry in settings.entries.items():
@@ -95,7 +95,7 @@ def read_tables(settings: Settings, topics: Collection[str]) -> Tables:
 
 
 def _check_topics(settings: Settings, tables: Tables, topics: Collection[str]) -> None:
-    """Note topics whose records no table of a list takes: they are read and left out, as that may be meant."""
+    """Note topics whose records go to no table of the list: they are read and left out, which may be intended."""
     wanted = [tables.of(table).topics for table in tables.named]
     if not wanted or None in wanted:
         return
@@ -116,7 +116,7 @@ def _read_names(settings: Settings) -> tuple[str, ...]:
 
 
 def _check_tables(settings: Settings, names: tuple[str, ...], keys: Mapping[str, Mapping[str, str]]) -> None:
-    """Note keys about tables that there are not, or cannot be."""
+    """Note keys about tables that do not exist in the connector, or cannot exist."""
     known, shown = set(names), ", ".join(names)[:_SHOWN_CHARACTERS]
     for table, of_table in keys.items():
         if names and table not in known:
@@ -129,7 +129,7 @@ def _check_tables(settings: Settings, names: tuple[str, ...], keys: Mapping[str,
 
 
 class _Wrong(NamedTuple):
-    """What is wrong with a text."""
+    """The problem of a text."""
 
     problem: str
 
@@ -156,7 +156,7 @@ class _Reader:
         self._made: dict[frozenset[tuple[str, str]], TableSettings] = {}
 
     def read(self, keys: Mapping[str, str], text_of: Callable[[str], str], base: TableSettings) -> TableSettings:
-        """Read one table's settings over those that hold for all; ``keys``: under which key each stands, by its name."""
+        """Read one table's settings over those for all tables; ``keys``: the key of each setting, by its name."""
         texts = {name: text_of(key) for name, key in keys.items()}
         signature = frozenset(texts.items())
         made = self._made.get(signature)

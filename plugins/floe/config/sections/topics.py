@@ -20,7 +20,7 @@ TOPICS, REGEX = "topics", "topics.regex"
 
 
 def read_topics(settings: Settings) -> tuple[tuple[str, ...], str | None]:
-    """Read the list, or the expression in its place."""
+    """Read the list, or the expression instead."""
     topics, regex = settings.names(TOPICS), settings.text(REGEX)
     if topics and regex:
         settings.problems.append(f"{TOPICS} and {REGEX} are mutually exclusive options, but both are set: keep one")
@@ -47,7 +47,7 @@ def matching_topics(connector: "Connector", names: Iterable[str]) -> tuple[str, 
     :raises ConfigError: none does.
     """
     pattern = compile_expression(connector.topics_regex or "")
-    # the dead letters' also while they are not tolerated: those of before are still in it
+    # the dead-letter topic also if bad records are not tolerated now: it still contains earlier ones
     own = {connector.control_topic, connector.properties.get(DEAD_LETTER_TOPIC, "").strip()}
     asked = sorted({name for name in names if not name.startswith("__") and name not in own})
     found = [name for name, is_match in zip(asked, pattern.matches(asked), strict=True) if is_match]
@@ -62,7 +62,7 @@ def matching_topics(connector: "Connector", names: Iterable[str]) -> tuple[str, 
 def with_topics(connector: "Connector", topics: tuple[str, ...]) -> "Connector":
     """Return the connector with its expression resolved to these topics.
 
-    :raises ConfigError: they make no table names, or one for two of them.
+    :raises ConfigError: they make invalid table names, or the same one for two topics.
     """
     template, dead_letters = connector.routing.template, connector.properties.get(DEAD_LETTER_TABLE, "").strip()
     if template is not None and (problems := list(template_problems(template, topics, dead_letters))):

@@ -15,7 +15,7 @@ TRANSFORMS: Final[dict[str, TransformClass]] = {
     "org.apache.iceberg.connect.transforms.KafkaMetadataTransform": KAFKA_METADATA,
     "io.tabular.iceberg.connect.transforms.KafkaMetadataTransform": KAFKA_METADATA,
 }
-"""What reads the settings of each Java class. Another transform is one more line here, and one in ``floe_job``."""
+"""The reader of the settings of each Java class. A new transform needs a line here, and one in ``floe_job``."""
 
 PREDICATES: Final[dict[str, tuple[str, ...]]] = {}
 """The keys of each predicate's class. While there is none, the table of keys refuses ``predicates`` by name."""
@@ -40,7 +40,7 @@ class PredicateSpec:
 
 @dataclass(frozen=True)
 class TransformSpec:
-    """One transform of a chain: picklable. ``type``: the Java class; ``negate``: where the condition does not hold."""
+    """One transform of a chain: picklable. ``type``: the Java class; ``negate``: apply it if the condition fails."""
 
     alias: str
     type: str
@@ -54,7 +54,7 @@ class TransformSpec:
         return self.options.is_columnar and self.predicate is None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what it does as JSON, for the route hash: what it is called does not count."""
+        """Return its settings as JSON, for the route hash, without its name."""
         step: dict[str, Any] = {"type": self.type, "options": self.options.to_json()}
         if self.predicate is not None:
             options = dict(self.predicate.options)
@@ -63,13 +63,13 @@ class TransformSpec:
 
 
 def split_chain(specs: Sequence[TransformSpec]) -> tuple[Sequence[TransformSpec], Sequence[TransformSpec]]:
-    """Part a chain into what needs whole records, up to the last such transform, and the columns that are added behind."""
+    """Split a chain after the last transform that needs whole records; the second part only adds columns."""
     end = next((i for i in range(len(specs), 0, -1) if not specs[i - 1].is_columnar), 0)
     return specs[:end], specs[end:]
 
 
 def routing_steps(specs: Sequence[TransformSpec]) -> list[dict[str, Any]]:
-    """Return as JSON the part of a chain that decides where records go: up to the last that may change it, or nothing."""
+    """Return as JSON the part of a chain that decides where records go: up to the last such transform, or nothing."""
     end = next((i for i in range(len(specs), 0, -1) if specs[i - 1].options.changes_routing), 0)
     return [spec.to_json() for spec in specs[:end]]
 
@@ -82,7 +82,7 @@ def renames_topics(specs: Sequence[TransformSpec]) -> bool:
 def source_columns(specs: Sequence[TransformSpec]) -> tuple[SourceColumnNames, ...]:
     """Return where rows may have topic, partition and offset of their records.
 
-    Only columns that are added behind all other transforms count, and only if the topic is still the record's own.
+    Only columns that are added after all other transforms count, and only if the topic is still the record's own.
     """
     _, added = split_chain(specs)
     found = [spec.options.source_columns for spec in added]
@@ -90,7 +90,7 @@ def source_columns(specs: Sequence[TransformSpec]) -> tuple[SourceColumnNames, .
 
 
 def read_transforms(settings: Settings) -> tuple[TransformSpec, ...]:
-    """Read the transforms in the order of ``transforms``; what is wrong with them is noted in ``settings``."""
+    """Read the transforms in the order of ``transforms``; problems are noted in ``settings``."""
     names = settings.names(NAMES)
     settings.problems.extend(
         f"transforms names {name[:_SHOWN_CHARACTERS]!r} twice: Duplicate alias provided."
@@ -114,7 +114,7 @@ def read_transforms(settings: Settings) -> tuple[TransformSpec, ...]:
 
 
 def _owned(settings: Settings, names: tuple[str, ...]) -> dict[str, Properties]:
-    """Divide the keys below ``transforms.`` among the names; of names with dots the longest has the key."""
+    """Divide the keys below ``transforms.`` among the names; the longest matching name has the key."""
     owned: dict[str, dict[str, str]] = {name: {} for name in names}
     owners = _Owners(names)
     for key, value in settings.properties.under(f"{NAMES}.").items():
@@ -135,7 +135,7 @@ def is_unowned(key: str, names: Collection[str]) -> bool:
 
 
 class _Owners:
-    """The names of transforms, asked for thousands of keys."""
+    """The names of transforms, for lookups of thousands of keys."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = frozenset(names)
@@ -143,7 +143,7 @@ class _Owners:
         self._begins = tuple(f"{name}." for name in self._names)
 
     def of(self, key: str) -> str | None:
-        """Return the longest of the names that ``key`` begins with, a dot behind it."""
+        """Return the longest of the names with which ``key`` begins, followed by a dot."""
         if not key.startswith(self._begins):
             return None
         ends = (end for end in self._lengths if key[end : end + 1] == "." and key[:end] in self._names)

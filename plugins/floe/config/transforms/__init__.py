@@ -1,1 +1,1 @@
-"""What each kind of transform can be set to do: one module a family."""
+"""The settings of each kind of transform: one module per family."""

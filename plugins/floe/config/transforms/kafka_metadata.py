@@ -1,4 +1,4 @@
-"""The sink's ``KafkaMetadataTransform``: columns with what Kafka knows of a record."""
+"""The sink's ``KafkaMetadataTransform``: columns with a record's Kafka metadata."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _SHOWN_CHARACTERS = 100
 
 @dataclass(frozen=True)
 class KafkaMetadata(TransformOptions):
-    """Columns with what Kafka knows of a record; ``external`` is the name and the value of a constant one."""
+    """Columns with a record's Kafka metadata; ``external`` is the name and the value of a constant one."""
 
     field_name: str = "_kafka_metadata"
     nested: bool = False
@@ -35,7 +35,7 @@ class KafkaMetadata(TransformOptions):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is injected, in order: ``topic`` … and the name of the external field."""
+        """The injected fields, in order: ``topic`` … and the name of the external field."""
         external = (self.external[0],) if self.external is not None else ()
         key, headers = (KEY,) if self.key else (), (HEADERS,) if self.headers else ()
         return (TOPIC, PARTITION, OFFSET, TIMESTAMP, *external, *key, *headers)
@@ -67,7 +67,7 @@ class KafkaMetadata(TransformOptions):
 
 
 def read_kafka_metadata(problems: list[str], prefix: str, keys: Properties) -> KafkaMetadata | None:
-    """Read the settings; what is wrong is noted in ``problems``."""
+    """Read the settings; problems are noted in ``problems``."""
     mine: list[str] = []
     options = KafkaMetadata(
         field_name=keys.get(_FIELD_NAME, KafkaMetadata.field_name).strip(),

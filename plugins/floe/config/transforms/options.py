@@ -1,4 +1,4 @@
-"""What every kind of transform says of itself, for those who do not know its kind."""
+"""The properties that every kind of transform declares about itself."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,14 +18,14 @@ class SourceColumnNames:
 
 @dataclass(frozen=True)
 class TransformOptions:
-    """The settings of one transform; each kind has a frozen dataclass of its own, of values that JSON has too.
+    """The settings of one transform; each kind has its own frozen dataclass, of JSON values.
 
-    The answers here are the careful ones: a kind that does less says so.
+    The defaults here are the cautious ones: a kind that does less overrides them.
     """
 
     @property
     def is_columnar(self) -> bool:
-        """Whether it only adds columns to rows, whatever the record's value is: it needs no parsed record."""
+        """Whether it only adds columns to rows, for any record value: it needs no parsed record."""
         return False
 
     @property
@@ -57,7 +57,7 @@ class TransformOptions:
 class TransformClass:
     """A class of transforms that floe has.
 
-    ``name``: the Java class. ``keys``: those that it takes below ``transforms.<alias>.``, beside ``type``. ``read`` takes
+    ``name``: the Java class. ``keys``: those that it reads below ``transforms.<alias>.``, beside ``type``. ``read`` gets
     a list for problems, the prefix for messages, and the keys; with a problem it may return None.
     """
 

@@ -1,7 +1,7 @@
-"""Schemas coming in: whatever text stands in front of a body, from whatever version and whomever.
+"""Incoming schemas: the text in front of a body, of any version and from any producer.
 
-:func:`read_layout` turns it into a :class:`Layout`: fields under their ids instead of their names, and only if reading by
-it ends, in bounded memory.
+:func:`read_layout` converts it to a :class:`Layout`: fields under their ids instead of their names. It refuses schemas with
+which reading would not end or would not be bounded in memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_HEIGHT = 32
 """How deep a schema may nest; the deepest event has 10."""
 
 NODES_PER_BYTE = 2
-"""How many values a byte of the body may become; no type of the events needs more."""
+"""Maximum number of values per byte of the body; no type of the events needs more."""
 
 
 _LEAST_BYTES = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
@@ -33,7 +33,7 @@ _LEAST_BYTES = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "doubl
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A type as a message declares it.
+    """A type, as declared by a message.
 
     ``avro`` is the same type for fastavro, under names that cannot clash: ``f<field id>`` for a field, ``n<i>`` for a
     named type. ``surplus`` is the most values that one of it makes beyond NODES_PER_BYTE for each of its bytes.
@@ -49,7 +49,7 @@ class Layout:
     inner: tuple[Layout, ...] = ()
 
     def field(self, field_id: int) -> Layout | None:
-        """Return the type of the field with this id, None taken off; None if there is no such field."""
+        """Return the type of the field with this id, without the null of an optional; None if there is no such field."""
         for found, _, layout in self.fields:
             if found == field_id:
                 return layout.value()
@@ -63,9 +63,9 @@ class Layout:
 
 @lru_cache(maxsize=64)
 def read_layout(text: str) -> Layout:
-    """Read the schema of a message; raises EventDecodeError if it is none, or one that is not safe to read by.
+    """Read the schema of a message; raises EventDecodeError if it is not a schema or not safe.
 
-    Refused are recursion, nesting beyond MAX_HEIGHT and elements that take no bytes (the Avro kin of a zip bomb).
+    Recursion, nesting beyond MAX_HEIGHT and elements that take no bytes (Avro's equivalent of a zip bomb) are refused.
     """
     try:
         layout = _LayoutReader().read(json.loads(text), "")
@@ -84,7 +84,7 @@ def read_layout(text: str) -> Layout:
 def read_partition_type(payload: Layout) -> PartitionType:
     """Return the partition type that a DataWritten's layout declares: that of its data files, or of its deletes.
 
-    Raises ValueError if the two differ or hold what no partition can be.
+    Raises ValueError if the two differ or contain types that a partition cannot have.
     """
     found = set()
     for field_id in (10302, 10304):
@@ -124,7 +124,7 @@ def _iceberg_type(layout: Layout) -> str:
 
 
 class _LayoutReader:
-    """Read a parsed JSON schema into a Layout; raises ValueError, KeyError or TypeError for what is none."""
+    """Read a parsed JSON schema into a Layout; raises ValueError, KeyError or TypeError if it is not valid."""
 
     def __init__(self) -> None:
         self._named: dict[str, Layout | None] = {}
@@ -182,7 +182,7 @@ class _LayoutReader:
         if kind == "fixed":
             layout = self._fixed(declared)
         elif kind == "enum":
-            # The body holds the symbol's number; no event has an enum, so the number does.
+            # The body contains the symbol's number. No event has an enum, so the number is sufficient.
             layout = Layout("enum", "int", 1 - NODES_PER_BYTE, 0, declared)
         else:
             layout = self._record(declared, name.rpartition(".")[0])
@@ -223,7 +223,7 @@ class _LayoutReader:
 
 
 def _field_id(field: Mapping[str, Any]) -> int | None:
-    """Return the id of a field; None without one, and for the -1 that Tabular's sink gave to its fields."""
+    """Return the id of a field; None without one, and for the -1 that Tabular's sink wrote."""
     declared = field.get("field-id", -1)
     if type(declared) not in (int, str):
         message = f"field {field['name']!r} has the id {declared!r}"

@@ -1,7 +1,7 @@
-"""Schemas going out: the text that the Java sink writes in front of every body.
+"""Outgoing schemas: the text that the Java sink writes in front of every body.
 
-:func:`schema_text` makes from the declarations in :mod:`floe.control.wire.structs` the text that Iceberg 1.12.0 makes, to the
-byte (``AvroSchemaUtil`` for the shape, Avro's ``Schema.toString`` for the JSON).
+:func:`schema_text` makes from the declarations in :mod:`floe.control.wire.structs` the text that Iceberg 1.12.0 makes, byte
+for byte (``AvroSchemaUtil`` for the shape, Avro's ``Schema.toString`` for the JSON).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from floe.control.wire.structs import Field, ListOf, MapOf, Struct, WireType, ev
 def schema_text(event: EventType, partition_type: PartitionType) -> str:
     """Return the schema of an event as Java's ``Schema.toString`` writes it.
 
-    Raises EventEncodeError for a partition type that Java's Avro could not hold.
+    Raises EventEncodeError for a partition type that Java's Avro does not support.
     """
     text = json.dumps(_JavaWriter().record(event_struct(event, partition_type)), **_COMPACT)
     # Jackson writes the hex digits of control characters in upper case, Python in lower case.
@@ -119,7 +119,7 @@ class _JavaWriter:
 
 
 def _avro_name(name: str) -> str:
-    """Return a name as ``AvroSchemaUtil.makeCompatibleName`` does, which looks at UTF-16 units, not at characters."""
+    """Return a name as ``AvroSchemaUtil.makeCompatibleName`` does, which reads UTF-16 units, not characters."""
     if not name:
         message = "a partition field has an empty name: give it one in the partition spec"
         raise EventEncodeError(message)
@@ -128,7 +128,7 @@ def _avro_name(name: str) -> str:
 
 
 def _avro_character(unit: str, first: bool) -> str:
-    # Scripts younger than one side's Unicode may be letters to the other only; readers go by field ids and do not mind.
+    # Characters that are newer than one side's Unicode may be letters to the other only; readers use field ids, not names.
     category = unicodedata.category(unit)
     if unit == "_" or category.startswith("L") or (category == "Nd" and not first):
         return unit

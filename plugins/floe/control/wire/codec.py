@@ -2,8 +2,8 @@
 
     C2 01   2 bytes, big-endian: n   n bytes: Avro schema, JSON in Java's modified UTF-8   Avro binary body
 
-There is no block framing, no sync marker and no registry; each message describes itself. Bodies are found by field id,
-so that older and newer versions of the sink are read alike, and fields of a later version are passed over.
+There is no block framing, no sync marker and no registry; each message contains its schema. Fields are found by id,
+so older and newer versions of the sink are read alike, and fields of a later version are ignored.
 
     event = decode(encode(event))
 """
@@ -27,8 +27,8 @@ MAGIC = b"\xc2\x01"
 HEAD = struct.Struct(">2sH")
 
 MAX_MESSAGE_BYTES = 2 * 1024 * 1024
-"""Twice what brokers and producers take by default. The worst message of this length, made for it, costs about 400 MB
-and a few seconds; a real one of 1 MiB costs half a second."""
+"""Twice the default limit of brokers and producers. The worst crafted message of this length costs about 400 MB and a few
+seconds; a real one of 1 MiB costs half a second."""
 
 TABULAR = "io.tabular."
 
@@ -36,7 +36,7 @@ TABULAR = "io.tabular."
 def encode(event: Event) -> bytes:
     """Return the event as the Java sink of Iceberg 1.12.0 would write it.
 
-    Raises EventEncodeError for a value that its field cannot hold, and for a schema or message that is too long.
+    Raises EventEncodeError for a value that its field cannot represent, and for a schema or message that is too long.
     """
     payload = event.payload
     partition_type = payload.partition_type if isinstance(payload, DataWritten) else PartitionType()
@@ -63,10 +63,10 @@ def encode(event: Event) -> bytes:
 
 
 def decode(data: bytes, max_bytes: int = MAX_MESSAGE_BYTES) -> Event:
-    """Return the event in a control-topic record's value, whichever version of the sink wrote it.
+    """Return the event in a control-topic record's value, written by any version of the sink.
 
-    Raises EventDecodeError for anything else. Time and memory are in proportion to the message, never more; a longer
-    one than `max_bytes` is refused unread (raise it where the brokers take longer ones).
+    Raises EventDecodeError for anything else. Time and memory are at most proportional to the message. A message longer
+    than `max_bytes` is refused unread (raise it if the brokers allow longer ones).
     """
     header, body = _split(data, max_bytes)
     layout = read_layout(header)
@@ -109,7 +109,7 @@ def _shown(data: bytes) -> str:
 
 
 def _what(layout: Layout) -> tuple[EventType, PartitionType]:
-    """Return what a message holds, by the names and types in its schema."""
+    """Return the event type and the partition type of a message, by the names and types in its schema."""
     if layout.name.startswith(TABULAR):
         message = (
             f"this event ({layout.name}) was written by Tabular's sink 0.6.16 or older, whose events floe does not "

@@ -2,7 +2,7 @@
 
 Vocabulary, field ids and meaning are those of the Iceberg Kafka Connect sink, whose Java classes
 (``org.apache.iceberg.connect.events``) read and write the same bytes. A number in a docstring is the Iceberg field id.
-The bytes are made in ``floe.control.wire.codec``; nothing here knows of them.
+``floe.control.wire.codec`` makes the bytes; this module is independent of them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import ClassVar, TypeAlias
 from uuid import UUID, uuid4
 
 PartitionValue: TypeAlias = bool | int | float | str | bytes | Decimal | UUID | None
-"""A partition value as PyIceberg holds it inside: date = int days, time and timestamps = int, the rest as it is."""
+"""A partition value in PyIceberg's internal form: date = int days, time and timestamps = int, others unchanged."""
 
 
 class EventType(IntEnum):
-    """What an event says (Java: ``PayloadType``)."""
+    """The type of an event (Java: ``PayloadType``)."""
 
     START_COMMIT = 0
-    """The coordinator asks for what has been written."""
+    """The coordinator requests what has been written."""
     DATA_WRITTEN = 1
     """A writer announces files of one table."""
     DATA_COMPLETE = 2
@@ -35,7 +35,7 @@ class EventType(IntEnum):
 
 
 class FileContent(IntEnum):
-    """What a file holds (Java: ``FileContent``)."""
+    """The content of a file (Java: ``FileContent``)."""
 
     DATA = 0
     POSITION_DELETES = 1
@@ -127,7 +127,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class StartCommit:
-    """Ask for what has been written (Java: ``StartCommit``): 10200 commit_id."""
+    """Request what has been written (Java: ``StartCommit``): 10200 commit_id."""
 
     type: ClassVar[EventType] = EventType.START_COMMIT
 
@@ -138,7 +138,7 @@ class StartCommit:
 class DataWritten:
     """Announce files of one table (Java: ``DataWritten``).
 
-    10300 commit_id, 10301 table_reference, 10302 data_files, 10304 delete_files. The partition type is no field: it
+    10300 commit_id, 10301 table_reference, 10302 data_files, 10304 delete_files. The partition type is not a field. It
     is the type of field 102 in the schema of the message.
     """
 
@@ -153,9 +153,9 @@ class DataWritten:
 
 @dataclass(frozen=True, slots=True)
 class DataComplete:
-    """Say that all is announced (Java: ``DataComplete``): 10100 commit_id, 10101 assignments.
+    """Announce that all files are announced (Java: ``DataComplete``): 10100 commit_id, 10101 assignments.
 
-    The assignments are *all* partitions of the writer, those without data too.
+    The assignments are *all* partitions of the writer, including those without data.
     """
 
     type: ClassVar[EventType] = EventType.DATA_COMPLETE
@@ -166,7 +166,7 @@ class DataComplete:
 
 @dataclass(frozen=True, slots=True)
 class CommitToTable:
-    """Tell of a table's new snapshot (Java: ``CommitToTable``).
+    """Announce a table's new snapshot (Java: ``CommitToTable``).
 
     10400 commit_id, 10401 table_reference, 10402 snapshot_id, 10403 valid_through_ts.
     """
@@ -181,7 +181,7 @@ class CommitToTable:
 
 @dataclass(frozen=True, slots=True)
 class CommitComplete:
-    """Tell that every table is done (Java: ``CommitComplete``): 10000 commit_id, 10001 valid_through_ts."""
+    """Announce that every table is done (Java: ``CommitComplete``): 10000 commit_id, 10001 valid_through_ts."""
 
     type: ClassVar[EventType] = EventType.COMMIT_COMPLETE
 
@@ -196,7 +196,7 @@ Payload: TypeAlias = StartCommit | DataWritten | DataComplete | CommitToTable | 
 class Event:
     """An event (Java: ``Event``): 10500 id, 10501 type, 10502 timestamp, 10503 group_id, 10504 payload.
 
-    ``timestamp`` is aware and counts microseconds; ``group_id`` is ``connect-<name>``: readers pass over other groups.
+    ``timestamp`` has a time zone and microseconds; ``group_id`` is ``connect-<name>``: readers ignore other groups.
     """
 
     id: UUID
@@ -211,5 +211,5 @@ class Event:
 
     @classmethod
     def of(cls, group_id: str, payload: Payload) -> Event:
-        """Make an event of this moment, under a random id."""
+        """Make an event with the current time and a random id."""
         return cls(uuid4(), datetime.now(UTC), group_id, payload)

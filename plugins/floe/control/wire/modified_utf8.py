@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 MAX_TEXT_BYTES = 0xFFFF
-"""What the two bytes in front of a text can count."""
+"""The maximum length that the two bytes in front of a text can represent."""
 
 
 def to_modified_utf8(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Primitive types: Iceberg's names and the Avro types that stand for them."""
+"""Primitive types: Iceberg's names and their Avro types."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def fixed_of(name: str) -> int | None:
 
 
 def decimal_bytes(precision: int) -> int:
-    """Return how many bytes Java gives to a decimal of this precision."""
+    """Return how many bytes Java uses for a decimal of this precision."""
     return int(10**precision).bit_length() // 8 + 1

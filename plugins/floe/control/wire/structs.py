@@ -1,4 +1,4 @@
-"""What the events are made of: the structs of the Java classes, with their field ids, names and types."""
+"""The structs of the events, those of the Java classes, with their field ids, names and types."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a struct; its name is that of the attribute of the value too."""
+    """A field of a struct; the value's attribute has the same name."""
 
     field_id: int
     name: str
@@ -117,7 +117,7 @@ def _file(java_class: str, partition_type: PartitionType) -> Struct:
 
 
 def event_struct(event: EventType, partition_type: PartitionType) -> Struct:
-    """Return the struct of an event of this type; the partition type only matters to DATA_WRITTEN."""
+    """Return the struct of an event of this type; the partition type is used for DATA_WRITTEN only."""
     return Struct(
         f"{EVENTS}.Event",
         events.Event,
@@ -173,4 +173,4 @@ _PAYLOADS: Mapping[EventType, Callable[[PartitionType], Struct]] = {
 }
 
 EVENT_OF_CLASS: Mapping[str, EventType] = {make(PartitionType()).java_class: e for e, make in _PAYLOADS.items()}
-"""The event's type by the full name of its payload's record, which is how the Java sink finds it too."""
+"""The event's type by the full name of its payload's record, as in the Java sink."""

@@ -23,7 +23,7 @@ Converter: TypeAlias = Callable[[Any], Any]
 
 
 class _Invalid(ValueError):
-    """A value that its field cannot hold, and the way to it."""
+    """A value that its field cannot represent, with its path."""
 
     def __init__(self, value: object, wanted: object) -> None:
         super().__init__(value, wanted)
@@ -97,7 +97,7 @@ def _unscaled(precision: int, scale: int) -> Converter:
     def convert(value: object) -> bytes:
         if not isinstance(value, Decimal) or not value.is_finite():
             raise _Invalid(value, "a finite Decimal")
-        # In whole numbers from here on: abs() and comparisons of Decimals round to the thread's context.
+        # Integers are used from here on: abs() and comparisons of Decimals round to the thread's context.
         scaled = value.scaleb(scale, _EXACT)
         unscaled = int(scaled)
         if scaled != unscaled or abs(unscaled) >= 10**precision:
@@ -138,7 +138,7 @@ _SAME: Mapping[str, Converter] = {
     "timestamp_ns": _LONG,
     "timestamptz_ns": _LONG,
 }
-"""How a value of a type is checked where both sides hold it alike: times of partitions are plain numbers."""
+"""The check of a value, by type, if both sides represent it alike: times of partitions are plain numbers."""
 
 
 def _primitive(name: str, outward: bool) -> Converter:
@@ -153,7 +153,7 @@ def _primitive(name: str, outward: bool) -> Converter:
 
 
 def _converter(wire: WireType, outward: bool, of_partition: bool = False) -> Converter:
-    """Return what turns a value into fastavro's (outward), or fastavro's into ours; it raises _Invalid."""
+    """Return the function that converts a value to fastavro's (outward), or fastavro's to floe's; it raises _Invalid."""
     match wire:
         case Struct():
             return _to_record(wire) if outward else _from_record(wire)
@@ -178,9 +178,9 @@ def _map_converter(wire: MapOf, convert: Converter, outward: bool) -> Converter:
 
 
 def _to_record(wire: Struct) -> Converter:
-    """Return what makes fastavro's record of a value: a dict by ``f<field id>``.
+    """Return the function that makes fastavro's record from a value: a dict by ``f<field id>``.
 
-    An optional list goes out with its type named, or else fastavro tries it out, value by value, before it writes it.
+    An optional list is written with its type named. Otherwise fastavro tries each value before it writes the list.
     """
     members = []
     for field in wire.fields:
@@ -207,7 +207,7 @@ def _to_record(wire: Struct) -> Converter:
 
 
 def _from_record(wire: Struct) -> Converter:
-    """Return what makes a value of fastavro's record; fields that are not there are None if they may be."""
+    """Return the function that makes a value from fastavro's record; missing fields are None if that is allowed."""
     members = []
     for field in wire.fields:
         convert = _converter(field.type, outward=False, of_partition=wire.made is tuple)
@@ -248,7 +248,7 @@ def _make_event(values: dict[str, Any]) -> Event:
 
 
 def _make_file(values: dict[str, Any]) -> DataFile:
-    # Java takes a missing content for data.
+    # Java treats a missing content as data.
     number = values["content"] or 0
     if number not in list(FileContent):
         raise _Invalid(number, "a content of Iceberg's files: 0, 1 or 2")

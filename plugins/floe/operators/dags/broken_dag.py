@@ -49,7 +49,7 @@ def broken_sink_dag(file: ConnectorFile) -> DAG:
 
 
 def broken_replay_dag(file: ConnectorFile, dag_id: str) -> DAG:
-    """Build the DAG in the place of a broken connector's replay DAG: a run of it fails when somebody triggers it."""
+    """Build the DAG in the place of a broken connector's replay DAG: a run of it fails when it is triggered."""
     return _dag(file, dag_id, None, is_paused=False)
 
 

@@ -36,7 +36,7 @@ class PlanReplayOperator(PlanOperator):
 
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
-        """Return the plan as JSON; skip the rest of the run when all of it is held already, or on a dry run."""
+        """Return the plan as JSON; skip the rest of the run when all of it is contained already, or on a dry run."""
         from floe.kafka.settings import KafkaSettings
         from floe.planning.replay_plan import draft_replay, open_replay
 
@@ -93,7 +93,7 @@ def replay_dag_id(connector: str) -> str:
 
 
 def replay_dag(connector: Connector) -> DAG:
-    """Build the replay DAG of a connector: plan >> write >> commit, only when somebody triggers it."""
+    """Build the replay DAG of a connector: plan >> write >> commit, only when it is triggered."""
     with DAG(
         dag_id=replay_dag_id(connector.name),
         description=readable(f"Read {connector.source} again, into {connector.destination}")[:500],

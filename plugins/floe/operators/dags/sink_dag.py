@@ -24,7 +24,7 @@ RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "as
 RETRIES = 2
 RETRY_DELAY = timedelta(seconds=10)
 COMMIT_RETRIES = 5
-"""With doubled delays about five minutes, over the patience of each try: what was written is worth waiting for."""
+"""With doubled delays about five minutes, beyond the retry time of each try: what was written is worth waiting for."""
 
 _SHOWN_CHARACTERS = 500
 _SHOWN_WARNINGS = 20
@@ -38,7 +38,7 @@ def dag_of(file: ConnectorFile) -> DAG:
 
 
 def retry_policy() -> ExceptionRetryPolicy:
-    """Retry what may pass; fail at once on what needs somebody's hand."""
+    """Retry what may pass; fail at once on what needs manual action."""
     return ExceptionRetryPolicy(
         rules=[
             RetryRule(exception=Terminal, action=RetryAction.FAIL, reason="needs a change"),

@@ -1,7 +1,7 @@
 """An archive of the classes that Spark's driver loads: the next JVM maps it into memory instead of loading them.
 
 A run that finds none has its own JVM write one, once for this Java and these jars; it appears by a rename, when it is
-whole. What cannot be made is done without: a JVM that does not like an archive ignores it.
+whole. What cannot be made is done without: a JVM ignores an archive that does not fit.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _place(environ: Mapping[str, str], options: str) -> Path | None:
 
 
 def _version(java: Path) -> str:
-    """Tell this Java from any other, without starting it."""
+    """Identify this Java, without starting it."""
     release = java.parent.parent / "release"
     facts = java.stat()
     return f"{java} {facts.st_size} {facts.st_mtime_ns} {release.read_text() if release.is_file() else ''}"
@@ -113,7 +113,7 @@ def _folders_on_class_path(environ: Mapping[str, str]) -> Iterator[Path]:
 
 @contextmanager
 def _alone(place: Path) -> Iterator[bool]:
-    """Say whether no other process makes this archive now; one that dies gives way."""
+    """Return whether no other process makes this archive now; one that dies gives way."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(place.with_suffix(".lock"), timeout=0)

@@ -1,4 +1,4 @@
-"""Where the Spark job lies, and how its library reaches Spark's workers."""
+"""Where the Spark job is located, and how its library reaches Spark's workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNCHECKED_HASH = (0b01).to_bytes(4, "little")
 
 
 def bytecode(name: str, path: Path, source: bytes) -> bytes | None:
-    """Return what belongs into the ``.pyc`` of a file that stands in the archive under ``name``; None if it cannot be."""
+    """Return the content of the ``.pyc`` of a file that is in the archive as ``name``; None if there can be none."""
     code = SourceFileLoader(name, str(path)).get_code(name)
     if code is None:
         return None

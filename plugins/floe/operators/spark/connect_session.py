@@ -22,7 +22,7 @@ _SESSIONS = uuid.UUID("3a8c5b52-0b5e-5f4e-8a3d-f10ef10ef10e")
 
 @dataclass
 class Session:
-    """A Connect session; ``close`` lets go of it without stopping it on the server."""
+    """A Connect session; ``close`` releases it without stopping it on the server."""
 
     spark: Any
     tag: str

@@ -40,7 +40,7 @@ def job_folder() -> Iterator[Path]:
 def remove_abandoned() -> int:
     """Remove the job folders of tasks that were killed; return how many.
 
-    Only folders of this user that floe marked, or that are empty still, and that no task holds. Symbolic links are not
+    Only folders of this user that floe marked, or that are empty still, and that no task has locked. Symbolic links are not
     followed. What cannot be looked at is left to the next task.
     """
     removed = 0

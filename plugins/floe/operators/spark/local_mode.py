@@ -18,10 +18,10 @@ CONF = {
     DAEMON: "floe_job.runtime.prefork_daemon",
     "spark.floe.halt": "true",
 }
-"""Nothing but this machine takes part, workers are forked from the driver, and the end needs no good-byes."""
+"""Only this machine takes part, workers are forked from the driver, and no orderly shutdown is needed."""
 
 JAVA_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
-"""The JVM of such a job carries messages: it lives too briefly for the code of its second compiler to pay."""
+"""The JVM of such a job carries messages: it is too short-lived for the code of its second compiler to pay."""
 
 COLLECTOR = "-XX:+UseSerialGC"
 OPTIONS, LAUNCHER_OPTIONS, DRIVER_OPTIONS = "SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "spark.driver.extraJavaOptions"
@@ -32,7 +32,7 @@ Settings = tuple[dict[str, str], dict[str, str]]
 
 @contextmanager
 def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> Iterator[Settings]:
-    """Give the conf and the environment of a local job, by what the user has set of both; what he sets wins.
+    """Yield the conf and the environment of a local job. What the user has set in either takes precedence.
 
     Java's options go where Spark's launcher puts those of the user behind them. Spark's files go into ``folder``, which
     is the job's own, so that a JVM which is halted leaves nothing behind.
@@ -54,6 +54,6 @@ def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> I
 
 
 def _takes_fork(conf: Mapping[str, str]) -> bool:
-    """Say whether the driver's fork can be the workers' daemon: it began with the driver's environment."""
+    """Return whether the driver's fork can be the workers' daemon: it began with the driver's environment."""
     is_ours = conf[DAEMON] == CONF[DAEMON] and conf.get("spark.python.use.daemon", "true") == "true"
     return is_ours and not any(key.startswith("spark.executorEnv.") for key in conf)

@@ -56,7 +56,7 @@ def parse(line: str, before: Line | None = None) -> Line:
 
 
 class RelayingHook(SparkSubmitHook):
-    """Writes what the driver says to the task's log as if it had been said there."""
+    """Writes what the driver logs to the task's log as if it had been logged there."""
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         if self._is_kubernetes:

@@ -1,6 +1,6 @@
 """The fast path: a batch of JSON texts into columns by ``pyarrow.json``, with the result of the exact path or none.
 
-Arrow's parser is taken at its word only where that word is known to be the exact path's. It is not where:
+The result of Arrow's parser is used only where it is known to equal that of the exact path. It does not in these cases:
 
 * it sees objects, not records: framing is checked on the bytes, so that one record is one object;
 * it takes ``NaN`` and ``Infinity``: such values are refused, and looked for where fields are dropped unseen;
@@ -39,13 +39,13 @@ _TOKEN = re.compile(r"couldn't parse:(\S+)$")
 _UNEXPECTED = "unexpected field"
 
 FIRST_LOOK = 64
-"""Records whose unexpected fields are looked into first: each may bring others, and a column is made for each of them."""
+"""Records whose unexpected fields are examined first: each may contain others, and a column is made for each of them."""
 
 MAX_UNEXPECTED = 256
-"""Of a batch: the parser makes a column for each, which takes longer than to read the records one by one."""
+"""Limit for a batch: the parser makes a column for each, which takes longer than reading the records one by one."""
 
 MAX_CELLS = 2_000_000
-"""Records times columns of a batch: the parser takes its time for each, though most be empty."""
+"""Records times columns of a batch: the parser takes time for each, even if most are empty."""
 
 _BRACE_OR_BRACKET = ord("{") - ord("[")
 """The one bit in which the two differ, opening or closing."""
@@ -54,16 +54,16 @@ _NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[
 
 
 class ColumnarReader:
-    """Reads batches against a table's schema, and against the needs as they are when it is made.
+    """Reads batches against a table's schema, and against the missing columns known when it is made.
 
-    ``columns``: how many there are, nested ones included. ``most``: records at once, for the parser takes its time for each
-    column of each. ``unexpected``: fields that the last batch had beyond the columns.
+    ``columns``: how many there are, nested ones included. ``most``: records at once, as the parser takes time for each
+    column of each. ``unexpected``: fields of the last batch that have no column.
     """
 
     def __init__(
         self, schema: Schema, needs: SchemaChanges, lookup: Lookup, spellings: Spellings, injected: Injected
     ) -> None:
-        """Choose the carriers. Unknown fields are looked into if columns may be added or respelled, else dropped."""
+        """Choose the column readers. Unknown fields are examined if columns may be added or respelled, else dropped."""
         self._schema = needs.widened(injected.left_empty(schema))
         self._make = partial(ColumnReaders, lookup, spellings, needs, injected)
         self._evolve, self._choices = needs.rules.evolve, lookup.has_choices
@@ -78,13 +78,13 @@ class ColumnarReader:
         self._explicit = pa.schema(list(self._reader.type))
         self.columns = _fields(self._explicit)
         self._alike = TemplateReader(self._explicit)
-        # Looking into unexpected fields takes the more the more of them there are, and dropping them unseen is checked for
-        # what must not be there unseen: both only from the first such field on.
+        # The cost of examining unexpected fields grows with their number. Fields that are dropped unread are checked for
+        # values that must not be dropped. Both happen only from the first such field on.
         self._unexpected = "error"
 
     @property
     def is_strewn(self) -> bool:
-        """Say whether the last batch had so many that it is better read by rows."""
+        """Return whether the last batch had so many that reading by rows is faster."""
         return self.unexpected > MAX_UNEXPECTED
 
     @property
@@ -99,7 +99,7 @@ class ColumnarReader:
         while True:
             try:
                 return self._read(lines)
-            except Respelled:  # ends, for only so many spellings are learnt
+            except Respelled:  # the loop ends, as the number of spellings is limited
                 self._compile()
 
     def _read(self, lines: Lines) -> pa.StructArray:
@@ -177,7 +177,7 @@ def _inside(kind: pa.DataType) -> list[pa.Field]:
 
 
 def _is_pretty(text: Text, records: int) -> bool:
-    """Say whether some record is more than a line."""
+    """Return whether some record is more than a line."""
     return occurrences(b"\n", text) > records
 
 
@@ -217,7 +217,7 @@ def _check_constants(text: Text) -> None:
 
 
 def _obstacle(problem: str, text: Text) -> int | None:
-    """Guess the record that Arrow's parser could not take, by its message."""
+    """Guess from the message which record Arrow's parser could not read."""
     row = _ROW.search(problem)
     if row:
         return int(row[1])

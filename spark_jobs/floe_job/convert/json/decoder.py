@@ -1,4 +1,4 @@
-"""Batches of JSON records into Arrow rows: columnar where it can be, record by record where it must."""
+"""Batches of JSON records into Arrow rows: columnar where possible, else record by record."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ CHUNK_BYTES = 1_500_000
 MAX_CHUNK_RECORDS = 8192
 MIN_CHUNK_RECORDS = 32
 DIRTY_CHUNK = 512
-"""Records tried at once where bad ones are about: most of such chunks have none, and a call is still worth its while."""
+"""Records tried at once where bad ones are near: most such chunks contain none, and the call is still worth its cost."""
 
 MAX_PAUSE = 6
 """Doublings of the records that are read by rows between two attempts at columns, while none succeeds."""
 
 RECORDS_PER_COLUMN = 2
-"""Records that are read by rows, for each column, before columns are tried with what is needed by now."""
+"""Records that are read by rows, for each column, before columns are tried again with the columns missing by then."""
 
 MIN_SPARSE, SPARSE_CHUNK, SAMPLED = 256, 2048, 8
-"""Columns of a table from which on records are looked at for how many of them they fill, records until the next look, and
-records of these that are looked at."""
+"""The number of table columns from which on floe samples how many of them the records fill, the number of records between
+two samples, and the size of a sample."""
 
 COLUMNS_PER_ROW, COLUMNS_PER_FIELD = 125, 32
-"""The columns that Arrow's parser leaves empty in the time that a record takes by rows, and in that of each of its fields."""
+"""The empty columns that Arrow's parser handles in the time that a record takes by rows, and that one of its fields takes."""
 
 MAX_SLOW_ROWS = 8
-"""Records of a chunk that are read aside before less is tried."""
+"""Records of a chunk that are read separately before the chunk is made smaller."""
 
 MAX_CELLS_AGAIN = 500_000
-"""Records times columns that are parsed again for each record that is put aside."""
+"""Records times columns that are parsed again for each record that is read separately."""
 
 MAX_RANGE_PARTS = 64
 
@@ -60,14 +60,14 @@ PARSED_CHUNK = 1024
 class JsonDecoder:
     """Decodes the records of one table.
 
-    ``needs`` accumulates over all calls what records bring and the table lacks. While there are some, there are no rows
-    (the file could not be closed with final field ids): the caller reads on for the other needs.
+    ``needs`` accumulates over all calls what records contain and the table lacks. As long as anything is missing, no rows
+    are returned (the file could not be closed with final field ids). The caller reads on to find everything else missing.
     """
 
     def __init__(
         self, schema: Schema | None, rules: ColumnRules, *, create: bool, name_mapping: NameMapping | None = None
     ) -> None:
-        """Decode into ``schema``; None for a table yet to be created, which makes every column a need.
+        """Decode into ``schema``; None for a table yet to be created, for which every column is missing.
 
         ``name_mapping`` is that of the table's property, if it has one.
         """
@@ -89,7 +89,7 @@ class JsonDecoder:
         self._pause = 0
 
     def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
-        """Decode record values, none of them None. A rejected record leaves the others, and the needs, alone.
+        """Decode record values, none of them None. A rejected record changes neither the others nor the needs.
 
         What is parsed already is read record by record. Raises SchemaConflict, for two types of one new column, if the
         rules say so.
@@ -115,9 +115,9 @@ class JsonDecoder:
         return Decoded(self._table(batch.range_parts), tuple(batch.rejected), 0, len(values))
 
     def _is_sparse(self, batch: _Batch) -> bool:
-        """Say whether the next records have so few of the columns that these take longer than to read the records by rows.
+        """Return whether the next records fill so few columns that reading by rows is faster.
 
-        If so, as many are read by rows before the question is asked again.
+        If so, as many are read by rows before the next sample.
         """
         if self._columns < MIN_SPARSE:
             return False
@@ -130,10 +130,10 @@ class JsonDecoder:
         return True
 
     def _read_chunk(self, batch: _Batch) -> None:
-        """Try columns, without the records that turn out to be obstacles; with too many try less, in the end rows.
+        """Try columns, without the records that fail; with too many failures try a smaller chunk, and finally rows.
 
-        The size shrinks by failures and grows by whole chunks, so that rare bad records cost little, and constant ones
-        (every record needs the exact path) one short attempt in ever more of them, see ``_pause_columns``.
+        The size shrinks with failures and grows with whole chunks, so rare bad records cost little. If every record needs the
+        exact path, the short attempts become ever rarer, see ``_pause_columns``.
         """
         columnar = self._columnar = self._columnar or self._columnar_reader()
         end = batch.end(min(self._chunk, max(MIN_CHUNK_RECORDS, columnar.most)))
@@ -147,7 +147,7 @@ class JsonDecoder:
                 break
             except NotExact as inexact:
                 row = inexact.row
-            # the error is let go of: it would hold what was made of the records, several times their size
+            # the error is released: it would keep what was made of the records in memory, several times their size
             row = None if row is None else _place(row, slow_rows)
             if row is None or row >= len(values) or len(slow_rows) >= most:
                 self._shrink_chunk(batch, end, row)
@@ -158,7 +158,7 @@ class JsonDecoder:
         for row in sorted(slow_rows):
             place = batch.position + row
             (rows[row],) = self._read_each(batch, range(place, place + 1))
-            if self._columnar is None:  # what comes behind is to be judged by what this one brought
+            if self._columnar is None:  # later records are read against the columns that this one needs
                 end = batch.position + row + 1
                 slice_ = slice_.slice(0, row + 1 - len(rows))
                 break
@@ -168,7 +168,7 @@ class JsonDecoder:
         batch.accept(None, end)
 
     def _advance(self, batch: _Batch, size: int, *, is_clean: bool, is_strewn: bool) -> None:
-        """Go on with more records, if all of these took columns; with fewer, if they are strewn with fields of their own."""
+        """Continue with more records if all took the columnar path; with fewer if they have many fields of their own."""
         if is_strewn:
             self._pause_columns()
             self._chunk = MIN_CHUNK_RECORDS
@@ -179,7 +179,7 @@ class JsonDecoder:
             self._pause = 0
 
     def _shrink_chunk(self, batch: _Batch, end: int, row: int | None) -> None:
-        """Go on with fewer records, up to the obstacle; with few of them, by rows."""
+        """Continue with fewer records, up to the failing one; with few of them, by rows."""
         size = end - batch.position
         if size <= MIN_CHUNK_RECORDS:
             self._pause_columns()
@@ -188,7 +188,7 @@ class JsonDecoder:
         self._chunk = max(MIN_CHUNK_RECORDS, min(size, self._chunk) // 4)
 
     def _pause_columns(self) -> None:
-        """Read by rows for a while, each time twice as long; with many columns an attempt is dear."""
+        """Read by rows for a while, each time twice as long; with many columns an attempt is expensive."""
         columns = 0 if self._columnar is None else self._columnar.columns
         self._by_rows = min((MIN_CHUNK_RECORDS + columns) << self._pause, MAX_CHUNK_RECORDS)
         self._pause = min(self._pause + 1, MAX_PAUSE)
@@ -196,7 +196,7 @@ class JsonDecoder:
     def _merged_in_order(
         self, slice_: pa.StructArray, slow_rows: Mapping[int, Row | None]
     ) -> Iterator[pa.StructArray | None]:
-        """Yield the rows of a chunk in order: those of columns, and between them those that were read aside."""
+        """Yield the rows of a chunk in order: those of columns, and between them those that were read separately."""
         taken = 0
         for skipped, (row, values) in enumerate(slow_rows.items()):
             if values is not None:
@@ -212,8 +212,8 @@ class JsonDecoder:
     def _read_each(self, batch: _Batch, indices: range) -> list[Row | None]:
         """Read records the exact way; None for one that is rejected.
 
-        Once they have brought needs, the columnar reader is another. It takes a while to make, the longer the more columns
-        are needed: as many records are read by rows first.
+        Once records need further columns, the columnar reader has to be made again. That takes longer the more columns are
+        missing, so as many records are read by rows first.
         """
         rows: list[Row | None] = []
         read = self._rows.read_parsed if isinstance(batch.values, ParsedValues) else self._rows.read
@@ -248,7 +248,7 @@ class JsonDecoder:
 
 @dataclass
 class _Batch:
-    """How far a batch is decoded. ``suspect`` is a record that the columnar path named as its obstacle."""
+    """How far a batch is decoded. ``failing_row`` is the record at which the columnar path failed."""
 
     values: Sequence[bytes] | ParsedValues
     most: int
@@ -274,7 +274,7 @@ def _rows_per_chunk(values: Sequence[bytes]) -> int:
 
 
 def _place(row: int, slow_rows: Collection[int]) -> int:
-    """Return which record of a chunk the ``row`` of those is that were not put aside."""
+    """Return the index in the chunk of the ``row``-th record that was not read separately."""
     for gone in sorted(slow_rows):
         if gone <= row:
             row += 1

@@ -12,8 +12,8 @@ class NotExact(Exception):
 
 
 class Respelled(Exception):
-    """Keys were met that mean known columns: to be read again with these carried as well."""
+    """Keys were found that mean known columns. The batch has to be read again with these keys as well."""
 
 
 class NoTemplate(Exception):
-    """Records have too little in common, or hold what is not looked for by its place: arrays, say, or escapes."""
+    """Records have too little in common, or contain what a template does not cover, such as arrays or escapes."""

@@ -18,7 +18,7 @@ from floe_job.source.record_batch import ParsedValues
 
 
 class JsonField:
-    """Reads a field as a table's text column is read: numbers and booleans by their text, fast and exact path alike."""
+    """Reads a field as a table's text column is read: numbers and booleans by their text, on the fast and the exact path."""
 
     def __init__(self, path: tuple[str, ...]) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Records as one text, in which each is a line or more, and where one ends and the next begins is beyond doubt."""
+"""Records as one text, in which each is a line or more and the boundaries between records are certain."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from floe_job.source.values import Lines, Values
 Text = bytes | bytearray
 
 BLOCK_BYTES = 128 * 1024
-"""Bytes that are compared at once: there is room for them, and for what was found, in a processor's cache."""
+"""Bytes that are compared at once: they and the result fit into a processor's cache."""
 
 _FIRST, _LAST = itemgetter(slice(0, 1)), itemgetter(slice(-1, None))
 
 
 def joined(values: Sequence[bytes]) -> Lines:
-    """Join records by newlines, making sure that each newline between two stands between two whole objects.
+    """Join records by newlines, making sure that each newline between two records is between two whole objects.
 
     ``}``, newline, ``{`` is an error inside any object, array or string, so a parser that gets through was at the top
     level there; blanks beside the newline change nothing in that. Raises NotExact where a value does not begin and end as

@@ -1,4 +1,4 @@
-"""The keys under which columns have been met, where more than one key can mean a column."""
+"""The keys under which columns have been found, where more than one key can mean a column."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _BLANKS_BEFORE_COLON = (b" :", b"\t:", b"\r:", b"\n:")
 
 
 class Spellings:
-    """Remembers, struct by struct, which keys columns come under: until one is met, the first that is known beforehand.
+    """Remembers, struct by struct, the keys of columns: until one is found, the first that is known beforehand.
 
-    Only those are told to the parser, because each one costs; it must say of any other that it met it.
+    The parser gets only those, because each one has a cost. It must report any other key that it finds.
     """
 
     def __init__(self) -> None:
@@ -34,9 +34,9 @@ class Spellings:
         return self._met.get((path, name)) or lookup.keys(name)[:1]
 
     def learn(self, path: Path, name: str, key: str) -> bool:
-        """Take in a key of a column that was met; say whether there was room."""
+        """Add a key that was found for a column; return whether there was room."""
         met = self._met.get((path, name), ())
-        if key in met:  # learnt before another field stood in the way
+        if key in met:  # added before another field ended the last attempt
             return True
         if len(met) >= MAX_KEY_ALIASES:
             return False
@@ -45,7 +45,7 @@ class Spellings:
 
 
 class Alternatives:
-    """Sees to it that no record has two keys for one column: of two the last one counts, and columns have no order.
+    """Checks that no record has two keys for one column: of two the last one counts, and columns have no order.
 
     Two values show in the columns. A value and a null do not, so where several keys of one column occur in a text, each
     of them must occur as often as it has values.
@@ -65,7 +65,7 @@ class Alternatives:
         values: Counter[str] = Counter()
         for name, count in _values(carried):
             values[name] += count
-        # With blanks before a colon somewhere, strings that are no keys are counted too, at worst for nothing.
+        # With blanks before a colon somewhere, strings that are no keys are counted too. At worst the exact path is used.
         colon = "" if any(blank in text for blank in _BLANKS_BEFORE_COLON) else ":"
         for group in self._groups:
             needles = {key: self._needle(key, colon) for key in group}

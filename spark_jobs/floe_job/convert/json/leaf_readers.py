@@ -1,7 +1,7 @@
-"""How columns without columns inside travel through Arrow's JSON parser, and what is made of them afterwards.
+"""How columns without columns inside are read by Arrow's JSON parser, and how the result is converted.
 
-A carrier is the type that the parser is told, and the step from there to the column. The step either gives exactly what
-``floe_job.types`` gives for the same values, or raises NotExact.
+A column reader is the type that the parser gets, and the conversion from there to the column. The conversion either
+returns exactly what ``floe_job.types`` returns for the same values, or raises NotExact.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _ISO_ZONED = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?[+-](?:0\d|1
 
 @dataclass(frozen=True)
 class ColumnReader:
-    """``type`` is for the parser; ``unload`` turns its array into the column's."""
+    """``type`` is for the parser; ``convert_column`` turns its array into the column's."""
 
     type: pa.DataType
     convert_column: Callable[[pa.Array], pa.Array]
 
 
 def leaf_reader(target: IcebergType, arrow: pa.DataType) -> ColumnReader:
-    """Carry a column that has no columns inside."""
+    """Make the reader of a column that has no columns inside."""
     if isinstance(target, DoubleType | FloatType):
         return ColumnReader(pa.float64(), _floats(arrow))
     if isinstance(target, BooleanType | IntegerType | LongType | StringType):
@@ -58,7 +58,7 @@ def leaf_reader(target: IcebergType, arrow: pa.DataType) -> ColumnReader:
 
 
 def map_reader(arrow: pa.DataType) -> ColumnReader:
-    """Carry no object under a map column: the parser refuses one, and the exact path reads it. Nulls are carried."""
+    """Make the reader of a map column. It takes nulls only: the parser refuses an object, and the exact path reads it."""
 
     def convert_column(array: pa.Array) -> pa.Array:
         if array.null_count < len(array):
@@ -73,10 +73,10 @@ def _same(array: pa.Array) -> pa.Array:
 
 
 def _decimal_reader(target: DecimalType, arrow: pa.DataType) -> ColumnReader:
-    """Carry decimals, and refuse those of too many digits.
+    """Make the reader of a decimal column, which refuses values of too many digits.
 
-    The parser counts only the digits of the text: 123.4 has but four, and passes for a decimal(4,2). Then it brings it to
-    the scale without a look at overflow, for which decimal(38,10) has no room in 128 bits.
+    The parser counts only the digits of the text: 123.4 has four, and is accepted as a decimal(4,2). Then it rescales the
+    value without an overflow check, and a decimal(38,10) may not fit into 128 bits.
     """
     room = pa.decimal256(target.precision, target.scale) if target.precision + target.scale > 38 else arrow
     limit = Decimal(10) ** (target.precision - target.scale)

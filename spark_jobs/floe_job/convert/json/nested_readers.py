@@ -1,4 +1,4 @@
-"""How columns that hold columns travel through Arrow's JSON parser, see ``floe_job.convert.json.leaf_readers``."""
+"""How columns that contain columns are read by Arrow's JSON parser, see ``floe_job.convert.json.leaf_readers``."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ def _either(children: list[pa.Array]) -> pa.Array:
 
 @dataclass(frozen=True)
 class StructReader(ColumnReader):
-    """Carries a struct; ``check_extras`` judges the fields that came beside those of ``type``."""
+    """Reads a struct; ``check_extras`` judges the fields that are not part of ``type``."""
 
     check_extras: Callable[[list[pa.Field], Callable[[int], pa.Array]], None]
 
 
 @dataclass
 class ColumnReaders:
-    """Makes the carriers of a table's columns, and of the columns that are needed but not there yet.
+    """Makes the readers of a table's columns, and of the columns that are missing.
 
-    ``alternatives`` are the keys of each column that has several. ``dropped`` says, once a batch was unloaded, that it held
-    values which nobody looked at.
+    ``alternatives`` are the keys of each column that has several. ``dropped``: whether the last batch contained values that
+    were not examined.
     """
 
     lookup: Lookup
@@ -80,7 +80,7 @@ class ColumnReaders:
     dropped: bool = False
 
     def top(self, schema: Schema) -> StructReader:
-        """Carry a table's columns as one struct."""
+        """Make the reader of a table's columns as one struct."""
         return self._struct(schema.as_struct(), pa.struct(list(schema_to_pyarrow(schema))), ())
 
     def _struct(self, target: StructType, arrow: pa.DataType, path: Path) -> StructReader:
@@ -138,7 +138,7 @@ class ColumnReaders:
         return Column(name, keys, reader, arrow, required)
 
     def _needed(self, path: Path, column: Path) -> Column:
-        """Carry a needed column, only to see whether its values hold more than is known to be needed."""
+        """Make the reader of a missing column, only to see whether its values need more than is known to be missing."""
         name = column[-1]
         target = iceberg_type(self.needs.columns[column])
         arrow = schema_to_pyarrow(target, include_field_ids=False)
@@ -174,9 +174,9 @@ class ColumnReaders:
     ) -> Callable[[list[pa.Field], Callable[[int], pa.Array]], None]:
         """Make the judge of unexpected fields.
 
-        One that means a known column is learnt. One that brings nothing (nulls, ``{}``, ``[]``), or means nothing, is let
-        go; any other is the exact path's to judge. Such columns are looked at by type and validity only: Arrow's lists of
-        nothing but nulls are broken inside.
+        The key of a known column is added. A field that is empty (nulls, ``{}``, ``[]``), or means nothing, is ignored; any
+        other is left to the exact path. Such columns are examined by type and validity only: Arrow's lists of nothing but
+        nulls are broken inside.
         """
         by_same = {self.lookup.same(name): name for name in needed}
         evolve = self.needs.rules.evolve
@@ -202,7 +202,7 @@ class ColumnReaders:
 
 
 def _nothing(array: pa.Array, arrow: pa.DataType) -> pa.Array:
-    """Unload lists of maps, of which nulls only are carried: Arrow's lists of nothing but nulls are broken inside."""
+    """Convert lists of maps, of which only nulls are read: Arrow's lists of nothing but nulls are broken inside."""
     if array.null_count < len(array):
         raise NotExact(_first_value(array))
     return pa.nulls(len(array), arrow)

@@ -35,18 +35,18 @@ _HUGE = json.JSONDecoder(parse_constant=_reject_constant, parse_float=Literal, p
 
 
 def bare(value: bytes) -> bytes:
-    """Strip what may stand around a JSON text: a byte order mark, blanks."""
+    """Strip what may surround a JSON text: a byte order mark, blanks."""
     return value.removeprefix(_BYTE_ORDER_MARK).strip(BLANKS)
 
 
 def too_deep(value: bytes) -> bool:
-    """Tell whether objects and arrays are nested beyond MAX_DEPTH, without parsing."""
+    """Return whether objects and arrays are nested beyond MAX_DEPTH, without parsing."""
     if value.count(b"[") + value.count(b"{") <= MAX_DEPTH:
         return False
     brackets = _STRING.sub(b"", value).translate(_ALIKE, _NOT_BRACKETS)
     if _TOO_MANY_OPEN in brackets:
         return True
-    # Each round takes away the innermost pairs, which is one level everywhere.
+    # Each round removes the innermost pairs, which is one level everywhere.
     for depth in range(MAX_DEPTH):
         rest = brackets.replace(b"[]", b"")
         if len(rest) == len(brackets):

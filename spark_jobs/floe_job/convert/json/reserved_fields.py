@@ -12,7 +12,7 @@ from floe_job.types import Lookup
 
 
 class Injected:
-    """The top-level names of a table whose values do not come out of the record, however the record may use them."""
+    """The top-level names of a table whose values are not taken from the record, even if the record uses these names."""
 
     def __init__(self, schema: Schema, lookup: Lookup, rules: ColumnRules) -> None:
         self._lookup = lookup
@@ -21,7 +21,7 @@ class Injected:
         self.columns = frozenset(field.name for field in schema.fields if lookup.same(field.name) in self._names)
 
     def hides(self, key: str) -> bool:
-        """Say whether a record's top-level field is to be ignored."""
+        """Return whether a record's top-level field is to be ignored."""
         return bool(self._names) and (self._lookup.same(key) in self._names or self._top.column(key) in self.columns)
 
     def without(self, record: dict[str, Any]) -> dict[str, Any]:

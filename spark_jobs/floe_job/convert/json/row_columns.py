@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def columns_of(rows: Sequence[Row], fields: Sequence[pa.Field]) -> list[pa.Array]:
-    """Return a column for each field. What that takes depends mostly on the values that rows have, not on those they lack."""
+    """Return a column for each field. The cost depends mostly on the values that rows have, not on those they lack."""
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         for name in row:

@@ -21,8 +21,8 @@ from floe_job.types import Lookup, PromotionRequests, field_converter
 class RowReader:
     """Reads single records against a table's schema, collecting what the table lacks.
 
-    A record is accepted as a whole or not at all: its needs are taken in only when all of its values convert. What one
-    costs depends on its own fields, not on the table's columns nor on those that other records bring.
+    A record is accepted as a whole or not at all: its needs are added only when all of its values convert. Its cost
+    depends on its own fields, not on the table's columns nor on those that other records need.
     """
 
     def __init__(self, schema: Schema, needs: SchemaChanges, lookup: Lookup, injected: Injected) -> None:
@@ -68,7 +68,7 @@ class RowReader:
         return row
 
     def take_in(self) -> bool:
-        """Bring the needs up to what the records so far have brought; say whether that changes them."""
+        """Update the needs with those of the records so far; return whether that changes them."""
         has_changed, self._has_changed = self._has_changed, False
         if has_changed:
             self._needs.columns.update(self._proposed.changes())

@@ -1,6 +1,6 @@
-"""What records of one machine share: their keys, in their order, and every byte that stands between the values.
+"""What uniform records have in common: their keys, in their order, and every byte between the values.
 
-One record is taken apart. Where the same bytes stand between the values of another, that is JSON, too, if its values are.
+One record is parsed. Another record with the same bytes between its values is valid JSON, too, if its values are.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _BARE = re.compile(rb"-?\d[-+.0-9eE]*|true|false|(null)")
 _CLOSING = re.compile(rb" *([,}]) *")
 
 MAX_SHARED = 4096
-"""Bytes between values, and so of keys, that are looked at: all records' are copied for it."""
+"""Bytes between values, and so of keys, that are compared: they are copied from all records for that."""
 
 
 class Kind(Enum):
-    """What a field holds. A null is no value: it has but one form."""
+    """What a field contains. A null is no value: it has only one form."""
 
     TEXT = auto()
     BARE = auto()
@@ -53,7 +53,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class TemplateField:
-    """The place of a value, told by the quotes of its record.
+    """The place of a value, found by the quotes of its record.
 
     ``before``: the bytes between the value before and this one. ``quotes``: how many are in front of it; it begins ``after``
     bytes from the last of them and ends ``behind`` bytes in front of the next, or of the record's end.
@@ -69,7 +69,7 @@ class TemplateField:
 
 @dataclass(frozen=True)
 class RecordTemplate:
-    """A record without its values. ``end`` is what stands behind the last one, ``quotes`` are all."""
+    """A record without its values. ``end``: the bytes after the last value. ``quotes``: the number of all quotes."""
 
     fields: Mapping[Path, Kind]
     slots: tuple[TemplateField, ...]
@@ -78,7 +78,7 @@ class RecordTemplate:
 
     @classmethod
     def of(cls, record: bytes) -> RecordTemplate:
-        """Take a record apart. Raises Unlike for one that is no JSON, or that has arrays, escapes, or a key twice."""
+        """Parse a record. Raises NoTemplate for one that is no JSON, or that has arrays, escapes, or a key twice."""
         members = []
         values = 0
         for member in _members(record):
@@ -105,7 +105,7 @@ class RecordTemplate:
     def match(self, nbytes: BytesColumn, starts: Words, ends: Words, quotes: Words) -> tuple[Mask, dict[Path, Span]]:
         """Say which records are of this kind, and where each has its values.
 
-        ``starts`` and ``ends`` are theirs in ``octets``; ``quotes``, as many rows, has where each has its quotes.
+        ``starts``, ``ends``: where each record is in ``nbytes``. ``quotes``: a row per record, the places of its quotes.
         """
         fits = np.ones(len(starts), np.bool_)
         spans = {}
@@ -165,11 +165,11 @@ def _match(pattern: re.Pattern[bytes], record: bytes, place: int) -> re.Match[by
 
 
 def _stands(literal: bytes, nbytes: BytesColumn, begins: Words, ends: Words, among: Mask) -> Mask:
-    """Say which of some stretches are a literal."""
+    """Return which of some stretches are equal to a literal."""
     found: Mask = among & (ends - begins == len(literal))
     rows = slice(None) if found.all() else np.flatnonzero(found)
     stretches = np.ndarray((len(nbytes) - len(literal) + 1,), f"V{len(literal)}", nbytes, 0, (1,))
     taken = stretches[begins[rows]]
-    if taken.tobytes() != literal * len(taken):  # one look at all of them, where one after the other takes longest
+    if taken.tobytes() != literal * len(taken):  # one comparison of all of them; one after the other takes longest
         found[rows] = taken == np.void(literal)
     return found

@@ -1,4 +1,4 @@
-"""A chunk of records that are alike, read with a few operations on all of them; the result is that of Arrow's parser."""
+"""A chunk of uniform records, read with a few operations on all of them; the result is that of Arrow's parser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POWERS = np.array([10**digits for digits in range(1, 20)], np.uint64)
 
 
 def column(kind: pa.DataType, text: Text, span: Span) -> pa.Array:
-    """Return the values of a column of one of TYPES. Raises Unlike, ArrowInvalid."""
+    """Return the values of a column of one of TYPES. Raises NoTemplate, ArrowInvalid."""
     tokens = _slices(text, span)
     if pa.types.is_large_string(kind):
         return tokens
@@ -42,7 +42,7 @@ def _slices(text: Text, span: Span) -> pa.Array:
     """Copy stretches of a text, by way of an array that has what is between them, too."""
     places = np.empty(2 * len(span.begins), np.int64)
     places[::2], places[1::2] = span
-    if (places[1:] < places[:-1]).any() or (places[-1:] > len(text)).any():  # Arrow would read what is not ours
+    if (places[1:] < places[:-1]).any() or (places[-1:] > len(text)).any():  # Arrow would read beyond the text
         raise NoTemplate
     stretches = pa.LargeStringArray.from_buffers(len(places) - 1, pa.py_buffer(places), pa.py_buffer(text))
     return stretches.take(_every_second(len(stretches)))
@@ -84,29 +84,29 @@ MIN_BYTES = 64 * 1024
 """Bytes of a chunk for each value of its records from which on this pays: the parser takes such values one by one faster."""
 
 MAX_BYTES = 16 * 1024 * 1024
-"""Bytes of a chunk, which has but one record where it is that large: several copies are made to look at it."""
+"""Bytes of a chunk, which has only one record where it is that large: several copies of it are made."""
 
 MAX_TEMPLATES = 4
 """Kinds of records in a chunk, as where some columns are null in some of them."""
 
 FEW, MAX_OTHER_KEYS = 1 / 16, 1 / 4
-"""Parts of a chunk: so few records get no skeleton of their own, and with more left over the parser gets all of it."""
+"""Parts of a chunk: so few records get no template of their own, and with more left over the parser gets all of it."""
 
 MAX_PAUSE = 64
-"""Chunks for which nothing is tried any more, where nothing came of it."""
+"""Maximum number of chunks that are skipped after attempts without result."""
 
 
 class TemplateReader:
-    """Reads chunks by the skeletons of their records."""
+    """Reads chunks by the templates of their records."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
         self._pause = self._waiting = 0
 
     def read(self, lines: Lines, parse: Callable[[Text], pa.Table]) -> pa.Table | None:
-        """Return a chunk's table; None where that is for the parser, which may have a different opinion.
+        """Return a chunk's table; None where the parser has to read it, whose result may differ.
 
-        The text must be UTF-8. ``parse`` gets the records that are like no others; none of them holds a newline.
+        The text must be UTF-8. ``parse`` gets the records without a template; none of them contains a newline.
         """
         if len(lines.text) > MAX_BYTES:
             return None
@@ -115,7 +115,7 @@ class TemplateReader:
             return None
         try:
             table = self._read(lines, parse)
-        except (NoTemplate, pa.ArrowException):  # what is wrong, if anything is, the parser says
+        except (NoTemplate, pa.ArrowException):  # the parser reports what is wrong, if anything is
             self._pause = min(2 * self._pause + 1, MAX_PAUSE)
             self._waiting = self._pause
             return None
@@ -181,7 +181,7 @@ class _Quotes:
 
 
 def _without_escapes(lines: Lines, nbytes: BytesColumn) -> Mask:
-    """Say which records hold no backslash. Raises Unlike if one holds what strings must not."""
+    """Return which records contain no backslash. Raises NoTemplate if one contains what strings must not."""
     if np.count_nonzero(nbytes < ord(" ")) != len(lines.starts):
         raise NoTemplate
     plain = np.ones(len(lines.starts), np.bool_)
@@ -191,7 +191,7 @@ def _without_escapes(lines: Lines, nbytes: BytesColumn) -> Mask:
 
 
 def _check_columns_fit(template: RecordTemplate, schema: pa.Schema) -> None:
-    """Raise Unlike unless there is a column for each field, that takes what is in it."""
+    """Raise NoTemplate unless there is a column for each field that takes its values."""
     for path, kind in template.fields.items():
         found = schema
         for name in path:

@@ -17,6 +17,6 @@ PRIVATE_NAMES: Final = (
 
 
 def plugin_paths(names: str) -> str:
-    """Return where the plugins of librdkafka are that a setting names, as confluent-kafka's own client finds them."""
+    """Return the paths of the librdkafka plugins that a setting names, as confluent-kafka's own client finds them."""
     paths: str = ck._resolve_plugins(names)
     return paths

@@ -29,11 +29,11 @@ class SettingRefused(ValueError):
 
 
 class LayoutUnknown(RuntimeError):
-    """A message in memory is not as floe knows it."""
+    """A message in memory does not have the known layout."""
 
 
 class Event(NamedTuple):
-    """What librdkafka says between records: an error, or the end of a partition at ``offset``."""
+    """What librdkafka reports between records: an error, or the end of a partition at ``offset``."""
 
     topic: str
     partition: int
@@ -71,7 +71,7 @@ class Consumer:
         return self._open
 
     def close(self) -> None:
-        """Close the consumer, once; its memory goes with the last of its records."""
+        """Close the consumer, once; its memory is freed with the last of its records."""
         handle, self._open = self._open, None
         if handle is not None:
             librdkafka.queue_destroy(self._queue)
@@ -100,7 +100,7 @@ class Consumer:
     def next_offset(self, topic: str, partition: int) -> int | None:
         """Return the offset that is fetched from next, as of the last report; None without one.
 
-        It moves on over what yields no records as well. Reports come every ``statistics.interval.ms``.
+        It also advances over offsets that yield no records. Reports come every ``statistics.interval.ms``.
         """
         return self._reports.next_offsets.get((topic, partition))
 
@@ -121,19 +121,19 @@ class Consumer:
             raise _exception(code)
 
     def batches(self, limits: ReaderLimits, *, one: bool) -> KafkaBatch:
-        """Return what measures batches by where their records lie. ``one``: each call brings a single one."""
+        """Return what measures batches by the addresses of their records. ``one``: each call returns a single batch."""
         del one
         return KafkaBatch(limits.heavy_bytes)
 
     def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
-        """Return what is there, after at most some seconds: records, and events that came among them.
+        """Return what is available, after at most some seconds: records, and events between them.
 
         Raises KafkaException, LayoutUnknown.
         """
         return self._consume(seconds, len(self._pointers))
 
     def consume_answer(self, seconds: float) -> tuple[Batch, list[Event]]:
-        """Return what is there as soon as there is something, or after some seconds: all of an answer is there at once.
+        """Return what is available as soon as there is something, or after some seconds. An answer arrives as a whole.
 
         Raises KafkaException.
         """
@@ -160,7 +160,7 @@ class Consumer:
         return Batch.of(block, records), events
 
     def _check_layout(self, pointer: int, partition: int, offset: int) -> None:
-        """Compare the first record with what was asked for; only its numbers are looked at."""
+        """Compare the first record with what was requested; only its numbers are read."""
         first = librdkafka.Message.from_address(pointer)
         if first.partition != partition or first.offset < offset:
             msg = (

@@ -1,6 +1,6 @@
-"""Batches of Kafka's as they lie in memory: what was decompressed together lies together.
+"""Batches of Kafka's in memory: what was decompressed together is located together.
 
-librdkafka does not say which records came in one batch, but hands them out where it has decompressed them.
+librdkafka does not report which records came in one batch, but returns them where it has decompressed them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from floe_job.source.native.memory import Words, columns
 from floe_job.source.native.record_frames import NO_HEADERS, NULL, RecordShape, is_continued
 
 CLOSE = 4_000
-"""Bytes between two records up to which they count as one batch's, until that is looked at. Less than a page of memory: what
-lies between can be read, whatever it is."""
+"""Bytes between two records up to which they count as one batch's until that is checked. Less than a page of memory, so
+the bytes between can always be read."""
 
 WIDEST_FRAME = 64
 """Bytes between two records that are neither key, value nor headers: 31 at most in format v2, 34 in older ones."""
@@ -27,7 +27,7 @@ SURE = 14
 
 
 class Stretch(NamedTuple):
-    """Records that lie behind each other: the offset of the first, and where they begin and end."""
+    """Records that are adjacent in memory: the offset of the first, and where they begin and end."""
 
     offset: int
     begin: int
@@ -39,9 +39,9 @@ class Stretch(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Bytes of some records, keys and headers included, and the batches that they are of, as far as these were seen.
+    """Bytes of some records, keys and headers included, and their batches, as far as these were seen.
 
-    ``is_unsure``: whether one of the batches may be too large, which cannot be told.
+    ``is_unsure``: whether one of the batches may be too large, which cannot be determined.
     """
 
     nbytes: int
@@ -55,9 +55,9 @@ class Measured(NamedTuple):
 
 
 class KafkaBatch:
-    """Follows records in the order of their offsets, and tells how large the batches are that they came in.
+    """Takes records in the order of their offsets, and measures the batches that they came in.
 
-    Those that are smaller than ``large`` together may be told as one where they lie close together.
+    Adjacent batches that are smaller than ``large`` together may be measured as one.
     """
 
     def __init__(self, large: int) -> None:
@@ -66,7 +66,7 @@ class KafkaBatch:
         self._last: Stretch | None = None
 
     def measure(self, records: Batch) -> Measured:
-        """Return how large records are, and the batches that they are of."""
+        """Return the size of records, and their batches."""
         places = _Places(records)
         bare = np.ones(len(records), np.bool_)
         bare[places.rows] = False
@@ -82,7 +82,7 @@ class KafkaBatch:
         return Measured(nbytes, found)
 
     def _stretches(self, places: _Places, breaks: Words) -> list[Stretch]:
-        """Return the records from one break to the next; the first of them may go on where the last call ended."""
+        """Return the records from one break to the next; the first stretch may continue where the last call ended."""
         firsts, lasts = np.append(0, breaks + 1), np.append(breaks, len(places.rows) - 1)
         columns = places.offsets[firsts].tolist(), places.begins[firsts].tolist(), places.ends[lasts].tolist()
         found = [Stretch(*one) for one in zip(*columns, strict=True)]
@@ -93,11 +93,11 @@ class KafkaBatch:
 
 
 class _Places:
-    """Where records lie that have a key or a value: their places in the batch, their offsets, where they begin and end."""
+    """Where records with a key or a value are located: their places in the batch, their offsets, where they begin and end."""
 
     def __init__(self, records: Batch) -> None:
         self._records = records
-        # what is empty lies nowhere: librdkafka has it from elsewhere
+        # what is empty has no address in the batch
         (keys,) = columns(records.pointers, "key")
         self._keys = keys = np.where(records.key_sizes, keys, 0)
         self._values = values = np.where(records.sizes, records.addresses, 0)
@@ -112,7 +112,7 @@ class _Places:
         self.ends[headed] += headers_sizes(records.pointers[self.rows[headed]]) + (values[self.rows[headed]] == 0)
 
     def breaks(self) -> Words:
-        """Return after which records something else begins, where more than some headers may stand between."""
+        """Return after which records something else begins: the gap is larger than some headers."""
         apart = self._headed[:-1].tolist()
         return np.array([at for at in apart if not self._is_continued_behind_headers(at)], np.int64)
 

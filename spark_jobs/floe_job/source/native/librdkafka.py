@@ -1,4 +1,4 @@
-"""Functions of librdkafka, in the library that confluent-kafka brings: those that hand out records as they lie in memory.
+"""Functions of librdkafka, in the library that confluent-kafka contains: those that return records as they are in memory.
 
 Names, types and the layout of a message are those of ``rdkafka.h``, which librdkafka keeps over its versions.
 """
@@ -21,7 +21,7 @@ NO_HEADERS = -156
 """``RD_KAFKA_RESP_ERR__NOENT``."""
 
 KNOWN_VERSION = 0x021000FF
-"""The librdkafka of which it is known how a batch lies in memory: 2.16.0."""
+"""The librdkafka whose layout of a batch in memory is known: 2.16.0."""
 
 TIMESTAMP_NOT_AVAILABLE = 0
 """``RD_KAFKA_TIMESTAMP_NOT_AVAILABLE``."""
@@ -43,9 +43,9 @@ class Message(Structure):
     )
 
 
-# what a library was linked with is found through it
+# libraries that a library is linked with are found through it
 _library = ctypes.CDLL(confluent_kafka.cimpl.__file__)
-# calls so short that letting other threads in would take longer
+# calls so short that releasing the interpreter lock would take longer
 _short = ctypes.PyDLL(confluent_kafka.cimpl.__file__)
 
 
@@ -85,7 +85,7 @@ consume_batch_queue = _function(_library, "consume_batch_queue", c_ssize_t, c_vo
 message_destroy = _function(_short, "message_destroy", None, c_void_p)
 _allocate = ctypes.PyDLL(None).malloc
 _allocate.restype, _allocate.argtypes = c_void_p, (c_size_t,)
-# a batch as it is known to lie in memory: how many, then their addresses; elsewhere it may be something else
+# the known layout of a batch in memory: the number, then the addresses; other versions may differ
 _messages_destroy = _function(_library, "messages_destroy", None, c_void_p) if version() == KNOWN_VERSION else None
 message_errstr = _function(_short, "message_errstr", c_char_p, c_void_p)
 # these take addresses as plain numbers: pointers of ctypes would cost more than the calls
@@ -98,7 +98,7 @@ err2str = _function(_short, "err2str", c_char_p, c_int)
 
 
 def destroy_messages(pointers: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-    """Give messages back, in one call where that can be: a call for each takes Python longer than what it does."""
+    """Release messages, in one call where possible: a call for each takes longer than the work that it does."""
     if _messages_destroy is None:
         deque(map(message_destroy, pointers.tolist()), maxlen=0)
     else:
@@ -106,7 +106,7 @@ def destroy_messages(pointers: np.ndarray[Any, np.dtype[np.int64]]) -> None:
 
 
 def batch_of(pointers: np.ndarray[Any, np.dtype[np.int64]]) -> int:
-    """Return the address of a ``rd_kafka_messages_t``, which is the one's who has it."""
+    """Return the address of a ``rd_kafka_messages_t``, which the caller owns."""
     words = np.append(np.int64(len(pointers)), pointers)
     batch: int | None = _allocate(words.nbytes)
     if batch is None:

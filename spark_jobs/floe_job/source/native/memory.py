@@ -1,7 +1,7 @@
-"""Messages as librdkafka lends them, and the reading of their fields, a column at a time.
+"""Messages in librdkafka's memory, and the reading of their fields, a column at a time.
 
-A message is a structure somewhere in memory, its value and key lie in the answer of the broker as it came. Nothing of that
-is copied here; it stays as long as somebody holds the lease.
+A message is a structure in memory. Its value and key are located in the answer of the broker as it was received. None of
+it is copied here; it stays valid as long as a reference to its block exists.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _WORDS_PER_MESSAGE = sizeof(librdkafka.Message) // WORD
 
 
 class Handle:
-    """A consumer of librdkafka. It may go only after all of its messages: the last of both ends it."""
+    """A consumer of librdkafka, with a count of its users. It may be destroyed only after all of its messages."""
 
     def __init__(self, pointer: int) -> None:
         self.pointer = pointer
         self._users = 1
 
     def enter(self) -> None:
-        """Count one who needs it."""
+        """Count one more user."""
         self._users += 1
 
     def leave(self) -> None:
-        """Count one less."""
+        """Count one user less; destroy the consumer with the last."""
         self._users -= 1
         if not self._users:
             librdkafka.destroy(self.pointer)
 
 
 class MessageBlock:
-    """The messages of one call, given back when nobody refers to them any more."""
+    """The messages of one call, released when no reference to them exists any more."""
 
     def __init__(self, handle: Handle, pointers: Words) -> None:
         handle.enter()
@@ -53,7 +53,7 @@ class MessageBlock:
 
 
 BlockRefs = tuple[MessageBlock, ...]
-"""What has to be held on to while the memory of its messages is read."""
+"""The blocks that must be kept while the memory of their messages is read."""
 
 
 def columns(pointers: Words, *names: str) -> list[Words]:
@@ -68,7 +68,7 @@ def columns(pointers: Words, *names: str) -> list[Words]:
 
 
 class _Memory:
-    """Memory as an array of words, of which only those may be looked at that are known to be a message's."""
+    """Memory as an array of words. Only words that are known to belong to a message may be read."""
 
     def __init__(self, address: int, words: int) -> None:
         kind = np.dtype(np.int64).str

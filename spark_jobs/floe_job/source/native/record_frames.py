@@ -1,4 +1,4 @@
-"""What lies between the keys and values of records in memory, as Kafka's protocol has it (RecordBatch, format v2).
+"""The bytes between the keys and values of records in memory, by Kafka's protocol (RecordBatch, format v2).
 
 A record: its length, attributes (one byte), time and offset (as differences from the batch's first), key with its length,
 value with its length, headers with their number. Numbers are zigzag varints; -1 is the length of what is null.
@@ -14,7 +14,7 @@ NO_HEADERS = b"\x00"
 
 
 class RecordShape(NamedTuple):
-    """A record as librdkafka shows it: offset, and bytes of key and value, -1 where they lie nowhere: null, or empty."""
+    """A record as librdkafka returns it: offset, and bytes of key and value, -1 where there is no address: null or empty."""
 
     offset: int
     key: int
@@ -22,9 +22,9 @@ class RecordShape(NamedTuple):
 
 
 def is_continued(nbytes: bytes, records: Sequence[RecordShape]) -> bool:
-    """Say whether bytes are what stands between two records of one batch.
+    """Return whether bytes are the frame between two records of one batch.
 
-    They begin behind the first record's value (behind its key where it has no value) and end where the last one's key begins
+    They begin after the first record's value (after its key where it has no value) and end where the last one's key begins
     (its value where it has no key). Records between them have neither.
     """
     reader = _Reader(nbytes)

@@ -1,4 +1,4 @@
-"""Bytes of record keys and headers, whose form nobody declares, into columns."""
+"""Bytes of record keys and headers, whose format is not declared, into columns."""
 
 from __future__ import annotations
 

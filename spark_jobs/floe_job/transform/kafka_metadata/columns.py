@@ -1,7 +1,7 @@
 """KafkaMetadataTransform: columns with topic, partition, offset, timestamp, key and headers of the records.
 
-They are added to rows that are decoded already, a column at once. What the record's value holds under the same names is
-covered, as in the sink, where the transform overwrites it.
+They are added to rows that are decoded already, a column at once. They replace fields of the record's value with the same
+names, as in the sink, where the transform overwrites them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ELEMENT = "element"
 
 
 def lacking(known: IcebergType, wanted: Proposal, path: Path = ()) -> Iterator[tuple[Path, Proposal]]:
-    """Yield what is missing inside a column; one of another kind than the proposal stays as it is."""
+    """Yield what is missing inside a column; one of another kind than the proposal is not changed."""
     if isinstance(known, StructType) and isinstance(wanted, StructOf):
         fields = {field.name: field.field_type for field in known.fields}
         for name, proposal in wanted.fields:
@@ -47,7 +47,7 @@ class MetadataColumns:
     """
 
     def __init__(self, schema: Schema | None, transforms: Sequence[KafkaMetadata], *, fold: bool = False) -> None:
-        """Compile the columns that the table has; with ``fold`` it may spell them otherwise. Raises UnsupportedColumn."""
+        """Compile the columns that the table has; with ``fold`` regardless of case. Raises UnsupportedColumn."""
         spelled = {field.name.lower(): field.name for field in schema.fields} if fold and schema is not None else {}
         self._sources: dict[str, Source] = {}
         for transform in transforms:
@@ -76,7 +76,7 @@ class MetadataColumns:
         """Put the injected columns between those of ``rows``; rows that they refuse are left out.
 
         ``rows`` has the Arrow schema of ``record_schema``, the result that of the whole schema, in its order. When no
-        column comes from the records, Arrow cannot say how many rows there are: then the facts do.
+        column comes from the records, Arrow has no number of rows: then ``facts`` provides it.
 
         Each refusal: index within ``rows``, name of the error, reason.
         """

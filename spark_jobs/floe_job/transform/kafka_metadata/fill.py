@@ -1,7 +1,7 @@
-"""Arrays of one Arrow type for one column type of a table: whole arrays where it is natural, else value by value.
+"""Arrays of one Arrow type for one column type of a table: whole arrays where possible, else value by value.
 
-The target type decides, and ``conform.converter`` is the rule: whatever is done to a whole array here gives what the
-converter gives for each of its values. A value that does not fit refuses its row.
+The target type decides, and ``floe_job.types.coercion.converter`` is the rule: an operation on a whole array returns what
+the converter returns for each of its values. A value that does not fit refuses its row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LONG_DIGITS = 19
 
 @dataclass(frozen=True)
 class TemplateField:
-    """A place in the table: its Iceberg type, its Arrow type, and the way to it for messages."""
+    """A place in the table: its Iceberg type, its Arrow type, and its path for messages."""
 
     type: IcebergType
     arrow: pa.DataType
@@ -43,11 +43,11 @@ class TemplateField:
 
     @classmethod
     def of(cls, column: NestedField, arrow: pa.Field, *above: str) -> TemplateField:
-        """Make the slot of a column; ``above`` names what it is inside of."""
+        """Make the field of a column; ``above`` names what it is inside of."""
         return cls(column.field_type, arrow.type, (*above, column.name), column.required)
 
     def reason(self, error: Unconvertible) -> str:
-        """Say why a row is refused, with the full name of the column."""
+        """Return why a row is refused, with the full name of the column."""
         for name in reversed(self.path):
             error.inside(name)
         return error.reason
@@ -57,7 +57,7 @@ class TemplateField:
         return self.reason(Unconvertible("null in a required column"))
 
     def finish(self, array: pa.Array) -> Column:
-        """Make the column of an array, whose nulls refuse their rows if the slot is required."""
+        """Make the column of an array, whose nulls refuse their rows if the field is required."""
         if not self.required or not array.null_count:
             return Column(array)
         return Column(None, dict.fromkeys(pc.indices_nonzero(pc.is_null(array)).to_pylist(), self.null_reason))
@@ -65,7 +65,7 @@ class TemplateField:
 
 @dataclass(frozen=True)
 class Column:
-    """An array; or none, and why which rows are refused."""
+    """An array, or none; and the refused rows with the reasons."""
 
     array: pa.Array | None
     refused: Mapping[int, str] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def convert_each(slot: TemplateField, convert: Converter, values: Iterable[Any])
 
 
 def nulls(slot: TemplateField) -> Callable[[int], Column]:
-    """Compile the filler of a column that nothing is known for. It takes the number of rows."""
+    """Compile the filler of a column without a source. It takes the number of rows."""
     return lambda count: slot.finish(pa.nulls(count, slot.arrow))
 
 
@@ -122,7 +122,7 @@ def longs(slot: TemplateField) -> Callable[[pa.Array], Column]:
 
 
 def _extremes_fit(convert: Converter, values: pa.Array) -> bool:
-    """Say whether all values convert: what each of ``_CASTS`` refuses is what lies outside of a range."""
+    """Return whether all values convert: each of ``_CASTS`` refuses the values outside of a range."""
     try:
         for extreme in pc.min_max(values).values():
             if extreme.is_valid:
@@ -137,7 +137,7 @@ def _to_decimal(values: pa.Array, arrow: pa.DataType) -> pa.Array:
 
 
 def _to_floating(values: pa.Array, arrow: pa.DataType) -> pa.Array:
-    # by way of double also into float, as Python's numbers go
+    # also into float by way of double, as Python's numbers are doubles
     return values.cast(pa.float64(), safe=False).cast(arrow, safe=False)
 
 

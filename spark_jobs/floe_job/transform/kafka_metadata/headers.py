@@ -60,7 +60,7 @@ def _list(slot: TemplateField, element: StructType) -> _Filler:
 
 
 def _map(slot: TemplateField, target: MapType) -> _Filler:
-    """Of headers with one name the last one stays, as Kafka's ``lastHeader`` has it."""
+    """Of headers with one name the last one counts, as with Kafka's ``lastHeader``."""
     key = nbytes(TemplateField(target.key_type, slot.arrow.key_type, (*slot.path, KEY), required=True))
     value = nbytes(TemplateField(target.value_type, slot.arrow.item_type, (*slot.path, VALUE), target.value_required))
 
@@ -100,7 +100,7 @@ def _starts(lists: Sequence[Sequence[Any] | None]) -> list[int]:
 
 
 def _rows(columns: Sequence[Column], starts: list[int]) -> Mapping[int, str]:
-    """Lay the refusals of headers on their records, the first of each."""
+    """Assign the refusals of headers to their records, the first of each."""
     rows: dict[int, str] = {}
     for column in columns:
         for index, reason in column.refused.items():

@@ -1,4 +1,4 @@
-"""KafkaMetadataTransform on whole records: where other transforms come behind it, which may change what it added."""
+"""KafkaMetadataTransform on whole records, used where later transforms may change what it added."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from floe_job.transform.record_metadata import RecordMetadata
 
 
 class MetadataRecords:
-    """Puts fields into the records' objects; what a record holds under the same names is covered."""
+    """Puts fields into the records' objects; they replace fields of a record with the same names."""
 
     def __init__(self, options: KafkaMetadata) -> None:
         self._options = options

@@ -1,4 +1,4 @@
-"""Where injected columns come from: each source proposes a type, and fills whatever type the table has."""
+"""The sources of injected columns: each source proposes a type, and fills the type that the table has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Filler = Callable[[RecordMetadata], Column]
 
 
 class Source(Protocol):
-    """A kind of fact."""
+    """A kind of record metadata."""
 
     @property
     def proposal(self) -> Proposal:
@@ -31,7 +31,7 @@ class Source(Protocol):
         """Compile what fills a column. Raises UnsupportedColumn."""
 
     def values(self, facts: RecordMetadata) -> list[Any]:
-        """Give the values as a record's JSON would hold them: for a column type that has no way of its own."""
+        """Return the values as a record's JSON would contain them, for a column type without a filler of its own."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class RecordHeaders:
 
 @dataclass(frozen=True)
 class Nested:
-    """All facts of a record as one struct."""
+    """All metadata of a record as one struct."""
 
     parts: Mapping[str, Source]
 
@@ -115,7 +115,7 @@ class Nested:
         return lambda facts: convert_each(slot, convert, self.values(facts))
 
     def values(self, facts: RecordMetadata) -> list[Any]:
-        """Give objects; an entry that is null is left out, as the sink does."""
+        """Return objects; an entry that is null is left out, as the sink does."""
         columns = [source.values(facts) for source in self.parts.values()]
         return [
             {name: value for name, value in zip(self.parts, row, strict=True) if value is not None}
@@ -167,7 +167,7 @@ def sources(transform: KafkaMetadata) -> dict[str, Source]:
 
 
 def _given(values: Any) -> Any:
-    """Refuse to write nothing where somebody forgot to read keys or headers."""
+    """Raise if keys or headers are needed and were not read."""
     if values is None:
         problem = "a transform asks for keys or headers, and they were not read"
         raise ValueError(problem)
