@@ -124,7 +124,7 @@ class AnswerSizes:
     def measure(self, records: Batch) -> Measured:
         """Return the size of records, keys and headers included, and their batches."""
         own = records.records if isinstance(records, PortableBatch) else ()
-        nbytes = records.nbytes + sum(map(headers_octets, own))
+        nbytes = records.nbytes + len(own) + sum(headers_octets(headers) for _, headers in own if headers)
         is_unsure = not self._is_one and nbytes > self._limits.unsure_bytes
         return Measured(nbytes, [Stretch(int(records.offsets[0]), 0, nbytes)] if nbytes else [], is_unsure)
 

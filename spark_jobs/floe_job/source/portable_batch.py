@@ -29,10 +29,12 @@ class PortableBatch(Batch):
     def of_messages(cls, messages: Sequence[ck.Message]) -> PortableBatch:
         """Read the columns of messages, which are records all."""
         count = len(messages)
-        offsets: Words = np.fromiter((m.offset() for m in messages), np.int64, count)
-        sizes: Words = np.fromiter((len(m.value() or b"") for m in messages), np.int64, count)
-        key_sizes: Words = np.fromiter((len(m.key() or b"") for m in messages), np.int64, count)
-        return cls._made([(m, _headers(m)) for m in messages], offsets, sizes, key_sizes)
+        offsets: Words = np.fromiter(map(ck.Message.offset, messages), np.int64, count)
+        sizes: Words = np.fromiter(map(len, messages), np.int64, count)
+        key_sizes: Words = np.fromiter(
+            (len(key) if key else 0 for key in map(ck.Message.key, messages)), np.int64, count
+        )
+        return cls._made(list(zip(messages, _headers(messages), strict=True)), offsets, sizes, key_sizes)
 
     @classmethod
     def _made(cls, records: Sequence[Record], offsets: Words, sizes: Words, key_sizes: Words) -> PortableBatch:
@@ -152,6 +154,9 @@ class PortableMessages(Messages):
 
 _EMPTY = np.zeros(0, np.int64)
 
+_NONE: Headers = []
+_UNREADABLE = object()
+
 _headers_of = partial(ck.Message.headers)
 """confluent-kafka 2.16 returns a broken list, and no error, for a name that is not UTF-8. Any access to that list causes a
 segmentation fault. Called by ``partial``, CPython checks for a pending error, and raises SystemError. The error is
@@ -162,14 +167,18 @@ def _bytes(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
 
-def _headers(message: ck.Message) -> Headers | None:
-    try:
-        found: Any = _headers_of(message)
-    except (SystemError, UnicodeDecodeError):
-        return None
-    return list(found or [])
+def _headers(messages: Sequence[ck.Message]) -> list[Headers | None]:
+    """Return the headers of each message; None where they cannot be read."""
+    found: list[Any] = []
+    left = iter(messages)
+    while len(found) < len(messages):
+        try:
+            found.extend(map(_headers_of, left))
+        except (SystemError, UnicodeDecodeError):
+            found.append(_UNREADABLE)
+    return [_NONE if one is None else None if one is _UNREADABLE else list(one) for one in found]
 
 
-def headers_octets(record: Record) -> int:
-    """Return the approximate number of bytes that a record's headers take."""
-    return sum(len(name) + len(value or b"") + 2 for name, value in record[1] or ()) + 1
+def headers_octets(headers: Headers) -> int:
+    """Return the approximate number of bytes that headers take."""
+    return sum(len(name) + len(value or b"") + 2 for name, value in headers)
