@@ -78,6 +78,7 @@ class Cluster:
 
 def plan_for(lake: GrowthLake, partitions: int, turns: int) -> dict[str, Any]:
     """Measure the steps of planning a run over many partitions of one topic, and of moving their positions."""
+    lake.create("growth.plan")
     connector = lake.connector("growth.plan")
     cluster = Cluster(partitions)
 
