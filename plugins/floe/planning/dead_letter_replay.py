@@ -126,7 +126,7 @@ def _sorted_out(found: DeadLetterOffsets, connector: Connector, request: ReplayR
     left_out: dict[str | None, tuple[str, DeadLetterOffsets]] = {}
     for table in found.by_table:
         if table is None:
-            why = "they had no table yet: replay without `tables` to have them routed anew" if is_restricted else None
+            why = "they had no table yet: replay without `tables` to have them routed again" if is_restricted else None
         elif table in request.tables or (is_dynamic and not request.tables):
             why = None
         else:

@@ -136,8 +136,8 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     dead_letters = connector.errors.table
     if dead_letters is not None and decisions.rolled_back.get(dead_letters) is Rollback.REPLAY:
         msg = (
-            f"the table of dead letters {dead_letters!r} owes nothing that could be read again for it: go on without what it "
-            f'lost, rolled_back={{"{dead_letters}": "accept"}}'
+            f"the table of dead letters {dead_letters!r} has no backlog that could be read again for it: go on without "
+            f'what it lost, rolled_back={{"{dead_letters}": "accept"}}'
         )
         raise PlanRefused(msg, code="FLOE-112")
     refuse_wrong_drops(decisions, connector)

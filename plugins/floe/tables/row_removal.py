@@ -96,7 +96,7 @@ class RowRemover:
             if "equality deletes" not in str(error):
                 raise
             msg = (
-                f"table {'.'.join(table.name())!r} has equality deletes, which floe cannot apply when it writes files anew: "
+                f"table {'.'.join(table.name())!r} has equality deletes, which floe cannot apply when it rewrites files: "
                 "compact the table first (rewrite_data_files), then clear the run"
             )
             raise TableRefused(msg, code="FLOE-305") from error

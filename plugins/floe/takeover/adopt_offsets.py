@@ -86,7 +86,7 @@ class TakenPositions:
         group = self._connector.group_id
         if not self._are_copied():
             notes.append(
-                f"no table of the connector holds its positions, so group {group!r} was not made anew: it loses them "
+                f"no table of the connector holds its positions, so group {group!r} was not created again: it loses them "
                 "offsets.retention.minutes after the sink left it; recover puts them back"
             )
             return False
@@ -95,9 +95,9 @@ class TakenPositions:
             Cluster.of_control(self._settings).delete_group(group)
         except KafkaMisconfigured as error:
             notes.append(
-                f"group {group!r} could not be made anew: {error}. It loses its positions offsets.retention.minutes after "
-                "the sink left it; recover puts them back. To spare that, grant Delete on the group and delete it while no "
-                "run is active, then run with recover"
+                f"group {group!r} could not be created again: {error}. It loses its positions offsets.retention.minutes "
+                "after the sink left it; recover puts them back. To spare that, grant Delete on the group and delete it "
+                "while no run is active, then run with recover"
             )
             return False
         reach(CrashPoint.TAKEOVER_GROUP_DELETED)

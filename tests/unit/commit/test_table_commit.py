@@ -354,7 +354,7 @@ def test_rival_commit_of_some_new_offsets_makes_slice_stale(lake: Lake, write: W
     rival, written = write((0, 0, 3), plan_id="rival"), write((0, 0, 5))
     client = lake.catalog()
     Wire(client, before=once(rival.land))
-    with pytest.raises(SliceStale, match=r"rpc\.pizzas.*plan-1/0.*plans anew") as caught:
+    with pytest.raises(SliceStale, match=r"rpc\.pizzas.*plan-1/0.*plans again") as caught:
         written.land(client)
     assert isinstance(caught.value, Terminal)
     assert lake.rows() == expected((0, 3))

@@ -74,7 +74,7 @@ class PlanReplayOperator(PlanOperator):
             self.log.info("dead letters into branch %s, in letters:", replay.branch or "-")
             head: tuple[str, ...] = ("table", "range", "open letters", "rows there already", "left out")
             rows: list[tuple[str, ...]] = [
-                (f.table or "(routed anew)", str(f.range), str(f.dead_letters), str(f.revived), f.left_out or "")
+                (f.table or "(routed again)", str(f.range), str(f.dead_letters), str(f.revived), f.left_out or "")
                 for f in replay.dead_letters
             ]
         else:
