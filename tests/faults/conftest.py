@@ -11,8 +11,8 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from stack.broker import Broker
-from tests.faults.sink import MakeSink, Sink
-from tests.faults.zygote import Zygote
+from tests.faults.harness.sink import MakeSink, Sink
+from tests.faults.harness.zygote import Zygote
 
 ROWS = (*range(1, 37), 38, 40, 42)
 """The rows of the matrix that are tested here."""

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import confluent_kafka as ck
 
 from stack import processes
-from tests.faults import foreign
-from tests.faults.ports import restart
+from tests.faults.harness import foreign
+from tests.faults.harness.ports import restart
 from tests.faults.soak.stage import ROUTES, TABLES, Stage
 from tests.support.runs.poison import MALFORMED, UNFIT, Poison, spoiled
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from stack.progress import wait_until
-from tests.faults.run import STEPS, Run
+from tests.faults.harness.run import STEPS, Run
+from tests.faults.harness.spark_workers import SPARK, workers
 from tests.faults.soak.stage import Stage
-from tests.faults.spark_workers import SPARK, workers
 
 POINTS = {
     "plan": ("plan.freeze", "plan.frozen", "plan.open", "transaction.sent", "transaction.committed", "plan.opened"),

@@ -10,8 +10,8 @@ from pathlib import Path
 import confluent_kafka as ck
 
 from stack.progress import say
-from tests.faults.oracle import Report
-from tests.faults.run import Run
+from tests.faults.harness.run import Run
+from tests.faults.oracle.oracle import Report
 from tests.faults.soak import data_faults, process_faults, wire_faults
 from tests.faults.soak.schedule import Round, rounds
 from tests.faults.soak.stage import Stage

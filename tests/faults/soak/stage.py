@@ -13,10 +13,10 @@ from pathlib import Path
 from stack import processes
 from stack.broker import Broker
 from stack.rest_catalog import RestCatalog
-from tests.faults.ports import lasting_port
-from tests.faults.run import Attempt, JobResult
-from tests.faults.sink import Sink
-from tests.faults.zygote import Zygote
+from tests.faults.harness.ports import lasting_port
+from tests.faults.harness.run import Attempt, JobResult
+from tests.faults.harness.sink import Sink
+from tests.faults.harness.zygote import Zygote
 from tests.support.kafka.proxy import KafkaProxy, listeners
 from tests.support.tables.catalog_proxy import CatalogProxy
 

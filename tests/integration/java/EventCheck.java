@@ -45,7 +45,7 @@ import org.apache.iceberg.types.Types;
 import org.apache.iceberg.types.Types.NestedField;
 
 /**
- * The Java side of test_events_with_java.py: a request a line in, an array of answers a line out.
+ * The Java side of test_events.py: a request a line in, an array of answers a line out.
  *
  * <pre>
  *   {"do": "write"}                      -> {"name", "message" (base64), "facts"} for each message that the classes make
