@@ -10,7 +10,7 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 HIDDEN = "<hidden>"
@@ -74,6 +74,7 @@ _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+")
 
 _BARE_ADDRESS = re.compile(r"^[^\s/:@]+:[^\s@]+@[^\s@]+$")
 _QUERY = re.compile(r"\?[\w.-]+=")
+_QUERY_PAIR = re.compile(r"\?([\w.-]{1,100})=(?=([^;&]+))")
 _USER_NAME = re.compile(r"user[-._]?name$", re.IGNORECASE)
 _WITH_USER = re.compile(r"credential$|user[-._]?info$", re.IGNORECASE)
 _SCHEME = re.compile(r"(basic|bearer|digest|token|apikey|negotiate)\s+(\S.*)", re.IGNORECASE | re.DOTALL)
@@ -258,8 +259,11 @@ def _is_splittable(rest: str) -> bool:
 
 
 def _pairs(value: str) -> Iterator[tuple[str, str]]:
-    """Yield ``name=value`` of a query, of JAAS or of a connection string, as given and unquoted."""
-    for match in _PAIR.finditer(value):
+    """Yield ``name=value`` of a query, of JAAS or of a connection string, as given and unquoted.
+
+    A query is read again by itself: a password before it may contain ``=``, and be read as a name.
+    """
+    for match in chain(_PAIR.finditer(value), islice(_QUERY_PAIR.finditer(value), _MAX_PARTS)):
         text = match[2].strip("\"'")
         ends_early = re.split("[,\"']", text, maxsplit=1)[0]
         spelled = {text, ends_early, unquote(text), unquote_plus(text), re.sub(r"\\(.)", r"\1", text)}

@@ -46,6 +46,13 @@ def test_mask_hides_each_spelling(spelled: str) -> None:
     assert core not in message
 
 
+@pytest.mark.parametrize("key", ["4f1c9a27d6b0", "first-half=:second", "first-half\nsecond"])
+@pytest.mark.parametrize("password", ["hunter22", "hun=ter22", "a=b=c", "hun?ter=22"])
+def test_mask_hides_a_key_in_a_query_behind_any_login(password: str, key: str) -> None:
+    address = f"http://u:{password}@rest:8181/?api_key={key}"
+    assert hide({"uri": address}, f"GET /?api_key={quote(key)}/v1 refused") == "GET /?api_key=<hidden>/v1 refused"
+
+
 @pytest.mark.parametrize("user", ["", "a", "ab", "abc", "somebody-else"])
 def test_mask_hides_base64_behind_any_user(user: str) -> None:
     encoded = base64.b64encode(f"{user}:hunter22".encode()).decode()
