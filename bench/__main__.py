@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
         for one in _measure(folder, asked.suites or SUITES, asked.quick, asked.rounds or (1 if asked.quick else 3)):
             say(f"    {one.scenario}, {one.system}: {one.seconds:.2f} s, {one.cpu_seconds:.1f} CPU seconds")
             found.append(one)
-            results = {"machine": machine.facts(), "quick": asked.quick, "measurements": [m.to_json() for m in found]}
+            results = {"machine": machine.details(), "quick": asked.quick, "measurements": [m.to_json() for m in found]}
             (asked.out / "results.json").write_text(json.dumps(results, indent=1))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -126,7 +126,7 @@ class GrowthLake:
         tables = Tables.of(self.connector(name))
         table = tables.require(name)
         fields = json.loads(table.metadata.model_dump_json())
-        fields["snapshots"], fields["snapshot-log"] = _grown(fields["snapshots"], snapshots)
+        fields["snapshots"], fields["snapshot-log"] = _extended(fields["snapshots"], snapshots)
         fields["last-sequence-number"] = fields["snapshots"][-1]["sequence-number"]
         head = fields["snapshots"][-1]
         fields["current-snapshot-id"] = fields["refs"]["main"]["snapshot-id"] = head["snapshot-id"]
@@ -188,7 +188,7 @@ def _file(table: Table) -> DataFile:
     return from_pyiceberg(file, partition_type_of(spec, schema), spec.spec_id)
 
 
-def _grown(made: list[dict[str, object]], wanted: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+def _extended(made: list[dict[str, object]], wanted: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Put snapshots of other ids before those that were made, each the parent of the next."""
     more = wanted - len(made)
     first, ids = made[0], [10**18 + i for i in range(more)]

@@ -12,7 +12,7 @@ import psutil
 from stack.java import java
 
 
-def facts() -> dict[str, str]:
+def details() -> dict[str, str]:
     """Return the properties of the machine and the versions in use."""
     said = subprocess.run([java(), "-version"], capture_output=True, text=True, check=True).stderr
     packages = ("pyspark", "pyiceberg", "pyarrow", "confluent-kafka", "apache-airflow")

@@ -19,7 +19,7 @@ def write(folder: Path) -> None:
     found = [Measurement(**fields) for fields in results["measurements"]]
     parts = [
         _machine(results["machine"], quick=results["quick"]),
-        _targets(targets.judge(found)),
+        _targets(targets.check_targets(found)),
         _side_by_side(found),
         _parts(found),
         _hostile(found),
@@ -49,13 +49,13 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _machine(facts: dict[str, str], *, quick: bool) -> str:
-    text = ", ".join(f"{name} {value}" for name, value in facts.items())
+def _machine(details: dict[str, str], *, quick: bool) -> str:
+    text = ", ".join(f"{name} {value}" for name, value in details.items())
     return f"{'QUICK run: for a look only. ' if quick else ''}Measured on: {text}."
 
 
-def _targets(judged: Sequence[targets.Judged]) -> str:
-    rows = [[one.what, one.wanted, one.text, "yes" if one.holds else "**no**"] for one in judged]
+def _targets(checks: Sequence[targets.TargetCheck]) -> str:
+    rows = [[one.what, one.wanted, one.text, "yes" if one.holds else "**no**"] for one in checks]
     return "## What was asked\n\n" + _table(["what", "at least", "measured", "holds"], rows) if rows else ""
 
 
@@ -67,21 +67,21 @@ def _side_by_side(found: Sequence[Measurement]) -> str:
         here = [m for m in compared if m.scenario == scenario]
         rows = []
         for system in dict.fromkeys(m.system for m in here):
-            mine = [m for m in here if m.system == system]
-            seconds, cpu = Spread.of(m.seconds for m in mine), Spread.of(m.cpu_seconds / m.records * 1e6 for m in mine)
-            worker = max(m.worker_mb for m in mine)
+            own = [m for m in here if m.system == system]
+            seconds, cpu = Spread.of(m.seconds for m in own), Spread.of(m.cpu_seconds / m.records * 1e6 for m in own)
+            worker = max(m.worker_mb for m in own)
             rows.append(
                 [
                     system,
                     seconds.text(),
-                    f"{mine[0].records / seconds.median / 1000:.0f} k/s",
+                    f"{own[0].records / seconds.median / 1000:.0f} k/s",
                     cpu.text(),
-                    f"{max(m.resident_mb for m in mine):.0f}",
+                    f"{max(m.resident_mb for m in own):.0f}",
                     f"{worker:.0f}" if worker else "",
                 ]
             )
         head = ["system", "seconds", "records", "CPU s per million", "MB, all processes", "MB, a Python worker"]
-        blocks.append(f"### {scenario}: {here[0].records} records, {len(mine)} round(s)\n\n{_table(head, rows)}")
+        blocks.append(f"### {scenario}: {here[0].records} records, {len(own)} round(s)\n\n{_table(head, rows)}")
     return "## Side by side\n\n" + "\n\n".join(blocks) if blocks else ""
 
 
@@ -89,14 +89,14 @@ def _parts(found: Sequence[Measurement]) -> str:
     """The parts of a figure, where a system reported them."""
     rows = []
     for scenario, system in dict.fromkeys((m.scenario, m.system) for m in found if m.more):
-        mine = [m for m in found if (m.scenario, m.system) == (scenario, system)]
-        names = dict.fromkeys(name for m in mine for name in m.more if name.endswith("_seconds"))
+        own = [m for m in found if (m.scenario, m.system) == (scenario, system)]
+        names = dict.fromkeys(name for m in own for name in m.more if name.endswith("_seconds"))
         message = []
         for name in names:
-            spread = Spread.of(m.more[name] for m in mine if name in m.more)
+            spread = Spread.of(m.more[name] for m in own if name in m.more)
             message.append(f"{name.removesuffix('_seconds').replace('_', ' ')} {spread.median:.2f}")
         if message:
-            rows.append([scenario, system, Spread.of(m.seconds for m in mine).text(2), ", ".join(message)])
+            rows.append([scenario, system, Spread.of(m.seconds for m in own).text(2), ", ".join(message)])
     return "## What the figures are made of\n\n" + _table(["scenario", "system", "s", "parts, s"], rows) if rows else ""
 
 

@@ -15,7 +15,7 @@ SPARK = "Spark Kafka source (stream)"
 
 
 @dataclass(frozen=True)
-class Judged:
+class TargetCheck:
     """One figure: the target and the measured value."""
 
     what: str
@@ -24,12 +24,12 @@ class Judged:
     holds: bool
 
 
-def judge(found: Sequence[Measurement]) -> list[Judged]:
+def check_targets(found: Sequence[Measurement]) -> list[TargetCheck]:
     """Compare the measurements with the targets; what was not measured is left out."""
-    return [*_ratios(found), *_latency(found), *_sizes(found), *_told(found), *_hostile(found), *_memory(found)]
+    return [*_ratios(found), *_latency(found), *_sizes(found), *_fixed_limits(found), *_hostile(found), *_memory(found)]
 
 
-def _ratios(found: Sequence[Measurement]) -> Iterator[Judged]:
+def _ratios(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
     def seconds(system: str) -> list[float]:
         return [m.seconds for m in found if (m.scenario, m.system) == (BACKLOG, system)]
 
@@ -40,22 +40,22 @@ def _ratios(found: Sequence[Measurement]) -> Iterator[Judged]:
         yield _ratio("last row of the backlog, floe warm vs sink", 5, [m.seconds for m in sink], warm)
         yield _ratio("CPU seconds per row, sink / floe warm", 4, [m.cpu_seconds for m in sink], cpu)
     if sink and cold:
-        theirs = [float(m.more["cold_seconds"]) for m in sink]
-        yield _ratio("last row, floe cold vs sink, JVM starts included", 3, theirs, cold)
+        of_sink = [float(m.more["cold_seconds"]) for m in sink]
+        yield _ratio("last row, floe cold vs sink, JVM starts included", 3, of_sink, cold)
     if spark and warm:
         yield _ratio("floe warm vs Spark's Kafka source and Iceberg's writer", 2, spark, warm)
     if floor and warm:
         table_files = statistics.median(floor) / statistics.median(warm)
-        yield Judged("floe warm vs the floor", "75 %", f"{table_files:.0%}", table_files >= 0.75)
+        yield TargetCheck("floe warm vs the floor", "75 %", f"{table_files:.0%}", table_files >= 0.75)
 
 
-def _ratio(what: str, wanted: float, theirs: Sequence[float], ours: Sequence[float]) -> Judged:
-    pairs = sorted(a / b for a, b in zip(theirs, ours, strict=False))
-    ratio = statistics.median(theirs) / statistics.median(ours)
-    return Judged(what, f"{wanted:g} ×", f"{ratio:.1f} × ({pairs[0]:.1f}–{pairs[-1]:.1f})", ratio >= wanted)
+def _ratio(what: str, wanted: float, of_sink: Sequence[float], ours: Sequence[float]) -> TargetCheck:
+    pairs = sorted(a / b for a, b in zip(of_sink, ours, strict=False))
+    ratio = statistics.median(of_sink) / statistics.median(ours)
+    return TargetCheck(what, f"{wanted:g} ×", f"{ratio:.1f} × ({pairs[0]:.1f}–{pairs[-1]:.1f})", ratio >= wanted)
 
 
-def _latency(found: Sequence[Measurement]) -> Iterator[Judged]:
+def _latency(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
     for scenario, median, most in (
         ("10 k records, warm", 4.0, 6.0),
         ("10 k records, cold", 12.0, None),
@@ -67,10 +67,10 @@ def _latency(found: Sequence[Measurement]) -> Iterator[Judged]:
         p50, p95 = statistics.median(figures), figures[min(len(figures) - 1, round(0.95 * len(figures)))]
         wanted = f"p50 ≤ {median:g} s" + (f", p95 ≤ {most:g} s" if most else "")
         holds = p50 <= median and (most is None or p95 <= most)
-        yield Judged(f"Airflow: {scenario}", wanted, f"p50 {p50:.1f} s, p95 {p95:.1f} s", holds)
+        yield TargetCheck(f"Airflow: {scenario}", wanted, f"p50 {p50:.1f} s, p95 {p95:.1f} s", holds)
 
 
-def _sizes(found: Sequence[Measurement]) -> Iterator[Judged]:
+def _sizes(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
     """Judge the cost of a record by size of run; also reported: without the fixed cost, which the smallest run measures."""
     medians = {
         records: statistics.median(m.seconds for m in found if m.scenario == f"{sizes.NAME} {records}")
@@ -84,7 +84,7 @@ def _sizes(found: Sequence[Measurement]) -> Iterator[Judged]:
         )
         text = ", ".join(f"{cost:.2f}" for cost in whole)
         message = f"± {_spread(whole):.0%} ({text} µs); beyond the {least:.1f} s of any run ± {_spread(beyond):.0%}"
-        yield Judged("time per record, by size of the run", "± 15 %", message, _spread(whole) <= 0.15)
+        yield TargetCheck("time per record, by size of the run", "± 15 %", message, _spread(whole) <= 0.15)
 
 
 def _spread(costs: Sequence[float]) -> float:
@@ -92,16 +92,16 @@ def _spread(costs: Sequence[float]) -> float:
     return (max(costs) - min(costs)) / (max(costs) + min(costs))
 
 
-def _told(found: Sequence[Measurement]) -> Iterator[Judged]:
+def _fixed_limits(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
     """Figures of suites that contain their own targets: ``more`` has ``value``, ``most`` and ``unit``."""
     for scenario in dict.fromkeys(m.scenario for m in found if "most" in m.more):
-        mine = [m for m in found if m.scenario == scenario]
-        value = statistics.median(float(m.more["value"]) for m in mine)
-        most, unit = float(mine[0].more["most"]), mine[0].more["unit"]
-        yield Judged(scenario, f"≤ {most:g} {unit}", f"{value:.2f} {unit}", value <= most)
+        own = [m for m in found if m.scenario == scenario]
+        value = statistics.median(float(m.more["value"]) for m in own)
+        most, unit = float(own[0].more["most"]), own[0].more["unit"]
+        yield TargetCheck(scenario, f"≤ {most:g} {unit}", f"{value:.2f} {unit}", value <= most)
 
 
-def _hostile(found: Sequence[Measurement]) -> Iterator[Judged]:
+def _hostile(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
     """Judge the most expensive of the hostile records."""
     ratios = {m.scenario: float(m.more["ratio"]) for m in found if m.scenario.startswith(hostile.NAME)}
     if ratios:
@@ -109,11 +109,11 @@ def _hostile(found: Sequence[Measurement]) -> Iterator[Judged]:
         within = sum(ratio <= hostile.MAX for ratio in ratios.values())
         text = f"{ratios[worst]:.1f} × ({worst.removeprefix(hostile.NAME)}); {within} of {len(ratios)} kinds hold"
         holds = within == len(ratios)
-        yield Judged("hostile records vs orders, CPU per byte", f"≤ {hostile.MAX:g} ×", text, holds)
+        yield TargetCheck("hostile records vs orders, CPU per byte", f"≤ {hostile.MAX:g} ×", text, holds)
 
 
-def _memory(found: Sequence[Measurement]) -> Iterator[Judged]:
+def _memory(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
     workers = [m.worker_mb for m in found if m.worker_mb]
     if workers:
         most = max(workers)
-        yield Judged("peak memory of a Python worker", "≤ 512 MB", f"{most:.0f} MB", most <= 512)
+        yield TargetCheck("peak memory of a Python worker", "≤ 512 MB", f"{most:.0f} MB", most <= 512)

@@ -162,7 +162,7 @@ class Airflow:
         """Wait; ``said_before``: bytes of the log that belong to earlier starts."""
         most = 1
 
-        def settled() -> bool:
+        def is_ready() -> bool:
             """Ready or failed: `standalone` itself keeps running when all that it started has ended."""
             nonlocal most
             now = len(processes.family(process))
@@ -175,7 +175,7 @@ class Airflow:
                 log.seek(said_before)
                 return _IN_USE in log.read()
 
-        in_time = wait_until(settled, READY_WITHIN, pause=0.2)
+        in_time = wait_until(is_ready, READY_WITHIN, pause=0.2)
         if in_time and self.rest.answers():
             return
         if lost_its_port():

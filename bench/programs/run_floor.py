@@ -53,9 +53,9 @@ def decode(texts: list[Lines], schema: pa.Schema) -> Iterator[pa.Table]:
         read = pj.ReadOptions(use_threads=False, block_size=len(text) + 1)
         return pj.read_json(pa.BufferReader(text), read, options)
 
-    alike = TemplateReader(schema)
+    template_reader = TemplateReader(schema)
     for lines in texts:
-        table = alike.read(lines, parse)
+        table = template_reader.read(lines, parse)
         yield parse(lines.text) if table is None else table
 
 

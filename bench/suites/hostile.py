@@ -37,21 +37,21 @@ def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
 def _compared(rounds: TaskRounds, shape: HostileShape, orders: list[bytes], records: int, turns: int) -> Measurement:
     values = shape.values(records)
     measure, nbytes = sum(map(len, orders)), sum(map(len, values))
-    theirs: list[float] = []
+    hostile_ns: list[float] = []
     ours: list[float] = []
     last: Rounds | None = None
     for _ in range(turns):
         ours.append(rounds.run(ORDERS, orders).cpu_seconds / measure * 1e9)
         last = rounds.run(shape, values)
-        theirs.append(last.cpu_seconds / nbytes * 1e9)
-    ratios = sorted(hostile / order for hostile, order in zip(theirs, ours, strict=True))
+        hostile_ns.append(last.cpu_seconds / nbytes * 1e9)
+    ratios = sorted(hostile / order for hostile, order in zip(hostile_ns, ours, strict=True))
     more = {
         "orders_ns_per_byte": statistics.median(ours),
-        "ns_per_byte": statistics.median(theirs),
+        "ns_per_byte": statistics.median(hostile_ns),
         "ratios": ratios,
         "rows": last.rows if last else 0,
         "dead": last.dead if last else 0,
-        "ratio": statistics.median(theirs) / statistics.median(ours),
+        "ratio": statistics.median(hostile_ns) / statistics.median(ours),
     }
-    seconds = statistics.median(theirs) * nbytes / 1e9
+    seconds = statistics.median(hostile_ns) * nbytes / 1e9
     return Measurement(f"{NAME}{shape.name}", SYSTEM, 0, len(values), seconds, 0.0, more=more)

@@ -205,7 +205,7 @@ def test_job_that_only_meets_conflicts_gives_up_unharmed(name: str, aging: Aging
     wire = Wire(aging.catalog(), before=fails_first(CommitFailedException("another was first"), times=100))
     with pytest.raises(MaintenanceDeferred, match="10 other commits in a row"):
         carry_out(aging, name, wire)
-    assert (metadata_of(aging), wire.sent) == (before, jobs.MOST_CONFLICTS)
+    assert (metadata_of(aging), wire.sent) == (before, jobs.MAX_CONFLICTS)
 
 
 @every_job
@@ -246,7 +246,7 @@ def test_job_leaves_files_and_ledgers_alone(name: str, aging: AgingLake) -> None
 
 
 def test_expiry_goes_on_until_nothing_is_due(aging: AgingLake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expiry, "MAX_AT_ONCE", 2)
+    monkeypatch.setattr(expiry, "MAX_PER_COMMIT", 2)
     aging.create(properties=AGE)
     made = aging.commit(*range(6))
     aging.make_older(20)

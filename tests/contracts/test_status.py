@@ -28,7 +28,7 @@ from floe.status.partitions import backlogs, partition_statuses
 from floe.status.plan_report import plan_lines
 from floe.status.reader import latest
 from floe.status.run_report import RunReport
-from floe.status.summary import MOST_SHOWN, WIDTH, backlog_lines, lag_json, lag_lines
+from floe.status.summary import MAX_SHOWN, WIDTH, backlog_lines, lag_json, lag_lines
 from floe.status.tables import problem_of
 from tests.support.tables.lake import GROUP, OTHER_TABLE, TABLE, append_foreign, roll_back
 from tests.support.tables.old_snapshots import AgingLake
@@ -160,13 +160,13 @@ def test_two_thousand_partitions_are_told_in_short(topic: str) -> None:
     status = status_of(many(2_000, topic))
     lines = list(lag_lines(status))
     assert lines[0] == "lag: 1,999,000 records in 1,999 of 2,000 partitions"
-    assert len(lines) == MOST_SHOWN + 2 and max(map(len, lines)) <= WIDTH
+    assert len(lines) == MAX_SHOWN + 2 and max(map(len, lines)) <= WIDTH
     assert lines[-1] == f"  and 1,979 more partitions with {sum(range(1_980)):,} records"
     found: Any = lag_json(status)
     assert [one["lag"] for one in found["worst"]] == list(range(1_999, 1_979, -1))
     assert sum(one["lag"] for one in found["worst"]) + sum(range(1_980)) == found["records"] == status.lag
     assert (found["partitions"], found["behind"], found["more"]) == (2_000, 1_999, 1_979)
-    assert len(json.dumps(found)) < MAX_CHARACTERS + MOST_SHOWN * len(topic)
+    assert len(json.dumps(found)) < MAX_CHARACTERS + MAX_SHOWN * len(topic)
 
 
 def test_status_of_two_thousand_partitions_is_small() -> None:
@@ -176,7 +176,7 @@ def test_status_of_two_thousand_partitions_is_small() -> None:
 def test_thousands_of_tables_behind_are_told_in_short() -> None:
     backlog = tuple(Backlog(f"db.t{t}", TOPIC, p, 0, t) for t in range(1, 1_001) for p in range(30))
     lines = list(backlog_lines(backlog))
-    assert len(lines) == MOST_SHOWN + 1 and max(map(len, lines)) <= WIDTH
+    assert len(lines) == MAX_SHOWN + 1 and max(map(len, lines)) <= WIDTH
     assert lines[0].startswith("table db.t1000 is behind by 30,000 records of 30 partitions: pizzas-0[0, 1000), ")
     assert lines[-1] == "and 980 more tables are behind"
 
@@ -198,7 +198,7 @@ def test_run_report_of_many_tables_is_small_and_adds_up() -> None:
     )
     assert message["dead_letters"] == {
         "records": 1_000,
-        "reasons": {f"Error{i}": 1 for i in range(MOST_SHOWN)},
+        "reasons": {f"Error{i}": 1 for i in range(MAX_SHOWN)},
         "more": 980,
     }
     assert (message["backlog"]["records"], message["backlog"]["more"]) == (1_500, 1_480)
@@ -206,7 +206,7 @@ def test_run_report_of_many_tables_is_small_and_adds_up() -> None:
     texts = [line.text for line in report.lines()]
     assert texts[0] == "in all: 4,500 rows in 1,500 files of 1,500 tables"
     assert texts[1].startswith("dead letters: 1,000 records: 1 Error0, ")
-    assert len(texts) == MOST_SHOWN + 4 and max(map(len, texts)) <= WIDTH
+    assert len(texts) == MAX_SHOWN + 4 and max(map(len, texts)) <= WIDTH
 
 
 def test_run_report_of_one_table_repeats_nothing() -> None:

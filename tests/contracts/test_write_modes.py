@@ -143,9 +143,9 @@ class Stage:
         ledger = ledger_of(table, "main", plan)
         new_ranges = [(r, mode.wanted(TABLE, ledger, slice_, r, ROUTE)) for r in slice_.ranges]
         table_files = make_share(table, new_ranges, write_rows(table, new_ranges))
-        seen = {LOG: ledger.revived(slice_.ranges[0])} if slice_.mode.removes_rows else {}
+        seen = {LOG: ledger.recovered(slice_.ranges[0])} if slice_.mode.removes_rows else {}
         announcement = make_announcement(plan, replace(table_files, seen=seen))
-        announcement = replace(announcement, revived=recovered or DeadLetterOffsets())
+        announcement = replace(announcement, recovered=recovered or DeadLetterOffsets())
         return TableWork(plan, slice_, announcement, announcement.all_table_files[0])
 
     def work(self, plan_id: str = "plan-2") -> TableWork:
@@ -270,7 +270,7 @@ def test_mode_ledger_after_contains_the_slice(stage: Stage) -> None:
     assert replace(stored, anchor=None) == replace(after, anchor=None)
     (r,) = work.slice.ranges
     assert stored.held(r, ROUTE) == Intervals(((r.start, r.end),))
-    assert stored.revived(r) == work.recovered.get(LOG, Intervals())
+    assert stored.recovered(r) == work.recovered.get(LOG, Intervals())
 
 
 def test_mode_summary_says_what_is_new_and_counts(stage: Stage) -> None:

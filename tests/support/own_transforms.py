@@ -120,10 +120,10 @@ class LabelColumns:
         there = set() if self._schema is None else {field.name for field in self._schema.fields}
         return {(name,): "string" for name in sorted(self.injected - there)}
 
-    def fill(self, rows: pa.Table, facts: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
+    def fill(self, rows: pa.Table, metadata: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         assert self._schema is not None
         refused = [
-            row for row, offset in enumerate(facts.offsets) if any(o.picky for o in self._transforms) and offset % 2
+            row for row, offset in enumerate(metadata.offsets) if any(o.picky for o in self._transforms) and offset % 2
         ]
         rows = rows.take([row for row in range(rows.num_rows) if row not in refused]) if refused else rows
         wanted = schema_to_pyarrow(self._schema)

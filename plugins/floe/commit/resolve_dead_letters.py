@@ -24,7 +24,7 @@ from floe.tables.table_state import TableStates
 
 log = logging.getLogger(__name__)
 
-ROWS_AT_ONCE = 100_000
+BATCH_ROWS = 100_000
 """Of resolved markers that are in memory before they are handed to the writer."""
 
 
@@ -119,8 +119,8 @@ def _rows(table: Table, plan: Plan, marks: DeadLetterOffsets) -> Iterator[pa.Tab
     schema = schema_to_pyarrow(table.schema())
     for dead_letter_table, log_id, offsets in marks:
         for start, end in offsets:
-            for first in range(start, end, ROWS_AT_ONCE):
-                count = min(end - first, ROWS_AT_ONCE)
+            for first in range(start, end, BATCH_ROWS):
+                count = min(end - first, BATCH_ROWS)
                 values = {
                     **log_id._asdict(),
                     "kind": DeadLetterKind.RESOLVED.value,
@@ -143,7 +143,7 @@ def _batched(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     waiting: list[pa.Table] = []
     for one in tables:
         waiting.append(one)
-        if sum(part.num_rows for part in waiting) >= ROWS_AT_ONCE:
+        if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
             yield pa.concat_tables(waiting)
             waiting = []
     if waiting:

@@ -35,7 +35,7 @@ from floe.tables.snapshot_summary import valid_through
 
 log = logging.getLogger(__name__)
 
-LOOK_AGAIN = 0.1
+RETRY_PAUSE = 0.1
 """Seconds between checks for an announcement that is not visible yet."""
 
 
@@ -149,7 +149,7 @@ class Committer:
                     "commit again; nothing is lost."
                 )
                 raise AnnouncementMissing(msg)
-            time.sleep(LOOK_AGAIN)
+            time.sleep(RETRY_PAUSE)
 
     def _new_messages(self) -> Iterator[ControlMessage]:
         """Yield the group's records of the control topic since the last call, each of them once."""

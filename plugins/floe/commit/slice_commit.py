@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from floe.catalogs.client import Tables
-from floe.commit.held_rows import check_contained, unwritten_tables
+from floe.commit.contained_rows import check_contained, unwritten_tables
 from floe.commit.resolve_dead_letters import append_resolved_markers, check_no_new_dead_letters
 from floe.commit.table_commit import TableCommit, check_table, commit_table
 from floe.config import Connector

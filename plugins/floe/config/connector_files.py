@@ -25,7 +25,7 @@ class ConnectorFile:
     """One file: its connector, or the error that says why there is none.
 
     ``name`` is a legal dag_id that no other file of the folder has. For a broken file it is the one in its text, else the
-    one that it had when it was last valid, else one made from the file's name (``is_name_guessed``). ``interval_ms`` is
+    one that it had when it was last valid, else one made from the file's name (``is_name_from_file``). ``interval_ms`` is
     found likewise, with five minutes as the default. ``given``: the keys in the file of a connector.
     """
 
@@ -34,7 +34,7 @@ class ConnectorFile:
     connector: Connector | None
     error: ConfigError | None
     interval_ms: int = DEFAULT_INTERVAL_MS
-    is_name_guessed: bool = False
+    is_name_from_file: bool = False
     given: frozenset[str] = frozenset()
 
 
@@ -101,7 +101,7 @@ def _unreadable(path: Path, identity: Identity, error: ConfigError) -> Connector
         connector=None,
         error=error.located(path),
         interval_ms=identity.interval_ms or DEFAULT_INTERVAL_MS,
-        is_name_guessed=identity.name is None,
+        is_name_from_file=identity.name is None,
     )
 
 

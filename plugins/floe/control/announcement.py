@@ -72,7 +72,7 @@ class Announcement:
 
     ``all_table_files``: of the tables that got files; ``tables``: the counts of all tables, also of those that got none.
     ``refused``: tables that could not be written, with the reason; their rows of the slice become backlog. ``lost``:
-    ranges accepted as lost that no snapshot records yet. ``revived``: records that were dead letters and are rows of the
+    ranges accepted as lost that no snapshot records yet. ``recovered``: records that were dead letters and are rows of the
     files, by table. ``resolved``: dead letters that need no further action after every table is committed. ``known``: of a
     replacement, the dead letters that were open when it was written. ``reasons``: of a redrive, how many records failed
     again, by error. ``write_ms``: how long the write took, if the next plan depends on it.
@@ -90,7 +90,7 @@ class Announcement:
     assignments: tuple[TopicPartitionOffset, ...]
     refused: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[OffsetRange, ...] = ()
-    revived: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
+    recovered: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
     resolved: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
     known: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
     reasons: Mapping[str, int] = field(default_factory=dict)
@@ -130,8 +130,8 @@ def encode_announcement(plan: Plan, announcement: Announcement) -> list[ControlR
     }
     if announcement.lost:
         more[h.LOST] = ranges_to_json(announcement.lost)
-    if announcement.revived:
-        more[h.REVIVED] = announcement.revived.to_json()
+    if announcement.recovered:
+        more[h.RECOVERED] = announcement.recovered.to_json()
     if announcement.resolved:
         more[h.RESOLVED] = announcement.resolved.to_json()
     if announcement.reasons:

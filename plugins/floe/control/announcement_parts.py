@@ -74,7 +74,7 @@ def assemble(
             name: str(given_counts["refused"]) for name, given_counts in tables.items() if "refused" in given_counts
         },
         lost=ranges_from_json(h.json_header(message.headers, h.LOST)) if h.LOST in message.headers else (),
-        revived=_dead_letters(message, h.REVIVED, slice_),
+        recovered=_dead_letters(message, h.RECOVERED, slice_),
         resolved=_dead_letters(message, h.RESOLVED, slice_),
         reasons=_reasons(message),
         known=_dead_letters(message, h.KNOWN, slice_),
@@ -109,22 +109,23 @@ def _table_files(
     parts: Sequence[Part],
     by_partition: Mapping[Any, OffsetRange],
 ) -> TableFiles:
-    mine = [p for p in parts if _table_name(p.payload.table_reference) == name]
-    if not mine:
+    own_parts = [p for p in parts if _table_name(p.payload.table_reference) == name]
+    if not own_parts:
         msg = f"it lists table {name!r} but has no part of it"
         raise ValueError(msg)
-    expected = [f"{i}/{len(mine)}" for i in range(1, len(mine) + 1)]
-    if [p.headers.get(h.PART) for p in mine] != expected:
-        msg = f"its parts of table {name!r} are {[p.headers.get(h.PART) for p in mine]}, expected {expected}"
+    expected = [f"{i}/{len(own_parts)}" for i in range(1, len(own_parts) + 1)]
+    if [p.headers.get(h.PART) for p in own_parts] != expected:
+        msg = f"its parts of table {name!r} are {[p.headers.get(h.PART) for p in own_parts]}, expected {expected}"
         raise ValueError(msg)
-    first = mine[0]
+    first = own_parts[0]
     files = tuple(
-        SpecFiles(int(p.headers[h.SPEC_ID]), p.payload.partition_type, tuple(p.payload.data_files or ())) for p in mine
+        SpecFiles(int(p.headers[h.SPEC_ID]), p.payload.partition_type, tuple(p.payload.data_files or ()))
+        for p in own_parts
     )
     if sum(len(f.files) for f in files) != int(given_counts["files"]):
         msg = f"it lists {given_counts['files']} files of table {name!r} but has {sum(len(f.files) for f in files)}"
         raise ValueError(msg)
-    if any(p.payload.delete_files for p in mine):
+    if any(p.payload.delete_files for p in own_parts):
         msg = f"it has delete files for table {name!r}, which floe never writes"
         raise ValueError(msg)
     counts = _table_counts(given_counts)

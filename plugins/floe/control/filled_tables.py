@@ -24,7 +24,7 @@ WINDOWS = (5_000, 20_000, 75_000)
 """Sizes, in records, of the windows of each control partition that are searched, from the newest records back."""
 
 
-class _Fact(NamedTuple):
+class _Filled(NamedTuple):
     """The last known state of a table; ``uuid``: None if its loss was decided about after it was filled."""
 
     at: datetime
@@ -46,19 +46,19 @@ def filled_tables(
     far as ``WINDOWS``: a table whose commits are older, or were removed by retention, counts as never filled.
     """
     starts = {tp.partition: start for tp, start in _log_starts(settings, topic, ends).items()}
-    upper, facts = dict(ends), dict[str, _Fact]()
+    upper, filled = dict(ends), dict[str, _Filled]()
     for size in WINDOWS:
         lower = {p: max(starts.get(p, 0), end - size) for p, end in upper.items()}
         for message in read_control(settings, topic, lower, upper, group_id):
             if deployment is None or is_signed(deployment, message):
-                _note(facts, message, group_id)
+                _note(filled, message, group_id)
         upper = {p: start for p, start in lower.items() if start > starts.get(p, 0)}
-        if names is None or not upper or not set(names) - facts.keys():
+        if names is None or not upper or not set(names) - filled.keys():
             break
     else:
         log.info("commits of %s are looked for in the last %s records of %r only", group_id, sum(WINDOWS), topic)
-    wanted = facts if names is None else names
-    return {name: fact.uuid for name in wanted if (fact := facts.get(name)) is not None and fact.uuid is not None}
+    wanted = filled if names is None else names
+    return {name: entry.uuid for name in wanted if (entry := filled.get(name)) is not None and entry.uuid is not None}
 
 
 def _log_starts(settings: KafkaSettings, topic: str, ends: Mapping[int, int]) -> dict[TopicPartition, int]:
@@ -67,14 +67,14 @@ def _log_starts(settings: KafkaSettings, topic: str, ends: Mapping[int, int]) ->
     return Cluster.of_control(settings).log_starts([TopicPartition(topic, partition) for partition in ends])
 
 
-def _note(facts: dict[str, _Fact], message: ControlMessage, group_id: str) -> None:
+def _note(filled: dict[str, _Filled], message: ControlMessage, group_id: str) -> None:
     """Keep what a record says about tables, unless it is older than what is known. Skip foreign and unreadable records."""
-    for name, fact in _facts(message, group_id):
-        if name not in facts or facts[name].at <= fact.at:
-            facts[name] = fact
+    for name, entry in _metadata_fields(message, group_id):
+        if name not in filled or filled[name].at <= entry.at:
+            filled[name] = entry
 
 
-def _facts(message: ControlMessage, group_id: str) -> Iterator[tuple[str, _Fact]]:
+def _metadata_fields(message: ControlMessage, group_id: str) -> Iterator[tuple[str, _Filled]]:
     headers = message.headers
     if h.VERSION not in headers or h.TABLES in headers or h.PART in headers:
         return
@@ -84,7 +84,7 @@ def _facts(message: ControlMessage, group_id: str) -> Iterator[tuple[str, _Fact]
             return  # a record of another connector, copied under this one's key: its signature is valid
         if isinstance(event.payload, CommitToTable):
             reference = event.payload.table_reference
-            yield ".".join((*reference.namespace, reference.name)), _Fact(event.timestamp, reference.table_uuid)
+            yield ".".join((*reference.namespace, reference.name)), _Filled(event.timestamp, reference.table_uuid)
         elif h.DECISIONS in headers:
             for name in h.json_header(headers, h.DECISIONS).get("dropped_tables", {}):
-                yield str(name), _Fact(event.timestamp, None)
+                yield str(name), _Filled(event.timestamp, None)

@@ -80,9 +80,9 @@ def _mac(key: PlanKey, place: Signature, headers: Mapping[str, str], value: byte
 
 def _covered(place: Signature, headers: Mapping[str, str], value: bytes, earlier: Sequence[str]) -> Iterator[bytes]:
     yield f"{FORMAT}:{place.attempt}:{place.place}/{place.count}".encode()
-    mine = sorted((name, text) for name, text in headers.items() if name.startswith(PREFIX) and name != h.MAC)
-    yield str(len(mine)).encode()
-    for name, text in mine:
+    own = sorted((name, text) for name, text in headers.items() if name.startswith(PREFIX) and name != h.MAC)
+    yield str(len(own)).encode()
+    for name, text in own:
         yield name.encode("utf-8", "surrogatepass")
         yield text.encode("utf-8", "surrogatepass")
     yield value

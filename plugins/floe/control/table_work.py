@@ -54,7 +54,7 @@ class TableWork:
     @property
     def recovered(self) -> Mapping[LogId, Intervals]:
         """Records that were dead letters and are rows of the files."""
-        return self.announcement.revived.by_table.get(self.table, {})
+        return self.announcement.recovered.by_table.get(self.table, {})
 
     @property
     def is_of_dead_letters(self) -> bool:

@@ -46,17 +46,17 @@ class Cluster(Topics):
 
         Raises TopicMissing, naming the topics that do not exist.
         """
-        facts = self.topics(names)
-        missing = sorted(set(names) - set(facts))
+        topics = self.topics(names)
+        missing = sorted(set(names) - set(topics))
         if missing:
             msg = (
                 f"topic {missing[0]!r} does not exist on {self._brokers}: create it, or correct `topics` in the connector"
                 + (f" (also missing: {missing[1:]})" if missing[1:] else "")
             )
             raise TopicMissing(msg)
-        tps = [TopicPartition(name, p) for name in sorted(facts) for p in facts[name].partitions]
+        tps = [TopicPartition(name, p) for name in sorted(topics) for p in topics[name].partitions]
         starts, ends = self.log_starts(tps), self.stable_ends(tps)
-        return tuple(PartitionLog(tp, facts[tp.topic].topic_id, starts[tp], ends[tp]) for tp in tps)
+        return tuple(PartitionLog(tp, topics[tp.topic].topic_id, starts[tp], ends[tp]) for tp in tps)
 
     def log_starts(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the first offset that each partition still has."""
@@ -101,7 +101,7 @@ class Cluster(Topics):
         Raises ControlTopicUnusable when it cannot be created or is compacted.
         """
         try:
-            facts = self.topics([name]).get(name) or self.create_topic(name)
+            topics = self.topics([name]).get(name) or self.create_topic(name)
         except TopicNotCreated as error:
             msg = (
                 f"control topic {name!r} does not exist on {self._brokers} and could not be created ({error}): create it "
@@ -115,7 +115,7 @@ class Cluster(Topics):
                 "be lost. Set cleanup.policy=delete on it."
             )
             raise ControlTopicUnusable(msg)
-        return facts
+        return topics
 
     def check_no_members(self, group_id: str) -> None:
         """Raise GroupInUse when the group has members: a transactional commit of positions would not detect them."""

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from floe.kafka.client_log import ClientLog
 from floe.kafka.exceptions import (
     MAY_PASS,
-    SETTLING,
+    NOT_READY,
     KafkaError,
     KafkaMisconfigured,
     KafkaUnreachable,
@@ -56,10 +56,12 @@ class Topics:
         found = {}
         for name in names:
             try:
-                facts = self._ask(lambda name=name: self._describe(name))  # type: ignore[misc]
+                description = self._ask(lambda name=name: self._describe(name))  # type: ignore[misc]
             except TopicMissing:
                 continue
-            found[name] = TopicDescription(str(facts.topic_id), tuple(sorted(p.id for p in facts.partitions)))
+            found[name] = TopicDescription(
+                str(description.topic_id), tuple(sorted(p.id for p in description.partitions))
+            )
         return found
 
     def topic_names(self) -> list[str]:
@@ -89,9 +91,9 @@ class Topics:
                 raise TopicNotCreated(reason) from error
         deadline = time.monotonic() + REQUEST_TIMEOUT
         while time.monotonic() < deadline:
-            facts = self.topics([name]).get(name)
-            if facts is not None and facts.partitions:
-                return facts
+            description = self.topics([name]).get(name)
+            if description is not None and description.partitions:
+                return description
             time.sleep(0.1)
         msg = f"topic {name!r} was created but is not there after {REQUEST_TIMEOUT:.0f} s: run again"
         raise KafkaUnreachable(msg)
@@ -113,6 +115,6 @@ class Topics:
                 return request().result(REQUEST_TIMEOUT * 2)
             except ck.KafkaException as error:
                 reason: ck.KafkaError = error.args[0]
-                if reason.code() not in SETTLING or time.monotonic() > deadline:
+                if reason.code() not in NOT_READY or time.monotonic() > deadline:
                     raise self._error_of(reason) from error
             time.sleep(0.1)

@@ -73,7 +73,7 @@ class PositionFull(KafkaError, Terminal):
     code = "FLOE-212"
 
 
-SETTLING = {
+NOT_READY = {
     ck.KafkaError.NOT_COORDINATOR,
     ck.KafkaError.COORDINATOR_NOT_AVAILABLE,
     ck.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,

@@ -22,7 +22,7 @@ SNAPSHOTS, REFS = "snapshots", "branches and tags"
 
 
 class ExpireWork(NamedTuple):
-    """What is to expire as of a time, in epoch ms: ``MAX_AT_ONCE`` snapshots at most, the oldest first."""
+    """What is to expire as of a time, in epoch ms: ``MAX_PER_COMMIT`` snapshots at most, the oldest first."""
 
     expired: Expired
     now_ms: int

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 JOBS: Mapping[str, Job[Any]] = MappingProxyType({job.name: job for job in (ExpireSnapshots(),)})
 """Every job by its name."""
 
-MOST_CONFLICTS = 10
+MAX_CONFLICTS = 10
 """Commits of others in a row that a job gives way to."""
 
 WAIT = 0.2
@@ -31,11 +31,11 @@ def run_job(job: Job[Any], states: TableStates, name: str, now_ms: int, *, dry_r
 
     It may run beside commits: one made meanwhile takes precedence. ``now_ms``: the time that ages are counted to, in
     epoch ms. On a dry run nothing is changed, and only the first round is reported. Raises MaintenanceDeferred after
-    ``MOST_CONFLICTS`` conflicts, and what keeps the table from being read or changed.
+    ``MAX_CONFLICTS`` conflicts, and what keeps the table from being read or changed.
     """
     done: Report | None = None
     conflicts = 0
-    while conflicts < MOST_CONFLICTS:
+    while conflicts < MAX_CONFLICTS:
         state = states.one(name)
         if state.table is None:
             return done
@@ -57,7 +57,7 @@ def run_job(job: Job[Any], states: TableStates, name: str, now_ms: int, *, dry_r
             return done
         conflicts = 0
     msg = (
-        f"table {name!r}: {job.name} met {MOST_CONFLICTS} other commits in a row. The table is as they left it, and what was "
+        f"table {name!r}: {job.name} met {MAX_CONFLICTS} other commits in a row. The table is as they left it, and what was "
         "due is still due: run it again later"
     )
     raise MaintenanceDeferred(msg)

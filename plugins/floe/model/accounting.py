@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 from floe.model.exceptions import CountsDoNotAddUp
 from floe.model.ranges import OffsetRange
@@ -10,17 +11,20 @@ from floe.model.ranges import OffsetRange
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Counts that add up field by field."""
+    """Counts that add up field by field. ``STORED``: names of fields in JSON, where they differ."""
+
+    STORED: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def to_json(self) -> dict[str, int]:
-        return {name: count for name, count in asdict(self).items() if count}
+        return {self.STORED.get(name, name): count for name, count in asdict(self).items() if count}
 
     @classmethod
     def from_json(cls, counts: dict[str, Any]) -> Self:
-        return cls(**{name: int(count) for name, count in counts.items()})
+        names = {stored: name for name, stored in cls.STORED.items()}
+        return cls(**{names.get(name, name): int(count) for name, count in counts.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,16 @@ class TableCounts(_Counts):
     """The outcome of the records routed to one table, in records.
 
     ``rows``: counted in the footers of the data files. ``dead``: refused by the table's schema. ``held``: already
-    written, by the table's ledger. ``owed``: not written because the table cannot be committed.
+    written, by the table's ledger. ``backlog``: not written because the table cannot be committed.
     """
+
+    STORED = MappingProxyType({"backlog": "owed"})
 
     assigned: int = 0
     rows: int = 0
     dead: int = 0
     held: int = 0
-    owed: int = 0
+    backlog: int = 0
 
 
 def check_range_counts(r: OffsetRange, counts: RangeCounts) -> None:
@@ -91,7 +97,7 @@ def balance_tables(
         )
         raise CountsDoNotAddUp(msg)
     for table, counts in tables.items():
-        found = counts.rows + counts.dead + counts.held + counts.owed
+        found = counts.rows + counts.dead + counts.held + counts.backlog
         if counts.assigned != found:
             msg = (
                 f"the books of table {table!r} do not balance: {counts.assigned} records assigned, but {found} accounted "

@@ -35,16 +35,16 @@ class Decisions:
     """The recovery option for each refusal; an option applies only if it is named.
 
     ``recover``: restore lost or foreign positions from the tables' ledgers. ``accept_loss``: topics, partitions
-    (``topic-0``) or ``*`` whose lost offsets are skipped. ``adopt`` (param ``reset_topics``): topics (or ``*``) whose new
-    incarnation, cluster or shortened log is read as a new generation. ``forgive`` (param ``drop_backlog``): tables whose
+    (``topic-0``) or ``*`` whose lost offsets are skipped. ``reset_topics`` (stored as ``adopt``): topics (or ``*``) whose new
+    incarnation, cluster or shortened log is read as a new generation. ``drop_backlog`` (stored as ``forgive``): tables whose
     backlog is dropped. ``rolled_back``: per table, what to do with a rollback. ``dropped_tables``: per dropped table, what
     to do with it.
     """
 
     recover: bool = False
     accept_loss: frozenset[str] = frozenset()
-    adopt: frozenset[str] = frozenset()
-    forgive: frozenset[str] = frozenset()
+    reset_topics: frozenset[str] = frozenset()
+    drop_backlog: frozenset[str] = frozenset()
     rolled_back: Mapping[str, Rollback] = field(default_factory=lambda: MappingProxyType({}))
     dropped_tables: Mapping[str, DroppedTable] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -55,8 +55,8 @@ class Decisions:
         return cls(
             recover=bool(params.get("recover")),
             accept_loss=frozenset({ALL} if loss is True else loss or ()),
-            adopt=frozenset(params.get("reset_topics") or params.get("adopt") or ()),
-            forgive=frozenset(params.get("drop_backlog") or params.get("forgive") or ()),
+            reset_topics=frozenset(params.get("reset_topics") or params.get("adopt") or ()),
+            drop_backlog=frozenset(params.get("drop_backlog") or params.get("forgive") or ()),
             rolled_back={str(t): Rollback(how) for t, how in (params.get("rolled_back") or {}).items()},
             dropped_tables={str(t): DroppedTable(how) for t, how in (params.get("dropped_tables") or {}).items()},
         )
@@ -66,16 +66,16 @@ class Decisions:
         fields = {
             "recover": self.recover,
             "accept_loss": ALL in self.accept_loss or sorted(self.accept_loss),
-            "adopt": sorted(self.adopt),
-            "forgive": sorted(self.forgive),
+            "adopt": sorted(self.reset_topics),
+            "forgive": sorted(self.drop_backlog),
             "rolled_back": {table: how.value for table, how in self.rolled_back.items()},
             "dropped_tables": {table: how.value for table, how in self.dropped_tables.items()},
         }
         return {name: value for name, value in fields.items() if value}
 
-    def adopts(self, topic: str) -> bool:
+    def resets(self, topic: str) -> bool:
         """Say whether a new generation of a topic is wanted."""
-        return topic in self.adopt or ALL in self.adopt
+        return topic in self.reset_topics or ALL in self.reset_topics
 
     def accepts_loss(self, tp: TopicPartition, topics: Collection[str]) -> bool:
         """Say whether lost offsets of a partition may be skipped. A name in ``topics`` means the topic."""

@@ -25,14 +25,14 @@ class Holding:
     """What a table contains of one partition.
 
     ``held``: offsets by route hash. ``live_end``: where the next live range is expected to start. ``position``: a
-    copy of the position (offset, metadata) that the last plan started from, for recovery. ``revived``: of ``held``, the
+    copy of the position (offset, metadata) that the last plan started from, for recovery. ``recovered``: of ``held``, the
     dead letters that are rows now: a ledger contains the offsets of dead letters, too.
     """
 
     held: Mapping[str, Intervals] = field(default_factory=dict)
     live_end: int | None = None
     position: tuple[int, str] | None = None
-    revived: Intervals = field(default_factory=Intervals)
+    recovered: Intervals = field(default_factory=Intervals)
 
 
 class LiveRange(NamedTuple):
@@ -43,7 +43,7 @@ class LiveRange(NamedTuple):
     position: tuple[int, str]
 
 
-def grown(holding: Holding, live: LiveRange, route: str) -> Holding:
+def extended(holding: Holding, live: LiveRange, route: str) -> Holding:
     """Extend the interval that ends at the live end to the range's end; else add an interval for the range.
 
     The extension includes the runs in between, in which the table got no row. It must not include offsets that were
@@ -54,8 +54,8 @@ def grown(holding: Holding, live: LiveRange, route: str) -> Holding:
     start = r.start
     if live_end is not None and live.since <= live_end and any(end == live_end for _, end in held):
         start = min(start, live_end)
-    grown = dict(holding.held) | {route: held | Intervals(((start, r.end),))}
-    return replace(holding, held=grown, live_end=max(r.end, live_end or 0), position=live.position)
+    extended = dict(holding.held) | {route: held | Intervals(((start, r.end),))}
+    return replace(holding, held=extended, live_end=max(r.end, live_end or 0), position=live.position)
 
 
 def seeded(holding: Holding, end: int, route: str) -> Holding:

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from floe.model.exceptions import ReplayForgotten
-from floe.model.holding import Holding, LiveRange, LogId, grown, seeded
+from floe.model.holding import Holding, LiveRange, LogId, extended, seeded
 from floe.model.intervals import Intervals
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange
@@ -62,7 +62,7 @@ class Ledger:
         held = holding.held.get(route) if holding else None
         return (held or Intervals()) & Intervals(((r.start, r.end),))
 
-    def held_by_any(self, r: OffsetRange) -> Intervals:
+    def contained_by_any_route(self, r: OffsetRange) -> Intervals:
         """Return the offsets of ``r`` that the table contains under any route."""
         holding = self.holdings.get(LogId.of(r))
         spans = (span for held in (holding.held.values() if holding else ()) for span in held)
@@ -72,10 +72,10 @@ class Ledger:
         """Return the offsets of ``r`` that the table does not contain: the offsets to write."""
         return Intervals.of([(r.start, r.end)]) - self.held(r, route)
 
-    def revived(self, r: OffsetRange) -> Intervals:
+    def recovered(self, r: OffsetRange) -> Intervals:
         """Return the offsets of ``r`` whose records were dead letters and are rows of the table now."""
         holding = self.holdings.get(LogId.of(r))
-        return (holding.revived if holding else Intervals()) & Intervals(((r.start, r.end),))
+        return (holding.recovered if holding else Intervals()) & Intervals(((r.start, r.end),))
 
     def other_routes(self, r: OffsetRange, route: str) -> Intervals:
         """Return the offsets at or above the start of ``r`` that the table contains under another route hash."""
@@ -118,7 +118,7 @@ class Ledger:
         holdings = dict(self.holdings)
         for live, route in ranges:
             log_id = LogId.of(live.range)
-            holdings[log_id] = grown(holdings.get(log_id, Holding()), live, route)
+            holdings[log_id] = extended(holdings.get(log_id, Holding()), live, route)
         return replace(self, holdings=holdings)
 
     def with_replayed(self, ranges: Iterable[tuple[OffsetRange, str]]) -> "Ledger":
@@ -137,7 +137,7 @@ class Ledger:
             holding, span = holdings.get(LogId.of(r), Holding()), Intervals.of([(r.start, r.end)])
             left = {other: rest for other, held in holding.held.items() if other != route and (rest := held - span)}
             held = {**left, route: holding.held.get(route, Intervals()) | span}
-            holdings[LogId.of(r)] = replace(holding, held=held, revived=holding.revived - span)
+            holdings[LogId.of(r)] = replace(holding, held=held, recovered=holding.recovered - span)
         return replace(self, holdings=holdings)
 
     def with_redriven(self, new_ranges: Iterable[tuple[OffsetRange, str, Intervals]]) -> "Ledger":
@@ -158,7 +158,7 @@ class Ledger:
         holdings = dict(self.holdings)
         for log_id, offsets in logs.items():
             holding = holdings.get(log_id, Holding())
-            holdings[log_id] = replace(holding, revived=holding.revived | offsets)
+            holdings[log_id] = replace(holding, recovered=holding.recovered | offsets)
         return replace(self, holdings=holdings)
 
     def next_of_replay(self, replay_id: str) -> int:
@@ -194,10 +194,10 @@ class Ledger:
             if holding is None or not any(gone & held for held in holding.held.values()):
                 continue
             left = {route: rest for route, held in holding.held.items() if (rest := held - gone)}
-            holdings[log_id] = replace(holding, held=left, live_end=None, revived=holding.revived - gone)
+            holdings[log_id] = replace(holding, held=left, live_end=None, recovered=holding.recovered - gone)
         return replace(self, holdings=holdings)
 
-    def with_held(self, logs: Mapping[LogId, Intervals], route: str) -> "Ledger":
+    def with_contained(self, logs: Mapping[LogId, Intervals], route: str) -> "Ledger":
         """Return the ledger with more offsets under a route hash; live ends do not change."""
         holdings = dict(self.holdings)
         for log_id, more in logs.items():

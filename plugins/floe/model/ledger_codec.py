@@ -113,7 +113,7 @@ def _to_json(ledger: Ledger) -> dict[str, Any]:
             {route: list(spans) for route, spans in sorted(holding.held.items())},
             holding.live_end,
             holding.position,
-            *([list(holding.revived)] if holding.revived else []),
+            *([list(holding.recovered)] if holding.recovered else []),
         ]
         for log_id, holding in sorted(ledger.holdings.items())
     ]

@@ -9,7 +9,7 @@ from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LiveRange
 from floe.model.intervals import Intervals
 from floe.model.positions import LIVE, PartitionBacklog, Position
-from floe.model.range_limits import grown, halved
+from floe.model.range_limits import halved, raised
 from floe.model.ranges import OffsetRange, TopicPartition, ranges_from_json, ranges_to_json
 from floe.model.slice_kind import ReadReason, WriteModeName, kind_of, reason_and_mode
 
@@ -135,8 +135,8 @@ class Plan:
         """Return the ranges of a slice whose rows a table gets: a live slice has none of partitions that it is behind on."""
         if slice_.reason is not ReadReason.LIVE:
             return slice_.ranges
-        owed = {p.tp for p in self.positions if table in p.backlogs}
-        return tuple(r for r in slice_.ranges if r.tp not in owed)
+        behind = {p.tp for p in self.positions if table in p.backlogs}
+        return tuple(r for r in slice_.ranges if r.tp not in behind)
 
     def live_ranges(self, ranges: Iterable[OffsetRange]) -> list[LiveRange]:
         """Add to each range what a ledger needs of the position that the plan started from."""
@@ -203,7 +203,7 @@ def _slice_from_json(
 
 
 def _live(r: OffsetRange, position: Position) -> LiveRange:
-    return LiveRange(r, position.facts.since, (position.offset, position.metadata))
+    return LiveRange(r, position.metadata_fields.since, (position.offset, position.metadata))
 
 
 def positions_after(plan: Plan, positions: Iterable[Position], ends: Iterable[SliceEnd]) -> tuple[Position, ...]:
@@ -214,9 +214,11 @@ def positions_after(plan: Plan, positions: Iterable[Position], ends: Iterable[Sl
         for r in end.slice.ranges:
             by_partition.setdefault(r.tp, []).append((r, end))
     left_out = {p.tp: p.backlogs for p in plan.positions if p.backlogs}
-    forgiven = frozenset(plan.decisions.get("forgive", ()))
+    dropped_backlogs = frozenset(plan.decisions.get("forgive", ()))
     return tuple(
-        _relaxed(_moved(p, by_partition[p.tp], left_out.get(p.tp, {}), forgiven) if p.tp in by_partition else p, ends)
+        _relaxed(
+            _moved(p, by_partition[p.tp], left_out.get(p.tp, {}), dropped_backlogs) if p.tp in by_partition else p, ends
+        )
         for p in positions
     )
 
@@ -227,9 +229,9 @@ def positions_limited(positions: Iterable[Position], slices: Sequence[Slice]) ->
 
 
 def _limited(position: Position, slices: Sequence[Slice]) -> Position:
-    facts = position.facts
-    limits = {slice_.limit_name: halved(facts.limits.get(slice_.limit_name), slice_.records) for slice_ in slices}
-    return replace(position, metadata=replace(facts, limits={**facts.limits, **limits}).encode())
+    metadata = position.metadata_fields
+    limits = {slice_.limit_name: halved(metadata.limits.get(slice_.limit_name), slice_.records) for slice_ in slices}
+    return replace(position, metadata=replace(metadata, limits={**metadata.limits, **limits}).encode())
 
 
 def _relaxed(position: Position, ends: Sequence[SliceEnd]) -> Position:
@@ -238,38 +240,42 @@ def _relaxed(position: Position, ends: Sequence[SliceEnd]) -> Position:
     limits = dict(position.limits)
     for name in limits.keys() & by_name.keys():
         end = by_name[name]
-        limit = grown(limits.pop(name), end.slice.records, is_quick=end.is_quick)
+        limit = raised(limits.pop(name), end.slice.records, is_quick=end.is_quick)
         limits |= {} if limit is None else {name: limit}
     if limits == position.limits:
         return position
-    return replace(position, metadata=replace(position.facts, limits=limits).encode())
+    return replace(position, metadata=replace(position.metadata_fields, limits=limits).encode())
 
 
 def _moved(
     position: Position,
     ends: Iterable[tuple[OffsetRange, SliceEnd]],
     left_out: Mapping[str, PartitionBacklog],
-    forgiven: frozenset[str],
+    dropped_backlogs: frozenset[str],
 ) -> Position:
     """Move one position.
 
     ``left_out``: tables that were behind on the partition when the plan was made and got nothing from a live slice. Unless
-    that backlog still exists, the slice's range becomes their backlog. ``forgiven``: tables whose backlog is dropped.
+    that backlog still exists, the slice's range becomes their backlog. ``dropped_backlogs``: tables whose backlog is dropped.
     """
-    facts, offset = position.facts, position.offset
-    since = facts.since
-    backlogs, lost = dict(facts.backlogs), facts.lost
+    metadata, offset = position.metadata_fields, position.offset
+    since = metadata.since
+    backlogs, lost = dict(metadata.backlogs), metadata.lost
     for r, end in ends:
         if end.slice.reason is ReadReason.LIVE:
             offset = max(offset, r.end)
             lost = Intervals() if end.has_snapshot else lost
             for table, routes in end.behind.items():
                 backlogs.setdefault(table, PartitionBacklog(r.start, routes[r.topic]))
-                since = r.end if table in forgiven else since
+                since = r.end if table in dropped_backlogs else since
             for table, backlog in left_out.items():
                 backlogs.setdefault(table, PartitionBacklog(r.start, backlog.route))
         elif end.slice.reason is ReadReason.CATCH_UP and end.slice.table not in end.behind:
             backlog = backlogs[end.slice.table]
             backlogs[end.slice.table] = backlog._replace(start=max(backlog.start, r.end))
-    left = {table: backlog for table, backlog in backlogs.items() if backlog.start < offset and table not in forgiven}
-    return Position(position.tp, offset, replace(facts, since=since, lost=lost, backlogs=left).encode())
+    left = {
+        table: backlog
+        for table, backlog in backlogs.items()
+        if backlog.start < offset and table not in dropped_backlogs
+    }
+    return Position(position.tp, offset, replace(metadata, since=since, lost=lost, backlogs=left).encode())

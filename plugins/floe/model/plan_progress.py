@@ -56,7 +56,7 @@ def _check_same_logs(
         position = found.get(r.tp)
         if position is None:
             continue
-        now, then = PositionMetadata.decode(position.metadata), starts[r.tp].facts
+        now, then = PositionMetadata.decode(position.metadata), starts[r.tp].metadata_fields
         if now is None or (now.topic_id, now.cluster_id) != (then.topic_id, then.cluster_id):
             raise Superseded(
                 _superseded(plan, f"the position of {r.tp} is of another log ({position.metadata[:200]!r})")
@@ -70,7 +70,7 @@ def _check_same_terms(
     for r in slice_.ranges:
         if r.tp not in found:
             continue
-        now, then = found[r.tp].facts, starts[r.tp].facts
+        now, then = found[r.tp].metadata_fields, starts[r.tp].metadata_fields
         if slice_.reason is ReadReason.CATCH_UP:
             if now.backlogs[slice_.table].route != then.backlogs[slice_.table].route:
                 raise Superseded(_superseded(plan, f"the debt of {slice_.table!r} at {r.tp} has another route by now"))

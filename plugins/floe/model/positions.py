@@ -123,7 +123,7 @@ class Position:
     metadata: str
 
     @property
-    def facts(self) -> PositionMetadata:
+    def metadata_fields(self) -> PositionMetadata:
         """The decoded metadata. Raises PlanRefused when floe did not write it."""
         found = PositionMetadata.decode(self.metadata)
         if found is None:
@@ -163,13 +163,13 @@ def _limits(fields: Mapping[str, Any]) -> dict[str, int]:
 def check_owner(positions: Iterable[Position], connector: str) -> None:
     """Raise PositionOwned for a position whose owner is another connector."""
     for position in positions:
-        facts = PositionMetadata.decode(position.metadata)
-        if facts is not None and facts.owner not in ("", owner_of(connector)):
+        metadata = PositionMetadata.decode(position.metadata)
+        if metadata is not None and metadata.owner not in ("", owner_of(connector)):
             msg = (
-                f"the position {position.offset} of {position.tp} belongs to connector {facts.owner!r}, this is connector "
+                f"the position {position.offset} of {position.tp} belongs to connector {metadata.owner!r}, this is connector "
                 f"{connector!r}: both have the group of the same id, and one would pass over what the other read. Nothing "
                 "was committed and no position was moved. Give one of them an iceberg.connect.group-id of its own; or, if "
-                f"{facts.owner!r} was renamed to {connector!r}, trigger the DAG with `recover`, which takes its positions "
+                f"{metadata.owner!r} was renamed to {connector!r}, trigger the DAG with `recover`, which takes its positions "
                 "over."
             )
             raise PositionOwned(msg)

@@ -16,7 +16,7 @@ def halved(limit: int | None, read: int) -> int:
     return half if limit is None else min(limit, half)
 
 
-def grown(limit: int, read: int, *, is_quick: bool) -> int | None:
+def raised(limit: int, read: int, *, is_quick: bool) -> int | None:
     """Return the limit after ``read`` offsets were committed; None when there is no limit any more.
 
     ``is_quick``: twice as much could be written in the time that a write may take.

@@ -20,7 +20,7 @@ class Recover(Append):
         return
 
     def wanted(self, table: str, ledger: Ledger, slice_: Slice, r: OffsetRange, route: str) -> Intervals:
-        return slice_.dead_letters.reaching(table, r) - ledger.revived(r)
+        return slice_.dead_letters.reaching(table, r) - ledger.recovered(r)
 
     def check_routes(self, table: str, ledger: Ledger, slice_: Slice, routed: list[tuple[OffsetRange, str]]) -> None:
         return
@@ -29,8 +29,8 @@ class Recover(Append):
         """Compare by the replay's id, and by what another redrive that was planned at the same time has recovered."""
         if is_known(ledger, work):
             return CommitState.COMMITTED
-        own = work.announcement.revived
-        twice = (ledger.revived(r) & own.at(work.table, LogId.of(r)) for r in work.ranges)
+        own = work.announcement.recovered
+        twice = (ledger.recovered(r) & own.at(work.table, LogId.of(r)) for r in work.ranges)
         return CommitState.STALE if any(twice) else CommitState.PENDING
 
     def stale_reason(self, work: TableWork) -> str:

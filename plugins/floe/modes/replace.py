@@ -50,7 +50,7 @@ class Replace(AppendAgain):
         """Compare by the replay's id, and by rows of dead letters that its writer did not know: those would be removed."""
         if is_known(ledger, work):
             return CommitState.COMMITTED
-        unseen = (ledger.revived(r) - work.files.seen.get(LogId.of(r), Intervals()) for r in work.ranges)
+        unseen = (ledger.recovered(r) - work.files.seen.get(LogId.of(r), Intervals()) for r in work.ranges)
         return CommitState.STALE if any(unseen) else CommitState.PENDING
 
     def stale_reason(self, work: TableWork) -> str:
@@ -75,7 +75,7 @@ class Replace(AppendAgain):
 
     def contained(self, ledger: Ledger, r: OffsetRange, route: str) -> Intervals:
         """Return what the table had, under whatever route: a rollback brings those rows back."""
-        return ledger.held_by_any(r)
+        return ledger.contained_by_any_route(r)
 
     def summary(self, work: TableWork) -> dict[str, str]:
         return {REPLACED: bounded(ranges_to_json(work.ranges))}

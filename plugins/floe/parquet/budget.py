@@ -75,7 +75,7 @@ class WriteBudget:
         self._waiting_bytes -= size
         self._waiting.discard(holder)
 
-    def settle(self) -> None:
+    def enforce(self) -> None:
         """Have the largest row groups written until what waits is within the budget."""
         while self._waiting_bytes > self._buffer_bytes and self._by_size:
             size, _, holder = heapq.heappop(self._by_size)

@@ -65,7 +65,7 @@ class DataFileWriter:
         # The name is unique: asking the store whether it is taken would be a request for nothing.
         stream: Any = file.create(overwrite=True)
         given = layout.writer_options.get("write_statistics", True)
-        judged = layout.column_ids if given is True else given
+        selected = layout.column_ids if given is True else given
         try:
             writer = pq.ParquetWriter(
                 stream,
@@ -78,7 +78,7 @@ class DataFileWriter:
                     layout.writer_options["dictionary_pagesize_limit"],
                     never,
                 ),
-                **{**layout.writer_options, "write_statistics": with_statistics(layout.file_schema, first, judged)},
+                **{**layout.writer_options, "write_statistics": with_statistics(layout.file_schema, first, selected)},
             )
         except BaseException:
             stream.close()

@@ -70,7 +70,7 @@ class TableWriter:
         bytes_per_row = rows.nbytes / rows.num_rows
         for values, part in self._partitioner.split(rows):
             self._partition(values).add(part, round(part.num_rows * bytes_per_row))
-            self._budget.settle()
+            self._budget.enforce()
 
     def try_out(self) -> None:
         """Write a file without rows into memory. Raises what Arrow raises for options that it does not take."""

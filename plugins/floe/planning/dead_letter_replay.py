@@ -15,7 +15,7 @@ from floe.model.ledger import Ledger
 from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason, WriteModeName
-from floe.planning.kept_rows import letters_with_rows
+from floe.planning.kept_rows import dead_letters_with_rows
 from floe.planning.replay_request import ReplayRequest
 from floe.planning.slicing import cut
 from floe.tables.table_state import TableStates
@@ -30,13 +30,13 @@ class DeadLetterForecast:
     """What a redrive means for the dead letters of one table and partition. It counts dead letters.
 
     ``table``: None for records that were refused before routing. ``range``: from the first to the last of them.
-    ``revived``: their rows are in the table, and only the marker is missing. ``left_out``: why they are not read, if so.
+    ``recovered``: their rows are in the table, and only the marker is missing. ``left_out``: why they are not read, if so.
     """
 
     table: str | None
     range: OffsetRange
     dead_letters: int
-    revived: int = 0
+    recovered: int = 0
     left_out: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class DeadLetterForecast:
             "partition": self.range.partition,
             "range": [self.range.start, self.range.end],
             "letters": self.dead_letters,
-            "revived": self.revived,
+            "revived": self.recovered,
             "left_out": self.left_out,
         }
 
@@ -117,7 +117,7 @@ def find_dead_letters(
     states = TableStates(Tables.of(target), target, plan.cluster_id)
     dead_letters = states.one(name)  # it refuses a table that was rolled back: its dead letters may be open again
     redrive = _sorted_out(states.open_dead_letters(ranges, dead_letters), connector, request)
-    return redrive.without(letters_with_rows(states, target, dead_letters, redrive.chosen, ranges))
+    return redrive.without(dead_letters_with_rows(states, target, dead_letters, redrive.chosen, ranges))
 
 
 def _sorted_out(found: DeadLetterOffsets, connector: Connector, request: ReplayRequest) -> Redrive:
@@ -165,5 +165,5 @@ def _forecast(
     table: str | None, log_id: LogId, offsets: Intervals, ledger: Ledger | None, left_out: str | None = None
 ) -> DeadLetterForecast:
     r = OffsetRange(*log_id, offsets.spans[0][0], offsets.spans[-1][1])
-    revived = 0 if ledger is None else (offsets & ledger.revived(r)).offsets
-    return DeadLetterForecast(table, r, offsets.offsets, revived, left_out)
+    recovered = 0 if ledger is None else (offsets & ledger.recovered(r)).offsets
+    return DeadLetterForecast(table, r, offsets.offsets, recovered, left_out)

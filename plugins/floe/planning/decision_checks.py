@@ -21,7 +21,9 @@ def without_rows(decisions: Decisions) -> list[str]:
     return notes
 
 
-def debtors(connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions) -> Sequence[str]:
+def tables_behind(
+    connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions
+) -> Sequence[str]:
     """Return the tables that may be behind: the connector's; where records name them, those that are, or that lost rows."""
     if not connector.routing.is_dynamic:
         return connector.tables
@@ -29,7 +31,7 @@ def debtors(connector: Connector, positions: Mapping[TopicPartition, Position], 
     return sorted(behind | decisions.rolled_back.keys() | decisions.dropped_tables.keys())
 
 
-def refuse_wrong_drops(decisions: Decisions, connector: Connector) -> None:
+def check_dropped_tables(decisions: Decisions, connector: Connector) -> None:
     dead_letters = connector.errors.table
     unknown = sorted(decisions.dropped_tables.keys() - set(connector.tables) - {dead_letters})
     if unknown and not connector.routing.is_dynamic:
@@ -43,7 +45,7 @@ def refuse_wrong_drops(decisions: Decisions, connector: Connector) -> None:
         raise PlanRefused(msg, code="FLOE-112")
 
 
-def refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -> None:
+def check_accepted_losses(decisions: Decisions, logs: Sequence[PartitionLog]) -> None:
     """Raise PlanRefused when a topic or partition that the connector does not read is named in ``accept_loss``."""
     known = {log.tp.topic for log in logs} | {str(log.tp) for log in logs} | {ALL}
     unknown = sorted(decisions.accept_loss - known)
@@ -56,7 +58,7 @@ def refuse_unknown_losses(decisions: Decisions, logs: Sequence[PartitionLog]) ->
         raise PlanRefused(msg, code="FLOE-112")
 
 
-def refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
+def check_no_backlog_elsewhere(connector: Connector, positions: Mapping[TopicPartition, Position]) -> None:
     """Raise PlanRefused for a backlog at a topic that the connector no longer reads: no run would ever load it."""
     for tp, position in sorted(positions.items()):
         if tp.topic not in connector.topics and position.backlogs:
@@ -68,12 +70,12 @@ def refuse_debts_elsewhere(connector: Connector, positions: Mapping[TopicPartiti
             raise PlanRefused(msg, code="FLOE-221")
 
 
-def refuse_unknown_debtors(
+def check_dropped_backlogs(
     connector: Connector, positions: Mapping[TopicPartition, Position], decisions: Decisions
 ) -> None:
     """Raise PlanRefused when the backlog of an unknown table is to be dropped: a mistyped name drops nothing."""
     behind = {table for position in positions.values() for table in position.backlogs}
-    unknown_tables = sorted(decisions.forgive - set(connector.tables) - behind)
+    unknown_tables = sorted(decisions.drop_backlog - set(connector.tables) - behind)
     if unknown_tables:
         msg = (
             f"drop_backlog names {unknown_tables}, but the connector writes {list(connector.tables)}: correct the param"

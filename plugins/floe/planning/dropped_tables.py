@@ -15,7 +15,7 @@ from floe.model.decisions import Decisions, DroppedTable
 from floe.model.exceptions import PlanRefused
 from floe.model.plan_seal import DeploymentKey
 from floe.model.ranges import PartitionLog, TopicPartition
-from floe.tables.connector_ledgers import Known, Ledgers
+from floe.tables.connector_ledgers import Ledgers, LoadedTable
 
 MAX_NAMED = 10
 """Dropped tables that an error describes."""
@@ -82,16 +82,16 @@ def refilled_from(
     return {log.tp: dict.fromkeys(tables, log.log_start) for log in logs} if tables else {}
 
 
-def _has_no_ledger(table: Known | FloeError | None) -> bool:
+def _has_no_ledger(table: LoadedTable | FloeError | None) -> bool:
     """Return whether a table may be gone. One that could not be read may not: its own error is reported."""
-    return table is None or (isinstance(table, Known) and not table.names_group)
+    return table is None or (isinstance(table, LoadedTable) and not table.names_group)
 
 
-def _lost(found: Mapping[str, Known | FloeError | None], filled: Mapping[str, UUID]) -> list[Loss]:
+def _lost(found: Mapping[str, LoadedTable | FloeError | None], filled: Mapping[str, UUID]) -> list[Loss]:
     lost = []
     for name, was in sorted(filled.items()):
         table = found[name]
-        now = table.table.metadata.table_uuid if isinstance(table, Known) else None
+        now = table.table.metadata.table_uuid if isinstance(table, LoadedTable) else None
         if _has_no_ledger(table) and now != was:
             lost.append(Loss(name, was, now))
     return lost

@@ -19,13 +19,13 @@ from floe.model.intervals import Intervals
 from floe.model.plan import commit_id_of
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import TableRefused
-from floe.tables.open_dead_letters import letters_of_commits
+from floe.tables.open_dead_letters import dead_letters_of_commits
 from floe.tables.row_removal import check_no_shared_offsets
 from floe.tables.source_columns import OriginColumns
 from floe.tables.table_state import TableState, TableStates
 
 
-def letters_with_rows(
+def dead_letters_with_rows(
     states: TableStates,
     connector: Connector,
     dead_letters: TableState,
@@ -42,7 +42,9 @@ def letters_with_rows(
         return DeadLetterOffsets()
     commits = {str(commit_id_of(connector.group_id, plan_id)): plan_id for plan_id in replays}
     with states.client.reading(dead_letters.name):
-        by_commit = letters_of_commits(dead_letters.table, dead_letters.branch, connector.name, ranges, list(commits))
+        by_commit = dead_letters_of_commits(
+            dead_letters.table, dead_letters.branch, connector.name, ranges, list(commits)
+        )
     made = {commits[commit_id]: offsets & found for commit_id, offsets in by_commit.items()}
     made = {plan_id: offsets for plan_id, offsets in made.items() if offsets}
     names = {name for offsets in made.values() for name in offsets.by_table}

@@ -25,11 +25,11 @@ from floe.model.plan_seal import DeploymentKey, PlanKey
 from floe.model.positions import Position, PositionMetadata, check_owner
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.planning.decision_checks import (
-    debtors,
-    refuse_debts_elsewhere,
-    refuse_unknown_debtors,
-    refuse_unknown_losses,
-    refuse_wrong_drops,
+    check_accepted_losses,
+    check_dropped_backlogs,
+    check_dropped_tables,
+    check_no_backlog_elsewhere,
+    tables_behind,
     without_rows,
 )
 from floe.planning.dropped_tables import Commits, dropped_tables, refilled_from
@@ -38,7 +38,7 @@ from floe.planning.refusing_tables import check_one_takes
 from floe.planning.slicing import cut_slices
 from floe.planning.start_policy import ResolvedDeadLetters, StartPolicy
 from floe.planning.start_positions import resolve_start_positions
-from floe.recovery.apply_decisions import Decided
+from floe.recovery.apply_decisions import DecisionApplier
 from floe.recovery.rollback import rolled_back
 from floe.tables.connector_ledgers import Ledgers, check_no_rows_of_sink
 
@@ -68,9 +68,9 @@ def draft_plan(
     control.check_no_members(connector.group_id)
     logs = source.logs(connector.topics)
     of_group = control.positions(connector.group_id) | control.positions(connector.group_id, [log.tp for log in logs])
-    refuse_debts_elsewhere(connector, of_group)
-    refuse_unknown_debtors(connector, of_group, decided)
-    refuse_unknown_losses(decided, logs)
+    check_no_backlog_elsewhere(connector, of_group)
+    check_dropped_backlogs(connector, of_group, decided)
+    check_accepted_losses(decided, logs)
     known = {tp: p for tp, p in of_group.items() if tp.topic in connector.topics}
     ledgers = Ledgers(connector)
     if decided.dropped_tables or _has_work(logs, known):
@@ -79,17 +79,17 @@ def draft_plan(
     reopened = _reopened(ledgers, connector, decided, {log.tp: log.topic_id for log in logs})
     for tp, starts in refilled_from(decided.dropped_tables, logs).items():
         reopened.setdefault(tp, {}).update(starts)
-    beginnings = StartPolicy(
+    start_policy = StartPolicy(
         cluster_id=source.cluster_id(),
         owner=connector.name,
         offset_reset=connector.offset_reset,
         routing={topic: ledgers.routes.routing(topic) for topic in connector.topics},
-        held_ids=lambda topic: ledgers.held_ids(topic, group_is_known=bool(of_group)),
+        contained_ids=lambda topic: ledgers.contained_ids(topic, group_is_known=bool(of_group)),
         unreadable=lambda: ledgers.refused,
         copies=ledgers.newest_position,
         routes={
             (table, topic): ledgers.routes.route(topic, table)
-            for table in debtors(connector, known, decided)
+            for table in tables_behind(connector, known, decided)
             for topic in connector.topics
         },
         reopened=reopened,
@@ -97,21 +97,21 @@ def draft_plan(
     )
     if not known or decided.recover:
         check_no_rows_of_sink(ledgers, connector)
-    settled = _settled(logs, known, beginnings, decided)
+    resolved = _resolved(logs, known, start_policy, decided)
     limit = max_records if max_records is not None else connector.max_records_per_run
     on_record = replace(decisions or Decisions(), dropped_tables=decided.dropped_tables)
     plan = Plan(
         plan_id=uuid.uuid4().hex,
         connector=connector.name,
         group_id=connector.group_id,
-        cluster_id=beginnings.cluster_id,
+        cluster_id=start_policy.cluster_id,
         config=connector.frozen(),
         control_topic=connector.control_topic,
         control_ends=ends,
-        positions=settled.positions,
-        slices=cut_slices(settled.positions, logs, connector.tables, limit),
-        replaced=settled.replaced,
-        decisions=_on_record(on_record, [*without_rows(decided), *settled.notes]),
+        positions=resolved.positions,
+        slices=cut_slices(resolved.positions, logs, connector.tables, limit),
+        replaced=resolved.replaced,
+        decisions=_on_record(on_record, [*without_rows(decided), *resolved.notes]),
         anchors=_anchors(ledgers, connector, decided),
         tables=ledgers.uuids if not connector.routing.is_dynamic else {},
     )
@@ -140,35 +140,35 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
             f'what it lost, rolled_back={{"{dead_letters}": "accept"}}'
         )
         raise PlanRefused(msg, code="FLOE-112")
-    refuse_wrong_drops(decisions, connector)
-    topics = sorted(decisions.adopt - set(connector.topics) - {"*"})
+    check_dropped_tables(decisions, connector)
+    topics = sorted(decisions.reset_topics - set(connector.topics) - {"*"})
     if topics:
         msg = f"reset_topics names {topics}, but the connector reads {list(connector.topics)}: correct the param"
         raise PlanRefused(msg, code="FLOE-112")
     return replace(decisions, accept_loss=frozenset({ALL})) if connector.on_data_loss == "accept" else decisions
 
 
-def _settled(
+def _resolved(
     logs: Sequence[PartitionLog],
     positions: Mapping[TopicPartition, Position],
-    beginnings: StartPolicy,
+    start_policy: StartPolicy,
     decisions: Decisions,
 ) -> ResolvedDeadLetters:
     """Resolve the positions. Every range that is lost or was decided about is logged."""
     try:
-        settled = resolve_start_positions(logs, positions, beginnings, decisions)
+        resolved = resolve_start_positions(logs, positions, start_policy, decisions)
     except OffsetsLost as error:
         for loss in error.losses:
             log.error("%s", loss)
         raise
-    for note in settled.notes:
+    for note in resolved.notes:
         log.warning("%s", note)
-    return settled
+    return resolved
 
 
 def _anchors(ledgers: Ledgers, connector: Connector, decisions: Decisions) -> dict[str, int]:
     """Return the anchor of each ledger that a decision will change: the decision holds for that state alone."""
-    tables = set(decisions.rolled_back) if not decisions.adopt else set(ledgers.with_dead_letters)
+    tables = set(decisions.rolled_back) if not decisions.reset_topics else set(ledgers.with_dead_letters)
     anchors = {table: known.ledger.anchor for table in sorted(tables) if (known := ledgers.of(table)) and known.ledger}
     return {table: anchor.snapshot_id for table, anchor in anchors.items() if anchor is not None}
 
@@ -209,23 +209,23 @@ def open_plan(plan: Plan, connector: Connector, settings: KafkaSettings, key: Pl
     about tables are applied around it. Repeating all of it is harmless. Raises Superseded when another run moved the
     positions meanwhile, or changed the tables that a decision is about.
     """
-    settled: list[Position] = []
+    resolved: list[Position] = []
     replaced = frozenset(plan.replaced)
 
     def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
         check_owner((p for p in found.values() if p not in replaced), plan.connector)
-        settled[:] = [p if found.get(p.tp) in replaced else _opened(p, found.get(p.tp)) for p in plan.positions]
-        places = {p.tp: p for p in settled}
+        resolved[:] = [p if found.get(p.tp) in replaced else _opened(p, found.get(p.tp)) for p in plan.positions]
+        places = {p.tp: p for p in resolved}
         if plan.slices and all(progress(plan, s, places) is Progress.DONE for s in plan.slices):
             return None
-        return Move(signed(key, _start(plan)), settled)
+        return Move(signed(key, _start(plan)), resolved)
 
-    decided = Decided(plan, connector)
+    decided = DecisionApplier(plan, connector)
     decided.before_positions()
     reach(CrashPoint.PLAN_OPEN)
     opened = move_positions(connector, settings, [p.tp for p in plan.positions], decide)
     reach(CrashPoint.PLAN_OPENED)
-    decided.after_positions(settled)
+    decided.after_positions(resolved)
     return opened and bool(plan.slices)
 
 
@@ -236,7 +236,7 @@ def _opened(position: Position, found: Position | None) -> Position:
     """
     if found is None or found == position:
         return position
-    now, then = PositionMetadata.decode(found.metadata), position.facts
+    now, then = PositionMetadata.decode(found.metadata), position.metadata_fields
     is_behind = now is None or found.offset < position.offset or now.topic_id != then.topic_id
     if now is None or is_behind or (found.offset == position.offset and not _is_this_plans(now, then)):
         msg = (

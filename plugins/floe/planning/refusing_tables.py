@@ -6,7 +6,7 @@ from floe.config import Connector
 from floe.exceptions import FloeError
 from floe.model.plan import Plan, Slice
 from floe.model.slice_kind import ReadReason
-from floe.tables.connector_ledgers import Known, Ledgers
+from floe.tables.connector_ledgers import Ledgers, LoadedTable
 from floe.tables.exceptions import REFUSALS
 from floe.tables.table_ledger import branch_ledger
 
@@ -41,7 +41,7 @@ def _refusal(name: str, plan: Plan, ledgers: Ledgers, connector: Connector) -> F
         return None
     try:
         known = ledgers.of(name)
-        if isinstance(known, Known):
+        if isinstance(known, LoadedTable):
             branch_ledger(known.table, ledgers.routes.branch(name), plan.group_id, plan.cluster_id)
         elif not connector.auto_create:
             ledgers.tables.require(name)

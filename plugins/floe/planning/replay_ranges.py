@@ -7,7 +7,7 @@ from datetime import timedelta
 from floe.model.exceptions import PlanRefused
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange, PartitionLog, TopicPartition
-from floe.planning.replay_request import EPOCH, MAX_NAMED, Bounds, ReplayRequest, refuse
+from floe.planning.replay_request import EPOCH, MAX_NAMED, Bounds, ReplayRequest, raise_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def resolve(request: ReplayRequest, context: ReplayContext) -> tuple[OffsetRange
                 ranges.append(OffsetRange(request.topic, log.topic_id, partition, start, end))
         if problem is not None:
             problems.append(problem)
-    refuse(problems)
+    raise_problems(problems)
     if not ranges:
         raise PlanRefused(_nothing(request, positions), code="FLOE-302")
     return tuple(ranges)
@@ -63,7 +63,7 @@ def check_no_backlogs(
 ) -> None:
     """Raise PlanRefused when a table is behind on offsets of a range: its catch-up loads them, a replay would conflict."""
     chosen = set(tables)
-    refuse(
+    raise_problems(
         f"table {table!r} is behind on {r.tp} from {backlog.start} on, and the connector's own DAG reads that: end the "
         f"range at {backlog.start} at most, or leave the table out of `tables`"
         for r in ranges
@@ -87,15 +87,15 @@ def _unreadable(
     log, position = logs[partition], positions.get(partition)
     if position is None:
         return f"{log.tp} has no position: no run has read it yet, the connector's own DAG will"
-    facts = position.facts
-    if facts.cluster_id != cluster_id:
+    metadata = position.metadata_fields
+    if metadata.cluster_id != cluster_id:
         return (
-            f"the position of {log.tp} belongs to cluster {facts.cluster_id!r}, but this is cluster {cluster_id!r}: check "
+            f"the position of {log.tp} belongs to cluster {metadata.cluster_id!r}, but this is cluster {cluster_id!r}: check "
             "the Kafka connection"
         )
-    if facts.topic_id != log.topic_id:
+    if metadata.topic_id != log.topic_id:
         return (
-            f"topic {topic!r} was re-created: its id is {log.topic_id!r}, what was read belongs to {facts.topic_id!r} and "
+            f"topic {topic!r} was re-created: its id is {log.topic_id!r}, what was read belongs to {metadata.topic_id!r} and "
             "is gone. The connector's own DAG says how to go on with the new one"
         )
     if position.offset > log.stable_end:

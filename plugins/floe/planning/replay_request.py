@@ -115,7 +115,7 @@ class ReplayRequest:
         )
 
 
-def refuse(problems: Iterable[str]) -> None:
+def raise_problems(problems: Iterable[str]) -> None:
     """Raise PlanRefused with the problems, if there are any."""
     found = list(problems)
     if found:
@@ -176,7 +176,7 @@ def _ranges(value: Any) -> dict[int, Bounds]:
         msg = f'ranges are {value!r}: write an object of partitions, e.g. {{"0": [100, 200]}}'
         raise PlanRefused(msg, code="FLOE-301")
     problems = [problem for key, pair in value.items() if (problem := _malformed(key, pair))]
-    refuse(problems)
+    raise_problems(problems)
     return {int(key): (pair[0], pair[1]) for key, pair in value.items()}
 
 

@@ -139,19 +139,19 @@ def cut_slices(
     before they have caught up.
     """
     backlogs = {p.tp: p.backlogs for p in positions}
-    paid = [p for p in positions if not tables or not all(table in backlogs[p.tp] for table in tables)]
-    live = allocate(paid, logs, smaller(limit, limit_of(positions, LIVE)))
+    ready = [p for p in positions if not tables or not all(table in backlogs[p.tp] for table in tables)]
+    live = allocate(ready, logs, smaller(limit, limit_of(positions, LIVE)))
     reasons = [(ReadReason.LIVE, live, tuple(tables))] if live else []
     ends = {p.tp: p.offset for p in positions} | {r.tp: r.end for r in live}
     log_of = {log.tp: log for log in logs}
-    for table in sorted({table for owed in backlogs.values() for table in owed}):
-        starts = {tp: owed[table].start for tp, owed in backlogs.items() if table in owed}
+    for table in sorted({table for of_partition in backlogs.values() for table in of_partition}):
+        starts = {tp: of_partition[table].start for tp, of_partition in backlogs.items() if table in of_partition}
         most = smaller(limit, limit_of(positions, table))
-        all_table_files = fair_shares({tp: ends[tp] - start for tp, start in starts.items()}, most)
+        shares = fair_shares({tp: ends[tp] - start for tp, start in starts.items()}, most)
         ranges = tuple(
-            OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, start, start + all_table_files[tp])
+            OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, start, start + shares[tp])
             for tp, start in starts.items()
-            if all_table_files[tp] > 0
+            if shares[tp] > 0
         )
         if ranges:
             reasons.append((ReadReason.CATCH_UP, ranges, (table,)))
@@ -166,11 +166,11 @@ def allocate(positions: Iterable[Position], logs: Sequence[PartitionLog], limit:
     """
     log_of = {log.tp: log for log in logs}
     offsets = {p.tp: p.offset for p in positions}
-    all_table_files = fair_shares({tp: log_of[tp].stable_end - offset for tp, offset in offsets.items()}, limit)
+    shares = fair_shares({tp: log_of[tp].stable_end - offset for tp, offset in offsets.items()}, limit)
     return tuple(
-        OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, offset, offset + all_table_files[tp])
+        OffsetRange(tp.topic, log_of[tp].topic_id, tp.partition, offset, offset + shares[tp])
         for tp, offset in offsets.items()
-        if all_table_files[tp] > 0
+        if shares[tp] > 0
     )
 
 

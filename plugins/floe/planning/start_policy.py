@@ -12,10 +12,10 @@ from floe.model.ranges import PartitionLog, TopicPartition
 class StartPolicy:
     """What decides where partitions begin that cannot simply be read on.
 
-    ``owner``: the connector's name. ``routing``: routing hash by topic. ``held_ids``: the ids of a topic's incarnations
+    ``owner``: the connector's name. ``routing``: routing hash by topic. ``contained_ids``: the ids of a topic's incarnations
     that the connector's tables contain offsets of, None where the topic is new to them; asked once for each topic of which
     no partition has a position.
-    ``unreadable``: tables whose content is not known, which is why ``held_ids`` may name none and not be None.
+    ``unreadable``: tables whose content is not known, which is why ``contained_ids`` may name none and not be None.
     ``copies``: the newest copy of a partition's position in the tables' ledgers, asked only to recover. ``routes``: route
     hash by (table, topic); a backlog under another one cannot be caught up. ``reopened``: per partition and table, the
     first offset that was rolled back and is to be read again. ``keeps_limits``: the connector has a ``floe.write.timeout``,
@@ -26,7 +26,7 @@ class StartPolicy:
     owner: str
     offset_reset: Literal["earliest", "latest"]
     routing: Mapping[str, str]
-    held_ids: Callable[[str], frozenset[str] | None]
+    contained_ids: Callable[[str], frozenset[str] | None]
     unreadable: Callable[[], Collection[str]] = frozenset
     copies: Callable[[PartitionLog], Position | None] = lambda _: None
     routes: Mapping[tuple[str, str], str] = field(default_factory=dict)

@@ -66,9 +66,9 @@ def _problems(
         yield from changes
         return
     connector = restore_config(plan.config, file)
-    mine = (connector.name, connector.group_id, connector.control_topic)
-    if (plan.connector, plan.group_id, plan.control_topic) != mine:
-        yield f"it is for {(plan.connector, plan.group_id, plan.control_topic)}, not for {mine}"
+    own = (connector.name, connector.group_id, connector.control_topic)
+    if (plan.connector, plan.group_id, plan.control_topic) != own:
+        yield f"it is for {(plan.connector, plan.group_id, plan.control_topic)}, not for {own}"
     if plan.decisions or plan.replaced or plan.anchors:
         yield "it carries out decisions of its run's params, which cannot be compared with anything: give them again"
     for slice_ in plan.slices:
@@ -99,10 +99,10 @@ def _elsewhere(
         if then is None or now is None or (now != then and now.offset <= then.offset):
             yield f"the position of {r.tp} is {now}, not {then}"
             continue
-        if (r.topic_id, plan.cluster_id) != (then.facts.topic_id, then.facts.cluster_id):
+        if (r.topic_id, plan.cluster_id) != (then.metadata_fields.topic_id, then.metadata_fields.cluster_id):
             yield f"{r} is not of the log that the position of {r.tp} is of"
 
 
 def _has_owner(position: Position) -> bool:
-    facts = PositionMetadata.decode(position.metadata)
-    return facts is not None and bool(facts.owner)
+    metadata = PositionMetadata.decode(position.metadata)
+    return metadata is not None and bool(metadata.owner)

@@ -33,7 +33,7 @@ ChangeOfLedger = Callable[[Table, str, Ledger], Ledger | KeepAnchor | None]
 """From a table, the branch whose ledger refers to it, and that ledger."""
 
 
-class Decided:
+class DecisionApplier:
     """The decisions of one plan that concern tables. Each step may be repeated.
 
     A decision holds for the state that it was made about: a ledger that has moved on since, by this plan or by others,
@@ -53,21 +53,21 @@ class Decided:
         The ledgers are changed first. If the positions were changed first and the run died in between, new records at offsets
         that a ledger still names would be skipped.
         """
-        if self._decisions.adopt:
+        if self._decisions.reset_topics:
             ledgers = Ledgers(self._connector)
             tables = ledgers.tables
             for name in ledgers.with_dead_letters:
                 if tables.load(name) is not None:
-                    self._update_ledger(tables, name, "adopt", self._adopted)
+                    self._update_ledger(tables, name, "adopt", self._with_reset_topics)
 
-    def after_positions(self, settled: Iterable[Position]) -> None:
+    def after_positions(self, positions: Iterable[Position]) -> None:
         """Take rolled back offsets out of the ledgers, or let the ledgers go on from the present heads.
 
-        ``settled``: the positions as they are now. They are written first, as they name the backlog. If the ledgers were
+        ``positions``: the positions as they are now. They are written first, as they name the backlog. If the ledgers were
         changed first and the run died in between, the offsets to read again would be unknown.
         """
         if self._decisions.rolled_back:
-            self._positions = {(p.tp, p.facts.topic_id): p for p in settled}
+            self._positions = {(p.tp, p.metadata_fields.topic_id): p for p in positions}
             tables = Tables.of(self._connector)
             for name, how in self._decisions.rolled_back.items():
                 change = self._reopened if how is Rollback.REPLAY else self._accepted
@@ -102,7 +102,7 @@ class Decided:
     def _origin(self, table: Table) -> str:
         return origin_of(table.metadata, self._routes.branch(".".join(table.name())), self._plan.group_id)
 
-    def _adopted(self, table: Table, origin: str, ledger: Ledger) -> Ledger | KeepAnchor | None:
+    def _with_reset_topics(self, table: Table, origin: str, ledger: Ledger) -> Ledger | KeepAnchor | None:
         cuts = self._cuts()
         gone = {log_id: Intervals(((position.offset, _ALL),)) for log_id, position in cuts.items()}
         updated_ledger = ledger.without(gone).with_copies_below(cuts).of_cluster(self._plan.cluster_id)
@@ -120,10 +120,10 @@ class Decided:
         cuts = {}
         for old in self._plan.replaced:
             new = now.get(old.tp)
-            if new is None or not self._decisions.adopts(old.tp.topic) or not _same_log(old, new):
+            if new is None or not self._decisions.resets(old.tp.topic) or not _same_log(old, new):
                 continue
             if new.offset < old.offset:
-                cuts[LogId(new.tp.topic, new.facts.topic_id, new.tp.partition)] = new
+                cuts[LogId(new.tp.topic, new.metadata_fields.topic_id, new.tp.partition)] = new
         return cuts
 
     def _reopened(self, table: Table, origin: str, ledger: Ledger) -> Ledger | None:
@@ -172,4 +172,4 @@ class Decided:
 
 def _same_log(old: Position, new: Position) -> bool:
     then = PositionMetadata.decode(old.metadata)  # None for one that others wrote
-    return then is not None and then.topic_id == new.facts.topic_id
+    return then is not None and then.topic_id == new.metadata_fields.topic_id

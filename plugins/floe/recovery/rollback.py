@@ -19,8 +19,8 @@ from floe.tables.history import (
     BRANCH,
     GROUP,
     NEW_OFFSETS,
+    RECOVERED,
     REPLACED,
-    REVIVED,
     ROUTE,
     SLICE,
     SnapshotGraph,
@@ -97,10 +97,10 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
     for snapshot in reversed(gained):
         if snapshot_property(snapshot, GROUP) != group_id:
             continue
-        new_offsets, revived, replaced = (_offsets(snapshot, name) for name in (NEW_OFFSETS, REVIVED, REPLACED))
+        new_offsets, recovered, replaced = (_offsets(snapshot, name) for name in (NEW_OFFSETS, RECOVERED, REPLACED))
         topics = {r.topic for r in (*(new_offsets or ()), *(replaced or ()))}
         here = _routes(snapshot, branch, topics, ledger.routes())
-        if new_offsets is None or revived is None or replaced is None or here is None:
+        if new_offsets is None or recovered is None or replaced is None or here is None:
             msg = (
                 f"table {'.'.join(table.name())!r}: which offsets snapshot {snapshot.snapshot_id} added, its summary does "
                 "not tell in full, and it is not in the history that the ledger speaks of. Set the branch to "
@@ -108,7 +108,7 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
             )
             raise TableRefused(msg, code="FLOE-408")
         to = to.with_replaced((r, here[r.topic]) for r in replaced)
-        to = to.with_replayed((r, here[r.topic]) for r in new_offsets).with_recovered(_by_log(revived))
+        to = to.with_replayed((r, here[r.topic]) for r in new_offsets).with_recovered(_by_log(recovered))
     return to
 
 
@@ -229,7 +229,7 @@ def _difference(now: Ledger, then: Ledger) -> Lost:
         before = then.holdings.get(log_id)
         held = Intervals.of(span for spans in holding.held.values() for span in spans)
         kept = Intervals.of(span for spans in (before.held.values() if before else ()) for span in spans)
-        revived = holding.revived - (before.revived if before else Intervals())
-        if gone := (held - kept) | revived:
+        recovered = holding.recovered - (before.recovered if before else Intervals())
+        if gone := (held - kept) | recovered:
             lost[log_id] = gone
     return lost

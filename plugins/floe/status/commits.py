@@ -12,7 +12,7 @@ from pyiceberg.table.snapshots import Snapshot
 from floe.status.model import CommitStatus
 from floe.tables.history import GROUP, SLICE, branch_history
 
-MOST_WALKED = 1_000
+MAX_WALKED = 1_000
 """Snapshots of a branch that are looked at for the connector's own: others may commit more often."""
 
 
@@ -22,7 +22,7 @@ def commits_of(metadata: TableMetadata, branch: str, group_id: str, limit: int) 
 
 
 def _commits(metadata: TableMetadata, branch: str, group_id: str) -> Iterator[CommitStatus]:
-    for snapshot in islice(branch_history(metadata, branch), MOST_WALKED):
+    for snapshot in islice(branch_history(metadata, branch), MAX_WALKED):
         summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
         if summary.get(GROUP) == group_id:
             yield _commit(snapshot, summary)

@@ -30,11 +30,15 @@ class KafkaState(NamedTuple):
         source = Cluster.of_source(settings)
         control = source if settings.control == settings.source else Cluster.of_control(settings)
         topics = _topics(connector, source)
-        facts = source.topics(topics)
-        tps = [TopicPartition(name, partition) for name in sorted(facts) for partition in facts[name].partitions]
+        descriptions = source.topics(topics)
+        tps = [
+            TopicPartition(name, partition)
+            for name in sorted(descriptions)
+            for partition in descriptions[name].partitions
+        ]
         starts, ends = source.log_starts(tps), source.stable_ends(tps)
-        logs = tuple(PartitionLog(tp, facts[tp.topic].topic_id, starts[tp], ends[tp]) for tp in tps)
-        missing = tuple(topic for topic in topics if topic not in facts)
+        logs = tuple(PartitionLog(tp, descriptions[tp.topic].topic_id, starts[tp], ends[tp]) for tp in tps)
+        missing = tuple(topic for topic in topics if topic not in descriptions)
         return cls(logs, missing, control.positions(connector.group_id))
 
     def status(self, connector: Connector) -> ConnectorStatus:

@@ -10,7 +10,7 @@ from floe.model.ranges import TopicPartition
 from floe.model.slice_kind import ReadReason
 from floe.status.model import ConnectorStatus, PartitionStatus
 from floe.status.partitions import backlogs
-from floe.status.summary import MOST_SHOWN, Line, backlog_lines, counted, info, lag_text, line
+from floe.status.summary import MAX_SHOWN, Line, backlog_lines, counted, info, lag_text, line
 
 
 def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
@@ -20,15 +20,15 @@ def plan_lines(plan: Plan, status: ConnectorStatus | None) -> Iterator[Line]:
     yield info(f"plan {plan.plan_id}, commit id {plan.commit_id}, group {plan.group_id}")
     for text in backlog_lines(backlogs(plan.positions)):
         yield Line(logging.WARNING, text)
-    yield from islice(_limit_lines(plan), MOST_SHOWN)
+    yield from islice(_limit_lines(plan), MAX_SHOWN)
     if not plan.slices:
-        for position in plan.positions[:MOST_SHOWN]:
+        for position in plan.positions[:MAX_SHOWN]:
             yield info(f"  {position.tp}: nothing new above {position.offset}")
-        if len(plan.positions) > MOST_SHOWN:
-            yield info(f"  and {counted(len(plan.positions) - MOST_SHOWN, 'more partition')}")
-    for slice_ in plan.slices[:MOST_SHOWN]:
+        if len(plan.positions) > MAX_SHOWN:
+            yield info(f"  and {counted(len(plan.positions) - MAX_SHOWN, 'more partition')}")
+    for slice_ in plan.slices[:MAX_SHOWN]:
         yield from _slice_lines(slice_, ends)
-    others = plan.slices[MOST_SHOWN:]
+    others = plan.slices[MAX_SHOWN:]
     if others:
         yield info(
             f"and {counted(len(others), 'more slice')} with {counted(sum(one.records for one in others), 'offset')}"
@@ -47,9 +47,9 @@ def _limit_lines(plan: Plan) -> Iterator[Line]:
 
 
 def _slice_lines(slice_: Slice, ends: Mapping[TopicPartition, PartitionStatus]) -> Iterator[Line]:
-    tables = ", ".join(slice_.tables[:MOST_SHOWN]) or "the tables that records name"
+    tables = ", ".join(slice_.tables[:MAX_SHOWN]) or "the tables that records name"
     yield info(f"slice {slice_.index} ({slice_.kind}): {counted(slice_.records, 'offset')} for {tables}")
-    shown = heapq.nsmallest(MOST_SHOWN, slice_.ranges, key=lambda r: (-len(r), r.tp))
+    shown = heapq.nsmallest(MAX_SHOWN, slice_.ranges, key=lambda r: (-len(r), r.tp))
     for r in sorted(shown, key=lambda r: r.tp):
         known = ends.get(r.tp) if slice_.reason is ReadReason.LIVE else None
         after = f", log end {known.end}, lag after this run {max(0, known.end - r.end):,}" if known is not None else ""

@@ -101,7 +101,7 @@ def _with_dead_letters(
 
 
 def _counted(
-    tables: Sequence[TableStatus], dead_letters: DeadLetterOffsets, table_of_letters: str | None
+    tables: Sequence[TableStatus], dead_letters: DeadLetterOffsets, dead_letter_table: str | None
 ) -> tuple[TableStatus, ...]:
     """Set the number of open dead letters of each table's records; the dead-letter table has all of them."""
     of_each = {
@@ -109,6 +109,8 @@ def _counted(
         for name in dead_letters.by_table
     }
     return tuple(
-        replace(one, open_dead_letters=dead_letters.count if one.name == table_of_letters else of_each.get(one.name, 0))
+        replace(
+            one, open_dead_letters=dead_letters.count if one.name == dead_letter_table else of_each.get(one.name, 0)
+        )
         for one in tables
     )

@@ -12,7 +12,7 @@ from floe.commit.run_commit import CommitReport
 from floe.model.plan import Plan
 from floe.model.slice_kind import ReadReason
 from floe.status.model import ConnectorStatus
-from floe.status.summary import MOST_SHOWN, Line, backlog_json, counted, info, lag_json, lag_lines, line
+from floe.status.summary import MAX_SHOWN, Line, backlog_json, counted, info, lag_json, lag_lines, line
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class RunReport:
             rows, files = self._added(tables)
             yield info(f"in all: {counted(rows, 'row')} in {counted(files, 'file')} of {counted(len(tables), 'table')}")
         if self.reasons and not any(slice_.reason is ReadReason.DEAD_LETTERS for slice_ in self.plan.slices):
-            why = ", ".join(f"{count:,} {name}" for name, count in islice(self.reasons.items(), MOST_SHOWN))
+            why = ", ".join(f"{count:,} {name}" for name, count in islice(self.reasons.items(), MAX_SHOWN))
             yield Line(logging.WARNING, line(f"dead letters: {counted(sum(self.reasons.values()), 'record')}: {why}"))
         if self.status is not None:
             yield from map(info, lag_lines(self.status))
@@ -44,8 +44,8 @@ class RunReport:
         """Return the run in small: sums, the largest tables, and how many more there are."""
         tables = self._tables()
         rows, files = self._added(tables)
-        shown = heapq.nsmallest(MOST_SHOWN, tables.items(), key=lambda item: (-item[1]["rows"], item[0]))
-        named = dict(islice(self.reasons.items(), MOST_SHOWN))
+        shown = heapq.nsmallest(MAX_SHOWN, tables.items(), key=lambda item: (-item[1]["rows"], item[0]))
+        named = dict(islice(self.reasons.items(), MAX_SHOWN))
         return {
             "done_before": self.report.done,
             "commit_id": str(self.plan.commit_id),

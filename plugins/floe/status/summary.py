@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from floe.config.secrets.mask import clip
 from floe.status.model import Backlog, ConnectorStatus, PartitionStatus
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Partitions, tables and reasons that are named one by one, in a log or in JSON."""
 
 WIDTH = 120
@@ -39,7 +39,7 @@ def counted(number: int, noun: str) -> str:
 
 def worst(partitions: Iterable[PartitionStatus]) -> list[PartitionStatus]:
     """Return the partitions with the largest lag, the largest first; none without lag."""
-    return heapq.nsmallest(MOST_SHOWN, (one for one in partitions if one.lag), key=lambda one: (-one.lag, one.tp))
+    return heapq.nsmallest(MAX_SHOWN, (one for one in partitions if one.lag), key=lambda one: (-one.lag, one.tp))
 
 
 def lag_text(partitions: Sequence[PartitionStatus]) -> str:
@@ -67,11 +67,11 @@ def lag_lines(status: ConnectorStatus) -> Iterator[str]:
 def backlog_lines(backlog: Sequence[Backlog]) -> Iterator[str]:
     """Yield which tables are behind the others, and where; the worst first."""
     tables = _by_table(backlog)
-    shown = heapq.nsmallest(MOST_SHOWN, tables.items(), key=lambda item: (-sum(map(len, item[1])), item[0]))
-    for name, mine in shown:
-        ranges = ", ".join(f"{one.tp}[{one.start}, {one.end})" for one in mine[:MOST_SHOWN])
-        many = counted(len(mine), "partition")
-        yield line(f"table {name} is behind by {counted(sum(map(len, mine)), 'record')} of {many}: {ranges}")
+    shown = heapq.nsmallest(MAX_SHOWN, tables.items(), key=lambda item: (-sum(map(len, item[1])), item[0]))
+    for name, backlogs in shown:
+        ranges = ", ".join(f"{one.tp}[{one.start}, {one.end})" for one in backlogs[:MAX_SHOWN])
+        many = counted(len(backlogs), "partition")
+        yield line(f"table {name} is behind by {counted(sum(map(len, backlogs)), 'record')} of {many}: {ranges}")
     if len(tables) > len(shown):
         yield line(f"and {counted(len(tables) - len(shown), 'more table')} are behind")
 
@@ -95,8 +95,8 @@ def lag_json(status: ConnectorStatus) -> dict[str, Any] | None:
 
 def backlog_json(backlog: Sequence[Backlog]) -> dict[str, Any]:
     """Return the backlog as JSON, by table, the worst ones."""
-    tables = {name: (len(mine), sum(map(len, mine))) for name, mine in _by_table(backlog).items()}
-    shown = heapq.nsmallest(MOST_SHOWN, tables.items(), key=lambda item: (-item[1][1], item[0]))
+    tables = {name: (len(backlogs), sum(map(len, backlogs))) for name, backlogs in _by_table(backlog).items()}
+    shown = heapq.nsmallest(MAX_SHOWN, tables.items(), key=lambda item: (-item[1][1], item[0]))
     return {
         "records": sum(records for _, records in tables.values()),
         "tables": {name: {"partitions": partitions, "records": records} for name, (partitions, records) in shown},

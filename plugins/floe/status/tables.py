@@ -59,8 +59,8 @@ class TableReader(NamedTuple):
             return True
         if not isinstance(found, Table):
             return found is not None and routing.namespace is not None
-        mine = property_name(self.connector.group_id, "")
-        return any(key.startswith(mine) for key in found.metadata.properties)
+        prefix = property_name(self.connector.group_id, "")
+        return any(key.startswith(prefix) for key in found.metadata.properties)
 
     def _load(self, name: str) -> Found:
         try:

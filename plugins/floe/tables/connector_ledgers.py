@@ -28,7 +28,7 @@ PARALLELISM = 8
 """Tables that the catalog is asked about at once."""
 
 
-class Known(NamedTuple):
+class LoadedTable(NamedTuple):
     """A table that exists, and the ledger that refers to it, of the branch ``origin``, unchecked; None without one.
 
     ``names_group``: some ledger of the connector's group is in it, of this branch or of another.
@@ -63,16 +63,16 @@ class Ledgers:
             listed = sorted(self.tables.names(self._connector.routing.namespace))
             found = dict(zip(listed, pool.map(self._load, listed), strict=True))
         dead_letters = self._connector.errors.table
-        return tuple(name for name, one in found.items() if name != dead_letters and self._is_mine(name, one))
+        return tuple(name for name, one in found.items() if name != dead_letters and self._is_own(name, one))
 
-    def _is_mine(self, name: str, known: Known | FloeError | None) -> bool:
-        if not isinstance(known, Known):
+    def _is_own(self, name: str, known: LoadedTable | FloeError | None) -> bool:
+        if not isinstance(known, LoadedTable):
             # a table in the connector's own namespace that cannot be read may contain what no other ledger names
             return known is not None and self._connector.routing.namespace is not None
         branch, sink = self.routes.branch(name), self._connector.sink_group_id
         return known.names_group or topic_in_use(known.table.metadata, branch, sink) is not None
 
-    def look_up(self, names: Collection[str]) -> dict[str, "Known | FloeError | None"]:
+    def look_up(self, names: Collection[str]) -> dict[str, "LoadedTable | FloeError | None"]:
         """Load tables, several at once: what was found, None for one that does not exist, or why it cannot be read.
 
         Raises CatalogUnreachable when the catalog does not answer.
@@ -86,7 +86,7 @@ class Ledgers:
     @property
     def uuids(self) -> dict[str, str]:
         """The UUIDs of the tables that were looked up so far and exist."""
-        found = {name: table for name, table in self._loaded.items() if isinstance(table, Known)}
+        found = {name: table for name, table in self._loaded.items() if isinstance(table, LoadedTable)}
         return {name: str(known.table.metadata.table_uuid) for name, known in sorted(found.items())}
 
     @property
@@ -95,17 +95,17 @@ class Ledgers:
         return self.names if self._connector.errors.table is None else (*self.names, self._connector.errors.table)
 
     @cached_property
-    def known(self) -> dict[str, Known]:
+    def known(self) -> dict[str, LoadedTable]:
         """The tables that exist and can be read, by name; the others are in ``refused``."""
         found = {table: self._load(table) for table in self.names}
-        return {table: known for table, known in found.items() if isinstance(known, Known)}
+        return {table: known for table, known in found.items() if isinstance(known, LoadedTable)}
 
     @cached_property
     def refused(self) -> frozenset[str]:
         """Tables that cannot be read: what they contain is not known. The other tables are not affected."""
         return frozenset(table for table in self.names if isinstance(self._load(table), FloeError))
 
-    def _load(self, name: str) -> Known | FloeError | None:
+    def _load(self, name: str) -> LoadedTable | FloeError | None:
         if name not in self._loaded:
             tables = self.tables  # a catalog that cannot be opened is no table's fault
             try:
@@ -117,17 +117,17 @@ class Ledgers:
         return self._loaded[name]
 
     @cached_property
-    def _loaded(self) -> dict[str, Known | FloeError | None]:
+    def _loaded(self) -> dict[str, LoadedTable | FloeError | None]:
         return {}
 
-    def _known(self, name: str, table: Table) -> Known:
+    def _known(self, name: str, table: Table) -> LoadedTable:
         group_id, properties = self._connector.group_id, table.metadata.properties
         origin = origin_of(table.metadata, self.routes.branch(name), group_id)
         ledger = read_properties(property_name(group_id, origin), properties)
         names_group = any(key.startswith(property_name(group_id, "")) for key in properties)
-        return Known(table, origin, ledger, names_group)
+        return LoadedTable(table, origin, ledger, names_group)
 
-    def held_ids(self, topic: str, *, group_is_known: bool) -> frozenset[str] | None:
+    def contained_ids(self, topic: str, *, group_is_known: bool) -> frozenset[str] | None:
         """Return the ids of a topic's incarnations in the ledgers, None for a new topic.
 
         A topic that the ledgers do not name was added to the connector, if the group has positions of other topics. If
@@ -161,10 +161,10 @@ class Ledgers:
         for copy in newest:
             for table, backlog in copy.backlogs.items():
                 backlogs[table] = min(backlog, backlogs.get(table, backlog))
-        offset = self._held_up_to(log_id, highest, backlogs.keys())
-        return Position(log.tp, offset, newest[0].facts.behind(backlogs).encode())
+        offset = self._contained_up_to(log_id, highest, backlogs.keys())
+        return Position(log.tp, offset, newest[0].metadata_fields.behind(backlogs).encode())
 
-    def _held_up_to(self, log_id: LogId, offset: int, behind: Collection[str]) -> int:
+    def _contained_up_to(self, log_id: LogId, offset: int, behind: Collection[str]) -> int:
         """Return the offset up to which every table that is not behind contains all from ``offset`` on."""
         if self._connector.routing.is_dynamic:
             return offset  # a table without a ledger yet may lack rows, and its name is not known
@@ -180,7 +180,7 @@ class Ledgers:
             ends.append(next((end for start, end in held or () if start <= offset <= end), offset))
         return min(ends, default=offset)
 
-    def of(self, table: str) -> Known | None:
+    def of(self, table: str) -> LoadedTable | None:
         """Return one table with its ledger; None when it does not exist. Raises what keeps it from being read."""
         found = self._load(table)
         if isinstance(found, FloeError):

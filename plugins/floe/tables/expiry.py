@@ -29,7 +29,7 @@ from floe.tables.retention import Retention
 
 log = logging.getLogger(__name__)
 
-MAX_AT_ONCE = 100
+MAX_PER_COMMIT = 100
 """Snapshots that one commit takes out, the oldest first: a table that comes with thousands drops them gradually."""
 
 SINK = "kafka.connect."
@@ -95,7 +95,7 @@ class Expiry:
             if s.snapshot_id not in protected and (s.snapshot_id in reachable or _is_old(s, retention, self.added))
         ]
         old.sort(key=lambda s: (s.sequence_number or 0, s.timestamp_ms))
-        gone = dict.fromkeys(s.snapshot_id for s in old[:MAX_AT_ONCE])
+        gone = dict.fromkeys(s.snapshot_id for s in old[:MAX_PER_COMMIT])
         left = graph.snapshots.keys() - gone.keys()
         for ends in (left, found_by_walking):  # with many tags, links lead only to what must be found
             text = write_links(graph.links_over(gone, ends))

@@ -21,7 +21,7 @@ GROUP = "floe.group"
 SLICE = "floe.slice"
 NEW_OFFSETS = "floe.net"
 REPLACED = "floe.replaced"
-REVIVED = "floe.revived"
+RECOVERED = "floe.revived"
 ROUTE = "floe.route"
 BRANCH = "floe.branch"
 
@@ -175,7 +175,7 @@ class HistoryCheck:
     def problem(self, table: str, branch: str, group_id: str) -> str:
         """Describe how the branch does not lead back, and what to do."""
         anchor = None if self.anchor is None else self.anchor.snapshot_id
-        way_out = (
+        remedy = (
             f"Set the branch to {anchor} again; or trigger the DAG with "
             f'rolled_back={{"{table}": "replay"}} to have the lost rows read again, or with "accept" to leave them out. '
             "Nothing is written meanwhile."
@@ -183,11 +183,11 @@ class HistoryCheck:
         if self.finding is Finding.ROLLED_BACK:
             return (
                 f"table {table!r} was rolled back: the newest snapshot of {group_id!r} on branch {branch!r} is "
-                f"{self.found}, but its ledger speaks of {anchor}. {way_out}"
+                f"{self.found}, but its ledger speaks of {anchor}. {remedy}"
             )
         return (
             f"table {table!r} was rolled back or replaced, or its branch {branch!r} emptied: snapshot {anchor}, which its "
-            f"ledger speaks of, is no ancestor of its head ({self.found}). {way_out}"
+            f"ledger speaks of, is no ancestor of its head ({self.found}). {remedy}"
         )
 
 

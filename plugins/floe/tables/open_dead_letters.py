@@ -31,15 +31,15 @@ def scan_open_dead_letters(
         return DeadLetterOffsets()
     found: list[DeadLetterOffsets] = []
     for topic, topic_id in dict.fromkeys((r.topic, r.topic_id) for r in ranges):
-        mine = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
-        scan = table.scan(_filter(mine), selected_fields=_COLUMNS, snapshot_id=ref.snapshot_id)
+        of_topic = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
+        scan = table.scan(_filter(of_topic), selected_fields=_COLUMNS, snapshot_id=ref.snapshot_id)
         weighed = [_weighed(batch, connector) for batch in scan.to_arrow_batch_reader()]
         places = pa.Table.from_batches(weighed, schema=_PLACE)
         found.append(DeadLetterOffsets.of(_entries(places, topic, topic_id)))
     return DeadLetterOffsets.of(entry for one in found for entry in one).within(ranges)
 
 
-def letters_of_commits(
+def dead_letters_of_commits(
     table: Table, branch: str, connector: str, ranges: Sequence[OffsetRange], commit_ids: Sequence[str]
 ) -> dict[str, DeadLetterOffsets]:
     """Return by commit id the dead letters, open or not, that the commits of some plans added in some ranges."""
@@ -50,8 +50,8 @@ def letters_of_commits(
     listed = ", ".join(f"'{commit_id}'" for commit_id in commit_ids)
     found: dict[str, list[Entry]] = {}
     for topic, topic_id in dict.fromkeys((r.topic, r.topic_id) for r in ranges):
-        mine = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
-        condition = f"{_filter(mine)} and kind = '{DeadLetterKind.DEAD}' and commit_id in ({listed})"
+        of_topic = [r for r in ranges if (r.topic, r.topic_id) == (topic, topic_id)]
+        condition = f"{_filter(of_topic)} and kind = '{DeadLetterKind.DEAD}' and commit_id in ({listed})"
         scan = table.scan(condition, selected_fields=(*_COLUMNS, "commit_id"), snapshot_id=ref.snapshot_id)
         for batch in scan.to_arrow_batch_reader():
             for row in batch.to_pylist():

@@ -24,7 +24,7 @@ from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange, ranges_to_json
 from floe.model.route_hash import MAIN_BRANCH
 from floe.tables.exceptions import TableRefused
-from floe.tables.history import BRANCH, GROUP, NEW_OFFSETS, REVIVED, ROUTE, SLICE, branch_history, snapshot_property
+from floe.tables.history import BRANCH, GROUP, NEW_OFFSETS, RECOVERED, ROUTE, SLICE, branch_history, snapshot_property
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ def snapshot_properties(
         **of_mode,
     }
     if work.recovered:
-        properties[REVIVED] = bounded(ranges_to_json(ranges_of(work.recovered)))
+        properties[RECOVERED] = bounded(ranges_to_json(ranges_of(work.recovered)))
     if announcement.lost:
         properties["floe.lost"] = bounded(ranges_to_json(announcement.lost))
     through = valid_through(announcement.assignments)

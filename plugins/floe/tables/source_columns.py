@@ -41,7 +41,7 @@ class OriginColumns:
             problems += wrong
         msg = (
             f"the rows of table {name!r} do not tell which records they came from, so none can be replaced: {problems[0]}. "
-            f"{_WAY_OUT}"
+            f"{_REMEDY}"
         )
         raise TableRefused(msg, code="FLOE-305")
 
@@ -93,7 +93,7 @@ def check_has_transform(table: str, connector: Connector) -> None:
         reason = "its KafkaMetadataTransform has a transform behind it, or one that renames topics beside it"
     msg = (
         f"the rows of table {table!r} do not tell which records they came from, so none can be replaced: {reason}. "
-        f"{_WAY_OUT}"
+        f"{_REMEDY}"
     )
     raise TableRefused(msg, code="FLOE-305")
 
@@ -104,7 +104,7 @@ UNKNOWN_ROWS = (
     "table"
 )
 
-_WAY_OUT = (
+_REMEDY = (
     'Add "transforms": "meta", "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform" to the '
     "connector: rows that are written from then on can be replaced; others with overlap=skip into a new table only"
 )

@@ -125,15 +125,15 @@ def check_ledger_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Itera
     for r, route in ranges:
         if slice_.is_replay:
             others = ledger.elsewhere(r, route)
-            way_out = (
+            remedy = (
                 "Replay the rest of the range, or replace it (overlap=replace), or append on purpose (overlap=append)."
             )
         else:
             others = ledger.other_routes(r, route)
-            way_out = (
+            remedy = (
                 "The connector was changed between a failed run and this one. Clear the failed run first (its plan holds "
                 "the old configuration), then run again."
             )
         if others:
-            msg = f"table {table!r} holds offsets {list(others)[:20]} of {r.tp} that were routed otherwise. {way_out}"
+            msg = f"table {table!r} holds offsets {list(others)[:20]} of {r.tp} that were routed otherwise. {remedy}"
             raise TableRefused(msg, code="FLOE-414")

@@ -174,7 +174,7 @@ class TableStates:
         try:
             table = self.client.require(name) if must_exist else self.client.load(name)
             if name in uuid:
-                self._refuse_other(name, table, uuid[name])
+                self._check_uuid(name, table, uuid[name])
             if table is None:
                 return state
             ledger = branch_ledger(table, branch, self._connector.group_id, self._cluster_id)
@@ -182,7 +182,7 @@ class TableStates:
             return state.refused(error)
         return replace(state, table=table, ledger=ledger)
 
-    def _refuse_other(self, name: str, table: Table | None, expected: UUID | str | None) -> None:
+    def _check_uuid(self, name: str, table: Table | None, expected: UUID | str | None) -> None:
         now = None if table is None else table.metadata.table_uuid
         if now is not None and str(now) == str(expected):
             return

@@ -91,7 +91,7 @@ def _check_positions(connector: Connector, positions: Sequence[Position], logs: 
                 "handed back; to go on with floe, take over first"
             )
             raise HandBackRefused(msg)
-        if position.facts.topic_id != ids.get(position.tp):
+        if position.metadata_fields.topic_id != ids.get(position.tp):
             msg = f"{position.tp} is another log than the position's: the topic was re-created. {RUN_FIRST}"
             raise HandBackRefused(msg)
         if position.backlogs:
@@ -147,7 +147,7 @@ class _HandBack:
     def _check_table(self, name: str, table: Table, ledger: Ledger) -> None:
         for log_id, holding in ledger.holdings.items():
             position = self._positions.get(TopicPartition(log_id.topic, log_id.partition))
-            if position is None or position.facts.topic_id != log_id.topic_id:
+            if position is None or position.metadata_fields.topic_id != log_id.topic_id:
                 continue
             end = max((stop for spans in holding.held.values() for _, stop in spans), default=0)
             if end > position.offset:

@@ -17,7 +17,7 @@ from floe.takeover.exceptions import TakeoverBlocked, TakeoverRefused
 
 Positions = Mapping[TopicPartition, Position]
 
-LOOK_AGAIN = 0.2
+RETRY_PAUSE = 0.2
 """Seconds between checks of an open transaction."""
 
 
@@ -65,7 +65,7 @@ def _decided_ends(cluster: Cluster, tps: Sequence[TopicPartition]) -> Offsets:
                 "until its producer ends it or the broker aborts it (transaction.timeout.ms of the sink), then run again"
             )
             raise TakeoverBlocked(msg)
-        time.sleep(LOOK_AGAIN)
+        time.sleep(RETRY_PAUSE)
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ def look(connector: Connector, settings: KafkaSettings) -> SinkState:
     check_sink_is_stopped(connector, control)
     logs = source.logs(connector.topics)
     found = all_positions(control, connector.group_id, logs)
-    theirs = found
+    of_sink = found
     if connector.sink_group_id != connector.group_id:
-        theirs = all_positions(control, connector.sink_group_id, logs)
-    positions = {tp: p for tp, p in effective_positions(found, theirs).items() if tp.topic in connector.topics}
+        of_sink = all_positions(control, connector.sink_group_id, logs)
+    positions = {tp: p for tp, p in effective_positions(found, of_sink).items() if tp.topic in connector.topics}
     check_possible(positions, logs, source.log_ends([log.tp for log in logs]))
     topic = Control.open(control, connector.control_topic)
     finished = control.positions(coordinator_group(connector))
@@ -196,12 +196,12 @@ def with_metadata(left: SinkState, connector: Connector) -> tuple[Position, ...]
             taken.append(position)
             continue
         routing = routes.routing(tp.topic)
-        facts = PositionMetadata(
+        metadata = PositionMetadata(
             routing=routing,
             since=position.offset,
             topic_id=left.log_id(tp).topic_id,
             cluster_id=left.cluster_id,
             owner=owner_of(connector.name),
         )
-        taken.append(Position(tp, position.offset, facts.encode()))
+        taken.append(Position(tp, position.offset, metadata.encode()))
     return tuple(taken)

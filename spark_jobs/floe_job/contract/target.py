@@ -22,7 +22,7 @@ class TableTarget:
     """A table as a worker sees it; ``metadata`` and ``io`` are None while it does not exist.
 
     ``properties``: the table's own, overridden by the connector's write-props. ``held``: per range, the offsets that the
-    table already contains; ranges of which it contains none are left out. ``owed``: ranges it takes nothing of now.
+    table already contains; ranges of which it contains none are left out. ``backlog``: ranges it takes nothing of now.
     ``value_converter``: how the values of records are read.
     ``dead_letters``: per range, offsets of records with dead letters, which may become its rows.
     """
@@ -32,7 +32,7 @@ class TableTarget:
     io: FileIO | None = field(default=None, repr=False)
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     held: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
-    owed: frozenset[OffsetRange] = frozenset()
+    backlog: frozenset[OffsetRange] = frozenset()
     rules: ColumnRules = field(default_factory=ColumnRules)
     transforms: tuple[TransformSpec, ...] = ()
     dead_letters: Mapping[OffsetRange, Intervals] = field(default_factory=dict)

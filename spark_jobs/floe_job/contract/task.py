@@ -20,17 +20,17 @@ class RouteRules:
     """What a task needs to route.
 
     ``tables``: the connector's, with their conditions; none where records name them. ``only``: the tables of the slice,
-    where they are not all; records of other tables are ignored. ``judges``: whether the slice refuses records that reach
-    no table. ``reserved``: a name that no record may use. ``closed``: why a table other than the known ones does not
-    exist, once all that exist or are being created are known; None while the task has to find out. ``redriven``: the dead
-    letters that a redrive reads; other records are ignored. ``value_converter``: how a route's field is read.
-    ``transforms``: applied to records before they are routed.
+    where they are not all; records of other tables are ignored. ``rejects_records``: whether records that reach no table
+    are rejected by the slice. ``reserved``: a name that records may not use. ``closed``: why a table other than the known
+    ones does not exist, once all that exist or are being created are known; None while the task has to find out.
+    ``redriven``: the dead letters that a redrive reads; other records are ignored. ``value_converter``: how a route's field
+    is read. ``transforms``: applied to records before they are routed.
     """
 
     routing: Routing
     tables: tuple[tuple[str, TableSettings], ...] = ()
     only: frozenset[str] | None = None
-    judges: bool = True
+    rejects_records: bool = True
     reserved: str | None = None
     closed: str | None = None
     redriven: DeadLetterOffsets | None = None
@@ -58,7 +58,7 @@ class DeadLetterRules:
 class Task:
     """The description of one Spark task. ``conf`` is the consumer's and may contain secrets.
 
-    ``guess``: the target assumed for an unknown table, where floe may create it. ``writers``: how many tasks
+    ``assumed_target``: the target assumed for an unknown table, where floe may create it. ``writers``: how many tasks
     write the files of tables that are spread by partition; with 0, every task writes the files of what it has read.
     ``limits``: of the memory used for reading.
     """
@@ -69,6 +69,6 @@ class Task:
     routes: RouteRules
     dead_letters: DeadLetterRules
     conf: Mapping[str, Any] = field(repr=False)
-    guess: TableTarget | None = None
+    assumed_target: TableTarget | None = None
     writers: int = 0
     limits: ReaderLimits = field(default_factory=ReaderLimits)

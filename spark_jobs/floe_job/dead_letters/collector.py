@@ -16,7 +16,7 @@ from floe_job.dead_letters.table_rows import dead_letters_to_arrow
 from floe_job.dead_letters.topic import DeadLetterTopic
 from floe_job.write.task_files import TargetFiles
 
-ROWS_AT_ONCE = 1_000
+BATCH_ROWS = 1_000
 KEPT_BYTES = 32 * 1024 * 1024
 """Size of the dead letters for the topic that wait for the task's end; above it, they are sent at once."""
 
@@ -58,7 +58,7 @@ class DeadLetterCollector:
             for one in fresh:
                 self._waiting.append(one)
                 self._waiting_bytes += one.size
-                if len(self._waiting) >= ROWS_AT_ONCE or self._waiting_bytes > KEPT_BYTES:
+                if len(self._waiting) >= BATCH_ROWS or self._waiting_bytes > KEPT_BYTES:
                     self._write()
         if self._rules.policy.topic is not None:
             for one in fresh:

@@ -12,7 +12,7 @@ class AnnounceGate:
         self._lock = threading.Lock()
         self._is_announcing = self._is_closed = False
 
-    def enter(self) -> None:
+    def begin(self) -> None:
         """Begin the announcement. Raises WriteTimeout once the gate is closed."""
         with self._lock:
             if self._is_closed:

@@ -33,7 +33,7 @@ def announce(inputs: SliceInputs, checked: CheckedSlice, gate: AnnounceGate, beg
     announcement = announcement_of(inputs, checked)
     if limit_of(job.plan.positions, job.slice.limit_name) is not None:
         announcement = replace(announcement, write_ms=round(1000 * (time.monotonic() - begun)))
-    gate.enter()
+    gate.begin()
     _send(job, announcement)
     return announcement
 
@@ -60,7 +60,7 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
         assignments=_assignments(job, checked),
         refused={name: str(problem) for name, problem in problems.items() if problem is not None},
         lost=_lost(job),
-        revived=resolved.revived,
+        recovered=resolved.recovered,
         resolved=resolved.resolved,
         reasons=_reasons(job, checked),
         known=dead_letters.scan_open_dead_letters if job.slice.mode.removes_rows else DeadLetterOffsets(),
@@ -89,14 +89,14 @@ def _resolved(inputs: SliceInputs, checked: CheckedSlice) -> ResolvedDeadLetters
         return ResolvedDeadLetters()
     outcomes = {n: [result.tables[n].outcomes for result in checked.results if n in result.tables] for n in tables}
     recovered = {name: table.recovered for name, table in tables.items()}
-    return resolve_dead_letters(scan_open_dead_letters, outcomes, recovered, is_whole=inputs.job.judges_records)
+    return resolve_dead_letters(scan_open_dead_letters, outcomes, recovered, is_whole=inputs.job.rejects_records)
 
 
 def _lost(job: SliceJob) -> tuple[OffsetRange, ...]:
     """Return the ranges accepted as lost, below the ranges of a live slice, that no snapshot contains yet."""
     if job.slice.reason is not ReadReason.LIVE:
         return ()
-    lost = {p.tp: p.facts.lost for p in job.plan.positions if '"lost"' in p.metadata}
+    lost = {p.tp: p.metadata_fields.lost for p in job.plan.positions if '"lost"' in p.metadata}
     return tuple(
         OffsetRange(r.topic, r.topic_id, r.partition, start, end)
         for r in job.slice.ranges

@@ -35,7 +35,7 @@ class SliceDeadLetters:
         """Open the table and the topic of dead letters, created where they are missing. Raises the error that prevents it."""
         policy = job.connector.errors
         table = None if policy.table is None else _opened(job, states, policy.table)
-        scan_open_dead_letters = DeadLetterOffsets() if table is None else _open_letters(states, table)
+        scan_open_dead_letters = DeadLetterOffsets() if table is None else _scan_dead_letters(states, table)
         if policy.topic is not None:
             ensure_dead_letter_topic(Cluster.of_control(job.settings), policy.topic, policy.topic_replication)
         return cls(table, scan_open_dead_letters)
@@ -78,7 +78,7 @@ def _opened(job: SliceJob, states: TableStates, name: str) -> SliceTable:
     return table
 
 
-def _open_letters(states: TableStates, dead_letters: SliceTable) -> DeadLetterOffsets:
+def _scan_dead_letters(states: TableStates, dead_letters: SliceTable) -> DeadLetterOffsets:
     """Return the open dead letters of the offsets that the table has seen before.
 
     Those are read a second time because a run died, because a table that was behind is caught up, or by a replay.

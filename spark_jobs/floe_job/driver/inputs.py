@@ -37,7 +37,7 @@ def prepare(job: SliceJob) -> SliceInputs:
     """Open the tables of a slice, with their ledgers and open dead letters. Raises the error that prevents reading."""
     states = TableStates(Tables.of(job.connector), job.connector, job.plan.cluster_id)
     dead_letters = SliceDeadLetters.open(job, states)
-    job = job.with_open_letters(dead_letters.scan_open_dead_letters)
+    job = job.with_open_dead_letters(dead_letters.scan_open_dead_letters)
     log.info(
         "slice %s (%s): %s ranges, %s offsets, for %s",
         job.slice_id,

@@ -40,7 +40,7 @@ class SliceJob:
         return set(self.slice.tables) == set(self.connector.tables)
 
     @property
-    def judges_records(self) -> bool:
+    def rejects_records(self) -> bool:
         """Whether this slice refuses records that reach no table, and resolves dead letters of no table."""
         return self.is_for_all_tables and self.slice.reason is not ReadReason.CATCH_UP
 
@@ -50,7 +50,7 @@ class SliceJob:
         replay = f"replay-{self.plan.plan_id}-" if self.slice.is_replay else ""
         return f"{self.connector.transactional_prefix}floe-{self.connector.name}-{replay}{self.slice.index}"
 
-    def with_open_letters(self, scan_open_dead_letters: DeadLetterOffsets) -> "SliceJob":
+    def with_open_dead_letters(self, scan_open_dead_letters: DeadLetterOffsets) -> "SliceJob":
         """Return the job of a redrive for those of its dead letters that are still open."""
         if not self.is_redrive:
             return self

@@ -11,9 +11,9 @@ from floe_job.exceptions import SliceRefused
 
 
 class ResolvedDeadLetters(NamedTuple):
-    """``revived``: open dead letters whose records are rows of this slice, by table. ``resolved``: those to be marked."""
+    """``recovered``: open dead letters whose records are rows of this slice, by table. ``resolved``: those to be marked."""
 
-    revived: DeadLetterOffsets = DeadLetterOffsets()
+    recovered: DeadLetterOffsets = DeadLetterOffsets()
     resolved: DeadLetterOffsets = DeadLetterOffsets()
 
 
@@ -32,20 +32,22 @@ def resolve_dead_letters(
     they are more than an announcement can name.
     """
     joined = {name: _joined(several) for name, several in outcomes.items()}
-    revived = DeadLetterOffsets.of(
+    recovered = DeadLetterOffsets.of(
         (name, log_id, offsets) for name, one in joined.items() for log_id, offsets in _of(one.rows)
     )
-    here, anew, undone = [], [], []
+    of_tables, rerouted, unresolved = [], [], []
     for name, one in joined.items():
         before = recovered_before.get(name, {})
-        there = {log_id: offsets & before.get(log_id, Intervals()) for log_id, offsets in one.passed.items()}
-        rows = [*_of(one.rows), *_of(there)]
-        here += [(name, log_id, offsets & dead_letters.at(name, log_id)) for log_id, offsets in rows]
-        anew += [(None, log_id, offsets & dead_letters.at(None, log_id)) for log_id, offsets in [*rows, *_of(one.dead)]]
-        undone += [(None, log_id, offsets - there[log_id]) for log_id, offsets in one.passed.items()]
-    of_none = DeadLetterOffsets.of(anew) - DeadLetterOffsets.of(undone) if is_whole else DeadLetterOffsets()
-    resolved = ResolvedDeadLetters(revived, DeadLetterOffsets.of(here) | of_none)
-    if max(resolved.revived.spans, resolved.resolved.spans) > MAX_SPANS:
+        known_rows = {log_id: offsets & before.get(log_id, Intervals()) for log_id, offsets in one.passed.items()}
+        rows = [*_of(one.rows), *_of(known_rows)]
+        of_tables += [(name, log_id, offsets & dead_letters.at(name, log_id)) for log_id, offsets in rows]
+        rerouted += [
+            (None, log_id, offsets & dead_letters.at(None, log_id)) for log_id, offsets in [*rows, *_of(one.dead)]
+        ]
+        unresolved += [(None, log_id, offsets - known_rows[log_id]) for log_id, offsets in one.passed.items()]
+    of_none = DeadLetterOffsets.of(rerouted) - DeadLetterOffsets.of(unresolved) if is_whole else DeadLetterOffsets()
+    resolved = ResolvedDeadLetters(recovered, DeadLetterOffsets.of(of_tables) | of_none)
+    if max(resolved.recovered.spans, resolved.resolved.spans) > MAX_SPANS:
         msg = (
             f"{resolved.resolved.count} records with open dead letters become rows, in {resolved.resolved.spans} spans of "
             f"offsets: an announcement names at most {MAX_SPANS}. Nothing was announced; run again with a smaller "

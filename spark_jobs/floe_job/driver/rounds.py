@@ -73,10 +73,15 @@ def tasks_of(inputs: SliceInputs, current: Round) -> list[Task]:
         job.connector.worker_memory, job.connector.batch_max_bytes, is_portable=job.connector.is_read_portably
     )
     targets, routes = tables.targets(job, inputs.dead_letters.scan_open_dead_letters), tables.route_rules(job)
-    dead_letters, conf, guess = inputs.dead_letters.rules(job), job.settings.reader(limits), tables.guess(job.connector)
+    dead_letters, conf, assumed_target = (
+        inputs.dead_letters.rules(job),
+        job.settings.reader(limits),
+        tables.assumed_target(job.connector),
+    )
     writers = writing_tasks(targets, len(current.parts), job.connector.tasks_max)
     return [
-        Task(i, inputs.parts[i], targets, routes, dead_letters, conf, guess, writers, limits) for i in current.parts
+        Task(i, inputs.parts[i], targets, routes, dead_letters, conf, assumed_target, writers, limits)
+        for i in current.parts
     ]
 
 
@@ -120,8 +125,8 @@ def _evolved(inputs: SliceInputs, tables: SliceTables, done: Sequence[TaskResult
     unknown = {name for result in done for name in result.unknown}
     found = inputs.lookup.discover(tables, unknown) if unknown else tables
     # tasks guessed the columns of a table that they did not get: they must not change the columns that it has
-    guessed = {name for name, table in found.by_name.items() if name not in tables.by_name and table.table}
-    evolved = inputs.lookup.evolve(found, _changes(done, without=guessed))
+    assumed = {name for name, table in found.by_name.items() if name not in tables.by_name and table.table}
+    evolved = inputs.lookup.evolve(found, _changes(done, without=assumed))
     reach(CrashPoint.WRITE_SCHEMA_CHANGED)
     return evolved
 
@@ -146,5 +151,5 @@ def _rows_wanted(results: Iterable[TaskResult]) -> dict[str, int]:
     for result in results:
         for name, table in result.tables.items():
             counts = table.counts
-            wanted[name] = wanted.get(name, 0) + counts.assigned - counts.dead - counts.held - counts.owed
+            wanted[name] = wanted.get(name, 0) + counts.assigned - counts.dead - counts.held - counts.backlog
     return wanted

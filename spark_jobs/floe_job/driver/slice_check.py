@@ -13,7 +13,7 @@ from floe_job.driver.rounds import Done
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.exceptions import RangeLost
 
-Pieces = Mapping[OffsetRange, Sequence[RangePartResult]]
+RangeParts = Mapping[OffsetRange, Sequence[RangePartResult]]
 """What was read of each range, in the order of its offsets."""
 
 
@@ -27,7 +27,7 @@ class CheckedSlice:
 
     slice_tables: SliceTables
     results: tuple[TaskResult, ...]
-    range_parts: Pieces
+    range_parts: RangeParts
     ranges: tuple[tuple[OffsetRange, RangeCounts], ...]
     tables: Mapping[str, TableCounts]
     dead_letter_counts: TableCounts | None
@@ -63,7 +63,7 @@ def check(inputs: SliceInputs, done: Done, logs: Mapping[TopicPartition, Partiti
     return checked
 
 
-def _range_parts(job: SliceJob, results: Sequence[TaskResult]) -> Pieces:
+def _range_parts(job: SliceJob, results: Sequence[TaskResult]) -> RangeParts:
     range_parts: dict[OffsetRange, list[RangePartResult]] = {r: [] for r in job.slice.ranges}
     for read in (slice_ for result in results for slice_ in result.range_parts):
         range_parts[read.slice_.range].append(read)
@@ -78,7 +78,7 @@ def _table_counts(job: SliceJob, done: Done) -> dict[str, TableCounts]:
     return counts if job.slice.tables else {name: found for name, found in counts.items() if found.assigned}
 
 
-def _check_topics(job: SliceJob, range_parts: Pieces, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+def _check_topics(job: SliceJob, range_parts: RangeParts, logs: Mapping[TopicPartition, PartitionLog]) -> None:
     """Raise RangeLost for ranges whose topic was re-created, or whose start was removed, while they were read."""
     for r in job.slice.ranges:
         now = logs.get(r.tp)
@@ -98,6 +98,6 @@ def _check_ratio(job: SliceJob, checked: CheckedSlice) -> None:
     """Raise TooManyDeadLetters when more of the judged records are dead than the connector allows."""
     ranges, tables = [counts for _, counts in checked.ranges], checked.tables.values()
     dead = sum(counts.dead for counts in ranges) + sum(counts.dead for counts in tables)
-    judged = sum(counts.dead + counts.dropped for counts in ranges) + sum(counts.assigned for counts in tables)
+    examined = sum(counts.dead + counts.dropped for counts in ranges) + sum(counts.assigned for counts in tables)
     named = [dead_letter for result in checked.dead_letter_results for dead_letter in result.named]
-    check_ratio(dead, judged, job.connector.errors.max_ratio, named)
+    check_ratio(dead, examined, job.connector.errors.max_ratio, named)

@@ -51,7 +51,7 @@ class SliceTable:
         try:
             mode.check(state, job.plan, job.slice, job.connector)
             new = tuple((r, mode.wanted(state.name, state.ledger, job.slice, r, state.routes[r.topic])) for r in taken)
-            recovered = {LogId.of(r): rows for r in taken if (rows := state.ledger.revived(r))}
+            recovered = {LogId.of(r): rows for r in taken if (rows := state.ledger.recovered(r))}
             found = cls(state, new, recovered, replaces=job.slice.mode.removes_rows)
             check_writable(found.target(job))
         except REFUSALS as error:
@@ -80,9 +80,9 @@ class SliceTable:
         """Return what a worker needs to know of the table."""
         # every task contains this: of thousands of ranges only those that the table already contains in a repeated run
         held = {r: held for r, new in self.new_offsets if (held := _whole(r) - new)}
-        owed = frozenset(job.slice.ranges) - {r for r, _ in self.new_offsets}
+        backlog = frozenset(job.slice.ranges) - {r for r, _ in self.new_offsets}
         watched = {r: found for r in job.slice.ranges if (found := self._watched(r, scan_open_dead_letters))}
-        target = replace(new_target(self.name, job.connector), held=held, owed=owed, dead_letters=watched)
+        target = replace(new_target(self.name, job.connector), held=held, backlog=backlog, dead_letters=watched)
         if self.table is None:
             return target
         # workers need schema, spec, location and properties; the snapshots would be shipped to each of them

@@ -65,7 +65,7 @@ class SliceTables:
         """Return what tasks receive about each table."""
         return tuple(table.target(job, scan_open_dead_letters) for table in self.by_name.values())
 
-    def guess(self, connector: Connector) -> TableTarget | None:
+    def assumed_target(self, connector: Connector) -> TableTarget | None:
         """Return the target assumed for an unknown table; None where floe may not create it."""
         return None if self.are_all or not connector.auto_create else new_target("", connector)
 
@@ -76,7 +76,7 @@ class SliceTables:
             routing=connector.routing,
             tables=tuple((name, connector.table(name)) for name in connector.tables),
             only=None if job.is_for_all_tables else frozenset(job.slice.tables),
-            judges=job.judges_records,
+            rejects_records=job.rejects_records,
             reserved=connector.properties.get("floe.deadletter.table", "").strip().lower() or None,
             closed=unknown_table_reason(connector) if self.are_all else None,
             redriven=job.slice.dead_letters if job.is_redrive else None,

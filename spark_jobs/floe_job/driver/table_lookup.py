@@ -38,8 +38,8 @@ class TableLookup:
             opened = self._opened(slice_.tables)
         else:
             of_dead_letters = slice_.dead_letters.tables
-            guessed, _ = self._listed(sorted(tables.recent))  # any producer may have named the recent ones
-            opened = self._opened(sorted({*guessed, *of_dead_letters}))
+            likely, _ = self._listed(sorted(tables.recent))  # any producer may have named the recent ones
+            opened = self._opened(sorted({*likely, *of_dead_letters}))
             opened = [table for table in opened if table.name in of_dead_letters or self._is_worth_keeping(table)]
         tables = self._with(tables, opened)
         if slice_.tables:

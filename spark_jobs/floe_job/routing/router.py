@@ -43,7 +43,7 @@ class Router:
         """Find the tables of each record; none of the values is None."""
         return self._route(records) if self._rules.redriven is None else self._redrive(records, self._rules.redriven)
 
-    def concerned(self, records: Records) -> Records:
+    def relevant(self, records: Records) -> Records:
         """Return the records that this slice handles: in a redrive, those with dead letters."""
         dead_letters = self._rules.redriven
         if dead_letters is None:
@@ -57,22 +57,22 @@ class Router:
     def _redrive(self, records: Records, dead_letters: DeadLetterOffsets) -> Routed:
         """Pass records to the tables that refused them, and route again those that were refused before routing."""
         log_id = LogId.of(records.slice_.range)
-        anew = _indices(records, dead_letters.at(None, log_id))
-        routed = self._route(records.select(anew)) if anew else Routed()
+        unrouted = _indices(records, dead_letters.at(None, log_id))
+        routed = self._route(records.select(unrouted)) if unrouted else Routed()
         places = {
-            table: anew if found is None else [anew[i] for i in found.tolist()]
+            table: unrouted if found is None else [unrouted[i] for i in found.tolist()]
             for table, found in routed.places.items()
         }
         for table in dead_letters.tables:
-            mine = set(_indices(records, dead_letters.at(table, log_id)))
-            if not mine or (table not in self._known and self._unexpected(table) is not None):
+            own = set(_indices(records, dead_letters.at(table, log_id)))
+            if not own or (table not in self._known and self._unexpected(table) is not None):
                 continue  # its dead letters do not change
-            places[table] = sorted(mine.union(places.get(table, ())))
+            places[table] = sorted(own.union(places.get(table, ())))
         routed.tables = {table: records.select(found) for table, found in places.items()}
         reached = {i for found in places.values() for i in found}
         # a record that reached a table anyway has a dead letter of that table, not one of no table
-        routed.malformed = _placed(routed.malformed, anew, reached)
-        routed.unroutable = sorted(_placed(routed.unroutable, anew, reached), key=lambda one: one.index)
+        routed.malformed = _placed(routed.malformed, unrouted, reached)
+        routed.unroutable = sorted(_placed(routed.unroutable, unrouted, reached), key=lambda one: one.index)
         routed.reached = len(reached)
         routed.filtered = len(records) - len(reached) - len(routed.malformed) - len(routed.unroutable)
         return routed
@@ -112,7 +112,7 @@ class Router:
         kept = np.flatnonzero(codes != NOWHERE)
         self._deliver(routed, len(records), destinations, kept, codes[kept])
         routed.unroutable.sort(key=lambda one: one.index)
-        if not self._rules.judges:
+        if not self._rules.rejects_records:
             routed.filtered += len(routed.malformed) + len(routed.unroutable)
             routed.malformed, routed.unroutable = [], []
         return routed
@@ -124,7 +124,7 @@ class Router:
         codes_of: dict[str, list[int]] = {}
         by_code = _Places(codes, len(destinations))
         for code, destination in enumerate(destinations):
-            tables = self._mine(destination)
+            tables = self._own(destination)
             if isinstance(tables, Unusable):
                 places = by_code.of([code]) if kept is None else kept[by_code.of([code])]
                 routed.unroutable += [Rejected(i, STAGE, tables.reason, UNROUTABLE) for i in places.tolist()]
@@ -134,11 +134,11 @@ class Router:
                 routed.reached += by_code.count(code)
                 for table in tables:
                     codes_of.setdefault(table, []).append(code)
-        for table, mine in codes_of.items():
-            if len(mine) == len(destinations) and (kept is None or len(kept) == count):
+        for table, own in codes_of.items():
+            if len(own) == len(destinations) and (kept is None or len(kept) == count):
                 routed.places[table] = None
                 continue
-            places = by_code.of(mine) if kept is None else kept[by_code.of(mine)]
+            places = by_code.of(own) if kept is None else kept[by_code.of(own)]
             if len(places):
                 routed.places[table] = places
 
@@ -181,7 +181,7 @@ class Router:
         """Return whether a table without expression takes the records of its topics."""
         return settings.topics is not None or not self._rules.routing.is_by_value
 
-    def _mine(self, destination: Destination) -> Destination:
+    def _own(self, destination: Destination) -> Destination:
         """Return only the tables of this slice; report unknown ones to the driver."""
         if isinstance(destination, Unusable):
             return destination

@@ -52,7 +52,7 @@ class SharedDecoder:
         if first.metadata is None or not _is_text(first.metadata.schema(), path):
             return None
         schema = first.metadata.schema()
-        are_alike = all(
+        is_uniform = all(
             target.metadata is not None
             and not target.transforms
             and target.value_converter == first.value_converter
@@ -62,7 +62,7 @@ class SharedDecoder:
             and target.metadata.schema() == schema
             for target in targets
         )
-        return cls(schema, first, path) if are_alike else None
+        return cls(schema, first, path) if is_uniform else None
 
     def decode(self, records: Records) -> DecodedTogether | None:
         """Decode records; None when a record contains columns that tables lack: then each table has to decode its own."""
@@ -73,14 +73,14 @@ class SharedDecoder:
         if self._decoder.needs or decoded.table is None:
             return None
         refused = [one.index for one in decoded.rejected]
-        mine = records.without(refused)
+        kept = records.without(refused)
         rows = (
             decoded.table.combine_chunks()
         )  # each table takes its part of them: of chunks, Arrow would join them each time
         column = rows.column(self._path[0]).combine_chunks()
         if len(self._path) > 1:
             column = pc.struct_field(column, list(self._path[1:]))
-        return DecodedTogether(mine, rows, column.cast(pa.large_string()), records.select(refused), decoded.fast)
+        return DecodedTogether(kept, rows, column.cast(pa.large_string()), records.select(refused), decoded.fast)
 
 
 def _is_text(schema: Schema, path: Sequence[str]) -> bool:

@@ -67,8 +67,8 @@ def _spread_connected(spark: Any, tasks: Sequence[Task], files: PartitionFiles) 
     pickled, write = [pickle.dumps(task) for task in tasks], pickle.dumps(files)
 
     def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        mine = (pickle.loads(pickled[i]) for batch in batches for i in batch.column(0).to_pylist())  # noqa: S301
-        for writer, item in send_tasks(mine):
+        own_tasks = (pickle.loads(pickled[i]) for batch in batches for i in batch.column(0).to_pylist())  # noqa: S301
+        for writer, item in send_tasks(own_tasks):
             columns = [pa.array([writer], pa.int32()), pa.array([pickle.dumps(item)], pa.binary())]
             yield pa.RecordBatch.from_arrays(columns, ["writer", "sent"])
 

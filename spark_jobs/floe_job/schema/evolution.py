@@ -109,15 +109,15 @@ class SchemaChanges:
         again with the new schema.
         """
         known, required = columns(schema), identifiers(schema)
-        lacking = SchemaChanges(rules=self.rules)
-        lacking.update(self._beyond(schema))
+        missing = SchemaChanges(rules=self.rules)
+        missing.update(self._beyond(schema))
         for path, text in self.promotions.items():
             if path in known and is_wider(known[path].field_type, _promoted(text)):
-                lacking.promotions[path] = text
+                missing.promotions[path] = text
         for path in self.optional:
             if path in known and known[path].required and known[path].field_id not in required:
-                lacking.optional[path] = None
-        return lacking
+                missing.optional[path] = None
+        return missing
 
     def _beyond(self, schema: Schema) -> Iterator[tuple[Path, Proposal]]:
         parents: dict[Path, _ByName | None] = {}
@@ -128,30 +128,30 @@ class SchemaChanges:
                 parents[above] = self._by_name(parent) if isinstance(parent, StructType) else None
             known = parents[above]
             if known is not None:
-                yield from self._lacking(known, path, proposal)
+                yield from self._missing(known, path, proposal)
 
     def _by_name(self, parent: StructType) -> _ByName:
         """Return the columns of a struct by what spellings of their names have in common; of several the first."""
         fold = self.rules.case_insensitive
         return {(field.name.lower() if fold else field.name): field for field in reversed(parent.fields)}
 
-    def _lacking(self, known: _ByName, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+    def _missing(self, known: _ByName, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
         column = known.get(self.same(path)[-1])
         if column is None:
             yield path, proposal
             return
-        yield from self._lacking_inside(column.field_type, (*path[:-1], column.name), proposal)
+        yield from self._missing_inside(column.field_type, (*path[:-1], column.name), proposal)
 
-    def _lacking_inside(self, known: IcebergType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+    def _missing_inside(self, known: IcebergType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
         if isinstance(known, StructType) and isinstance(proposal, StructOf):
             by_name = self._by_name(known)
             for name, inner in proposal.fields:
-                yield from self._lacking(by_name, (*path, name), inner)
+                yield from self._missing(by_name, (*path, name), inner)
         elif isinstance(known, ListType) and isinstance(proposal, ListOf):
-            yield from self._lacking_inside(known.element_type, (*path, ELEMENT), proposal.element)
+            yield from self._missing_inside(known.element_type, (*path, ELEMENT), proposal.element)
         elif isinstance(known, MapType) and isinstance(proposal, StructOf):
             for _, inner in proposal.fields:
-                yield from self._lacking_inside(known.value_type, (*path, VALUE), inner)
+                yield from self._missing_inside(known.value_type, (*path, VALUE), inner)
 
     def apply(self, update: UpdateSchema) -> None:
         """Make one schema update of everything. What the schema already has, and what it cannot get, is left out.
@@ -159,13 +159,13 @@ class SchemaChanges:
         New columns are optional. If the columns of several tasks are too many only together, or in conflict with each other,
         the later ones are left out: their records are rejected when they are read again.
         """
-        lacking = self.beyond(changed_schema(update))
-        for path, text in lacking.promotions.items():
+        missing = self.beyond(changed_schema(update))
+        for path, text in missing.promotions.items():
             update.update_column(path, _promoted(text))
-        for path in lacking.optional:
+        for path in missing.optional:
             update.make_column_optional(path)
         reserved = reserved_names(changed_metadata(update).partition_specs, changed_schema(update))
-        for path, proposal in lacking._admitted(changed_schema(update), reserved):
+        for path, proposal in missing._admitted(changed_schema(update), reserved):
             update.add_column(path, iceberg_type(proposal), required=False)
 
     def new_schema(self) -> Schema:

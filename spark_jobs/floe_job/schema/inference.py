@@ -137,10 +137,10 @@ def merge(first: Proposal, later: Proposal | None, rules: ColumnRules = PLAIN, p
             known, so_far = fields.setdefault(same_name(name, rules), (name, proposal))
             fields[same_name(name, rules)] = known, merge(so_far, proposal, rules, (*path, known))
         return StructOf(tuple(fields.values()))
-    return settle(first, later, rules, path)
+    return resolve_conflict(first, later, rules, path)
 
 
-def settle(first: Proposal, later: Proposal, rules: ColumnRules, path: Path) -> Proposal:
+def resolve_conflict(first: Proposal, later: Proposal, rules: ColumnRules, path: Path) -> Proposal:
     """Decide between two types of which neither is wider than the other."""
     if rules.on_conflict == "fail":
         problem = (

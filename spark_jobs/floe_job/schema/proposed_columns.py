@@ -25,8 +25,8 @@ from floe_job.schema.inference import (
     iceberg_type,
     infer,
     kind_of_all,
+    resolve_conflict,
     same_name,
-    settle,
 )
 from floe_job.schema.limits import FullNames, check_count, check_depth, check_name, check_reserved
 from floe_job.schema.proposed_tree import LIST, STRUCT, Change, Node
@@ -216,8 +216,8 @@ class ProposedColumns:
         if {node.kind, later.kind} == {"long", "double"}:
             kind = "double"
         else:
-            settled = settle(_outline(node), _outline(later), self._rules, path)
-            kind = settled if isinstance(settled, str) else node.kind
+            resolved = resolve_conflict(_outline(node), _outline(later), self._rules, path)
+            kind = resolved if isinstance(resolved, str) else node.kind
         if kind == node.kind:
             return False
         before = Node(node.kind, node.fields, node.element)

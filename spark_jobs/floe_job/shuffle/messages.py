@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-HELD_BYTES = 64 * 1024 * 1024
+BUFFERED_BYTES = 64 * 1024 * 1024
 """Bytes of row blocks that Spark's Python worker gathers before it sends them."""
 MAX_BLOCK_BYTES = 8 * 1024 * 1024
 
@@ -73,4 +73,4 @@ def block_bytes(writers: int) -> int:
     PySpark's ``partitionBy`` gathers ten times as many items as there are partitions, at most a thousand, before it
     checks their size.
     """
-    return min(MAX_BLOCK_BYTES, HELD_BYTES // min(10 * max(writers, 1), 1000))
+    return min(MAX_BLOCK_BYTES, BUFFERED_BYTES // min(10 * max(writers, 1), 1000))

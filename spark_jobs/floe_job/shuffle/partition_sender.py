@@ -37,7 +37,7 @@ class PartitionSender:
             if writer not in self._builders:
                 self._builders[writer] = BlockBuilder(writer, self._table, self._send_queue, self._budget)
             self._builders[writer].add(partition, part, round(part.num_rows * bytes_per_row))
-            self._budget.settle()
+            self._budget.enforce()
 
     def close(self) -> tuple[SpecFiles | None, int]:
         """Send the rest. No file was written here."""

@@ -16,10 +16,10 @@ from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe_job.source.batch import Batch
 from floe_job.source.native.consumer import Event, SettingRefused
 from floe_job.source.native.kafka_batch import Measured, Stretch
-from floe_job.source.portable_batch import PortableBatch, headers_octets
+from floe_job.source.portable_batch import PortableBatch, headers_nbytes
 from floe_job.source.reports import LOG_QUEUE, Reports, level_of, with_reports
 
-OCTETS_AT_ONCE = 4 * MIB
+BATCH_BYTES = 4 * MIB
 """The approximate size of what a call returns, so that several batches do not count as one that is too large."""
 
 
@@ -29,8 +29,8 @@ class PortableConsumer:
     def __init__(self, conf: Mapping[str, Any], most: int, limits: ReaderLimits) -> None:
         """Take settings in librdkafka's names, and callbacks. ``most``: messages at once. Raises SettingRefused."""
         self._reports = Reports(level_of(conf))
-        self._most, self._at_once = most, most
-        self._octets_at_once = min(OCTETS_AT_ONCE, limits.unsure_bytes // 4)
+        self._most, self._batch_records = most, most
+        self._batch_bytes = min(BATCH_BYTES, limits.unsure_bytes // 4)
         given = {name: value for name, value in with_reports(conf).items() if value is not None and name != LOG_QUEUE}
         callbacks = {"stats_cb": self._take_statistics, "logger": _ReportingLog(self._reports)}
         try:
@@ -74,10 +74,10 @@ class PortableConsumer:
 
     def consume(self, seconds: float) -> tuple[Batch, list[Event]]:
         """Return what is available, after at most some seconds: records, and events between them."""
-        batch, events = self._consume(seconds, self._at_once)
+        batch, events = self._consume(seconds, self._batch_records)
         if len(batch):
             mean = max(1, batch.nbytes // len(batch))
-            self._at_once = max(1, min(self._most, self._octets_at_once // mean))
+            self._batch_records = max(1, min(self._most, self._batch_bytes // mean))
         return batch, events
 
     def consume_answer(self, seconds: float) -> tuple[Batch, list[Event]]:
@@ -124,7 +124,7 @@ class AnswerSizes:
     def measure(self, records: Batch) -> Measured:
         """Return the size of records, keys and headers included, and their batches."""
         own = records.records if isinstance(records, PortableBatch) else ()
-        nbytes = records.nbytes + len(own) + sum(headers_octets(headers) for _, headers in own if headers)
+        nbytes = records.nbytes + len(own) + sum(headers_nbytes(headers) for _, headers in own if headers)
         is_unsure = not self._is_one and nbytes > self._limits.unsure_bytes
         return Measured(nbytes, [Stretch(int(records.offsets[0]), 0, nbytes)] if nbytes else [], is_unsure)
 

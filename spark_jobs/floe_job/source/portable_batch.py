@@ -179,6 +179,6 @@ def _headers(messages: Sequence[ck.Message]) -> list[Headers | None]:
     return [_NONE if one is None else None if one is _UNREADABLE else list(one) for one in found]
 
 
-def headers_octets(headers: Headers) -> int:
+def headers_nbytes(headers: Headers) -> int:
     """Return the approximate number of bytes that headers take."""
     return sum(len(name) + len(value or b"") + 2 for name, value in headers)

@@ -41,8 +41,8 @@ class Reports:
     def take_statistics(self, text: bytes) -> None:
         """Note the offsets in a report, which is JSON as librdkafka's STATISTICS.md describes it."""
         for topic, one in json.loads(text)["topics"].items():
-            for partition, facts in one["partitions"].items():
-                self.next_offsets[topic, int(partition)] = facts["next_offset"]
+            for partition, state in one["partitions"].items():
+                self.next_offsets[topic, int(partition)] = state["next_offset"]
 
     def take_line(self, level: int, facility: str, text: str) -> None:
         """Log a line, and note why a connection failed."""

@@ -37,7 +37,7 @@ from floe_job.write.table_rows import TableRows
 
 log = logging.getLogger(__name__)
 
-MAX_GUESSED = 200
+MAX_ASSUMED_TABLES = 200
 """Tables that a task infers columns for before the driver has looked them up."""
 SentRows = RowBlock | EndOfTask | TaskResult
 """What a task that leaves files to others sends to each of them."""
@@ -97,10 +97,10 @@ class _TaskRun:
         self._send_queue = SendQueue(task.index, task.writers) if task.writers else None
         self._chain = Chain.of(task.routes.transforms)
         self._converters = converters_of(task.routes.value_converter)
-        self._lookalikes = SharedDecoder.of(task.targets, task.routes)
+        self._shared_decoder = SharedDecoder.of(task.targets, task.routes)
         self._deliveries = 0
         self._bad = BadRecordCollector()
-        self._judged = 0
+        self._checked = 0
 
     def run(self) -> Generator[tuple[int, RowBlock], None, TaskResult]:
         """Read every range part to its end; write as long as no column and no table is missing.
@@ -112,7 +112,7 @@ class _TaskRun:
             with closing(RangeReader(self._task.conf, self._task.limits)) as reader:
                 for slice_ in self._task.range_parts:
                     results.append((yield from self._read(reader, slice_)))
-            bad = self._bad.counts(self._judged)
+            bad = self._bad.counts(self._checked)
             if bad:
                 return TaskResult(self._task.index, tuple(results), bad=bad)
             complete = not self._router.unknown and not any(table.needs for table in self._writers.values())
@@ -153,50 +153,50 @@ class _TaskRun:
         tombstones = count - len(records)
         if not len(records):
             return RangeCounts(tombstones=tombstones)
-        self._judged += len(records)
-        decoded = self._lookalikes.decode(records) if self._lookalikes is not None else None
+        self._checked += len(records)
+        decoded = self._shared_decoder.decode(records) if self._shared_decoder is not None else None
         if decoded is None:
-            self._lookalikes = None
+            self._shared_decoder = None
             return RangeCounts(tombstones=tombstones) + self._take_each(records)
         counts = RangeCounts(tombstones=tombstones) + self._take_decoded(decoded)
         return counts + self._take_each(decoded.rest) if len(decoded.rest) else counts
 
     def _take_transformed(self, records: Records) -> RangeCounts:
         """Parse and transform records, tombstones too, and pass what is left to the tables, some at a time."""
-        concerned = self._router.concerned(records)
-        counts = RangeCounts(filtered=len(records) - len(concerned))
-        for batch in self._chain.batches(concerned, self._converters):
+        relevant = self._router.relevant(records)
+        counts = RangeCounts(filtered=len(records) - len(relevant))
+        for batch in self._chain.batches(relevant, self._converters):
             counts += self._take_batch(batch)
         return counts
 
     def _take_batch(self, batch: ParsedBatch) -> RangeCounts:
         tombstones = batch.tombstones
-        self._judged += len(batch.source) - tombstones - batch.filtered
+        self._checked += len(batch.source) - tombstones - batch.filtered
         counts = RangeCounts(tombstones=tombstones, filtered_by_transforms=batch.filtered)
-        if self._task.routes.judges:
+        if self._task.routes.rejects_records:
             malformed, refused = batch.rejected_by_stage()
             self._send_to_dead_letters(dead_letters_of(batch.source, malformed, None))
             self._send_to_dead_letters(dead_letters_of(batch.source, refused, None), "are refused by a transform")
             counts += RangeCounts(dead=len(batch.rejected))
         else:
             counts += RangeCounts(filtered=len(batch.rejected))
-        for mine in batch.by_topic():
-            counts += self._take_each(mine)
+        for table_records in batch.by_topic():
+            counts += self._take_each(table_records)
         return counts
 
     def _take_each(self, records: Records) -> RangeCounts:
         """Route records, and let each table decode its own."""
         routed = self._router.route(records)
-        dead, dropped = self._refuse(records, routed)
-        for name, mine in routed.tables.items():
-            self._hand_over(name, mine)
+        dead, dropped = self._reject(records, routed)
+        for name, table_records in routed.tables.items():
+            self._hand_over(name, table_records)
         return RangeCounts(routed=routed.reached, dead=dead, filtered=routed.filtered, dropped=dropped)
 
     def _take_decoded(self, decoded: DecodedTogether) -> RangeCounts:
         """Route records that have a row already, the same for every table."""
         records = decoded.records
         routed = self._router.spread(records, decoded.values)
-        dead, dropped = self._refuse(records, routed)
+        dead, dropped = self._reject(records, routed)
         for name, places in routed.places.items():
             writer = self._writer(name) if name in self._targets else None
             if writer is None or not writer.is_plain(records.slice_.range):
@@ -206,7 +206,7 @@ class _TaskRun:
             self._deliveries += rows.num_rows
             writer.take_rows(rows, fast=decoded.fast)
         if routed.filtered > len(records) // 2:
-            self._lookalikes = None  # most of what was decoded is not used
+            self._shared_decoder = None  # most of what was decoded is not used
         return RangeCounts(routed=routed.reached, dead=dead, filtered=routed.filtered, dropped=dropped)
 
     def _hand_over(self, name: str, records: Records) -> None:
@@ -216,9 +216,9 @@ class _TaskRun:
             return
         if name in self._targets:
             # a run that does not tolerate bad records fails because of them, whether or not columns are missing
-            self._send_to_dead_letters(writer.take(records, for_good=not self._task.dead_letters.policy.tolerate))
+            self._send_to_dead_letters(writer.take(records, is_final=not self._task.dead_letters.policy.tolerate))
         else:
-            self._guess(name, writer, records)
+            self._collect_changes(name, writer, records)
 
     def _writer(self, name: str) -> TableRows | None:
         """Return the writer of a table; None for one that the driver has to look up first."""
@@ -228,9 +228,9 @@ class _TaskRun:
             return None
         target = self._targets.get(name)
         if target is None:
-            if self._task.guess is None or len(self._writers) >= len(self._targets) + MAX_GUESSED:
+            if self._task.assumed_target is None or len(self._writers) >= len(self._targets) + MAX_ASSUMED_TABLES:
                 return None
-            target = replace(self._task.guess, name=name)
+            target = replace(self._task.assumed_target, name=name)
         sender = (
             PartitionSender(target, self._send_queue, self._budget)
             if self._send_queue is not None and is_spread(target)
@@ -239,16 +239,16 @@ class _TaskRun:
         self._writers[name] = TableRows(target, self._task.index, self._budget, sender)
         return self._writers[name]
 
-    def _guess(self, name: str, writer: TableRows, records: Records) -> None:
+    def _collect_changes(self, name: str, writer: TableRows, records: Records) -> None:
         """Collect what a table would need if it were new. Nothing is rejected: the table may exist, with other columns."""
         try:
-            writer.take(records, for_good=False)
+            writer.take(records, is_final=False)
         except SchemaConflict:
             writer.abort()
             del self._writers[name]
             self._given_up.add(name)
 
-    def _refuse(self, records: Records, routed: Routed) -> tuple[int, int]:
+    def _reject(self, records: Records, routed: Routed) -> tuple[int, int]:
         """Make dead letters of the records that reach no table; return how many are dead and how many were dropped."""
         malformed = dead_letters_of(records, routed.malformed, None)
         self._send_to_dead_letters(malformed)

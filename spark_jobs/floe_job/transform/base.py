@@ -57,5 +57,5 @@ class ColumnTransform(Protocol):
     def needs(self) -> dict[Path, Proposal]:
         """Propose what the table lacks."""
 
-    def fill(self, rows: pa.Table, facts: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
+    def fill(self, rows: pa.Table, metadata: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         """Add the columns to rows of ``record_schema``; rows that they refuse are left out."""

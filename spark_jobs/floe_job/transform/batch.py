@@ -121,8 +121,8 @@ class ParsedBatch:
 
     def parted(self, is_in: Sequence[bool]) -> tuple[ParsedBatch, ParsedBatch]:
         """Split the records in two: the first batch has all that was counted and rejected so far."""
-        chosen = self.select([row for row, is_mine in enumerate(is_in) if is_mine])
-        others = self.select([row for row, is_mine in enumerate(is_in) if not is_mine])
+        chosen = self.select([row for row, is_own in enumerate(is_in) if is_own])
+        others = self.select([row for row, is_own in enumerate(is_in) if not is_own])
         return chosen, replace(others, rejected=(), filtered=0)
 
     def joined(self, other: ParsedBatch) -> ParsedBatch:
@@ -161,10 +161,10 @@ class ParsedBatch:
             if value is not None:
                 rows_of.setdefault(topic, []).append(row)
         for topic, rows in rows_of.items():
-            mine = self.select(rows)
-            keys = None if mine.keys is None else mine.key_bytes()
-            yield self.source.select(mine.places).changed(
-                RecordChanges(topic, mine.values, keys, mine.headers, mine.timestamps)
+            changed_rows = self.select(rows)
+            keys = None if changed_rows.keys is None else changed_rows.key_bytes()
+            yield self.source.select(changed_rows.places).changed(
+                RecordChanges(topic, changed_rows.values, keys, changed_rows.headers, changed_rows.timestamps)
             )
 
 

@@ -126,15 +126,15 @@ class Columns:
         """Propose what the table lacks."""
         return {path: proposal for part in self._parts for path, proposal in part.needs().items()}
 
-    def fill(self, rows: pa.Table, facts: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
+    def fill(self, rows: pa.Table, metadata: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         """Add the columns of each kind in turn; a row that one refuses is not shown to the next."""
         refusals: list[Refusal] = []
-        places = list(range(len(facts)))
+        places = list(range(len(metadata)))
         for part in self._parts:
-            rows, refused = part.fill(rows, facts)
+            rows, refused = part.fill(rows, metadata)
             refusals += [(places[row], error, reason) for row, error, reason in refused]
             if refused:
                 gone = {row for row, _, _ in refused}
-                kept = [row for row in range(len(facts)) if row not in gone]
-                facts, places = facts.take(kept), [places[row] for row in kept]
+                kept = [row for row in range(len(metadata)) if row not in gone]
+                metadata, places = metadata.take(kept), [places[row] for row in kept]
         return rows, sorted(refusals)

@@ -173,7 +173,7 @@ class Trees:
         if promotions is None or not field.field_type.is_primitive:
             return convert_entry
 
-        def convert_or_wish(value: Any) -> Any:
+        def convert_or_request(value: Any) -> Any:
             try:
                 return convert_entry(value)
             except Unconvertible as error:
@@ -182,7 +182,7 @@ class Trees:
                 promotions.promote(field_id, error.wider)
                 return None
 
-        return convert_or_wish
+        return convert_or_request
 
 
 _PRIMITIVES: dict[type[IcebergType], Converter] = {

@@ -51,10 +51,10 @@ class TableRows:
             name_mapping=target.metadata.name_mapping() if target.metadata is not None else None,
         )
         grows = target.rules.evolve or target.metadata is None
-        self._lacking = self._columns.needs() if grows else {}
+        self._missing = self._columns.needs() if grows else {}
         self._limits = PartitionLimits(target.metadata.spec(), schema) if schema and target.metadata else None
         self._files: RowSink = sink or TargetFiles(target, task_index, budget)
-        self._assigned = self._held = self._owed = self._dead = self._fast = 0
+        self._assigned = self._held = self._backlog = self._dead = self._fast = 0
         self._watch = OutcomeRecorder(target.dead_letters)
 
     @property
@@ -65,32 +65,32 @@ class TableRows:
     def needs(self) -> SchemaChanges:
         """What the table lacks."""
         needs = self._decoder.needs
-        if self._assigned > self._held + self._owed + self._dead:
-            needs.update(self._lacking)
+        if self._assigned > self._held + self._backlog + self._dead:
+            needs.update(self._missing)
         return needs
 
-    def take(self, records: Records, *, for_good: bool = True) -> list[DeadLetter]:
+    def take(self, records: Records, *, is_final: bool = True) -> list[DeadLetter]:
         """Make rows of the records that the table does not contain yet; return the dead letters. Raises WriteFailed.
 
-        Without ``for_good``, none is returned once a column is missing: the task runs again, and finds them again.
+        Without ``is_final``, none is returned once a column is missing: the task runs again, and finds them again.
         """
         self._assigned += len(records)
-        piece_range = records.slice_.range
-        if piece_range in self._target.owed:
-            self._owed += len(records)
-            self._watch.passed(piece_range, records.offsets)
+        part_range = records.slice_.range
+        if part_range in self._target.backlog:
+            self._backlog += len(records)
+            self._watch.passed(part_range, records.offsets)
             return []
-        held = self._target.held.get(piece_range, Intervals())
+        held = self._target.held.get(part_range, Intervals())
         if held:
             fresh = records.select([i for i, offset in enumerate(records.offsets) if not held.has(offset)])
-            self._watch.passed(piece_range, (offset for offset in records.offsets if held.has(offset)))
+            self._watch.passed(part_range, (offset for offset in records.offsets if held.has(offset)))
             self._held += len(records) - len(fresh)
             records = fresh
         if not len(records):
             return []
         decoded = self._decoder.decode(records.content)
         self._fast += decoded.fast_rows
-        if self._decoder.needs and not for_good:
+        if self._decoder.needs and not is_final:
             self.abort()
             self._dead += len(decoded.rejected)
             return []
@@ -99,18 +99,18 @@ class TableRows:
         self._dead += len(dead_letters)
         if self._target.dead_letters:
             refused = {dead_letter.offset for dead_letter in dead_letters}
-            self._watch.refused(piece_range, sorted(refused))
-            self._watch.written(piece_range, (offset for offset in records.offsets if offset not in refused))
+            self._watch.refused(part_range, sorted(refused))
+            self._watch.written(part_range, (offset for offset in records.offsets if offset not in refused))
         return dead_letters
 
-    def is_plain(self, piece_range: OffsetRange) -> bool:
+    def is_plain(self, part_range: OffsetRange) -> bool:
         """Return whether rows of a range may be passed decoded.
 
         That requires that none is already written, in a backlog, watched, filled in, or without a partition.
         """
         target = self._target
         special = (
-            piece_range in target.owed or target.held.get(piece_range) or target.dead_letters or self._columns.injected
+            part_range in target.backlog or target.held.get(part_range) or target.dead_letters or self._columns.injected
         )
         return not special and not self._limits and not self._decoder.needs
 
@@ -126,7 +126,9 @@ class TableRows:
             self.abort()
             return TableResult(needs=self.needs or None)
         files, rows = self._files.close()
-        counts = TableCounts(assigned=self._assigned, rows=rows, dead=self._dead, held=self._held, owed=self._owed)
+        counts = TableCounts(
+            assigned=self._assigned, rows=rows, dead=self._dead, held=self._held, backlog=self._backlog
+        )
         return TableResult(counts, files, fast=self._fast, outcomes=self._watch.outcomes())
 
     def abort(self) -> None:
@@ -135,7 +137,7 @@ class TableRows:
 
     def _write(self, records: Records, decoded: Decoded) -> Sequence[DeadLetter]:
         """Write rows until a column turns out to be missing; then the task only reads on. Return the dead letters."""
-        if self._decoder.needs or self._lacking:
+        if self._decoder.needs or self._missing:
             self.abort()
             return []
         rows = decoded.table
@@ -147,8 +149,8 @@ class TableRows:
         if self._columns.injected:
             if self._columns.with_headers:
                 rows, records, dead_letters = self._without_unreadable(rows, records)
-            facts = metadata_of(records, keys=self._columns.with_keys, headers=self._columns.with_headers)
-            rows, refused = self._columns.fill(rows, facts)
+            metadata = metadata_of(records, keys=self._columns.with_keys, headers=self._columns.with_headers)
+            rows, refused = self._columns.fill(rows, metadata)
             dead_letters += dead_letters_of(
                 records, (Rejected(i, TRANSFORM_STAGE, why, error) for i, error, why in refused), self.name
             )

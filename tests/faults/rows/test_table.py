@@ -53,7 +53,7 @@ def test_row_32_only_table_dropped_before_commit_has_backlog(pair: Sink) -> None
     assert message.is_refused, message
     assert BAD in message.message, message
     assert sum(pair.positions().values()) == 300
-    assert {table for owed in backlogs(pair).values() for table in owed} == {BAD}
+    assert {table for backlog in backlogs(pair).values() for table in backlog} == {BAD}
     pair.watcher.disturbed.clear()
     pair.producer.produce(100)
     pair.settle()
@@ -80,12 +80,12 @@ def test_row_32_a_debt_that_is_forgiven_is_a_gap_on_record(pair: Sink) -> None:
     with foreign.broken_ledger(pair, BAD):
         pair.producer.produce(100)
         behind(pair)
-        owed = backlogs(pair)
+        backlog = backlogs(pair)
         behind(pair)
-    assert {table for one in owed.values() for table in one} == {BAD}
+    assert {table for one in backlog.values() for table in one} == {BAD}
     ends = pair.positions()
     pair.observe()
-    for partition, one in owed.items():
+    for partition, one in backlog.items():
         pair.excuse(BAD, pair.topic, partition, one[BAD], ends[partition])
     pair.run(decisions={"forgive": [BAD]})
     pair.producer.produce(100)

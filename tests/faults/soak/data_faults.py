@@ -136,8 +136,8 @@ def remove_records(stage: Stage) -> None:
     end = unread[len(unread) // 2]
     sink.delete_records({chosen: end})
     sink.excuse("*", sink.topic, chosen, start, end)
-    for table, owed in (position.backlogs if position is not None else {}).items():
-        sink.excuse(table, sink.topic, chosen, owed, end)
+    for table, backlog in (position.backlogs if position is not None else {}).items():
+        sink.excuse(table, sink.topic, chosen, backlog, end)
     stage.decisions["accept_loss"] = True
 
 
@@ -154,8 +154,8 @@ def re_create_topic(stage: Stage) -> None:
         position = marks.get((sink.topic, number))
         end = max([0, *sink.log.partitions[log].offsets]) + 1
         sink.excuse("*", sink.topic, number, position.offset if position is not None else 0, end)
-        for table, owed in (position.backlogs if position is not None else {}).items():
-            sink.excuse(table, sink.topic, number, owed, end)
+        for table, backlog in (position.backlogs if position is not None else {}).items():
+            sink.excuse(table, sink.topic, number, backlog, end)
     sink.delete_topics([sink.topic])
     sink.create_topic(sink.topic, count)
     stage.decisions["adopt"] = [sink.topic]

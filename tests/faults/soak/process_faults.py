@@ -34,13 +34,13 @@ POINTS = {
 }
 """Where each step can be killed. (The commit's own ``transaction.sent`` costs its time-out: row 14 is about it.)"""
 
-MOST_TRIES = 6
+MAX_TRIES = 6
 
 
 def carry_on(stage: Stage, run: Run, steps: tuple[str, ...] = STEPS) -> bool:
     """Carry out steps with retries, as Airflow does; say whether all of them succeeded."""
     for step in steps:
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             outcome = stage.note(run.step(step))
             if not outcome.is_retryable:
                 break

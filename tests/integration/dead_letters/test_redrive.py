@@ -295,7 +295,7 @@ def test_redrive_abandoned_halfway_is_completed_by_another(spoilt: Pipeline, mon
     one.write(plan)
     dies_before_the_marks(monkeypatch, one, plan)
     (message,) = drafted(spoilt, **REDRIVE).dead_letters
-    assert (message.dead_letters, message.revived) == (5, 5)
+    assert (message.dead_letters, message.recovered) == (5, 5)
     replay(spoilt, **REDRIVE)
     assert (spoilt.column("id"), states(spoilt)["resolved"]) == (list(range(20)), [5, 6, 7, 8, 9])
     one.commit(plan)

@@ -33,7 +33,7 @@ def test_table_replaced_before_commit_has_backlog_and_catches_up(pipeline: MakeP
     assert pizzas.column("id", GOOD) == list(range(100))
     assert pizzas.column("id", BAD) == []
     assert sum(pizzas.position().values()) == 100
-    assert {table for owed in pizzas.backlogs().values() for table in owed} == {BAD}
+    assert {table for backlog in pizzas.backlogs().values() for table in backlog} == {BAD}
 
     pizzas.produce(ids(100, 150))
     caught_up = pizzas.run()
@@ -92,7 +92,7 @@ def test_dropped_backlog_stays_dropped_and_table_continues(pipeline: MakePipelin
     pizzas = two_tables(pipeline)
     owe(pizzas, 0, 100)
     pizzas.produce(ids(100, 120))
-    pizzas.run(forgive=[BAD])
+    pizzas.run(drop_backlog=[BAD])
     assert pizzas.column("id", GOOD) == list(range(120))
     assert pizzas.column("id", BAD) == list(range(100, 120))
     assert pizzas.backlogs() == {}
@@ -119,7 +119,7 @@ def test_backlog_of_table_not_configured_any_more_is_refused(pipeline: MakePipel
     alone = pizzas.changed(**{"iceberg.tables": GOOD})
     with pytest.raises(PlanRefused, match=r"names it no longer.*drop_backlog"):
         alone.plan()
-    alone.run(forgive=[BAD])
+    alone.run(drop_backlog=[BAD])
     assert pizzas.backlogs() == {}
 
 

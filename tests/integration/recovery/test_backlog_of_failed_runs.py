@@ -103,7 +103,7 @@ def test_a_run_cleared_after_the_debt_was_forgiven_is_superseded(pipeline: MakeP
     pizzas = two_tables(pipeline)
     owe(pizzas, 0, 20)
     pizzas.produce(ids(20, 30))
-    before, forgiving = pizzas.plan(), pizzas.plan(forgive=[BAD])
+    before, forgiving = pizzas.plan(), pizzas.plan(drop_backlog=[BAD])
     assert [type(error) for error in clear(pizzas, before)] == [Superseded]
     assert clear(pizzas, forgiving) == []
     run_to_the_end(pizzas)
@@ -130,7 +130,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
         with pytest.raises(PositionFull, match="drop_backlog"):
             pizzas.committer(plan).commit([])
         assert pizzas.position() == {0: 10}
-        plan = pizzas.plan(forgive=[BAD])
+        plan = pizzas.plan(drop_backlog=[BAD])
         pizzas.try_write(plan)
         pizzas.committer(plan).commit([])
     assert pizzas.position() == {0: 20}
@@ -169,9 +169,9 @@ def test_table_that_may_not_be_altered_has_backlog_other_none(
 # -- topics and tables that are taken out -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("forgive", [False, True], ids=["topic put back", "forgiven"])
+@pytest.mark.parametrize("drop_backlog", [False, True], ids=["topic put back", "forgiven"])
 def test_a_debt_of_a_topic_that_was_taken_out_is_refused(
-    pipeline: MakePipeline, topic: Callable[..., str], forgive: bool
+    pipeline: MakePipeline, topic: Callable[..., str], drop_backlog: bool
 ) -> None:
     pizzas = two_tables(pipeline)
     both, other = with_another_topic(pizzas, topic())
@@ -180,13 +180,13 @@ def test_a_debt_of_a_topic_that_was_taken_out_is_refused(
     pizzas.produce(ids(10, 20))
     with pytest.raises(PlanRefused, match=rf"are behind on {other.topic}-0.*put the topic back"):
         pizzas.plan()
-    if forgive:
-        both.run(forgive=[BAD])
+    if drop_backlog:
+        both.run(drop_backlog=[BAD])
     run_to_the_end(both)
     run_to_the_end(pizzas)
     assert pizzas.backlogs() == {}
     assert pizzas.column("id", GOOD) == [*range(20), *range(100, 110)]
-    assert pizzas.column("id", BAD) == (list(range(10, 20)) if forgive else pizzas.column("id", GOOD))
+    assert pizzas.column("id", BAD) == (list(range(10, 20)) if drop_backlog else pizzas.column("id", GOOD))
 
 
 def test_a_ledger_claims_nothing_that_was_read_without_its_table(pipeline: MakePipeline) -> None:

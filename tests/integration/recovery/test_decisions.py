@@ -101,7 +101,7 @@ def test_old_run_that_reset_topics_removes_nothing_from_ledger(
     pizzas.produce(ids(100, 110), partition=1)
     pizzas.run()
     lose_end_of_log(pizzas, 30)
-    adopting = pizzas.plan(adopt=[pizzas.topic])
+    adopting = pizzas.plan(reset_topics=[pizzas.topic])
     assert pizzas.position() == {0: 20, 1: 10}
     pizzas.produce(ids(20, 40), partition=0)
     plan = pizzas.plan()
@@ -119,7 +119,7 @@ def test_group_lost_after_shortened_log_is_recovered_below_cut(pipeline: MakePip
     lose_end_of_log(pizzas, 35)
     with pytest.raises(PlanRefused, match="reset_topics="):
         pizzas.plan()
-    pizzas.plan(adopt=[pizzas.topic])
+    pizzas.plan(reset_topics=[pizzas.topic])
     pizzas.produce(ids(20, 40))
     delete_group(pizzas, admin)
     pizzas.run(recover=True)
@@ -134,7 +134,7 @@ def test_run_of_deleted_topic_moves_no_position_of_new_one(pipeline: MakePipelin
     pizzas.write(old)
     recreate(pizzas, admin)
     pizzas.produce(ids(20, 40))
-    adopting = pizzas.plan(adopt=[pizzas.topic])
+    adopting = pizzas.plan(reset_topics=[pizzas.topic])
     with pytest.raises(Superseded, match="of another log"):
         pizzas.committer(old).commit([])
     assert clear(pizzas, adopting) == []
@@ -152,9 +152,9 @@ def test_a_rollback_and_a_new_topic_can_both_be_decided_about(
     recreate(pizzas, admin)
     pizzas.produce(ids(30, 40))
     if at_once:
-        pizzas.run(adopt=[pizzas.topic], rolled_back={BAD: "replay"})
+        pizzas.run(reset_topics=[pizzas.topic], rolled_back={BAD: "replay"})
     else:
-        assert "rolled_back=" in str(run_behind(pizzas, adopt=[pizzas.topic]))
+        assert "rolled_back=" in str(run_behind(pizzas, reset_topics=[pizzas.topic]))
         pizzas.run(rolled_back={BAD: "replay"})
     run_to_the_end(pizzas)
     assert pizzas.column("id", GOOD) == [*range(20), *range(30, 40)]
@@ -166,7 +166,7 @@ def test_rollback_past_new_topic_reads_all_of_it_again(pipeline: MakePipeline, a
     run_each(pizzas, 0, 10)
     recreate(pizzas, admin)
     pizzas.produce(ids(30, 40))
-    pizzas.run(adopt=[pizzas.topic])
+    pizzas.run(reset_topics=[pizzas.topic])
     roll_back(pizzas, snapshot_ids(pizzas)[0])
     pizzas.produce(ids(40, 50))
     pizzas.run(rolled_back={BAD: "replay"})

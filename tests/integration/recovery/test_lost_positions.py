@@ -77,7 +77,7 @@ def test_rows_of_a_recreated_topic_land(pipeline: MakePipeline, admin: AdminClie
     pizzas.produce(ids(500, 520))
     with pytest.raises(PlanRefused, match="reset_topics="):
         pizzas.plan()
-    pizzas.run(adopt=[pizzas.topic])
+    pizzas.run(reset_topics=[pizzas.topic])
     run_to_the_end(pizzas)
     assert pizzas.column("id") == [*range(200), *range(500, 520)]
 

@@ -56,7 +56,7 @@ def test_a_commit_for_another_owner_commits_nothing(pipeline: MakePipeline) -> N
     plan = pizzas.plan()
     pizzas.write(plan)
     (position,) = Cluster.of_control(pizzas.settings).positions(pizzas.connector.group_id).values()
-    commit_as(pizzas, 0, replace(position.facts, owner="somebody").encode())
+    commit_as(pizzas, 0, replace(position.metadata_fields, owner="somebody").encode())
     with pytest.raises(PositionOwned, match="connector 'somebody', this is connector"):
         pizzas.commit(plan)
     assert pizzas.table().current_snapshot() is None
@@ -70,7 +70,7 @@ def test_a_position_without_an_owner_gets_one(pipeline: MakePipeline) -> None:
     pizzas.produce(ids(0, 50))
     pizzas.run()
     (position,) = Cluster.of_control(pizzas.settings).positions(pizzas.connector.group_id).values()
-    commit_as(pizzas, 50, replace(position.facts, owner="").encode())
+    commit_as(pizzas, 50, replace(position.metadata_fields, owner="").encode())
     assert owners(pizzas) == {None}
     plan = pizzas.plan()
     assert owners(pizzas) == {pizzas.connector.name}

@@ -134,7 +134,7 @@ def test_a_recreated_topic_is_adopted_as_a_new_generation(pipeline: MakePipeline
     pizzas.produce(ids(100, 150))
     with pytest.raises(PlanRefused, match="reset_topics="):
         pizzas.plan()
-    pizzas.run(adopt=[pizzas.topic])
+    pizzas.run(reset_topics=[pizzas.topic])
     assert pizzas.column("id") == [*range(90), *range(100, 150)]
     pizzas.produce(ids(150, 160))
     pizzas.run()
@@ -161,7 +161,7 @@ def test_log_that_lost_its_end_is_reset_and_reread(pipeline: MakePipeline) -> No
     commit_as(pizzas, 150, position.metadata)
     with pytest.raises(PlanRefused, match=r"past its last stable offset 100.*reset_topics="):
         pizzas.plan()
-    pizzas.run(adopt=[pizzas.topic])
+    pizzas.run(reset_topics=[pizzas.topic])
     pizzas.produce(ids(100, 170))
     pizzas.run()
     assert pizzas.column("id") == list(range(170))
@@ -235,7 +235,11 @@ def test_a_decision_that_is_not_needed_changes_nothing(pipeline: MakePipeline) -
     pizzas.run()
     snapshots = len(pizzas.table().snapshots())
     pizzas.run(
-        recover=True, accept_loss=True, adopt=[pizzas.topic, "*"], forgive=["db.t"], rolled_back={"db.t": "replay"}
+        recover=True,
+        accept_loss=True,
+        reset_topics=[pizzas.topic, "*"],
+        drop_backlog=["db.t"],
+        rolled_back={"db.t": "replay"},
     )
     assert len(pizzas.table().snapshots()) == snapshots
     assert pizzas.position() == {0: 100}

@@ -101,7 +101,7 @@ def check_books(announcements: Iterable[Announcement], letters_before: int, one:
             total += counts
         tables = {name: counts for name, counts in announced.tables.items() if name != DEAD_LETTERS}
         for name, counts in tables.items():
-            assert counts.assigned == counts.rows + counts.dead + counts.held + counts.owed, name
+            assert counts.assigned == counts.rows + counts.dead + counts.held + counts.backlog, name
         dead = sum(counts.dead for _, counts in announced.counts) + sum(counts.dead for counts in tables.values())
         dead_letters = announced.tables.get(DEAD_LETTERS)
         assert (

@@ -72,7 +72,7 @@ def test_plan_robbed_of_its_seal_is_refused(written: tuple[Pipeline, Plan]) -> N
 def test_plan_from_before_there_was_a_key_is_taken(written: tuple[Pipeline, Plan]) -> None:
     pizzas = replace(written[0], connector=written[0].changed(name="older").connector, deployment_key=None)
     plan = draft_plan(pizzas.connector, pizzas.settings)
-    positions = [replace(p, metadata=replace(p.facts, owner="").encode()) for p in plan.positions]
+    positions = [replace(p, metadata=replace(p.metadata_fields, owner="").encode()) for p in plan.positions]
     plan = replace(plan, positions=tuple(positions))
     open_plan(plan, pizzas.connector, pizzas.settings, None)
     pizzas.write(plan)

@@ -34,7 +34,7 @@ from tests.support.runs.records import ids
 
 GOOD, BAD = "db.good", "db.bad"
 
-MOST_RUNS = 10
+MAX_RUNS = 10
 """Runs until one is green; more means that the connector does not come to an end."""
 
 
@@ -74,7 +74,7 @@ def run_behind(pizzas: Pipeline, **decisions: Any) -> TablesBehind:
 
 def run_to_the_end(pizzas: Pipeline) -> None:
     """Run until a run is green: nothing is left to read or owed then."""
-    for _ in range(MOST_RUNS):
+    for _ in range(MAX_RUNS):
         try:
             pizzas.run()
         except TablesBehind:

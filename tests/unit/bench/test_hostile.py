@@ -10,7 +10,7 @@ from bench import report
 from bench.hostile_records import BYTES, HostileShape, pizza, shapes
 from bench.measurement import Measurement
 from bench.suites import hostile
-from bench.targets import judge
+from bench.targets import check_targets
 from bench.task_rounds import TaskRounds
 
 SHAPES = tuple(shapes())
@@ -39,8 +39,8 @@ def test_dearest_shape_is_judged_and_all_are_told() -> None:
         Measurement(f"{hostile.NAME}{name}", "floe", 0, 9, 1.0, 0.0, more=_more(ratio))
         for name, ratio in (("cheap", 3.0), ("dear", 12.0))
     ]
-    (judged,) = judge(found)
-    assert (judged.text, judged.holds) == ("12.0 × (dear); 1 of 2 kinds hold", False)
+    (checks,) = check_targets(found)
+    assert (checks.text, checks.holds) == ("12.0 × (dear); 1 of 2 kinds hold", False)
     table = report._hostile(found)
     assert "| cheap | 1 | 2 | 50 | 3.0 × (2.0–4.0) | yes |" in table
     assert "| dear | 1 | 2 | 50 | 12.0 × (11.0–13.0) | **no** |" in table

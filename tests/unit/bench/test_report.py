@@ -12,7 +12,7 @@ import pytest
 
 from bench import report
 from bench.measurement import Measurement, Spread
-from bench.targets import FLOOR, SINK, WARM, judge
+from bench.targets import FLOOR, SINK, WARM, check_targets
 from bench.usage import Meter
 
 
@@ -28,15 +28,15 @@ def test_ratios_are_those_of_medians_and_judged() -> None:
     found = [one(SINK, s, i, cold_seconds=s) for i, s in enumerate((50.0, 60.0, 70.0))]
     found += [one(WARM, s, i) for i, s in enumerate((10.0, 12.0, 20.0))]
     found += [one(FLOOR, 8.0)]
-    judged = {j.what: j for j in judge(found)}
-    assert judged["last row of the backlog, floe warm vs sink"].text == "5.0 × (3.5–5.0)"
-    assert judged["last row of the backlog, floe warm vs sink"].holds
-    assert judged["floe warm vs the floor"].text == "67%"
-    assert not judged["floe warm vs the floor"].holds
+    checks = {j.what: j for j in check_targets(found)}
+    assert checks["last row of the backlog, floe warm vs sink"].text == "5.0 × (3.5–5.0)"
+    assert checks["last row of the backlog, floe warm vs sink"].holds
+    assert checks["floe warm vs the floor"].text == "67%"
+    assert not checks["floe warm vs the floor"].holds
 
 
 def test_what_was_not_measured_is_not_judged() -> None:
-    assert [j.what for j in judge([one(WARM, 10.0)])] == ["peak memory of a Python worker"]
+    assert [j.what for j in check_targets([one(WARM, 10.0)])] == ["peak memory of a Python worker"]
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,17 @@ def test_what_was_not_measured_is_not_judged() -> None:
 def test_sizes_are_compared_per_record(seconds: tuple[float, float, float], text: str, *, holds: bool) -> None:
     sizes = (0, 1_000, 2_000)
     found = [Measurement(f"size {n}", WARM, 0, n, s, 1.0) for n, s in zip(sizes, seconds, strict=True)]
-    (judged,) = (j for j in judge(found) if j.what.startswith("time per record"))
-    assert judged.text.startswith(text)
-    assert "s of any run ±" in judged.text
-    assert judged.holds is holds
+    (checks,) = (j for j in check_targets(found) if j.what.startswith("time per record"))
+    assert checks.text.startswith(text)
+    assert "s of any run ±" in checks.text
+    assert checks.holds is holds
 
 
 def test_a_suite_may_say_itself_what_its_figure_is_to_be() -> None:
-    (judged,) = judge([Measurement("plan", "floe", 0, 0, 1.0, 0.0, more={"value": 6.0, "most": 5, "unit": "s"})])
-    assert (judged.wanted, judged.text, judged.holds) == ("≤ 5 s", "6.00 s", False)
+    (checks,) = check_targets(
+        [Measurement("plan", "floe", 0, 0, 1.0, 0.0, more={"value": 6.0, "most": 5, "unit": "s"})]
+    )
+    assert (checks.wanted, checks.text, checks.holds) == ("≤ 5 s", "6.00 s", False)
 
 
 def test_results_become_a_page_between_its_marks(tmp_path: Path) -> None:

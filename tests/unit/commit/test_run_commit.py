@@ -75,8 +75,8 @@ def of_all(lake: Lake, *written: Written) -> tuple[Plan, dict[str, Announcement]
 
 
 def position(offset: int, **backlogs: int) -> Position:
-    owed = {f"rpc.{table}": PartitionBacklog(start, ROUTE) for table, start in backlogs.items()}
-    metadata = PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, backlogs=owed)
+    backlog = {f"rpc.{table}": PartitionBacklog(start, ROUTE) for table, start in backlogs.items()}
+    metadata = PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, backlogs=backlog)
     return Position(TopicPartition(TOPIC, 0), offset, metadata.encode())
 
 

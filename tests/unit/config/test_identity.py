@@ -35,7 +35,7 @@ GOOD = json.dumps({"name": "pizzas", "config": {"topics": "t", INTERVAL: 60000, 
 )
 def test_name_and_interval_are_found_in_text_that_is_no_json(write, text):
     file = read_file(write("x.json", text))
-    assert (file.name, file.interval_ms, file.is_name_guessed) == ("pizzas", 60000, False)
+    assert (file.name, file.interval_ms, file.is_name_from_file) == ("pizzas", 60000, False)
     assert file.connector is None
 
 
@@ -57,9 +57,9 @@ def test_what_a_text_does_not_say_is_what_was_last_good(write, tmp_path):
     write("a.json", '{"topics": "t",')
     last_good = {"a.json": Identity("pizzas", 60000)}
     (file,) = load_connectors(tmp_path, last_good)
-    assert (file.name, file.interval_ms, file.is_name_guessed) == ("pizzas", 60000, False)
+    assert (file.name, file.interval_ms, file.is_name_from_file) == ("pizzas", 60000, False)
     (file,) = load_connectors(tmp_path)
-    assert (file.name, file.interval_ms, file.is_name_guessed) == ("a", DEFAULT_INTERVAL_MS, True)
+    assert (file.name, file.interval_ms, file.is_name_from_file) == ("a", DEFAULT_INTERVAL_MS, True)
 
 
 def test_a_name_that_is_not_legal_is_not_taken(write):

@@ -173,9 +173,9 @@ def test_dead_letters_are_read_back_and_foreign_ones_ignored(reasons: Callable[.
     dead_letters = DeadLetterOffsets.of(
         [("rpc.pizzas", log_id, Intervals(((first, first + 1),))), (None, log_id, Intervals(((first + 2, first + 4),)))]
     )
-    found = find(announced(replace(make(make_share()), revived=dead_letters, resolved=dead_letters)))
+    found = find(announced(replace(make(make_share()), recovered=dead_letters, resolved=dead_letters)))
     assert found is not None
-    assert (found.revived, found.resolved) == (dead_letters, dead_letters)
+    assert (found.recovered, found.resolved) == (dead_letters, dead_letters)
     unknown_tables = DeadLetterOffsets.of([("rpc.pizzas", log_id, Intervals(((1, 10**6),)))])
     assert "letters" in reasons(announced(replace(make(make_share()), resolved=unknown_tables)))
 

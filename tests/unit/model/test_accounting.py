@@ -37,7 +37,7 @@ def test_table_books_survive_json(counts: TableCounts) -> None:
     assert TableCounts.from_json(counts.to_json()) == counts
 
 
-@pytest.mark.parametrize("column", ["rows", "dead", "held", "owed"])
+@pytest.mark.parametrize("column", ["rows", "dead", "held", "backlog"])
 def test_every_column_of_a_table_counts(column: str) -> None:
     balance_tables([RangeCounts(routed=4)], {"db.t": TableCounts(assigned=4, **{column: 4})}, 4)
     with pytest.raises(CountsDoNotAddUp, match=r"'db\.t'.*4 records assigned, but 3"):

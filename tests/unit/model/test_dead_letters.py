@@ -72,22 +72,22 @@ def test_offset_without_row_is_recovered_and_stays_in_ledger() -> None:
     before = Ledger("C", {LOG: Holding({"old": spans((0, 50))}, live_end=50)})
     after = before.with_redriven([(RANGE, ROUTE, spans((10, 12), (60, 61)))]).with_recovered({LOG: spans((10, 12))})
     assert after.holdings[LOG] == Holding(
-        {"old": spans((0, 50)), ROUTE: spans((60, 61))}, live_end=50, revived=spans((10, 12))
+        {"old": spans((0, 50)), ROUTE: spans((60, 61))}, live_end=50, recovered=spans((10, 12))
     )
-    assert after.revived(OffsetRange(*LOG, 11, 100)) == spans((11, 12))
+    assert after.recovered(OffsetRange(*LOG, 11, 100)) == spans((11, 12))
 
 
 def test_what_is_lost_is_not_revived_any_more() -> None:
-    ledger = Ledger("C", {LOG: Holding({ROUTE: spans((0, 50))}, revived=spans((10, 20)))})
-    assert ledger.without({LOG: spans((15, 30))}).holdings[LOG].revived == spans((10, 15))
+    ledger = Ledger("C", {LOG: Holding({ROUTE: spans((0, 50))}, recovered=spans((10, 20)))})
+    assert ledger.without({LOG: spans((15, 30))}).holdings[LOG].recovered == spans((10, 15))
 
 
 @given(SPANS)
-def test_property_keeps_recovered_offsets_and_is_absent_without(revived: Intervals) -> None:
-    ledger = Ledger("C", {LOG: Holding({ROUTE: spans((0, 50))}, revived=revived)})
+def test_property_keeps_recovered_offsets_and_is_absent_without(recovered: Intervals) -> None:
+    ledger = Ledger("C", {LOG: Holding({ROUTE: spans((0, 50))}, recovered=recovered)})
     properties = write_properties("floe.ledger.g.main", ledger)
     assert read_properties("floe.ledger.g.main", properties) == ledger
-    assert len(json.loads(properties["floe.ledger.g.main"])["logs"][0]) == (7 if revived else 6)
+    assert len(json.loads(properties["floe.ledger.g.main"])["logs"][0]) == (7 if recovered else 6)
 
 
 def test_many_spans_are_met_in_one_pass() -> None:

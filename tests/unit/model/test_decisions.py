@@ -14,7 +14,7 @@ from floe.model.decisions import Decisions, Rollback
 )
 def test_nothing_is_decided_that_is_not_named(params: dict[str, object]) -> None:
     assert Decisions.of(params) == Decisions()
-    assert not Decisions().adopts("pizzas")
+    assert not Decisions().resets("pizzas")
 
 
 def test_each_decision_is_taken_from_the_param_of_its_name() -> None:
@@ -44,9 +44,9 @@ def test_decisions_survive_the_stored_format(given: object) -> None:
 
 
 def test_a_topic_is_adopted_by_its_name_or_with_all() -> None:
-    assert Decisions(adopt=frozenset({"pizzas"})).adopts("pizzas")
-    assert not Decisions(adopt=frozenset({"pizzas"})).adopts("drinks")
-    assert Decisions(adopt=frozenset({"*"})).adopts("drinks")
+    assert Decisions(reset_topics=frozenset({"pizzas"})).resets("pizzas")
+    assert not Decisions(reset_topics=frozenset({"pizzas"})).resets("drinks")
+    assert Decisions(reset_topics=frozenset({"*"})).resets("drinks")
 
 
 def test_another_word_about_a_rollback_is_refused() -> None:

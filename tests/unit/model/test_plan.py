@@ -122,8 +122,8 @@ def caught_up(table: str, *ranges: OffsetRange) -> SliceEnd:
 def all_after(plan: Callable[..., Plan]) -> Callable[..., tuple[Position, ...]]:
     """Move positions by the ends of slices; ``planned``: as the plan sent them, if not as they are found."""
 
-    def move(found: Sequence[Position], *ends: SliceEnd, planned: Any = None, forgive: Sequence[str] = ()) -> Any:
-        decisions = {"forgive": list(forgive)} if forgive else {}
+    def move(found: Sequence[Position], *ends: SliceEnd, planned: Any = None, drop_backlog: Sequence[str] = ()) -> Any:
+        decisions = {"forgive": list(drop_backlog)} if drop_backlog else {}
         one = replace(plan(), positions=tuple(planned or found), decisions=decisions)
         return positions_after(one, found, ends)
 
@@ -221,8 +221,8 @@ def test_dropped_backlog_is_not_made_again_and_since_moves(
     after: Callable[..., Position],
 ) -> None:
     end = live(span(50, 60), behind=["a", "b"])
-    assert after(position(50), end, forgive=["a"]) == position(60, since=60, backlogs=is_behind(b=50))
-    assert after(position(50), live(span(50, 60), behind=["b"]), forgive=["a"]) == position(
+    assert after(position(50), end, drop_backlog=["a"]) == position(60, since=60, backlogs=is_behind(b=50))
+    assert after(position(50), live(span(50, 60), behind=["b"]), drop_backlog=["a"]) == position(
         60, backlogs=is_behind(b=50)
     )
 

@@ -76,11 +76,11 @@ def with_debts(*starts: int | None, route: str = ROUTE) -> Plan:
 
 
 def test_debts_that_the_plan_knows_do_not_hold_a_live_slice_up() -> None:
-    owed = with_debts(1, None)
-    assert progress(owed, LIVE, behind((5, 1), (0, None))) is Progress.BEFORE
-    assert progress(owed, LIVE, behind((5, 3), (0, None))) is Progress.BEFORE
-    assert progress(owed, LIVE, behind((5, None), (0, None))) is Progress.BEFORE
-    assert progress(owed, LIVE, behind((9, 1), (4, 2))) is Progress.DONE
+    backlog = with_debts(1, None)
+    assert progress(backlog, LIVE, behind((5, 1), (0, None))) is Progress.BEFORE
+    assert progress(backlog, LIVE, behind((5, 3), (0, None))) is Progress.BEFORE
+    assert progress(backlog, LIVE, behind((5, None), (0, None))) is Progress.BEFORE
+    assert progress(backlog, LIVE, behind((9, 1), (4, 2))) is Progress.DONE
 
 
 def test_unknown_backlog_supersedes_live_slice_passing_over_it() -> None:
@@ -148,10 +148,10 @@ def test_any_other_debt_is_superseded(places: tuple[Place, Place]) -> None:
 
 
 def test_debts_of_positions_that_are_absent_do_not_supersede() -> None:
-    owed = with_debts(5, 0)
-    assert progress(owed, CATCH_UP, behind((50, 5), None)) is Progress.BEFORE
-    assert progress(owed, CATCH_UP, {}) is Progress.BEFORE
-    assert progress(owed, CATCH_UP, behind(None, (50, 4))) is Progress.UNTOLD
+    backlog = with_debts(5, 0)
+    assert progress(backlog, CATCH_UP, behind((50, 5), None)) is Progress.BEFORE
+    assert progress(backlog, CATCH_UP, {}) is Progress.BEFORE
+    assert progress(backlog, CATCH_UP, behind(None, (50, 4))) is Progress.UNTOLD
 
 
 def test_what_another_table_owes_is_not_this_slices_place() -> None:

@@ -36,7 +36,7 @@ def test_metadata_survives_its_encoding(metadata: PositionMetadata) -> None:
 @given(METADATA, OFFSETS)
 def test_a_position_tells_its_metadata_and_its_debts(metadata: PositionMetadata, offset: int) -> None:
     position = Position(TopicPartition("t", 0), offset, metadata.encode())
-    assert position.facts == metadata
+    assert position.metadata_fields == metadata
     assert position.backlogs == metadata.backlogs
 
 
@@ -64,7 +64,7 @@ def test_a_position_of_somebody_elses_has_no_debts_and_no_facts(metadata: str) -
     position = Position(TopicPartition("t", 3), 17, metadata)
     assert position.backlogs == {}
     with pytest.raises(PlanRefused, match="position 17 of t-3 has no metadata of floe's"):
-        position.facts  # noqa: B018
+        position.metadata_fields  # noqa: B018
 
 
 def test_fifty_tables_with_long_names_may_owe_a_partition() -> None:

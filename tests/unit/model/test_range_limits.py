@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from floe.model.plan import Plan, Slice, SliceEnd, positions_after, positions_limited
 from floe.model.positions import LIVE, MAX_METADATA_LENGTH, PartitionBacklog, Position, PositionMetadata
-from floe.model.range_limits import grown, halved, limit_of, smaller
+from floe.model.range_limits import halved, limit_of, raised, smaller
 from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.slicing import cut_slices
 from tests.support.partitions import is_behind, log, position, span
@@ -29,13 +29,13 @@ def test_halved_limit_of_ever_slower_writes_ends_at_one(read: int) -> None:
 
 
 def test_grown_limit_doubles_only_where_there_is_time_for_it() -> None:
-    assert grown(8, 8, is_quick=True) == 16
-    assert grown(8, 8, is_quick=False) == 8
-    assert grown(8, 100, is_quick=False) == 100
+    assert raised(8, 8, is_quick=True) == 16
+    assert raised(8, 8, is_quick=False) == 8
+    assert raised(8, 100, is_quick=False) == 100
 
 
 def test_grown_limit_that_kept_nothing_back_is_gone() -> None:
-    assert grown(8, 7, is_quick=False) is None
+    assert raised(8, 7, is_quick=False) is None
 
 
 def test_smaller_of_two_limits_counts_and_none_is_no_limit() -> None:
@@ -122,4 +122,6 @@ def test_slow_slice_limits_every_position_and_moves_none() -> None:
     assert [p.offset for p in limited] == [50, 60]
     assert [p.limits for p in limited] == [{LIVE: 10}, {LIVE: 9}]
     assert limit_of(limited, LIVE) == 9
-    assert [replace(p.facts, limits={}) for p in limited] == [replace(p.facts, limits={}) for p in found]
+    assert [replace(p.metadata_fields, limits={}) for p in limited] == [
+        replace(p.metadata_fields, limits={}) for p in found
+    ]

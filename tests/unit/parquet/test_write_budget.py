@@ -24,7 +24,7 @@ class Pile:
     def grow(self, size: int) -> None:
         self.waiting_bytes += size
         self.budget.hold(self, size)
-        self.budget.settle()
+        self.budget.enforce()
 
     def flush(self) -> None:
         self.log.append(f"flush {self.name}")

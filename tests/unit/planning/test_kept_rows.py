@@ -17,7 +17,7 @@ from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
 from floe.model.plan import commit_id_of
 from floe.model.ranges import OffsetRange
-from floe.planning.kept_rows import letters_with_rows
+from floe.planning.kept_rows import dead_letters_with_rows
 from floe.tables.snapshot_commit import append
 from floe.tables.table_state import TableStates
 from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
@@ -73,7 +73,7 @@ FOUND = DeadLetterOffsets(
 def kept(lake: Lake, connector: Connector | None = None, found: DeadLetterOffsets = FOUND) -> DeadLetterOffsets:
     connector = connector or lake.connector(**KEYS)
     states = TableStates(lake.tables(), connector, CLUSTER)
-    return letters_with_rows(states, connector, states.one(OTHER_TABLE), found, [TEN])
+    return dead_letters_with_rows(states, connector, states.one(OTHER_TABLE), found, [TEN])
 
 
 def test_letters_of_an_unfinished_replay_with_rows_are_found(message: Lake) -> None:

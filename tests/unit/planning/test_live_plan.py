@@ -50,9 +50,9 @@ CREATES = {"iceberg.tables.auto-create-enabled": "true"}
 
 
 def position(offset: int, partition: int = 0, **over: Any) -> Position:
-    """Return a position; ``owed``: where the table's debt begins."""
-    owed = over.pop("owed", None)
-    backlogs = {} if owed is None else {TABLE: PartitionBacklog(owed, ROUTE)}
+    """Return a position; ``backlog``: where the backlog of the table begins."""
+    start = over.pop("backlog", None)
+    backlogs = {} if start is None else {TABLE: PartitionBacklog(start, ROUTE)}
     fields = {"routing": ROUTING, "since": 0, "topic_id": TOPIC_ID, "cluster_id": CLUSTER, "backlogs": backlogs, **over}
     fields.setdefault("owner", "pizzas")
     return Position(TopicPartition(TOPIC, partition), offset, PositionMetadata(**fields).encode())
@@ -116,7 +116,7 @@ def test_the_limit_of_a_run_is_over_the_connectors(draft: Callable[..., Plan]) -
 def test_a_table_that_owes_is_planned_to_catch_up(broker: Broker, draft: Callable[..., Plan]) -> None:
     keys = {"iceberg.tables": f"{TABLE},{OTHER_TABLE}"}
     broker.has(
-        position(90, owed=70, routing=routing_hash(dict.fromkeys([TABLE, OTHER_TABLE], route_hash(TOPIC, None))))
+        position(90, backlog=70, routing=routing_hash(dict.fromkeys([TABLE, OTHER_TABLE], route_hash(TOPIC, None))))
     )
     plan = draft(keys)
     assert ranges(plan) == [("live", [f"{TOPIC}-0[90, 100)"]), ("catch-up", [f"{TOPIC}-0[70, 100)"])]
@@ -185,7 +185,7 @@ def test_accepting_connector_records_nothing_without_losses(broker: Broker, draf
             rf"accept_loss names \['drinks'\].*\['{TOPIC}'\].*true for all",
         ),
         ({"accept_loss": frozenset({f"{TOPIC}-7"})}, rf"accept_loss names \['{TOPIC}-7'\]"),
-        ({"adopt": frozenset({"drinks", TOPIC})}, r"reset_topics names \['drinks'\].*correct the param"),
+        ({"reset_topics": frozenset({"drinks", TOPIC})}, r"reset_topics names \['drinks'\].*correct the param"),
     ],
 )
 def test_names_that_the_connector_does_not_have_are_refused(
@@ -196,15 +196,15 @@ def test_names_that_the_connector_does_not_have_are_refused(
 
 
 def test_backlog_of_table_not_configured_any_more_may_be_dropped(broker: Broker, draft: Callable[..., Plan]) -> None:
-    behind = replace(position(50), metadata=position(50, owed=20).metadata.replace(TABLE, "rpc.gone"))
+    behind = replace(position(50), metadata=position(50, backlog=20).metadata.replace(TABLE, "rpc.gone"))
     broker.has(behind)
     with pytest.raises(PlanRefused, match="names it no longer"):
         draft()
-    assert draft(forgive=frozenset({"rpc.gone"})).positions == (position(50, since=50),)
+    assert draft(drop_backlog=frozenset({"rpc.gone"})).positions == (position(50, since=50),)
 
 
 def test_backlog_of_topic_not_read_any_more_is_refused(broker: Broker, draft: Callable[..., Plan]) -> None:
-    elsewhere = replace(position(50, owed=20), tp=TopicPartition("drinks", 3))
+    elsewhere = replace(position(50, backlog=20), tp=TopicPartition("drinks", 3))
     broker.has(elsewhere)
     with pytest.raises(PlanRefused, match=r"\['rpc.pizzas'\] are behind on drinks-3.*put the topic back"):
         draft()
@@ -229,12 +229,12 @@ def test_what_was_rolled_back_is_a_debt_that_is_caught_up(
     rolled_back: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
     plan = draft(rolled_back=REPLAY)
-    assert plan.positions == (position(9, owed=5),)
+    assert plan.positions == (position(9, backlog=5),)
     assert plan.replaced == (position(9),)
     assert ranges(plan) == [("catch-up", [f"{TOPIC}-0[5, 9)"])]
     assert plan.decisions["rolled_back"] == {TABLE: "replay"}
     assert opened(plan)
-    assert rolled_back.moves[0].positions == [position(9, owed=5)]
+    assert rolled_back.moves[0].positions == [position(9, backlog=5)]
     assert "replay" in rolled_back.moves[0].headers[0]["floe-decisions"]
 
 
@@ -301,7 +301,7 @@ def test_table_rolled_back_further_meanwhile_is_checked_again(
     with pytest.raises(Superseded, match=r'rolled back further.*rolled_back={"rpc.pizzas": "replay"}'):
         opened(plan)
     again = draft(rolled_back=REPLAY)
-    assert again.positions == (position(12, owed=5),)
+    assert again.positions == (position(12, backlog=5),)
     assert opened(again)
 
 
@@ -357,7 +357,7 @@ def test_reset_cluster_is_in_tables_before_positions_move(
     broker.has(position(5)).id = "C2"
     with pytest.raises(PlanRefused, match="belongs to cluster 'C1'"):
         draft()
-    plan = draft(adopt=frozenset({"*"}))
+    plan = draft(reset_topics=frozenset({"*"}))
     assert plan.positions == (position(5, cluster_id="C2"),)
     opened(plan)
     assert broker.moves[0].rows == expected((0, 5))
@@ -379,7 +379,7 @@ def test_offsets_reused_by_shortened_log_are_new_again(
     broker.log(end=40)
     if not recovered:
         broker.has(position(50))
-    plan = draft(adopt=frozenset({TOPIC}), recover=recovered)
+    plan = draft(reset_topics=frozenset({TOPIC}), recover=recovered)
     assert plan.positions == (position(40, since=40),)
     opened(plan)
     assert write((0, 40, 60), plan_id="plan-2", since=40).table_files.counts.rows == 20
@@ -392,7 +392,7 @@ def test_reset_topic_leaves_the_ledger_of_the_old_one(
     write((0, 0, 50)).land()
     broker.has(position(50)).log(topic_id="T2")
     before = lake.load().metadata_location
-    plan = draft(adopt=frozenset({TOPIC}))
+    plan = draft(reset_topics=frozenset({TOPIC}))
     assert plan.positions == (position(0, topic_id="T2"),)
     opened(plan)
     assert lake.load().metadata_location == before
@@ -479,7 +479,7 @@ def test_a_plan_goes_back_where_a_decision_does(broker: Broker, plan: Plan, open
         pytest.param(position(4), id="moved back"),
         pytest.param(Position(TopicPartition(TOPIC, 0), 5, "by hand"), id="written by somebody else"),
         pytest.param(Position(TopicPartition(TOPIC, 0), 50, ""), id="moved on by somebody else"),
-        pytest.param(position(5, owed=2), id="a debt that the plan does not know"),
+        pytest.param(position(5, backlog=2), id="a debt that the plan does not know"),
         pytest.param(position(5, routing="other"), id="another routing"),
         pytest.param(position(5, since=3), id="a routing of another time"),
         pytest.param(position(5, topic_id="T2"), id="another topic"),
@@ -499,8 +499,8 @@ def test_position_changed_by_others_supersedes_the_plan(
 def test_backlog_caught_up_in_part_is_not_enlarged_again(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
-    behind = replace(plan, positions=(position(5, owed=1),))
-    for left in (position(5, owed=3), position(5)):
+    behind = replace(plan, positions=(position(5, backlog=1),))
+    for left in (position(5, backlog=3), position(5)):
         broker.has(left)
         assert opened(behind)
         assert broker.moves[-1].positions == [left]
@@ -509,16 +509,16 @@ def test_backlog_caught_up_in_part_is_not_enlarged_again(
 def test_backlog_beginning_below_the_plan_supersedes_it(
     broker: Broker, plan: Plan, opened: Callable[[Plan], bool]
 ) -> None:
-    broker.has(position(5, owed=1))
+    broker.has(position(5, backlog=1))
     with pytest.raises(Superseded):
-        opened(replace(plan, positions=(position(5, owed=3),)))
+        opened(replace(plan, positions=(position(5, backlog=3),)))
 
 
 def test_dropped_backlog_stays_dropped_when_plan_is_reopened(
     broker: Broker, draft: Callable[..., Plan], opened: Callable[[Plan], bool]
 ) -> None:
-    broker.has(position(50, owed=20))
-    plan = draft(forgive=frozenset({TABLE}))
+    broker.has(position(50, backlog=20))
+    plan = draft(drop_backlog=frozenset({TABLE}))
     for _ in range(2):
         assert opened(plan)
         assert broker.found[TopicPartition(TOPIC, 0)] == position(50, since=50)

@@ -21,11 +21,11 @@ FOREIGN = Position(P0, 17, "written by hand")
 ALL_LOSSES = frozenset({"*"})
 RECOVER = Decisions(recover=True)
 ACCEPT_LOSS = Decisions(accept_loss=ALL_LOSSES)
-ADOPT = Decisions(adopt=frozenset({"pizzas"}))
+ADOPT = Decisions(reset_topics=frozenset({"pizzas"}))
 EVERYTHING = Decisions(True, ALL_LOSSES, frozenset({"*"}), frozenset("ab"), {"a": Rollback.REPLAY})
 
 
-def beginnings(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> StartPolicy:
+def start_policy(contained_ids: Callable[[str], frozenset[str] | None] = lambda _: None, **over: Any) -> StartPolicy:
     fields: dict[str, Any] = {
         "cluster_id": "C1",
         "owner": "",
@@ -33,12 +33,12 @@ def beginnings(held_ids: Callable[[str], frozenset[str] | None] = lambda _: None
         "routing": {"pizzas": "R", "drinks": "R"},
         "routes": {(table, topic): ROUTE for table in ("a", "b") for topic in ("pizzas", "drinks")},
     }
-    return StartPolicy(**{**fields, "held_ids": held_ids, **over})
+    return StartPolicy(**{**fields, "contained_ids": contained_ids, **over})
 
 
 def settle(*positions: Position, logs: list[PartitionLog] | None = None, **how: Any) -> ResolvedDeadLetters:
     decisions = how.pop("decisions", None)
-    return resolve_start_positions(logs or [log()], found(*positions), beginnings(**how), decisions)
+    return resolve_start_positions(logs or [log()], found(*positions), start_policy(**how), decisions)
 
 
 def refused(match: str, *positions: Position, **how: Any) -> None:
@@ -86,7 +86,7 @@ def test_positions_of_other_topics_are_ignored() -> None:
 
 def test_added_partition_begins_at_log_start_whatever_reset_says() -> None:
     logs = [log(0), log(1, start=2)]
-    settled = settle(position(5), logs=logs, held_ids=lambda _: frozenset({"T1"}), offset_reset="latest")
+    settled = settle(position(5), logs=logs, contained_ids=lambda _: frozenset({"T1"}), offset_reset="latest")
     assert settled == ResolvedDeadLetters((position(5), position(2, 1, since=2)))
 
 
@@ -100,10 +100,10 @@ def test_new_connector_begins_at_reset_and_keeps_since(reset: str, offset: int, 
 def test_tables_are_asked_only_for_topics_without_position_once() -> None:
     asked: list[str] = []
 
-    def held_ids(topic: str) -> None:
+    def contained_ids(topic: str) -> None:
         asked.append(topic)
 
-    settle(position(5), logs=[log(0), log(1), *(log(p, topic="drinks") for p in range(5))], held_ids=held_ids)
+    settle(position(5), logs=[log(0), log(1), *(log(p, topic="drinks") for p in range(5))], contained_ids=contained_ids)
     assert asked == ["drinks"]
 
 
@@ -122,7 +122,7 @@ def test_ledgers_are_asked_for_copies_only_to_recover() -> None:
 @pytest.mark.parametrize("held", [frozenset({"T1"}), frozenset({"T0", "T1"}), frozenset()])
 def test_lost_positions_are_not_taken_for_a_new_connector(held: frozenset[str]) -> None:
     """Nor are those that went with their whole group, when nobody knows of which topics they were."""
-    refused(r"topic 'pizzas' has a position, but a table.*positions were lost.*`recover`", held_ids=lambda _: held)
+    refused(r"topic 'pizzas' has a position, but a table.*positions were lost.*`recover`", contained_ids=lambda _: held)
 
 
 @pytest.mark.parametrize("metadata", ["", "offset written by hand", '{"floe":2}'])
@@ -132,7 +132,7 @@ def test_a_position_that_somebody_else_wrote_is_refused(metadata: str) -> None:
         r"position 17 of pizzas-4 was not written by floe.*Stop it.*`recover`.*`takeover`",
         foreign,
         logs=[log(4)],
-        decisions=Decisions(accept_loss=ALL_LOSSES, adopt=frozenset({"*"})),
+        decisions=Decisions(accept_loss=ALL_LOSSES, reset_topics=frozenset({"*"})),
     )
 
 
@@ -140,7 +140,11 @@ def test_a_position_that_somebody_else_wrote_is_refused(metadata: str) -> None:
 def test_recover_puts_the_copy_of_the_ledgers_back(positions: tuple[Position, ...]) -> None:
     copy = position(60, backlogs=is_behind(a=50))
     settled = settle(
-        *positions, decisions=RECOVER, held_ids=lambda _: frozenset({"T1"}), copies=lambda _: copy, logs=[log(start=9)]
+        *positions,
+        decisions=RECOVER,
+        contained_ids=lambda _: frozenset({"T1"}),
+        copies=lambda _: copy,
+        logs=[log(start=9)],
     )
     assert settled == ResolvedDeadLetters(
         (copy,), replaced=positions, notes=("pizzas-0: recovered at 60, as the tables tell",)
@@ -148,7 +152,7 @@ def test_recover_puts_the_copy_of_the_ledgers_back(positions: tuple[Position, ..
 
 
 def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
-    lost = {"held_ids": lambda _: frozenset({"T1"}), "copies": lambda _: position(6), "logs": [log(start=9)]}
+    lost = {"contained_ids": lambda _: frozenset({"T1"}), "copies": lambda _: position(6), "logs": [log(start=9)]}
     refused(r"pizzas-0 lost the offsets \[6, 9\).*`accept_loss`", decisions=RECOVER, **lost)
     settled = settle(decisions=Decisions(recover=True, accept_loss=ALL_LOSSES), **lost)
     assert settled.positions == (position(9, since=9, lost=(6, 9)),)
@@ -156,7 +160,7 @@ def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
 
 
 def test_recovery_without_copy_begins_at_log_start() -> None:
-    held = {"held_ids": lambda _: frozenset({"T1"}), "logs": [log(start=9)], "offset_reset": "latest"}
+    held = {"contained_ids": lambda _: frozenset({"T1"}), "logs": [log(start=9)], "offset_reset": "latest"}
     assert settle(decisions=RECOVER, **held).positions == (position(9, since=9),)
     assert settle(FOREIGN, decisions=RECOVER, **held) == ResolvedDeadLetters(
         (position(9, since=9),), replaced=(FOREIGN,)
@@ -173,9 +177,9 @@ def test_a_copy_of_another_routing_counts_from_its_offset_on() -> None:
 def test_copy_past_shortened_log_needs_reset_topics_to_recover() -> None:
     """Else the ledgers would keep what the log gives out once more, and new records there be taken for held."""
     copy = position(60)
-    past = {"held_ids": lambda _: frozenset({"T1"}), "copies": lambda _: copy, "logs": [log(end=40)]}
+    past = {"contained_ids": lambda _: frozenset({"T1"}), "copies": lambda _: copy, "logs": [log(end=40)]}
     refused("position 60 of pizzas-0 is past its last stable offset 40", decisions=RECOVER, **past)
-    settled = settle(decisions=Decisions(recover=True, adopt=frozenset({"pizzas"})), **past)
+    settled = settle(decisions=Decisions(recover=True, reset_topics=frozenset({"pizzas"})), **past)
     assert settled.positions == (position(40, since=40),)
     assert settled.replaced == (copy,)
 
@@ -193,7 +197,7 @@ def test_offsets_that_retention_removed_are_refused_by_number() -> None:
         r"pizzas-1 lost the offsets \[5, 8\).*floe.on-data-loss = fail.*Restore them.*`accept_loss`",
         position(5, 1),
         logs=[log(1, start=8)],
-        decisions=Decisions(recover=True, adopt=frozenset({"*"})),
+        decisions=Decisions(recover=True, reset_topics=frozenset({"*"})),
     )
 
 
@@ -297,12 +301,12 @@ def test_another_incarnation_of_the_topic_is_refused() -> None:
         r"topic 'pizzas' was re-created.*'T2'.*'T1'.*reset_topics=\[\"pizzas\"\]",
         position(5),
         logs=[log(topic_id="T2")],
-        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, adopt=frozenset({"drinks"})),
+        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, reset_topics=frozenset({"drinks"})),
     )
 
 
 def test_topic_recreated_after_losing_positions_is_named_so() -> None:
-    deleted: dict[str, Any] = {"held_ids": lambda _: frozenset({"T0"}), "logs": [log(start=4)]}
+    deleted: dict[str, Any] = {"contained_ids": lambda _: frozenset({"T0"}), "logs": [log(start=4)]}
     refused(r"'pizzas' was re-created: its id is 'T1', what was read belongs to 'T0'.*reset_topics=", **deleted)
     refused("was re-created", decisions=RECOVER, **deleted)
     settled = settle(decisions=ADOPT, offset_reset="latest", **deleted)
@@ -310,15 +314,17 @@ def test_topic_recreated_after_losing_positions_is_named_so() -> None:
     assert settled.notes == ("pizzas-0: the new topic T1 is read from its log start 4",)
 
 
-@pytest.mark.parametrize("adopt", ["pizzas", "*"])
-def test_reset_topic_is_read_from_log_start_as_new_generation(adopt: str) -> None:
+@pytest.mark.parametrize("reset_topics", ["pizzas", "*"])
+def test_reset_topic_is_read_from_log_start_as_new_generation(reset_topics: str) -> None:
     before = position(50, backlogs=is_behind(a=10, b=20), lost=(2, 3))
-    settled = settle(before, logs=[log(start=7, topic_id="T2")], decisions=Decisions(adopt=frozenset({adopt})))
+    settled = settle(
+        before, logs=[log(start=7, topic_id="T2")], decisions=Decisions(reset_topics=frozenset({reset_topics}))
+    )
     assert settled.positions == (position(7, since=7, topic_id="T2"),)
     assert settled.replaced == (before,)
     (note,) = settled.notes
-    assert "adopted T2 in the place of T1, which was read up to 50" in note
-    assert "a, b owed of the old one is lost" in note
+    assert "topic id T2 replaces T1, which was read up to 50" in note
+    assert "the backlog of a, b is lost" in note
 
 
 def test_reset_topic_starting_at_old_position_is_new_generation() -> None:
@@ -396,14 +402,16 @@ def test_a_debt_that_cannot_be_caught_up_is_refused(routes: Mapping[tuple[str, s
         rf"table 'a' is behind on pizzas-0 from 10 on, but {why}.*put the connector back.*drop_backlog=\[\"a\"\]",
         position(50, backlogs=is_behind(a=10)),
         routes=routes,
-        decisions=Decisions(recover=True, accept_loss=ALL_LOSSES, adopt=frozenset({"*"}), forgive=frozenset({"b"})),
+        decisions=Decisions(
+            recover=True, accept_loss=ALL_LOSSES, reset_topics=frozenset({"*"}), drop_backlog=frozenset({"b"})
+        ),
     )
 
 
 @pytest.mark.parametrize("routes", [{("a", "pizzas"): ROUTE}, {("a", "pizzas"): "r2"}, {}])
 def test_dropped_backlog_is_gone_and_since_moves_over_it(routes: Mapping[tuple[str, str], str]) -> None:
     behind = position(50, backlogs=is_behind(a=10))
-    settled = settle(behind, routes=routes, decisions=Decisions(forgive=frozenset({"a"})))
+    settled = settle(behind, routes=routes, decisions=Decisions(drop_backlog=frozenset({"a"})))
     assert settled == ResolvedDeadLetters(
         (position(50, since=50),),
         replaced=(behind,),
@@ -412,13 +420,13 @@ def test_dropped_backlog_is_gone_and_since_moves_over_it(routes: Mapping[tuple[s
 
 
 def test_forgiving_one_table_leaves_the_others_owing() -> None:
-    settled = settle(position(50, backlogs=is_behind(a=10, b=20)), decisions=Decisions(forgive=frozenset({"a"})))
+    settled = settle(position(50, backlogs=is_behind(a=10, b=20)), decisions=Decisions(drop_backlog=frozenset({"a"})))
     assert settled.positions == (position(50, since=50, backlogs=is_behind(b=20)),)
 
 
 def test_a_forgiven_debt_needs_no_log() -> None:
     behind = position(50, backlogs=is_behind(a=10))
-    settled = settle(behind, logs=[log(start=20)], decisions=Decisions(forgive=frozenset({"a"})))
+    settled = settle(behind, logs=[log(start=20)], decisions=Decisions(drop_backlog=frozenset({"a"})))
     assert settled.positions == (position(50, since=50),)
 
 
@@ -432,10 +440,10 @@ def test_what_was_rolled_back_becomes_a_debt() -> None:
     )
 
 
-@pytest.mark.parametrize(("start", "owed"), [(20, 20), (40, 30)])
-def test_a_debt_that_is_reopened_begins_at_the_lower_offset(start: int, owed: int) -> None:
+@pytest.mark.parametrize(("start", "backlog"), [(20, 20), (40, 30)])
+def test_a_debt_that_is_reopened_begins_at_the_lower_offset(start: int, backlog: int) -> None:
     settled = settle(position(50, backlogs=is_behind(a=30, b=5)), reopened={P0: {"a": start}})
-    assert settled.positions == (position(50, backlogs=is_behind(a=owed, b=5)),)
+    assert settled.positions == (position(50, backlogs=is_behind(a=backlog, b=5)),)
 
 
 def test_rolled_back_offsets_above_position_are_read_anyway() -> None:

@@ -101,7 +101,7 @@ def test_unsealed_replay_of_other_topics_is_refused(connector: Connector) -> Non
 
 def test_unsealed_plan_after_a_sealed_one_is_refused(connector: Connector) -> None:
     plan = unsealed(connector)
-    owned = replace(plan.positions[0].facts, owner="pizzas").encode()
+    owned = replace(plan.positions[0].metadata_fields, owner="pizzas").encode()
     other = Position(TopicPartition("another", 7), 3, owned)
     assert "opened group" in refused(plan, connector, other=other)
     assert "opened group" in refused(plan, connector, has_signed=True)

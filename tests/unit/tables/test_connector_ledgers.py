@@ -60,8 +60,8 @@ def newest(ledgers: Callable[..., Ledgers]) -> Position | None:
 
 
 def at(offset: int, **backlogs: int) -> Position:
-    owed = {f"rpc.{table}": PartitionBacklog(start, ROUTE) for table, start in backlogs.items()}
-    return Position(LOG.tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, backlogs=owed).encode())
+    backlog = {f"rpc.{table}": PartitionBacklog(start, ROUTE) for table, start in backlogs.items()}
+    return Position(LOG.tp, offset, PositionMetadata("routing", 0, TOPIC_ID, CLUSTER, backlogs=backlog).encode())
 
 
 def is_behind(**starts: int) -> dict[str, PartitionBacklog]:
@@ -81,15 +81,15 @@ def test_the_catalog_is_opened_only_when_a_ledger_is_asked_for(lake: Lake, monke
 
 @pytest.mark.usefixtures("both")
 def test_topic_in_no_ledger_is_new_unless_group_lost_everything(ledgers: Callable[..., Ledgers], write: Write) -> None:
-    assert ledgers().held_ids(TOPIC, group_is_known=False) is None
+    assert ledgers().contained_ids(TOPIC, group_is_known=False) is None
     land(write, (0, 0, 5), table=OTHER_TABLE)
-    assert ledgers().held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
-    assert ledgers().held_ids("drinks", group_is_known=True) is None
-    assert ledgers().held_ids("drinks", group_is_known=False) == frozenset()
+    assert ledgers().contained_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert ledgers().contained_ids("drinks", group_is_known=True) is None
+    assert ledgers().contained_ids("drinks", group_is_known=False) == frozenset()
 
 
 def test_tables_that_do_not_exist_hold_nothing(ledgers: Callable[..., Ledgers]) -> None:
-    assert ledgers().held_ids(TOPIC, group_is_known=False) is None
+    assert ledgers().contained_ids(TOPIC, group_is_known=False) is None
     assert newest(ledgers) is None
     assert ledgers().of(TABLE) is None
 
@@ -98,10 +98,10 @@ def test_the_ledgers_of_other_branches_are_not_asked(lake: Lake, ledgers: Callab
     lake.create()
     append_foreign(lake, 1)
     land(write, (0, 0, 5), branch="audit")
-    assert ledgers().held_ids(TOPIC, group_is_known=True) is None
-    assert ledgers().held_ids(TOPIC, group_is_known=False) == frozenset(), "but they tell that the group has read"
+    assert ledgers().contained_ids(TOPIC, group_is_known=True) is None
+    assert ledgers().contained_ids(TOPIC, group_is_known=False) == frozenset(), "but they tell that the group has read"
     audit = ledgers(**{"iceberg.tables.default-commit-branch": "audit"})
-    assert audit.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert audit.contained_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
 
 
 def test_unreadable_table_keeps_group_known_and_others_readable(
@@ -114,8 +114,8 @@ def test_unreadable_table_keeps_group_known_and_others_readable(
     one = ledgers()
     assert set(one.known) == {TABLE}
     assert one.refused == {OTHER_TABLE}
-    assert one.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
-    assert one.held_ids("drinks", group_is_known=False) == frozenset()
+    assert one.contained_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert one.contained_ids("drinks", group_is_known=False) == frozenset()
     assert one.of(TABLE) is not None
     with pytest.raises(LedgerUnreadable):
         one.of(OTHER_TABLE)
@@ -126,7 +126,7 @@ def test_a_branch_to_come_is_told_of_by_main(lake: Lake, ledgers: Callable[..., 
     land(write, (0, 0, 5))
     audit = ledgers(**{"iceberg.tables.default-commit-branch": "audit", "iceberg.tables": TABLE})
     assert audit.known[TABLE].origin == "main"
-    assert audit.held_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
+    assert audit.contained_ids(TOPIC, group_is_known=True) == {TOPIC_ID}
     assert audit.newest_position(LOG) == at(5)
 
 

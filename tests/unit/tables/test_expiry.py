@@ -84,7 +84,7 @@ def test_each_expired_snapshot_has_its_request_for_old_servers(aging: AgingLake)
 def test_a_table_that_comes_with_many_gets_rid_of_them_by_and_by(
     aging: AgingLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expiry, "MAX_AT_ONCE", 2)
+    monkeypatch.setattr(expiry, "MAX_PER_COMMIT", 2)
     aging.create()
     made = aging.commit(*range(6))
     aging.set_property(*next(iter(COUNT.items())))

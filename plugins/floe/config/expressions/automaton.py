@@ -16,7 +16,7 @@ from floe.config.expressions import cpython_internals
 MAX_STATES = 10_000
 """States of an expression; counts are expanded, so ``(a{10}){10}`` has a hundred."""
 
-_CHARACTERS_AT_ONCE = 65_536
+_BATCH_CHARACTERS = 65_536
 
 _START, _END, _BOUNDARY = "AT_BEGINNING_STRING", "AT_END_STRING", "AT_BOUNDARY"
 
@@ -221,8 +221,8 @@ class Automaton:
     def matches(self, values: Iterable[str]) -> list[bool]:
         """Return for each value whether the expression matches all of it."""
         found: list[bool] = []
-        for some in _together(values):
-            text = _Text(some)
+        for batch in _together(values):
+            text = _Text(batch)
             found += text.has(self._graph.ends(text, text.first))
         return found
 
@@ -259,16 +259,16 @@ def _states_of(name: str, of: Any) -> int:
 
 def _together(values: Iterable[str]) -> Iterator[list[str]]:
     """Divide values into lists of a bounded length."""
-    some: list[str] = []
+    batch: list[str] = []
     length = 0
     for value in values:
-        some.append(value)
+        batch.append(value)
         length += len(value) + 1
-        if length >= _CHARACTERS_AT_ONCE:
-            yield some
-            some, length = [], 0
-    if some:
-        yield some
+        if length >= _BATCH_CHARACTERS:
+            yield batch
+            batch, length = [], 0
+    if batch:
+        yield batch
 
 
 def _bits(places: Iterable[int], length: int) -> int:

@@ -72,9 +72,9 @@ def other_case(ranges: Ranges) -> Ranges:
 
 def text(char: int) -> str:
     if 0xD800 <= char <= 0xDFFF:
-        refuse(f"\\u{char:x} is a half of a character: write the character itself")
+        reject(f"\\u{char:x} is a half of a character: write the character itself")
     return chr(char) if char > 0x7F or chr(char).isalnum() else f"\\x{char:02x}"
 
 
-def refuse(why: str) -> NoReturn:
+def reject(why: str) -> NoReturn:
     raise Different(why)

@@ -15,7 +15,7 @@ from typing import Any
 
 from floe.config.expressions import cpython_internals
 from floe.config.expressions.automaton import Automaton, check_size
-from floe.config.expressions.char_classes import Different, Ranges, class_of, ranges, refuse, text
+from floe.config.expressions.char_classes import Different, Ranges, class_of, ranges, reject, text
 
 _MAX_CHARACTERS = 4000
 
@@ -162,7 +162,7 @@ class _Writer:
 
     def __init__(self, flags: int) -> None:
         if flags & _MULTILINE_OR_VERBOSE:
-            refuse("(?m) and (?x) mean something else in Java: do without")
+            reject("(?m) and (?x) mean something else in Java: do without")
         self._flags = flags
 
     def sequence(self, items: Iterable[tuple[Any, Any]], *, is_last: bool = False) -> str:
@@ -172,7 +172,7 @@ class _Writer:
     def _part(self, name: str, of: Any, is_last: bool) -> str:
         write = getattr(self, f"_{name.lower()}", None)
         if write is None:
-            refuse(f"Java has no such construct ({name.lower()})")
+            reject(f"Java has no such construct ({name.lower()})")
         return str(write(of, is_last))
 
     # -- characters ---------------------------------------------------------------------------------------------------
@@ -206,10 +206,10 @@ class _Writer:
         return f"({inner})" if group is not None else f"(?:{inner})"
 
     def _groupref(self, group: int, _: bool) -> str:
-        refuse(rf"to match \{group} can take ages, and here the time of a match is bounded: write out what it repeats")
+        reject(rf"to match \{group} can take ages, and here the time of a match is bounded: write out what it repeats")
 
     def _atomic_group(self, _: Any, __: bool) -> str:
-        refuse("(?>…) only saves time in Java, and here the time of a match is bounded: write (?:…)")
+        reject("(?>…) only saves time in Java, and here the time of a match is bounded: write (?:…)")
 
     def _assert(self, of: tuple[int, Any], _: bool) -> str:
         _check_width(*of)
@@ -231,7 +231,7 @@ class _Writer:
         return self._repeat(of, "?", is_last)
 
     def _possessive_repeat(self, _: Any, __: bool) -> str:
-        refuse(
+        reject(
             "a count with + behind it only saves time in Java, and here the time of a match is bounded: leave the + out"
         )
 
@@ -251,4 +251,4 @@ class _Writer:
 
 def _check_width(direction: int, items: Any) -> None:
     if direction < 0 and len(set(items.getwidth())) > 1:
-        refuse("look-behind requires fixed-width pattern; write it in Python's syntax")
+        reject("look-behind requires fixed-width pattern; write it in Python's syntax")

@@ -30,7 +30,7 @@ _NAMES_CODE: Final = re.compile(
 )
 _WRITE_PROPS: Final = "iceberg.tables.write-props."
 _SHOWN_CHARACTERS = 200
-_TOLD = 20
+_SHOWN = 20
 
 
 def names_code(key: str) -> bool:
@@ -93,9 +93,9 @@ def key_problems(flat: Iterable[tuple[str, str]], allowed: KeyClass) -> list[str
     refused = [(key, problem) for key, value in flat if (problem := key_problem(key, value, allowed))]
     message = [
         problem if find(key) else f"{problem}; the nearest known key is {nearest(key)}"
-        for key, problem in refused[:_TOLD]
+        for key, problem in refused[:_SHOWN]
     ]
-    more = len(refused) - _TOLD
+    more = len(refused) - _SHOWN
     return [*message, *([f"and {more} more"] if more > 0 else [])]
 
 

@@ -100,7 +100,7 @@ def _span(text: str, at: int, needle: Needle, position: int) -> tuple[int, int] 
     if not needle.is_atom:
         start = at - position
         return (start, start + len(wanted)) if start >= 0 and text.startswith(wanted, start) else None
-    before, after = _alike_before(text, at, wanted, position), _alike_after(text, at, wanted, position)
+    before, after = _equal_before(text, at, wanted, position), _equal_after(text, at, wanted, position)
     start, end = at - before, at + after
     first, last = position - before, position + after
     user = wanted.find(":", 0, _MAX_USER_LENGTH) + 1
@@ -117,25 +117,25 @@ def _span(text: str, at: int, needle: Needle, position: int) -> tuple[int, int] 
     return start, end
 
 
-def _alike_after(text: str, at: int, wanted: str, position: int) -> int:
+def _equal_after(text: str, at: int, wanted: str, position: int) -> int:
     """Count the characters that the two have in common from there on."""
-    begin, alike = position, _CHUNK
-    while alike == _CHUNK:
-        alike = _alike(text[at : at + _CHUNK], wanted[position : position + _CHUNK])
-        at, position = at + alike, position + alike
+    begin, equal = position, _CHUNK
+    while equal == _CHUNK:
+        equal = _equal_length(text[at : at + _CHUNK], wanted[position : position + _CHUNK])
+        at, position = at + equal, position + equal
     return position - begin
 
 
-def _alike_before(text: str, at: int, wanted: str, position: int) -> int:
+def _equal_before(text: str, at: int, wanted: str, position: int) -> int:
     """Count the characters that the two have in common before."""
-    begin, alike = position, _CHUNK
-    while alike == _CHUNK:
-        alike = _alike(text[max(0, at - _CHUNK) : at][::-1], wanted[max(0, position - _CHUNK) : position][::-1])
-        at, position = at - alike, position - alike
+    begin, equal = position, _CHUNK
+    while equal == _CHUNK:
+        equal = _equal_length(text[max(0, at - _CHUNK) : at][::-1], wanted[max(0, position - _CHUNK) : position][::-1])
+        at, position = at - equal, position - equal
     return begin - position
 
 
-def _alike(one: str, other: str) -> int:
+def _equal_length(one: str, other: str) -> int:
     """Count the characters that two texts have in common from their beginning on."""
     if one == other:
         return len(one)

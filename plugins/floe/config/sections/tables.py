@@ -99,7 +99,7 @@ def _check_topics(settings: Settings, tables: Tables, topics: Collection[str]) -
     wanted = [tables.of(table).topics for table in tables.named]
     if not wanted or None in wanted:
         return
-    idle = sorted(set(topics) - frozenset().union(*(some for some in wanted if some is not None)))
+    idle = sorted(set(topics) - frozenset().union(*(names for names in wanted if names is not None)))
     if idle:
         settings.warnings.append(
             f"no table of {STATIC} takes the records of {', '.join(idle)[:_SHOWN_CHARACTERS]}: they are read, and filtered; "

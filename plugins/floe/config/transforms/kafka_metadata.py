@@ -68,17 +68,17 @@ class KafkaMetadata(TransformOptions):
 
 def read_kafka_metadata(problems: list[str], prefix: str, keys: Properties) -> KafkaMetadata | None:
     """Read the settings; problems are noted in ``problems``."""
-    mine: list[str] = []
+    own_problems: list[str] = []
     options = KafkaMetadata(
         field_name=keys.get(_FIELD_NAME, KafkaMetadata.field_name).strip(),
-        nested=_boolean(mine, prefix, keys, _NESTED),
-        external=_external(mine, prefix, keys.get(_EXTERNAL)),
-        key=_boolean(mine, prefix, keys, _INCLUDE_KEY),
-        headers=_boolean(mine, prefix, keys, _INCLUDE_HEADERS),
+        nested=_boolean(own_problems, prefix, keys, _NESTED),
+        external=_external(own_problems, prefix, keys.get(_EXTERNAL)),
+        key=_boolean(own_problems, prefix, keys, _INCLUDE_KEY),
+        headers=_boolean(own_problems, prefix, keys, _INCLUDE_HEADERS),
     )
-    mine += _name_problems(prefix, options)
-    problems += mine
-    return None if mine else options
+    own_problems += _name_problems(prefix, options)
+    problems += own_problems
+    return None if own_problems else options
 
 
 KAFKA_METADATA: Final = TransformClass(

@@ -80,7 +80,7 @@ def _files(default_folder: Path, wanted: str | None) -> list[ConnectorFile]:
         if store is not None:
             _keep(store, known, files)
     elif all(file.name != wanted for file in files):
-        files += _guess(files, wanted)
+        files += _broken_connector(files, wanted)
     return files
 
 
@@ -109,13 +109,13 @@ def _keep(store: IdentityStore, known: dict[str, Identity], files: list[Connecto
         log.warning("Names of connectors are not kept in %s: %s", store.path, error)
 
 
-def _guess(files: list[ConnectorFile], wanted: str) -> list[ConnectorFile]:
+def _broken_connector(files: list[ConnectorFile], wanted: str) -> list[ConnectorFile]:
     """Return a broken connector under the wanted name, where the name of a broken file can only be guessed here.
 
     The DAG processor may know that name from before, on another host; the task fails with the errors all the same.
     """
-    guessed = [file for file in files if file.is_name_guessed]
-    if not guessed:
+    unnamed = [file for file in files if file.is_name_from_file]
+    if not unnamed:
         return []
-    problems = [f"{file.path}: {problem}" for file in guessed for problem in (file.error or ConfigError()).problems]
-    return [replace(guessed[0], name=wanted, error=ConfigError(*problems))]
+    problems = [f"{file.path}: {problem}" for file in unnamed for problem in (file.error or ConfigError()).problems]
+    return [replace(unnamed[0], name=wanted, error=ConfigError(*problems))]

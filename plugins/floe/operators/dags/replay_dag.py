@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from floe.planning.replay_plan import Replay
 
-MAX_AT_ONCE = 4
+MAX_ACTIVE_RUNS = 4
 """Replays of one connector; each has its own plan, and the tables' ledgers keep them apart."""
 
 
@@ -74,7 +74,7 @@ class PlanReplayOperator(PlanOperator):
             self.log.info("dead letters into branch %s, in letters:", replay.branch or "-")
             head: tuple[str, ...] = ("table", "range", "open letters", "rows there already", "left out")
             rows: list[tuple[str, ...]] = [
-                (f.table or "(routed again)", str(f.range), str(f.dead_letters), str(f.revived), f.left_out or "")
+                (f.table or "(routed again)", str(f.range), str(f.dead_letters), str(f.recovered), f.left_out or "")
                 for f in replay.dead_letters
             ]
         else:
@@ -100,7 +100,7 @@ def replay_dag(connector: Connector) -> DAG:
         schedule=None,
         start_date=task_context.BEGINNING,
         catchup=False,
-        max_active_runs=MAX_AT_ONCE,
+        max_active_runs=MAX_ACTIVE_RUNS,
         is_paused_upon_creation=False,
         default_args=sink_dag.default_args(),
         params=replay_form(connector),

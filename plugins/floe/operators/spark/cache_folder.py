@@ -20,8 +20,8 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
         return None
     folder = Path(given or Path(environ.get("XDG_CACHE_HOME") or "~/.cache", "floe")).expanduser()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    facts = folder.stat()
-    if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
+    stat = folder.stat()
+    if stat.st_uid != os.getuid() or stat.st_mode & 0o022:
         msg = f"{folder} belongs to, or can be written by, another user; set {VARIABLE}"
         raise PermissionError(msg)
     return folder

@@ -86,16 +86,16 @@ def _place(environ: Mapping[str, str], options: str) -> Path | None:
             raise OSError(msg)
     digest = hashlib.sha256(f"{options}\n{_version(Path(java).resolve())}".encode())
     for jar in sorted((_spark_home(environ) / "jars").iterdir()):
-        facts = jar.stat()
-        digest.update(f"\n{jar}\0{facts.st_size}\0{facts.st_mtime_ns}".encode())
+        stat = jar.stat()
+        digest.update(f"\n{jar}\0{stat.st_size}\0{stat.st_mtime_ns}".encode())
     return folder / f"spark-{digest.hexdigest()[:16]}.jsa"
 
 
 def _version(java: Path) -> str:
     """Identify this Java, without starting it."""
     release = java.parent.parent / "release"
-    facts = java.stat()
-    return f"{java} {facts.st_size} {facts.st_mtime_ns} {release.read_text() if release.is_file() else ''}"
+    stat = java.stat()
+    return f"{java} {stat.st_size} {stat.st_mtime_ns} {release.read_text() if release.is_file() else ''}"
 
 
 def _spark_home(environ: Mapping[str, str]) -> Path:

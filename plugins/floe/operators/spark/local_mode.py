@@ -38,9 +38,9 @@ def settings(folder: Path, conf: Mapping[str, str], env: Mapping[str, str]) -> I
     is the job's own, so that a JVM which is halted leaves nothing behind.
     """
     environ = {**os.environ, **env}
-    mine = " ".join(filter(None, [environ.get(OPTIONS), conf.get(DRIVER_OPTIONS)]))
-    options = JAVA_OPTIONS if "GC" in mine else f"{JAVA_OPTIONS} {COLLECTOR}"
-    with class_archive(environ, f"{options} {mine}") as archive:
+    given = " ".join(filter(None, [environ.get(OPTIONS), conf.get(DRIVER_OPTIONS)]))
+    options = JAVA_OPTIONS if "GC" in given else f"{JAVA_OPTIONS} {COLLECTOR}"
+    with class_archive(environ, f"{options} {given}") as archive:
         conf = {**CONF, **conf}
         if archive is not None and archive.is_draft:
             conf["spark.floe.halt"] = "false"  # a JVM archives its classes when it ends in order

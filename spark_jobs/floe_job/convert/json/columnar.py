@@ -38,7 +38,7 @@ _ROW = re.compile(r" in row (\d+)$")
 _TOKEN = re.compile(r"couldn't parse:(\S+)$")
 _UNEXPECTED = "unexpected field"
 
-FIRST_LOOK = 64
+FIRST_SAMPLE = 64
 """Records whose unexpected fields are examined first: each may contain others, and a column is made for each of them."""
 
 MAX_UNEXPECTED = 256
@@ -77,13 +77,13 @@ class ColumnarReader:
         self._alternatives = Alternatives(self._readers.alternatives)
         self._explicit = pa.schema(list(self._reader.type))
         self.columns = _fields(self._explicit)
-        self._alike = TemplateReader(self._explicit)
+        self._template_reader = TemplateReader(self._explicit)
         # The cost of examining unexpected fields grows with their number. Fields that are dropped unread are checked for
         # values that must not be dropped. Both happen only from the first such field on.
         self._unexpected = "error"
 
     @property
-    def is_strewn(self) -> bool:
+    def has_many_unexpected(self) -> bool:
         """Return whether the last batch had so many that reading by rows is faster."""
         return self.unexpected > MAX_UNEXPECTED
 
@@ -105,7 +105,7 @@ class ColumnarReader:
     def _read(self, lines: Lines) -> pa.StructArray:
         self._readers.dropped = False
         text, records = lines.text, len(lines.starts)
-        table = self._alike.read(lines, self._parse_known)
+        table = self._template_reader.read(lines, self._parse_known)
         if table is None:
             table = self._parse(text, records, pretty=_is_pretty(text, records))
         if table.num_rows != records:
@@ -121,7 +121,7 @@ class ColumnarReader:
     def _unloaded(self, text: Text, table: pa.Table) -> pa.StructArray:
         if self._unexpected == "infer":
             self.unexpected = _fields(table.schema) - self.columns
-            self._open = FIRST_LOOK if self.is_strewn else max(self._open, 2 * table.num_rows)
+            self._open = FIRST_SAMPLE if self.has_many_unexpected else max(self._open, 2 * table.num_rows)
         if table.num_columns > len(self._explicit):
             self._reader.check_extras(list(table.schema), table.column)
         carried = self._carried(table)
@@ -160,8 +160,8 @@ class ColumnarReader:
         if problem.endswith(_UNEXPECTED):
             self._unexpected = "infer" if self._evolve or self._choices else "ignore"
             if self._unexpected == "infer":
-                self._open = FIRST_LOOK
-                if records > FIRST_LOOK:
+                self._open = FIRST_SAMPLE
+                if records > FIRST_SAMPLE:
                     raise NotExact
             return self._parse(text, records, pretty=pretty)
         raise NotExact(_obstacle(problem, text))

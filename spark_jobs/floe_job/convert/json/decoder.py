@@ -153,7 +153,7 @@ class JsonDecoder:
                 self._shrink_chunk(batch, end, row)
                 return
             slow_rows.add(row)
-        self._advance(batch, len(values), is_clean=not slow_rows, is_strewn=columnar.is_strewn)
+        self._advance(batch, len(values), is_clean=not slow_rows, has_many_unexpected=columnar.has_many_unexpected)
         rows: dict[int, Row | None] = {}
         for row in sorted(slow_rows):
             place = batch.position + row
@@ -167,9 +167,9 @@ class JsonDecoder:
             batch.accept(part, batch.position)
         batch.accept(None, end)
 
-    def _advance(self, batch: _Batch, size: int, *, is_clean: bool, is_strewn: bool) -> None:
+    def _advance(self, batch: _Batch, size: int, *, is_clean: bool, has_many_unexpected: bool) -> None:
         """Continue with more records if all took the columnar path; with fewer if they have many fields of their own."""
-        if is_strewn:
+        if has_many_unexpected:
             self._pause_columns()
             self._chunk = MIN_CHUNK_RECORDS
         elif not is_clean:

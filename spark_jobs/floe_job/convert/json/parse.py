@@ -16,7 +16,7 @@ BLANKS = b" \t\n\r"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
-_ALIKE = bytes.maketrans(b"{}", b"[]")
+_AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _TOO_MANY_OPEN = b"[" * (MAX_DEPTH + 1)
 
 
@@ -43,7 +43,7 @@ def too_deep(value: bytes) -> bool:
     """Return whether objects and arrays are nested beyond MAX_DEPTH, without parsing."""
     if value.count(b"[") + value.count(b"{") <= MAX_DEPTH:
         return False
-    brackets = _STRING.sub(b"", value).translate(_ALIKE, _NOT_BRACKETS)
+    brackets = _STRING.sub(b"", value).translate(_AS_SQUARE, _NOT_BRACKETS)
     if _TOO_MANY_OPEN in brackets:
         return True
     # Each round removes the innermost pairs, which is one level everywhere.

@@ -113,12 +113,12 @@ class RecordTemplate:
         for slot in self.slots:
             begins = quotes[:, slot.quotes - 1] + slot.after
             fits &= begins <= ends
-            fits &= _stands(slot.before, nbytes, done, begins, fits)
+            fits &= _matches(slot.before, nbytes, done, begins, fits)
             done = (quotes[:, slot.quotes] if slot.quotes < self.quotes else ends) - slot.behind
             if slot.kind is Kind.BARE:
                 fits &= begins < done
             spans[slot.path] = Span(begins, done)
-        fits &= _stands(self.end, nbytes, done, ends, fits)
+        fits &= _matches(self.end, nbytes, done, ends, fits)
         return fits, spans
 
 
@@ -164,7 +164,7 @@ def _match(pattern: re.Pattern[bytes], record: bytes, place: int) -> re.Match[by
     return found
 
 
-def _stands(literal: bytes, nbytes: BytesColumn, begins: Words, ends: Words, among: Mask) -> Mask:
+def _matches(literal: bytes, nbytes: BytesColumn, begins: Words, ends: Words, among: Mask) -> Mask:
     """Return which of some stretches are equal to a literal."""
     found: Mask = among & (ends - begins == len(literal))
     rows = slice(None) if found.all() else np.flatnonzero(found)

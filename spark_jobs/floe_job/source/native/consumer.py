@@ -55,7 +55,7 @@ class Consumer:
         code = librdkafka.poll_set_consumer(handle.pointer)
         if code:
             reports.forget(handle.pointer)
-            handle.leave()
+            handle.release()
             raise SettingRefused(librdkafka.err2str(code).decode())
         self._queue = librdkafka.queue_get_consumer(handle.pointer)
         self._pointers = np.zeros(most, np.int64)
@@ -77,7 +77,7 @@ class Consumer:
             librdkafka.queue_destroy(self._queue)
             librdkafka.consumer_close(handle.pointer)
             reports.forget(handle.pointer)
-            handle.leave()
+            handle.release()
 
     def __del__(self) -> None:
         self.close()

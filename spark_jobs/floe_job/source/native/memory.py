@@ -28,11 +28,11 @@ class Handle:
         self.pointer = pointer
         self._users = 1
 
-    def enter(self) -> None:
+    def acquire(self) -> None:
         """Count one more user."""
         self._users += 1
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Count one user less; destroy the consumer with the last."""
         self._users -= 1
         if not self._users:
@@ -43,13 +43,13 @@ class MessageBlock:
     """The messages of one call, released when no reference to them exists any more."""
 
     def __init__(self, handle: Handle, pointers: Words) -> None:
-        handle.enter()
+        handle.acquire()
         self._handle = handle
         self.pointers = pointers
 
     def __del__(self) -> None:
         librdkafka.destroy_messages(self.pointers)
-        self._handle.leave()
+        self._handle.release()
 
 
 BlockRefs = tuple[MessageBlock, ...]

@@ -26,17 +26,17 @@ from floe_job.transform.record_metadata import RecordMetadata
 ELEMENT = "element"
 
 
-def lacking(known: IcebergType, wanted: Proposal, path: Path = ()) -> Iterator[tuple[Path, Proposal]]:
+def missing(known: IcebergType, wanted: Proposal, path: Path = ()) -> Iterator[tuple[Path, Proposal]]:
     """Yield what is missing inside a column; one of another kind than the proposal is not changed."""
     if isinstance(known, StructType) and isinstance(wanted, StructOf):
         fields = {field.name: field.field_type for field in known.fields}
         for name, proposal in wanted.fields:
             if name in fields:
-                yield from lacking(fields[name], proposal, (*path, name))
+                yield from missing(fields[name], proposal, (*path, name))
             else:
                 yield (*path, name), proposal
     elif isinstance(known, ListType) and isinstance(wanted, ListOf):
-        yield from lacking(known.element_type, wanted.element, (*path, ELEMENT))
+        yield from missing(known.element_type, wanted.element, (*path, ELEMENT))
 
 
 class MetadataColumns:
@@ -64,15 +64,15 @@ class MetadataColumns:
     def full_names(self) -> frozenset[str]:
         """The dotted names of all that the transforms fill in, in the table already or not."""
         there = () if self._schema is None else index_by_name(self._schema)
-        mine = {name for name in there if name.partition(".")[0] in self.injected or name in self.injected}
-        return frozenset(mine).union(*(full_names(path, proposal) for path, proposal in self.needs().items()))
+        own = {name for name in there if name.partition(".")[0] in self.injected or name in self.injected}
+        return frozenset(own).union(*(full_names(path, proposal) for path, proposal in self.needs().items()))
 
     def needs(self) -> dict[Path, Proposal]:
         """Propose what the table lacks, also inside of columns that it has, in order."""
         wanted = StructOf(tuple((name, source.proposal) for name, source in self._sources.items()))
-        return dict(lacking(StructType() if self._schema is None else self._schema.as_struct(), wanted))
+        return dict(missing(StructType() if self._schema is None else self._schema.as_struct(), wanted))
 
-    def fill(self, rows: pa.Table, facts: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
+    def fill(self, rows: pa.Table, metadata: RecordMetadata) -> tuple[pa.Table, list[Refusal]]:
         """Put the injected columns between those of ``rows``; rows that they refuse are left out.
 
         ``rows`` has the Arrow schema of ``record_schema``, the result that of the whole schema, in its order. When no
@@ -83,21 +83,21 @@ class MetadataColumns:
         if self._arrow_schema is None:
             problem = "the table does not exist yet: there is nothing to fill"
             raise ValueError(problem)
-        if rows.num_columns and rows.num_rows != len(facts):
-            problem = f"{rows.num_rows} rows with the facts of {len(facts)} records"
+        if rows.num_columns and rows.num_rows != len(metadata):
+            problem = f"{rows.num_rows} rows with the facts of {len(metadata)} records"
             raise ValueError(problem)
-        columns = self._columns(facts)
+        columns = self._columns(metadata)
         refused = {i: reason for column in reversed(columns.values()) for i, reason in column.refused.items()}
         if refused:
-            kept = [index for index in range(len(facts)) if index not in refused]
+            kept = [index for index in range(len(metadata)) if index not in refused]
             rows = rows.take(pa.array(kept, pa.int64())) if rows.num_columns else rows
-            columns = self._columns(facts.take(kept))
+            columns = self._columns(metadata.take(kept))
         arrays = [columns[name].array if name in columns else rows[name] for name in self._arrow_schema.names]
         table = pa.Table.from_arrays(arrays, schema=self._arrow_schema)
         return table, [(index, Unconvertible.__name__, refused[index]) for index in sorted(refused)]
 
-    def _columns(self, facts: RecordMetadata) -> dict[str, Column]:
-        return {name: fill(facts) for name, fill in self._fillers.items()}
+    def _columns(self, metadata: RecordMetadata) -> dict[str, Column]:
+        return {name: fill(metadata) for name, fill in self._fillers.items()}
 
     def _compile(self) -> dict[str, Filler]:
         """Compile by name, in the schema's order."""

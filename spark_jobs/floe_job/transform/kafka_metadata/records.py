@@ -40,7 +40,7 @@ class MetadataRecords:
         return batch.changed(values=values)
 
     def _fields(self, topic: str, batch: ParsedBatch) -> list[dict[str, Any]]:
-        facts = RecordMetadata(
+        metadata = RecordMetadata(
             topic,
             batch.partition,
             batch.offsets,
@@ -48,5 +48,5 @@ class MetadataRecords:
             batch.key_bytes() if self._options.key else None,
             batch.read_headers() if self._options.headers else None,
         )
-        columns = {name: source.values(facts) for name, source in self._sources.items()}
+        columns = {name: source.values(metadata) for name, source in self._sources.items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

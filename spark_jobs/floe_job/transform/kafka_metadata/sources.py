@@ -30,7 +30,7 @@ class Source(Protocol):
     def filler(self, slot: TemplateField) -> Filler:
         """Compile what fills a column. Raises UnsupportedColumn."""
 
-    def values(self, facts: RecordMetadata) -> list[Any]:
+    def values(self, metadata: RecordMetadata) -> list[Any]:
         """Return the values as a record's JSON would contain them, for a column type without a filler of its own."""
 
 
@@ -43,10 +43,10 @@ class Constant:
 
     def filler(self, slot: TemplateField) -> Filler:
         fill = constants(slot)
-        return lambda facts: fill(self.of(facts), len(facts))
+        return lambda metadata: fill(self.of(metadata), len(metadata))
 
-    def values(self, facts: RecordMetadata) -> list[Any]:
-        return [self.of(facts)] * len(facts)
+    def values(self, metadata: RecordMetadata) -> list[Any]:
+        return [self.of(metadata)] * len(metadata)
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Longs:
 
     def filler(self, slot: TemplateField) -> Filler:
         fill = longs(slot)
-        return lambda facts: fill(self._array(facts))
+        return lambda metadata: fill(self._array(metadata))
 
-    def values(self, facts: RecordMetadata) -> list[Any]:
-        return list(self._array(facts).to_pylist())
+    def values(self, metadata: RecordMetadata) -> list[Any]:
+        return list(self._array(metadata).to_pylist())
 
-    def _array(self, facts: RecordMetadata) -> pa.Array:
-        values = self.of(facts)
+    def _array(self, metadata: RecordMetadata) -> pa.Array:
+        values = self.of(metadata)
         if isinstance(values, pa.ChunkedArray):
             values = values.combine_chunks()
         return values if isinstance(values, pa.Array) else pa.array(values, pa.int64())
@@ -78,10 +78,10 @@ class Key:
 
     def filler(self, slot: TemplateField) -> Filler:
         fill = nbytes(slot)
-        return lambda facts: fill(pa.array(_given(facts.keys), pa.large_binary()))
+        return lambda metadata: fill(pa.array(_given(metadata.keys), pa.large_binary()))
 
-    def values(self, facts: RecordMetadata) -> list[Any]:
-        return [None if key is None else text_of(key) for key in _given(facts.keys)]
+    def values(self, metadata: RecordMetadata) -> list[Any]:
+        return [None if key is None else text_of(key) for key in _given(metadata.keys)]
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ class RecordHeaders:
 
     def filler(self, slot: TemplateField) -> Filler:
         fill = headers(slot)
-        return lambda facts: fill(_given(facts.headers))
+        return lambda metadata: fill(_given(metadata.headers))
 
-    def values(self, facts: RecordMetadata) -> list[Any]:
-        return [plain(entries) for entries in _given(facts.headers)]
+    def values(self, metadata: RecordMetadata) -> list[Any]:
+        return [plain(entries) for entries in _given(metadata.headers)]
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,11 @@ class Nested:
         if isinstance(slot.type, StructType):
             return self._struct(slot, slot.type)
         convert = converter(slot.type)
-        return lambda facts: convert_each(slot, convert, self.values(facts))
+        return lambda metadata: convert_each(slot, convert, self.values(metadata))
 
-    def values(self, facts: RecordMetadata) -> list[Any]:
+    def values(self, metadata: RecordMetadata) -> list[Any]:
         """Return objects; an entry that is null is left out, as the sink does."""
-        columns = [source.values(facts) for source in self.parts.values()]
+        columns = [source.values(metadata) for source in self.parts.values()]
         return [
             {name: value for name, value in zip(self.parts, row, strict=True) if value is not None}
             for row in zip(*columns, strict=True)
@@ -130,8 +130,8 @@ class Nested:
             for column, arrow in zip(target.fields, fields, strict=True)
         ]
 
-        def fill(facts: RecordMetadata) -> Column:
-            columns = [filler(facts) for filler in fillers]
+        def fill(metadata: RecordMetadata) -> Column:
+            columns = [filler(metadata) for filler in fillers]
             refused = {i: reason for column in reversed(columns) for i, reason in column.refused.items()}
             if refused:
                 return Column(None, refused)
@@ -144,16 +144,16 @@ class Nested:
         if source is not None:
             return source.filler(slot)
         fill = nulls(slot)
-        return lambda facts: fill(len(facts))
+        return lambda metadata: fill(len(metadata))
 
 
 def sources(transform: KafkaMetadata) -> dict[str, Source]:
     """Make the sources of a transform's top-level columns, by name, in order."""
     known: dict[str, Source] = {
-        TOPIC: Constant("string", lambda facts: facts.topic),
-        PARTITION: Constant("long", lambda facts: facts.partition),
-        OFFSET: Longs(lambda facts: facts.offsets),
-        TIMESTAMP: Longs(lambda facts: facts.timestamps),
+        TOPIC: Constant("string", lambda metadata: metadata.topic),
+        PARTITION: Constant("long", lambda metadata: metadata.partition),
+        OFFSET: Longs(lambda metadata: metadata.offsets),
+        TIMESTAMP: Longs(lambda metadata: metadata.timestamps),
         KEY: Key(),
         HEADERS: RecordHeaders(),
     }

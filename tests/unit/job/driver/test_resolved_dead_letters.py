@@ -26,10 +26,10 @@ def listed(dead_letters: DeadLetterOffsets) -> list[tuple[str | None, tuple[tupl
 
 
 def test_dead_letter_of_table_is_resolved_by_row_not_by_failing() -> None:
-    revived, resolved = resolve_dead_letters(
+    recovered, resolved = resolve_dead_letters(
         OPEN, {"db.a": [DeadLetterOutcomes(at(1), at(2), at(3))]}, {}, is_whole=True
     )
-    assert listed(revived) == listed(resolved) == [("db.a", ((1, 2),))]
+    assert listed(recovered) == listed(resolved) == [("db.a", ((1, 2),))]
 
 
 def test_tasks_add_up() -> None:
@@ -39,22 +39,22 @@ def test_tasks_add_up() -> None:
 
 def test_row_of_earlier_run_without_marker_is_marked_now() -> None:
     outcomes = {"db.a": [DeadLetterOutcomes(passed=at(2, 3))]}
-    revived, resolved = resolve_dead_letters(OPEN, outcomes, {"db.a": at(2)}, is_whole=True)
-    assert (listed(revived), listed(resolved)) == ([], [("db.a", ((2, 3),))])
+    recovered, resolved = resolve_dead_letters(OPEN, outcomes, {"db.a": at(2)}, is_whole=True)
+    assert (listed(recovered), listed(resolved)) == ([], [("db.a", ((2, 3),))])
 
 
 def test_dead_letter_of_no_table_needs_an_outcome_in_every_table() -> None:
     outcomes = {"db.a": [DeadLetterOutcomes(at(6, 7), at(8))], "db.b": [DeadLetterOutcomes(at(8), passed=at(7))]}
-    revived, resolved = resolve_dead_letters(OPEN, outcomes, {}, is_whole=True)
-    assert listed(revived) == [("db.a", ((6, 8),)), ("db.b", ((8, 9),))]
+    recovered, resolved = resolve_dead_letters(OPEN, outcomes, {}, is_whole=True)
+    assert listed(recovered) == [("db.a", ((6, 8),)), ("db.b", ((8, 9),))]
     assert listed(resolved) == [(None, ((6, 7), (8, 9)))]
     assert listed(resolve_dead_letters(OPEN, outcomes, {"db.b": at(7)}, is_whole=True).resolved) == [(None, ((6, 9),))]
 
 
 def test_slice_for_some_tables_ignores_dead_letters_of_none() -> None:
     outcomes = {"db.a": [DeadLetterOutcomes(at(1, 6))]}
-    revived, resolved = resolve_dead_letters(OPEN, outcomes, {}, is_whole=False)
-    assert listed(revived) == [("db.a", ((1, 2), (6, 7)))]
+    recovered, resolved = resolve_dead_letters(OPEN, outcomes, {}, is_whole=False)
+    assert listed(recovered) == [("db.a", ((1, 2), (6, 7)))]
     assert listed(resolved) == [("db.a", ((1, 2),))]
 
 

@@ -84,7 +84,7 @@ def test_worker_gets_written_offsets_and_no_snapshots(lake: Lake, load: Callable
     plan = make_plan((0, 3, 9), (1, 0, 4), tables=BOTH)
     first, second = (t.target(slice_job(lake, plan)) for t in load(plan))
     assert first.held == {plan.slices[0].ranges[0]: Intervals(((3, 5),))}
-    assert (second.held, first.owed, second.owed) == ({}, frozenset(), frozenset())
+    assert (second.held, first.backlog, second.backlog) == ({}, frozenset(), frozenset())
     assert first.metadata is not None
     assert (first.metadata.snapshots, first.metadata.refs) == ([], {})
 
@@ -95,8 +95,8 @@ def test_a_table_takes_nothing_live_of_a_partition_that_it_owes(
     plan = make_plan((0, 3, 9), tables=BOTH, backlogs=OWED)
     first, second = load(plan)
     assert new_ranges(first) == []
-    assert first.target(slice_job(lake, plan)).owed == frozenset(plan.slices[0].ranges)
-    assert second.target(slice_job(lake, plan)).owed == frozenset()
+    assert first.target(slice_job(lake, plan)).backlog == frozenset(plan.slices[0].ranges)
+    assert second.target(slice_job(lake, plan)).backlog == frozenset()
     assert first.problem is None
 
 
@@ -125,7 +125,7 @@ def test_refusing_table_takes_nothing_and_other_is_read_for(
     first, second = load(plan)
     assert new_ranges(first) == [(f"{TOPIC}-0[3, 9)", ((3, 9),))]
     assert isinstance(second.problem, TableRefused)
-    assert second.target(slice_job(lake, plan)).owed == frozenset(plan.slices[0].ranges)
+    assert second.target(slice_job(lake, plan)).backlog == frozenset(plan.slices[0].ranges)
     assert "cannot take these rows" in caplog.text
     assert CLUSTER == "C1"
 

@@ -213,7 +213,7 @@ def test_keys_and_headers_route_as_text(routing: Routing, messages: list[Message
 
 
 def test_slice_for_one_table_leaves_others_to_the_live_slice() -> None:
-    rules = RouteRules(FIELD, static(a="x", b="y").tables, only=frozenset({"a"}), judges=False)
+    rules = RouteRules(FIELD, static(a="x", b="y").tables, only=frozenset({"a"}), rejects_records=False)
     routed = route(rules, [{"to": "x"}, {"to": "y"}, {}, b"no json"])
     assert offsets(routed) == {"a": [0]}
     assert (routed.filtered, routed.malformed, routed.unroutable) == (3, [], [])

@@ -43,7 +43,7 @@ def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_write_in_time_returns_what_it_returns_and_may_announce() -> None:
     def write(gate: AnnounceGate) -> str:
-        gate.enter()
+        gate.begin()
         return "p/0"
 
     assert TimeLimit(60_000, SLICE, Jobs()).run(write) == "p/0"
@@ -103,7 +103,7 @@ def test_write_that_hangs_is_left_behind_and_cannot_announce() -> None:
     def write(gate: AnnounceGate) -> None:
         assert goes_on.wait(30)
         try:
-            gate.enter()
+            gate.begin()
         except WriteTimeout:
             refused.set()
 
@@ -124,7 +124,7 @@ def test_write_that_is_announcing_is_waited_for(monkeypatch: pytest.MonkeyPatch)
                 expired.set()
 
     def write(gate: AnnounceGate) -> str:
-        gate.enter()
+        gate.begin()
         assert expired.wait(30)
         return "p/0"
 

@@ -24,7 +24,7 @@ from floe.parquet.budget import WriteBudget
 from floe_job.contract.result import TaskResult
 from floe_job.contract.target import TableTarget
 from floe_job.shuffle.distribution import is_spread, writing_tasks
-from floe_job.shuffle.messages import HELD_BYTES, EndOfTask, Part, RowBlock, SendQueue, block_bytes
+from floe_job.shuffle.messages import BUFFERED_BYTES, EndOfTask, Part, RowBlock, SendQueue, block_bytes
 from floe_job.shuffle.partition_sender import PartitionSender
 from floe_job.shuffle.spill_file import SpillFile
 from floe_job.task.read_task import SentRows
@@ -144,19 +144,19 @@ def test_files_of_several_tables_are_told_apart(new_table: TableFactory) -> None
         assert counted(contents(table, [result], target.name)) == counted(read[target.name])
 
 
-@pytest.mark.parametrize("lacking", ["columns", "a seal"])
-def test_nothing_is_written_unless_every_task_sent_all_it_has(new_table: TableFactory, lacking: str) -> None:
+@pytest.mark.parametrize("missing", ["columns", "a seal"])
+def test_nothing_is_written_unless_every_task_sent_all_it_has(new_table: TableFactory, missing: str) -> None:
     table = new_table(SCHEMA, SPECS[0])
     target = target_of(table)
     sent = send({"ns.t": batches(table, 0)}, [target], 0, 1)[0] + (
-        [EndOfTask(1, 0, False)] if lacking == "columns" else []
+        [EndOfTask(1, 0, False)] if missing == "columns" else []
     )
     results = list(PartitionFiles((target,), frozenset({0, 1}), 1).run(sent))
     failures = [result.failure.message for result in results if result.failure]
     assert [result.tables for result in results if result.tables] == []
     assert failures == [
         "what tasks [1] read did not come through Spark's shuffle whole; nothing was announced, run again"
-    ] * (lacking == "a seal")
+    ] * (missing == "a seal")
 
 
 def test_results_of_tasks_that_read_come_along(new_table: TableFactory) -> None:
@@ -221,8 +221,8 @@ def test_partitions_are_spread_over_all_tasks() -> None:
 
 
 def test_parcels_are_bounded_by_rows_memory_and_gathering(new_table: TableFactory) -> None:
-    assert block_bytes(1) == HELD_BYTES // 10
-    assert block_bytes(500) == HELD_BYTES // 1000
+    assert block_bytes(1) == BUFFERED_BYTES // 10
+    assert block_bytes(500) == BUFFERED_BYTES // 1000
     table = new_table(SCHEMA, SPECS[0])
     send_queue = SendQueue(0, 64)
     sender = PartitionSender(target_of(table), send_queue, WriteBudget())

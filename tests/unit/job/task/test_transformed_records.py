@@ -134,7 +134,7 @@ def test_transformed_records_are_the_same_in_small_parts(task: Task, monkeypatch
 
 
 def test_transformed_records_of_other_slices_are_filtered(task: Task) -> None:
-    catching_up = replace(task, routes=replace(task.routes, judges=False, only=frozenset({"ns.t"})))
+    catching_up = replace(task, routes=replace(task.routes, rejects_records=False, only=frozenset({"ns.t"})))
     (slice_,) = run(catching_up).range_parts
     assert slice_.counts == RangeCounts(routed=3, filtered=2, tombstones=2, filtered_by_transforms=1)
 

@@ -51,18 +51,18 @@ def test_what_is_held_is_left_out_and_counted(new_table: TableFactory) -> None:
 
 
 def test_what_is_owed_is_not_even_decoded_and_counted(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(SCHEMA), owed=frozenset({RANGE})), 0)
+    writer = TableRows(target_of(new_table(SCHEMA), backlog=frozenset({RANGE})), 0)
     writer.take(records(PIECE, [b"not json"] * 3))
     writer.take(records(OTHER_PIECE, values(range(4))))
-    assert writer.close(complete=True).counts == TableCounts(assigned=7, rows=4, owed=3)
+    assert writer.close(complete=True).counts == TableCounts(assigned=7, rows=4, backlog=3)
 
 
 def test_a_table_that_refused_takes_nothing_at_all() -> None:
-    target = TableTarget("ns.t", owed=frozenset({RANGE}))
+    target = TableTarget("ns.t", backlog=frozenset({RANGE}))
     writer = TableRows(target, 0)
     writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=True)
-    assert (result.counts, result.files, result.needs) == (TableCounts(assigned=4, owed=4), None, None)
+    assert (result.counts, result.files, result.needs) == (TableCounts(assigned=4, backlog=4), None, None)
 
 
 def test_missing_table_requests_columns_and_keeps_no_rows() -> None:
@@ -86,8 +86,8 @@ def test_rows_are_dropped_when_another_table_lacks_columns(new_table: TableFacto
 def test_writer_that_lacks_columns_makes_no_letters_yet(new_table: TableFactory) -> None:
     writer = TableRows(target_of(new_table(SCHEMA), rules=ColumnRules(evolve=True)), 0)
     bad, new = b'{"n":"many"}', b'{"m":1}'
-    assert len(writer.take(records(PIECE, [bad]), for_good=False)) == 1
-    assert writer.take(records(PIECE, [bad, new]), for_good=False) == []
+    assert len(writer.take(records(PIECE, [bad]), is_final=False)) == 1
+    assert writer.take(records(PIECE, [bad, new]), is_final=False) == []
     assert len(writer.take(records(PIECE, [bad]))) == 1
     assert writer.close(complete=False).needs is not None
 
