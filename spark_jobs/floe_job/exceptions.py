@@ -3,9 +3,11 @@
     FloeError
     └── JobError
         ├── InvalidRecord           one record; becomes a ``Rejected``, never leaves ``decode()``
-        │   ├── Malformed           not JSON, not UTF-8, not an object, too deep
+        │   ├── Malformed           not JSON, not UTF-8, not an object, too deep; not of its schema
         │   ├── Unconvertible       a value that its column cannot hold without loss
-        │   └── Unnameable          a column that evolution may not add
+        │   ├── UnusableSchema      a schema that no record can be read by
+    │   ├── UnknownSchema       a schema that the registry does not have
+    │   └── Unnameable          a column that evolution may not add
     │       ├── NameTooLong     its name
     │       ├── NestedTooDeep   its levels
     │       └── TooManyColumns  its table
@@ -43,7 +45,19 @@ class InvalidRecord(JobError):
 
 
 class Malformed(InvalidRecord):
-    """The value is not one JSON object in UTF-8."""
+    """The value is not one JSON object in UTF-8, or whatever else its converter reads."""
+
+
+class UnusableSchema(InvalidRecord):
+    """A schema that no record can be read by: it is not one, or has what a table cannot have."""
+
+    stage = "value_converter"
+
+
+class UnknownSchema(InvalidRecord):
+    """A record names a schema that the registry does not have."""
+
+    stage = "value_converter"
 
 
 class Unconvertible(InvalidRecord):

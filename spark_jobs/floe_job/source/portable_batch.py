@@ -12,7 +12,7 @@ import numpy as np
 from floe_job.source.batch import Batch
 from floe_job.source.messages import Headers, Message, Messages
 from floe_job.source.native.memory import Words
-from floe_job.source.values import CLOSING, OPENING, Lines, Values
+from floe_job.source.values import CLOSING, OPENING, Lines, Packed, Values, packed
 
 NO_TIMESTAMP = ck.TIMESTAMP_NOT_AVAILABLE
 
@@ -116,6 +116,10 @@ class PortableValues(Values):
         if (nbytes[starts] != OPENING).any() or (nbytes[ends - 1] != CLOSING).any():
             return None
         return Lines(text, starts, ends)
+
+    def packed(self) -> Packed:
+        """Copy all values into one buffer."""
+        return packed(self._values)
 
 
 class PortableMessages(Messages):

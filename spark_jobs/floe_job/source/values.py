@@ -16,6 +16,13 @@ WIDEST_GAP = 128
 MIN_TOGETHER = 4
 """Average number of adjacent values from which on copying them together is faster."""
 
+CLOSEST = 2_000
+"""Bytes between two values up to which copying what is between them costs less than copying them one by one. It is less than
+a page of memory: where both values are, what is between them can be read."""
+
+PADDING = 16
+"""Bytes before the first of packed values and behind the last that may be read."""
+
 OPENING, CLOSING = b"{}"
 
 
@@ -29,6 +36,28 @@ class Lines(NamedTuple):
     def record(self, index: int) -> bytes:
         """Return one of them."""
         return bytes(self.text[self.starts[index] : self.ends[index]])
+
+
+class Packed(NamedTuple):
+    """Values in one buffer, and where each begins and ends there, in their order; an empty one anywhere.
+
+    Between two values may be other bytes, and around all are PADDING bytes.
+    """
+
+    data: np.ndarray[Any, np.dtype[np.uint8]]
+    starts: Words
+    ends: Words
+
+
+def packed(values: Sequence[bytes | None]) -> Packed:
+    """Copy values into one buffer; None is taken for an empty one."""
+    if isinstance(values, Values):
+        return values.packed()
+    sizes: Words = np.fromiter((len(value) if value else 0 for value in values), np.int64, len(values))
+    ends = np.cumsum(sizes) + PADDING
+    edge = bytes(PADDING)
+    data = b"".join((edge, *(value for value in values if value), edge))
+    return Packed(np.frombuffer(data, np.uint8), ends - sizes, ends)
 
 
 class Values(Sequence[Any]):
@@ -100,3 +129,23 @@ class Values(Sequence[Any]):
             frames = np.ndarray(len(nbytes) - gap + 1, f"V{gap}", text, 0, (1,))
             frames[ends[:-1][gaps == gap]] = np.void(b"\n".ljust(gap))
         return Lines(text, starts, ends)
+
+    def packed(self) -> Packed:
+        """Copy all values into one buffer, adjacent ones together with what is between them."""
+        rows = np.flatnonzero(self._sizes)
+        starts, ends = self._addresses[rows], (self._addresses + self._sizes)[rows]
+        gaps = starts[1:] - ends[:-1]
+        breaks = np.flatnonzero((gaps < 0) | (gaps > CLOSEST))
+        if (len(breaks) + 1) * MIN_TOGETHER > len(rows) + MIN_TOGETHER:
+            return packed(list(self))
+        first, last = np.append(0, breaks + 1)[: len(rows)], np.append(breaks, len(rows) - 1)[: len(rows)]
+        spans = ends[last] - starts[first]
+        landings = np.cumsum(spans) - spans + PADDING
+        data = np.zeros(int(spans.sum()) + 2 * PADDING, np.uint8)
+        base = data.ctypes.data
+        for landing, start, span in zip(landings.tolist(), starts[first].tolist(), spans.tolist(), strict=True):
+            memmove(base + landing, start, span)
+        shift = np.repeat(landings - starts[first], last - first + 1)
+        found = Packed(data, np.full(len(self), PADDING, np.int64), np.full(len(self), PADDING, np.int64))
+        found.starts[rows], found.ends[rows] = starts + shift, ends + shift
+        return found

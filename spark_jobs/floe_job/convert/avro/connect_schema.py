@@ -1,0 +1,248 @@
+"""What Kafka Connect makes of an Avro schema: the rules of Confluent's and Apicurio's ``AvroData.toConnectSchema``.
+
+Documentation in the schema is left out, and the version of the registry's subject.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from floe_job.connect import logical
+from floe_job.connect.arrow import arrow_type
+from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
+from floe_job.convert.avro.defaults import default_value
+from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.types import AvroField, AvroType, only_branch, refuse
+from floe_job.exceptions import VALUE_LENGTH, clip
+
+MAX_FIELDS: Final = 5_000
+"""Values that one record may have beside the elements of arrays and maps: each use of a type counts."""
+
+NAMESPACE: Final = "io.confluent.connect.avro"
+UNION: Final = f"{NAMESPACE}.Union"
+ENUM: Final = f"{NAMESPACE}.Enum"
+MAP_ENTRY: Final = "MapEntry"
+FIXED_SIZE: Final = "connect.fixed.size"
+FIELD_DEFAULT: Final = f"{NAMESPACE}.field.default"
+
+_DEFAULT_NAME: Final = f"{NAMESPACE}.ConnectDefault"
+_DEFAULT_PRECISION: Final = 64
+
+_KINDS: Final = {
+    "boolean": Kind.BOOLEAN,
+    "int": Kind.INT32,
+    "long": Kind.INT64,
+    "float": Kind.FLOAT32,
+    "double": Kind.FLOAT64,
+    "bytes": Kind.BYTES,
+    "string": Kind.STRING,
+    "record": Kind.STRUCT,
+    "enum": Kind.STRING,
+    "fixed": Kind.BYTES,
+    "array": Kind.ARRAY,
+    "map": Kind.MAP,
+    "union": Kind.STRUCT,
+}
+_SMALL: Final = {"int8": Kind.INT8, "int16": Kind.INT16}
+_CONNECT_NAMES: Final = {
+    ("int", "date"): logical.DATE,
+    ("int", "time-millis"): logical.TIME,
+    ("long", "timestamp-millis"): logical.TIMESTAMP,
+    ("bytes", "decimal"): logical.DECIMAL,
+    ("fixed", "decimal"): logical.DECIMAL,
+}
+_AVRO_NAMES: Final = {
+    ("long", "time-micros"): logical.AVRO_TIME_MICROS,
+    ("long", "timestamp-micros"): logical.AVRO_TIMESTAMP_MICROS,
+    ("long", "local-timestamp-millis"): logical.AVRO_LOCAL_TIMESTAMP_MILLIS,
+    ("long", "local-timestamp-micros"): logical.AVRO_LOCAL_TIMESTAMP_MICROS,
+    ("string", "uuid"): logical.AVRO_UUID,
+}
+"""What Connect has no name for, and reads as a plain long or string."""
+
+_KIND_OF_NAME: Final = {
+    logical.DECIMAL: Kind.BYTES,
+    logical.DATE: Kind.INT32,
+    logical.TIME: Kind.INT32,
+    logical.TIMESTAMP: Kind.INT64,
+}
+
+
+def connect_schema(avro: AvroType, options: AvroOptions) -> ConnectSchema:
+    """Return the schema that Connect has for the values of an Avro schema. Raises UnusableSchema."""
+    return _Conversion(options).schema(avro)
+
+
+def is_map_entry(avro: AvroType) -> bool:
+    """Return whether a record is an entry of a map: Connect writes maps whose keys are no strings as arrays of entries."""
+    internal = avro.properties.get("connect.internal.type")
+    return avro.kind == "record" and (avro.name == f"{NAMESPACE}.{MAP_ENTRY}" or internal == MAP_ENTRY)
+
+
+@dataclass
+class _Conversion:
+    """The conversion of one schema."""
+
+    options: AvroOptions
+    fields: int = field(default=0)
+
+    def schema(self, avro: AvroType, *, optional: bool = False, default: Any = ABSENT) -> ConnectSchema:
+        """Convert a type. ``default``: of the field that has it."""
+        if avro.kind == "union":
+            inner = avro.branches[0] if self._is_singleton(avro) else only_branch(avro)
+            if inner is not None:
+                return self.schema(inner, optional=optional or not self._is_singleton(avro))
+        self.fields += 1
+        if self.fields > MAX_FIELDS:
+            refuse(f"the schema has more than {MAX_FIELDS} fields")
+        if avro.kind == "null":
+            refuse("the schema has a null that is not in a union, which Kafka Connect has no type for")
+        made = self._with_properties(avro, self._bare(avro), default)
+        return replace(made, optional=made.optional or optional)
+
+    def _is_singleton(self, avro: AvroType) -> bool:
+        return len(avro.branches) == 1 and self.options.flatten_singletons
+
+    def _bare(self, avro: AvroType) -> ConnectSchema:
+        """Convert a type without its properties."""
+        kind = _KINDS[avro.kind]
+        if avro.kind == "record":
+            return ConnectSchema(kind, fields=tuple((one.name, self._field(one)) for one in avro.fields))
+        if avro.kind == "union":
+            return self._union(avro)
+        if avro.kind == "map":
+            return ConnectSchema(kind, key=ConnectSchema(Kind.STRING), element=self.schema(avro.content))
+        if avro.kind == "array":
+            if is_map_entry(avro.content):
+                return self._map(avro.content)
+            return ConnectSchema(kind, element=self.schema(avro.content))
+        if avro.kind == "enum":
+            symbols = ((f"{ENUM}.{symbol}", symbol) for symbol in avro.symbols)
+            return ConnectSchema(kind, parameters=((ENUM, avro.name), *symbols))
+        return _scalar(avro, kind)
+
+    def _field(self, one: AvroField) -> ConnectSchema:
+        return self.schema(one.type, default=one.default)
+
+    def _map(self, entry: AvroType) -> ConnectSchema:
+        types = {one.name: one.type for one in entry.fields}
+        if set(types) != {"key", "value"}:
+            refuse(f"the schema has an array of map entries with the fields {sorted(types)}, and not of key and value")
+        return ConnectSchema(Kind.MAP, key=self.schema(types["key"]), element=self.schema(types["value"]))
+
+    def _union(self, avro: AvroType) -> ConnectSchema:
+        fields: dict[str, ConnectSchema] = {}
+        for branch in avro.branches:
+            if branch.kind == "null":
+                continue
+            name = branch_name(branch, self.options)
+            if name in fields:
+                refuse(
+                    f"the schema has a union with two branches named {clip(name, VALUE_LENGTH)!r}: set "
+                    "enhanced.avro.schema.support to true, which names them in full"
+                )
+            fields[name] = self.schema(branch, optional=True)
+        has_null = len(fields) < len(avro.branches)
+        return ConnectSchema(Kind.STRUCT, has_null, UNION, fields=tuple(fields.items()))
+
+    def _with_properties(self, avro: AvroType, bare: ConnectSchema, default: Any) -> ConnectSchema:
+        """Add the name, version, parameters and default that the properties of a type say."""
+        parameters = dict(bare.parameters)
+        parameters |= self._connect_parameters(avro)
+        parameters |= {key: _text(value) for key, value in avro.properties.items() if key.startswith("avro")}
+        connect_default = avro.properties.get("connect.default")
+        if default is ABSENT:
+            default = ABSENT if connect_default is None else connect_default
+        elif self.options.connect_metadata and connect_default is None:
+            parameters[FIELD_DEFAULT] = "true"
+        made = replace(
+            bare,
+            name=_name(avro, bare.name),
+            version=_version(avro, bare.version),
+            parameters=tuple(parameters.items()),
+        )
+        _check(made)
+        return made if default is ABSENT else replace(made, default=default_value(avro, made, default))
+
+    def _connect_parameters(self, avro: AvroType) -> Mapping[str, str]:
+        found = avro.properties.get("connect.parameters")
+        if found is None or not self.options.connect_metadata:
+            return {}
+        if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+            refuse(f"the schema has connect.parameters that are no texts: {_shown(found)}")
+        return dict(found)
+
+
+def branch_name(branch: AvroType, options: AvroOptions) -> str:
+    """Return the name of the field that a branch of a union has."""
+    if not branch.name:
+        return branch.kind
+    return branch.name if options.enhanced_support else branch.simple_name
+
+
+def _scalar(avro: AvroType, kind: Kind) -> ConnectSchema:
+    name = _CONNECT_NAMES.get((avro.kind, avro.logical))
+    small = avro.properties.get("connect.type")
+    if avro.kind == "int" and isinstance(small, str) and not avro.logical:
+        if small not in _SMALL:
+            refuse(f"the schema has an int whose connect.type is {_shown(small)}, and not int8 or int16")
+        kind = _SMALL[small]
+    parameters = _decimal(avro) if name == logical.DECIMAL else {}
+    if avro.kind == "fixed":
+        parameters[FIXED_SIZE] = str(avro.size)
+    return ConnectSchema(kind, name=name, version=1 if name else None, parameters=tuple(parameters.items()))
+
+
+def _decimal(avro: AvroType) -> dict[str, str]:
+    scale, precision = avro.properties.get("scale", 0), avro.properties.get("precision")
+    parameters = {logical.SCALE: str(scale if type(scale) is int else 0)}
+    if precision is not None and type(precision) is not int:
+        refuse(f"the schema has a decimal with the precision {_shown(precision)}, which is no whole number")
+    if precision is not None and precision != _DEFAULT_PRECISION:
+        parameters[logical.PRECISION] = str(precision)
+    return parameters
+
+
+def _name(avro: AvroType, given: str | None) -> str | None:
+    """Return the name of a type's schema. ``given``: by its logical type."""
+    name = avro.properties.get("connect.name")
+    if name is None and given is None:
+        name = avro.name or _AVRO_NAMES.get((avro.kind, avro.logical))
+    if name is None or (isinstance(name, str) and name.startswith(_DEFAULT_NAME)):
+        return given
+    if not isinstance(name, str) or given not in (None, name):
+        refuse(f"the schema has a type with the connect.name {_shown(name)}, and its logical type means {given!r}")
+    return name
+
+
+def _version(avro: AvroType, given: int | None) -> int | None:
+    version = avro.properties.get("connect.version")
+    if version is None:
+        return given
+    if type(version) is not int or (given is not None and version >= 0 and version != given):
+        refuse(
+            f"the schema has a type with the connect.version {_shown(version)}, where {given or 'a number'} is expected"
+        )
+    return version if version >= 0 else given
+
+
+def _check(schema: ConnectSchema) -> None:
+    kind = _KIND_OF_NAME.get(schema.name or "")
+    if kind is not None and kind is not schema.kind:
+        refuse(f"the schema has a type named {schema.name!r} that is {schema.kind.value}, and not {kind.value}")
+    if kind is Kind.BYTES:
+        try:
+            arrow_type(schema)
+        except ValueError as error:
+            refuse(f"the schema cannot be read: {error}")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _shown(value: Any) -> str:
+    return clip(repr(value), VALUE_LENGTH)

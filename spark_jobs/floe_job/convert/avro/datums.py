@@ -1,0 +1,133 @@
+"""Datums of one schema in one buffer, of which one field of all is read at a time.
+
+A datum that is not right does not stop the others: why is noted, and it is taken for one that ends there. What is read
+of it from then on means nothing, and its row is dropped at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from floe_job.convert.typed.base import Places
+from floe_job.exceptions import VALUE_LENGTH, clip
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Longs = np.ndarray[Any, np.dtype[np.int64]]
+
+MAX_VALUES: Final = 20_000_000
+"""Values of Arrow's, elements of arrays included, that the datums of one chunk may make."""
+
+CUT: Final = "the record ends within it"
+_LONG: Final = "its number has more than 10 bytes"
+
+_STOPS: Final = np.uint64(0x8080808080808080)
+_SEVENS: Final = tuple(
+    (np.uint64(low), np.uint64(high), np.uint64(shift))
+    for low, high, shift in (
+        (0x007F007F007F007F, 0x7F007F007F007F00, 1),
+        (0x00003FFF00003FFF, 0x3FFF00003FFF0000, 2),
+        (0x000000000FFFFFFF, 0x0FFFFFFF00000000, 4),
+    )
+)
+_ONE: Final = np.uint64(1)
+
+
+class TooManyValues(Exception):
+    """The datums of a chunk make more values than memory should hold."""
+
+
+class Datums:
+    """Where datums are located, and which of them are not right.
+
+    ``data``: with ``floe_job.source.values.PADDING`` bytes before the first and behind the last. ``ends``: of each
+    datum, ascending, no two the same.
+    """
+
+    def __init__(self, data: Bytes, ends: Places) -> None:
+        self.data = data
+        self.buffer = pa.py_buffer(data)
+        self.ends = ends
+        self.failed: Mask = np.zeros(len(ends), np.bool_)
+        self.reasons: dict[int, str] = {}
+        self._values = 0
+        self._words: dict[str, Any] = {}
+
+    def words(self, kind: str) -> Any:
+        """Return the buffer as numbers that begin at each byte."""
+        if kind not in self._words:
+            dtype = np.dtype(kind)
+            count = len(self.data) - dtype.itemsize + 1
+            self._words[kind] = np.ndarray((count,), dtype, self.data.data, 0, (1,))
+        return self._words[kind]
+
+    def spend(self, values: int) -> None:
+        """Count values that will be made. Raises TooManyValues."""
+        self._values += values
+        if self._values > MAX_VALUES:
+            raise TooManyValues
+
+    def fail(self, ends: Places, path: str, why: Callable[[int], str] | str) -> None:
+        """Note that datums are not right, by their ends. ``why``: a text, or makes one for the index in ``ends``."""
+        places = np.searchsorted(self.ends, ends)
+        fresh = np.flatnonzero(~self.failed[places])
+        if not len(fresh):
+            return
+        places, firsts = np.unique(places[fresh], return_index=True)
+        self.failed[places] = True
+        where = f"field {clip(path, VALUE_LENGTH)!r}" if path else "the value"
+        for place, first in zip(places.tolist(), fresh[firsts].tolist(), strict=True):
+            self.reasons[place] = f"{where}: {why if isinstance(why, str) else why(first)}"
+
+    def within(self, pos: Places, end: Places, path: str, why: str = CUT) -> Mask | None:
+        """Check that no datum ends before a position, and take those that do for ended; None if all are right."""
+        late = pos > end
+        if not late.any():
+            return None
+        self.fail(end[late], path, why)
+        pos[late] = end[late]
+        return late
+
+    def varint(self, pos: Places, end: Places, path: str) -> tuple[Longs, Places]:
+        """Read a number in Avro's encoding from each position; returns the numbers, and the positions behind them."""
+        first = self.data[pos]
+        found = (first & 127).astype(np.uint64)
+        pos = pos + 1
+        more = np.flatnonzero(first > 127)
+        if len(more):
+            found[more], sizes = self._long(pos[more] - 1)
+            pos[more] += sizes - 1
+            if (bad := sizes > 10).any():
+                self.fail(end[more[bad]], path, _LONG)
+                pos[more[bad]] = end[more[bad]]
+                found[more[bad]] = 0
+        late = self.within(pos, end, path)
+        if late is not None:
+            found[late] = 0
+        sign = found & _ONE
+        found >>= _ONE
+        np.negative(sign, out=sign)
+        found ^= sign
+        return found.view(np.int64), pos
+
+    def _long(self, pos: Places) -> tuple[Any, Places]:
+        """Read numbers of more than a byte, without their sign; returns how many bytes each has, 11 for too many."""
+        words = self.words("<u8")[pos]
+        stop = ~words & _STOPS
+        mask = stop ^ (stop - _ONE)  # the bytes up to the first that ends a number
+        sizes = (np.bitwise_count(mask).astype(np.int64) + 7) >> 3
+        words &= mask & ~_STOPS
+        for low, high, shift in _SEVENS:
+            words = (words & low) | ((words & high) >> shift)
+        if not stop.all():
+            rows = np.flatnonzero(stop == 0)
+            ninth, tenth = self.data[pos[rows] + 8], self.data[pos[rows] + 9]
+            words[rows] |= (ninth & 127).astype(np.uint64) << np.uint64(56)
+            has_tenth = ninth > 127
+            words[rows] |= np.where(has_tenth, tenth & 1, 0).astype(np.uint64) << np.uint64(63)
+            sizes[rows] = np.where(has_tenth, np.where(tenth > 1, 11, 10), 9)
+        return words, sizes

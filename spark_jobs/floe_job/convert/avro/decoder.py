@@ -1,0 +1,83 @@
+"""Framed Avro records to columns, a part for each schema."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+from floe_job.contract.rejected import Rejected
+from floe_job.convert.avro.lockstep import LockstepDecoder
+from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.typed.base import TypedBatch, TypedPart
+from floe_job.convert.typed.frames import Framing, Group, split_frames
+from floe_job.convert.typed.schema_text import SchemaSource
+from floe_job.exceptions import InvalidRecord, Malformed, UnknownSchema, UnusableSchema
+from floe_job.source.values import Packed, packed
+
+MAX_DECODERS: Final = 1_000
+"""Schemas whose decoders are kept."""
+
+
+class AvroDecoder:
+    """Decodes the values of records, each behind the id of its schema: a ``TypedDecoder``.
+
+    Everything is decoded in lockstep; there is no other path, so that a record means the same in any batch.
+    """
+
+    def __init__(
+        self, framing: Framing, schema_of: SchemaSource, options: AvroOptions, *, stage: str = "value_converter"
+    ) -> None:
+        """``stage``: of the records that are rejected; ``key_converter`` or ``header_converter`` for those."""
+        self._framing = framing
+        self._schema_of = schema_of
+        self._options = options
+        self._stage = stage
+        self._decoders: OrderedDict[int, LockstepDecoder | UnusableSchema] = OrderedDict()
+
+    def decode(self, values: Sequence[bytes]) -> TypedBatch:
+        """Decode values, none of them None. Raises RegistryUnavailable."""
+        buffer = packed(values)
+        frames = split_frames(buffer, self._framing)
+        rejected = [self._rejected(index, Malformed(why)) for index, why in frames.bad]
+        parts = []
+        for group in frames.groups:
+            try:
+                part, bad = self._part(buffer, group)
+            except (UnknownSchema, UnusableSchema) as error:
+                rejected += [self._rejected(index, error) for index in group.places.tolist()]
+                continue
+            rejected += bad
+            if len(part.places):
+                parts.append(part)
+        rejected.sort(key=lambda one: one.index)
+        return TypedBatch(tuple(parts), tuple(rejected), sum(len(part.places) for part in parts))
+
+    def _part(self, buffer: Packed, group: Group) -> tuple[TypedPart, list[Rejected]]:
+        decoder = self._decoder(group.schema_id)
+        column = decoder.decode(buffer.data, group.starts, group.ends)
+        bad = [
+            self._rejected(int(group.places[row]), Malformed(f"schema {group.schema_id}: {why}"))
+            for row, why in column.bad
+        ]
+        return TypedPart(decoder.schema, group.places[column.rows], column.values), bad
+
+    def _decoder(self, schema_id: int) -> LockstepDecoder:
+        """Return the decoder of a schema. Raises UnknownSchema, UnusableSchema and RegistryUnavailable."""
+        found = self._decoders.get(schema_id)
+        if found is None:
+            text = self._schema_of(schema_id)
+            try:
+                found = LockstepDecoder(text, self._options)
+            except UnusableSchema as error:
+                found = UnusableSchema(f"schema {schema_id}: {error}")
+            self._decoders[schema_id] = found
+            if len(self._decoders) > MAX_DECODERS:
+                self._decoders.popitem(last=False)
+        self._decoders.move_to_end(schema_id)
+        if isinstance(found, UnusableSchema):
+            raise found
+        return found
+
+    def _rejected(self, index: int, error: InvalidRecord) -> Rejected:
+        return Rejected(index, self._stage, error.reason, type(error).__name__)

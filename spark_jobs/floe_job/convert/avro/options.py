@@ -1,0 +1,20 @@
+"""The options of the Avro converters that change what a schema means."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class AvroOptions:
+    """Options of Confluent's and Apicurio's AvroConverter.
+
+    ``enhanced_support`` (``enhanced.avro.schema.support``): the branches of a union have the full names of their types.
+    ``connect_metadata`` (``connect.meta.data``): ``connect.parameters`` of the schema are read.
+    ``flatten_singletons`` (``flatten.singleton.unions``): a union of one branch is that branch. Apicurio has no such
+    option, and does not.
+    ``fill_defaults``: a null field gets the default of its schema, as ``Struct.get`` of Kafka Connect returns it.
+    """
+
+    enhanced_support: bool = False
+    connect_metadata: bool = True
+    flatten_singletons: bool = True
+    fill_defaults: bool = True
