@@ -20,7 +20,7 @@ from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
-from tests.support import line_converter
+from tests.support.job import line_converter
 from tests.support.kafka.messages import values_of
 
 SCHEMA = Schema(

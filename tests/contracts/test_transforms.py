@@ -25,10 +25,10 @@ from floe_job.transform import registry
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
 from floe_job.transform.record_metadata import metadata_of
-from tests.support import own_transforms
+from tests.support.job import own_transforms
+from tests.support.job.own_transforms import has_field, label, steer
+from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import PIECE, records, values_of
-from tests.support.own_transforms import has_field, label, steer
-from tests.support.transforms import metadata
 
 
 @dataclass(frozen=True)

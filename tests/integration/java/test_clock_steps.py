@@ -10,11 +10,11 @@ import pytest
 from pyiceberg.types import LongType
 
 from floe.catalogs.client import Tables
-from tests.support.java_metadata import said_by_java
 from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
 from tests.support.runs.replays import replay
+from tests.support.tables.java_metadata import said_by_java
 
 StepClock = Callable[[float], None]
 

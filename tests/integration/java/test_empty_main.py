@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.java_metadata import said_by_java
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
+from tests.support.tables.java_metadata import said_by_java
 
 
 def on_branch(pizzas: Pipeline) -> list[int]:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from floe.control.wire.avro_schema_writer import schema_text
 from floe.control.wire.codec import HEAD, decode, encode
 from floe.control.wire.events import Event, EventType, PartitionType
-from tests.support.event_facts import facts
-from tests.support.strategies import EVENTS, partition_types
+from tests.support.control.event_facts import facts
+from tests.support.control.strategies import EVENTS, partition_types
 
 PACKAGES = ("org.apache.iceberg:iceberg-kafka-connect-events:1.12.0", "org.slf4j:slf4j-nop:2.0.17")
 PROGRAM = Path(__file__).with_name("EventCheck.java")

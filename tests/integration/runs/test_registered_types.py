@@ -15,7 +15,7 @@ from floe_job.convert import registry
 from floe_job.exceptions import SliceRefused
 from floe_job.transform import registry as transform_registry
 from floe_job.transform.registry import Family
-from tests.support import line_converter, own_transforms
+from tests.support.job import line_converter, own_transforms
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
 

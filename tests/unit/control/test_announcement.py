@@ -39,7 +39,17 @@ from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog, PositionMetadata
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason, WriteModeName
-from tests.support.announcements import GROUP, NETS, RANGES, Messages, make, make_files, make_plan, make_share, sent
+from tests.support.control.announcements import (
+    GROUP,
+    NETS,
+    RANGES,
+    Messages,
+    make,
+    make_files,
+    make_plan,
+    make_share,
+    sent,
+)
 
 BY_SAUCE = PartitionType((PartitionFieldType(1000, "sauce", "string"),))
 

@@ -21,7 +21,7 @@ from pyiceberg.types import DateType, DecimalType, NestedField, TimestamptzType,
 from floe.control.data_files import from_pyiceberg, partition_type_of, to_pyiceberg
 from floe.control.exceptions import DataFileConversionError
 from floe.control.wire.events import DataFile, FileContent, PartitionFieldType, PartitionType
-from tests.support.strategies import data_files, partition_types
+from tests.support.control.strategies import data_files, partition_types
 
 NONE = PartitionType()
 FILE = DataFile(file_path="s3://b/f.parquet", record_count=1, file_size_in_bytes=2, spec_id=0)

@@ -21,7 +21,7 @@ from floe.control.wire.codec import decode, encode
 from floe.control.wire.events import Event, PartitionType, StartCommit
 from floe.kafka.transactions import ControlRecord
 from floe.model.plan_seal import DeploymentKey, PlanKey
-from tests.support.announcements import GROUP, make, make_files, make_plan, make_share, sent
+from tests.support.control.announcements import GROUP, make, make_files, make_plan, make_share, sent
 from tests.support.keys import KEY
 
 PLAN_KEY = KEY.plan_key("plan-1")

@@ -39,8 +39,8 @@ from floe.control.wire.events import (
     TopicPartitionOffset,
 )
 from floe.control.wire.modified_utf8 import from_modified_utf8, to_modified_utf8
-from tests.support.event_facts import facts
-from tests.support.strategies import EVENTS
+from tests.support.control.event_facts import facts
+from tests.support.control.strategies import EVENTS
 
 GOLDENS = sorted((Path(__file__).parent / "goldens").glob("*.event"))
 TODAY_S = [golden for golden in GOLDENS if golden.name.startswith("1.12.0")]

@@ -20,7 +20,7 @@ from floe_job.schema.inference import Proposal, count, extend
 from floe_job.schema.limits import MAX_COLUMNS, FullNames
 from floe_job.schema.proposed_columns import ProposedColumns
 from floe_job.schema.rules import ColumnRules
-from tests.support.json_values import anything
+from tests.support.job.json_values import anything
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))
 RECORDS = 3000

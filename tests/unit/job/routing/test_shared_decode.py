@@ -15,9 +15,9 @@ from floe_job.contract.target import TableTarget
 from floe_job.contract.task import RouteRules
 from floe_job.routing.shared_decode import SharedDecoder
 from floe_job.schema.rules import ColumnRules
+from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import PIECE, records
 from tests.support.tables.parquet_tables import TableFactory
-from tests.support.transforms import metadata
 
 TO = StructType(NestedField(4, "kind", StringType(), required=False), NestedField(5, "n", LongType(), required=False))
 SCHEMA = Schema(

@@ -16,7 +16,7 @@ from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.inference import ListOf, Proposal, StructOf, extend, infer, merge
 from floe_job.schema.rules import ColumnRules, OnConflict
 from floe_job.schema.tree import columns
-from tests.support.json_values import LEAVES, anything
+from tests.support.job.json_values import LEAVES, anything
 
 policies = st.sampled_from(["string", "fail"])
 

@@ -25,9 +25,9 @@ from floe_job.contract.task import DeadLetterRules, RouteRules, Task
 from floe_job.source.range_part import RangePart
 from floe_job.task import read_task
 from floe_job.transform import chain
-from tests.support import own_transforms
+from tests.support.job import own_transforms
+from tests.support.job.own_transforms import steer
 from tests.support.kafka.messages import GivenMessages, Message, values_of
-from tests.support.own_transforms import steer
 from tests.support.tables.parquet_tables import TableFactory
 
 SCHEMA = Schema(

@@ -17,9 +17,9 @@ from floe.model.accounting import TableCounts
 from floe_job.contract.target import TableTarget
 from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.table_rows import TableRows
+from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import PIECE, RANGE, records
 from tests.support.tables.parquet_tables import TableFactory, commit, spec
-from tests.support.transforms import metadata
 
 NARROW = Schema(NestedField(1, "d", DecimalType(9, 2), required=False))
 TRUNCATED = spec((1, TruncateTransform(1000), "d_trunc"))

@@ -13,9 +13,9 @@ from floe.model.intervals import Intervals
 from floe_job.contract.target import TableTarget
 from floe_job.schema.rules import ColumnRules
 from floe_job.write.table_rows import TableRows
+from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import OTHER_PIECE, PIECE, RANGE, Message, records
 from tests.support.tables.parquet_tables import TableFactory
-from tests.support.transforms import metadata
 
 SCHEMA = Schema(NestedField(1, "n", LongType(), required=False))
 
