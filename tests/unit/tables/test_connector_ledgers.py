@@ -1,4 +1,4 @@
-"""What a connector's tables tell when the positions do not."""
+"""What a connector's tables tell when the offsets do not, and rows of the sink that no ledger knows of."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from floe.model.exceptions import LedgerUnreadable
+from floe.model.exceptions import LedgerUnreadable, PlanRefused
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger
@@ -14,10 +14,12 @@ from floe.model.ledger_codec import write_properties
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables import connector_ledgers as module
-from floe.tables.connector_ledgers import Ledgers
+from floe.tables.connector_ledgers import Ledgers, check_no_rows_of_sink
 from tests.support.tables.lake import (
     CLUSTER,
+    GROUP,
     LEDGER,
+    OFFSETS,
     OTHER_TABLE,
     ROUTE,
     TABLE,
@@ -27,6 +29,7 @@ from tests.support.tables.lake import (
     Written,
     append_foreign,
 )
+from tests.support.tables.sink_leftovers import Sink, as_the_sink
 
 Write = Callable[..., Written]
 BOTH = (TABLE, OTHER_TABLE)
@@ -206,3 +209,40 @@ def test_offsets_under_another_route_do_not_move_the_position(lake: Lake, ledger
     made = Ledger(CLUSTER, {log_id: Holding(held, 50, (20, at(20).metadata))})
     lake.create(properties=write_properties(LEDGER, made))
     assert ledgers(**{"iceberg.tables": TABLE}).newest_position(LOG) == at(20)
+
+
+def check_sink(lake: Lake, **keys: object) -> None:
+    connector = lake.connector(**keys)
+    check_no_rows_of_sink(Ledgers(connector), connector)
+
+
+def test_table_missing_or_never_written_by_sink_is_accepted(lake: Lake) -> None:
+    check_sink(lake)
+    lake.create()
+    append_foreign(lake, 1)
+    check_sink(lake)
+
+
+def test_a_table_of_the_sink_is_refused_until_it_is_taken_over(lake: Lake) -> None:
+    lake.create()
+    as_the_sink(lake)
+    with pytest.raises(PlanRefused, match=rf"'rpc\.pizzas' has rows that .* group '{GROUP}' wrote.*`takeover`"):
+        check_sink(lake)
+    Sink(lake).land()
+    check_sink(lake)
+
+
+def test_a_sink_that_ran_after_floe_is_refused_again(lake: Lake) -> None:
+    lake.create()
+    Sink(lake).land()
+    as_the_sink(lake)
+    append_foreign(lake, 1)
+    with pytest.raises(PlanRefused, match="no ledger tells which"):
+        check_sink(lake)
+
+
+def test_the_sink_of_another_connector_does_not_matter(lake: Lake) -> None:
+    assert OFFSETS.endswith(GROUP)
+    lake.create()
+    as_the_sink(lake)
+    check_sink(lake, **{"iceberg.connect.group-id": "connect-other"})

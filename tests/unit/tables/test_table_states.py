@@ -4,16 +4,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.update.schema import UpdateSchema
-from pyiceberg.types import LongType, NestedField, StringType
+from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform, VoidTransform
+from pyiceberg.types import BinaryType, FixedType, IcebergType, LongType, NestedField, StringType, StructType, UUIDType
 
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing, TableUnsuitable
+from floe.config import Connector
 from floe.exceptions import Retryable
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused, TableReplaced
+from floe.tables.table_ledger import ledger_of
 from floe.tables.table_state import Since, TableStates
-from tests.support.tables.lake import CLUSTER, OTHER_TABLE, TABLE, TOPIC, Lake, Written
+from tests.support.tables.lake import CLUSTER, OTHER_TABLE, SCHEMA, TABLE, TOPIC, Lake, Written, make_plan
 
 Write = Callable[..., Written]
 BRANCH = "audit"
@@ -182,3 +186,43 @@ def test_evolve_table_that_does_not_take_it_has_a_problem(lake: Lake) -> None:
 def test_open_dead_letters_without_a_table_are_none(lake: Lake) -> None:
     ranges: list[Any] = []
     assert not states(lake).open_dead_letters(ranges)
+
+
+def create_with_fixed_partition(lake: Lake, column: IcebergType, transform: Transform[Any, Any]) -> None:
+    inner = StructType(NestedField(11, "digest", column, required=False))
+    schema = Schema(*SCHEMA.fields, NestedField(10, "file", inner, required=False))
+    table = lake.create(schema=schema)
+    source_id = table.schema().find_field("file.digest").field_id
+    with table.update_spec() as update:
+        update.add_field("file.digest", transform, "digest")
+    assert table.spec() == PartitionSpec(PartitionField(source_id, 1000, transform, "digest"), spec_id=1)
+
+
+def test_a_table_partitioned_by_a_fixed_column_is_refused(lake: Lake) -> None:
+    create_with_fixed_partition(lake, FixedType(4), IdentityTransform())
+    with pytest.raises(TableRefused, match=r"'file.digest', which is of type fixed\[4\].*Nothing was written.*bucket"):
+        ledger_of(lake.load(), "main", make_plan((0, 0, 5)))
+
+
+def test_state_of_such_a_table_is_its_problem(lake: Lake) -> None:
+    create_with_fixed_partition(lake, FixedType(4), IdentityTransform())
+    plan = make_plan((0, 0, 5))
+    connector: Connector = lake.connector()
+    found = TableStates(lake.tables(), connector, plan.cluster_id).open([TABLE], [TOPIC], must_exist=False)
+    assert isinstance(found[TABLE].problem, TableRefused) and found[TABLE].table is None
+
+
+@pytest.mark.parametrize(
+    ("column", "transform"),
+    [
+        (FixedType(4), BucketTransform(4)),
+        (FixedType(4), VoidTransform()),
+        (BinaryType(), IdentityTransform()),
+        (UUIDType(), IdentityTransform()),
+    ],
+)
+def test_partitions_that_all_read_alike_are_taken(
+    lake: Lake, column: IcebergType, transform: Transform[Any, Any]
+) -> None:
+    create_with_fixed_partition(lake, column, transform)
+    assert not ledger_of(lake.load(), "main", make_plan((0, 0, 5))).holdings
