@@ -7,7 +7,7 @@ import pytest
 from tests.support.repository import ROOT
 
 TESTS = ROOT / "tests"
-NO_ROOMS = {"bench": "bench", "stack": "stack", "job": "spark_jobs/floe_job"}
+NO_ROOMS = {"bench": "bench", "deploy": "deploy", "stack": "stack", "job": "spark_jobs/floe_job"}
 """Folders of unit tests of what is not in plugins/floe."""
 
 FOLDERS = sorted(path.parent.relative_to(TESTS / "unit").as_posix() for path in (TESTS / "unit").rglob("*/test_*.py"))

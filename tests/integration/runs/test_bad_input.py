@@ -12,13 +12,7 @@ from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured, CatalogUnreachable, TableMissing, TableUnsuitable
 from floe.exceptions import FloeError, Terminal
 from floe.kafka.admin import Cluster
-from floe.kafka.exceptions import (
-    ControlTopicUnusable,
-    GroupInUse,
-    KafkaMisconfigured,
-    KafkaUnreachable,
-    TopicMissing,
-)
+from floe.kafka.exceptions import ControlTopicUnusable, GroupInUse, KafkaMisconfigured, KafkaUnreachable, TopicMissing
 from floe.kafka.settings import KafkaSettings
 from floe.model.exceptions import PlanRefused
 from floe.planning.live_plan import draft_plan

@@ -1,20 +1,13 @@
 """Announcements of one slice, written and read back without a broker."""
 
+import json
 from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
-from floe.control.announcement import (
-    Announcement,
-    SpecFiles,
-    TableFiles,
-    next_offset,
-)
+from floe.control.announcement import Announcement, SpecFiles, TableFiles, encode_announcement, next_offset
+from floe.control.announcement_reader import find_announcement
 from floe.control.topic_reader import ControlMessage
-from floe.control.wire.events import (
-    DataFile,
-    PartitionType,
-    TableReference,
-)
+from floe.control.wire.events import DataFile, PartitionType, TableReference
 from floe.kafka.transactions import ControlRecord
 from floe.model.accounting import RangeCounts, TableCounts
 from floe.model.intervals import Intervals
@@ -87,3 +80,20 @@ def sent(records: Iterable[ControlRecord], start: int = 7, key: str | None = GRO
         ControlMessage(0, start + i, key, r.value, {name: str(value) for name, value in r.headers})
         for i, r in enumerate(records)
     ]
+
+
+def announced(announcement: Announcement, start: int = 7) -> Messages:
+    """Return an announcement as the records of a control topic."""
+    return sent(encode_announcement(make_plan(), announcement), start)
+
+
+def find(messages: Iterable[ControlMessage], *tables: str) -> Announcement | None:
+    """Look for the announcement of the plan's slice."""
+    plan = make_plan(tables=tables or ("rpc.pizzas",))
+    return find_announcement(plan, plan.slices[0], messages, None)
+
+
+def with_header(message: ControlMessage, name: str, value: object) -> ControlMessage:
+    """Return a record with another value of a header."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return message._replace(headers={**message.headers, name: text})

@@ -236,6 +236,10 @@ class Written:
         return commit_table(tables, work, timeout_s)
 
 
+Write = Callable[..., Written]
+"""Plan ranges and write what a table lacks of them, as ``write_slice`` in some lake."""
+
+
 def write_slice(
     lake: Lake,
     *ranges: tuple[int, int, int],

@@ -7,15 +7,7 @@ import pytest
 
 from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
-from tests.support.tables.lake import (
-    OTHER_TABLE,
-    TABLE,
-    Lake,
-    Wire,
-    Written,
-    fails_first,
-    write_slice,
-)
+from tests.support.tables.lake import OTHER_TABLE, TABLE, Lake, Wire, Written, fails_first, write_slice
 
 BOTH = (TABLE, OTHER_TABLE)
 

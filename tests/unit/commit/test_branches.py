@@ -1,7 +1,5 @@
 """Branches: grown from main, with main's ledger, and each with its own from then on."""
 
-from collections.abc import Callable
-
 import pytest
 from pyiceberg.exceptions import CommitFailedException
 
@@ -15,6 +13,7 @@ from tests.support.tables.lake import (
     TOPIC,
     Lake,
     Wire,
+    Write,
     Written,
     append_foreign,
     expected,
@@ -23,8 +22,6 @@ from tests.support.tables.lake import (
     held,
     once,
 )
-
-Write = Callable[..., Written]
 
 
 def held_by(lake: Lake, written: Written, branch: str) -> tuple[tuple[int, int], ...]:

@@ -1,6 +1,6 @@
 """Branches of tables whose main has no snapshot: each begins with its own commit, and main stays empty."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -23,7 +23,7 @@ from tests.support.tables.lake import (
     TABLE,
     Lake,
     Wire,
-    Written,
+    Write,
     append_foreign,
     expected,
     fails_first,
@@ -33,7 +33,6 @@ from tests.support.tables.lake import (
 )
 from tests.support.tables.old_snapshots import AgingLake
 
-Write = Callable[..., Written]
 AUDIT = "audit"
 
 

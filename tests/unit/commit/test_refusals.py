@@ -1,6 +1,5 @@
 """Tables that are not the ones that were written for, and histories that do not lead to the ledger."""
 
-from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +16,7 @@ from tests.support.tables.lake import (
     TABLE,
     Lake,
     Wire,
+    Write,
     Written,
     append_foreign,
     expected,
@@ -27,8 +27,6 @@ from tests.support.tables.lake import (
     rewrite_metadata,
     roll_back,
 )
-
-Write = Callable[..., Written]
 
 WAYS_OUT = r'rolled_back={"rpc\.pizzas": "replay"}.*"accept"'
 

@@ -1,6 +1,5 @@
 """Replays: what is skipped by its offsets, and what is appended once more, once, by its id."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -22,6 +21,7 @@ from tests.support.tables.lake import (
     TOPIC_ID,
     Lake,
     Wire,
+    Write,
     Written,
     append_foreign,
     expected,
@@ -29,7 +29,6 @@ from tests.support.tables.lake import (
     once,
 )
 
-Write = Callable[..., Written]
 LOG = LogId(TOPIC, TOPIC_ID, 0)
 FIVE = OffsetRange(TOPIC, TOPIC_ID, 0, 0, 5)
 

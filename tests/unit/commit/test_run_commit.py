@@ -32,13 +32,13 @@ from tests.support.tables.lake import (
     TOPIC,
     TOPIC_ID,
     Lake,
+    Write,
     Written,
     expected,
     make_announcement,
     write_share,
 )
 
-Write = Callable[..., Written]
 Commit = Callable[..., tuple[Committer, Broker]]
 
 BOTH = (TABLE, OTHER_TABLE)

@@ -10,14 +10,7 @@ from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceCommitter
 from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
-from tests.support.tables.lake import (
-    OTHER_TABLE,
-    ROUTE,
-    TABLE,
-    TOPIC,
-    Written,
-    expected,
-)
+from tests.support.tables.lake import OTHER_TABLE, ROUTE, TABLE, TOPIC, Written, expected
 from tests.support.tables.landing import BOTH, Landing
 
 OWED = {TOPIC: ROUTE}

@@ -1,66 +1,20 @@
-"""The ledger: what is held, what is not, what grows, and what a table's properties say of it."""
+"""The ledger: what is held, what is not, what grows, what decisions change."""
 
-import json
-import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from floe.exceptions import Terminal
-from floe.model.exceptions import LedgerUnreadable, ReplayForgotten
+from floe.model.exceptions import ReplayForgotten
 from floe.model.holding import Holding, LiveRange, LogId
 from floe.model.intervals import Intervals
-from floe.model.ledger import MAX_REPLAYS, MAX_SLICES, Anchor, CommitState, Ledger
-from floe.model.ledger_codec import (
-    MAX_VALUE_LENGTH,
-    property_name,
-    read_properties,
-    stale_properties,
-    write_properties,
-)
+from floe.model.ledger import MAX_REPLAYS, Anchor, CommitState, Ledger
 from floe.model.positions import Position
 from floe.model.ranges import OffsetRange, TopicPartition
+from tests.support.ledgers import ANCHOR, held, span
 
-NAME = "floe.ledger.connect-pizzas.main"
-ANCHOR = Anchor(11, 2)
 LOG = LogId("pizzas", "T1", 0)
-
-
-def span(start: int, end: int, partition: int = 0, topic_id: str = "T1") -> OffsetRange:
-    return OffsetRange("pizzas", topic_id, partition, start, end)
-
-
-@pytest.fixture
-def ledger() -> Callable[..., Ledger]:
-    """Make the ledger that some live commits, each (start, end, since, route), have left."""
-
-    def make(*commits: tuple[int, int, int, str], partition: int = 0) -> Ledger:
-        made = Ledger("C1")
-        for start, end, since, route in commits:
-            live = LiveRange(span(start, end, partition), since, (start, "metadata"))
-            made = made.with_live([(live, route)]).anchored(ANCHOR)
-        return made
-
-    return make
-
-
-@pytest.fixture
-def long_ledger() -> Callable[[int], Ledger]:
-    """Make a ledger of many partitions that does not compress well."""
-
-    def make(partitions: int) -> Ledger:
-        rng = random.Random(7)
-        holdings = {}
-        for p in range(partitions):
-            bounds = sorted(rng.sample(range(10**12), 8))
-            held = Intervals.of(zip(bounds[::2], bounds[1::2], strict=True))
-            log_id = LogId("pizzas", f"{rng.getrandbits(128):032x}", p)
-            holdings[log_id] = Holding({"r": held}, bounds[-1], (bounds[0], f"{rng.getrandbits(256):064x}"))
-        return Ledger("C1", holdings, ("replay-1/1", "replay-2/3"), Anchor(2**62, 9))
-
-    return make
 
 
 def test_an_empty_ledger_holds_nothing_and_its_net_is_the_range() -> None:
@@ -90,9 +44,6 @@ def test_offsets_of_other_routes_are_found_from_range_start(ledger: Callable[...
     assert made.other_routes(span(5, 7), "old") == Intervals(((10, 20),))
     assert not made.other_routes(span(10, 12), "new")
     assert not Ledger("C1").other_routes(span(0, 9), "new")
-
-
-# -- standing ---------------------------------------------------------------------------------------------------------
 
 
 def new_ranges(*fields: tuple[OffsetRange, Intervals]) -> list[tuple[OffsetRange, str, Intervals]]:
@@ -135,13 +86,6 @@ def test_written_range_does_not_make_new_neighbour_stale(ledger: Callable[..., L
 
 def test_the_same_offsets_under_another_route_are_not_held(ledger: Callable[..., Ledger]) -> None:
     assert ledger((0, 5, 0, "other")).state(new_ranges((span(0, 5), Intervals(((0, 5),))))) is CommitState.PENDING
-
-
-# -- growing ----------------------------------------------------------------------------------------------------------
-
-
-def held(ledger: Ledger, route: str) -> tuple[tuple[int, int], ...]:
-    return ledger.holdings[LogId("pizzas", "T1", 0)].held[route].spans
 
 
 @pytest.mark.parametrize(
@@ -196,9 +140,6 @@ def test_catch_up_extends_interval_ending_at_backlog_start(ledger: Callable[...,
     assert held(stepped_over, "r") == ((0, 50), (60, 80))
 
 
-# -- replays ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_replay_is_held_but_is_no_live_end_and_no_position(ledger: Callable[..., Ledger]) -> None:
     before = ledger((10, 20, 10, "r"))
     after = before.with_replayed([(span(0, 5), "r"), (span(18, 25), "r"), (span(3, 4, 1), "r")])
@@ -243,9 +184,6 @@ def test_newest_replays_are_kept_and_older_ones_refused() -> None:
         with pytest.raises(ReplayForgotten, match=f"{forgotten} is older than the last 100.*Trigger a new replay") as e:
             ledger.next_of_replay(forgotten)
         assert isinstance(e.value, Terminal)
-
-
-# -- decisions --------------------------------------------------------------------------------------------------------
 
 
 def test_removed_offsets_are_new_again_and_live_end_is_gone(ledger: Callable[..., Ledger]) -> None:
@@ -315,118 +253,3 @@ def test_an_adopted_cluster_takes_the_place_of_the_old_one(ledger: Callable[...,
     before = ledger((0, 5, 0, "r"))
     after = before.of_cluster("C2")
     assert (after.cluster_id, after.holdings, after.anchor) == ("C2", before.holdings, before.anchor)
-
-
-# -- in a table's properties ------------------------------------------------------------------------------------------
-
-
-def test_a_short_ledger_is_one_readable_property(ledger: Callable[..., Ledger]) -> None:
-    made = ledger((0, 5, 0, "r"), (9, 12, 6, "r"))
-    properties = write_properties(NAME, made)
-    assert list(properties) == [NAME]
-    assert json.loads(properties[NAME])["logs"][0][:4] == ["pizzas", "T1", 0, {"r": [[0, 5], [9, 12]]}]
-    assert read_properties(NAME, {**properties, "owner": "me"}) == made
-
-
-def test_replays_survive_in_a_tables_properties(ledger: Callable[..., Ledger]) -> None:
-    made = ledger((0, 5, 0, "r"))
-    for number in range(MAX_REPLAYS):
-        made = made.with_replay(f"{number:032x}", 3)
-    properties = write_properties(NAME, made)
-    assert read_properties(NAME, properties) == made
-    assert max(map(len, properties.values())) <= MAX_VALUE_LENGTH
-
-
-def test_an_empty_ledger_survives() -> None:
-    assert read_properties(NAME, write_properties(NAME, Ledger("C1"))) == Ledger("C1")
-
-
-@pytest.mark.parametrize("partitions", [1, 15, 40, 500])
-def test_ledger_of_any_length_survives_in_hive_values(long_ledger: Callable[[int], Ledger], partitions: int) -> None:
-    made = long_ledger(partitions)
-    properties = write_properties(NAME, made)
-    assert read_properties(NAME, properties) == made
-    assert max(map(len, properties.values())) <= MAX_VALUE_LENGTH
-    assert (len(properties) > 2) == (partitions >= 40)
-    assert sorted(properties, key=len)[0] == NAME
-
-
-def test_the_same_ledger_is_always_written_the_same(long_ledger: Callable[[int], Ledger]) -> None:
-    made = long_ledger(50)
-    turned = replace(made, holdings=dict(reversed(made.holdings.items())))
-    assert write_properties(NAME, made) == write_properties(NAME, turned)
-
-
-def test_a_table_of_dead_letters_remembers_its_last_slices(long_ledger: Callable[[int], Ledger]) -> None:
-    made = long_ledger(1).with_slice("p1/0").with_slice("p1/1").with_slice("p1/0")
-    assert made.slices == ("p1/1", "p1/0")
-    assert read_properties(NAME, write_properties(NAME, made)) == made
-    for i in range(MAX_SLICES):
-        made = made.with_slice(f"p2/{i}")
-    assert (len(made.slices), made.slices[0]) == (MAX_SLICES, "p2/0")
-
-
-def test_pieces_of_a_longer_ledger_are_stale_once_it_is_short(
-    long_ledger: Callable[[int], Ledger], ledger: Callable[..., Ledger]
-) -> None:
-    before = write_properties(NAME, long_ledger(500))
-    middle = write_properties(NAME, long_ledger(100))
-    after = write_properties(NAME, ledger((0, 5, 0, "r")))
-    assert set(stale_properties(NAME, before, after)) == set(before) - {NAME}
-    assert set(stale_properties(NAME, before, middle)) == set(before) - set(middle)
-    assert stale_properties(NAME, middle, before) == []
-
-
-def test_ledgers_of_similar_names_are_not_stale_pieces(
-    ledger: Callable[..., Ledger],
-) -> None:
-    others = {
-        property_name("connect-pizzas", branch): "{}"
-        for branch in ("main/audit", "main-2", "main/7", "main/audit/0", "m")
-    }
-    assert stale_properties(NAME, others, write_properties(NAME, ledger((0, 5, 0, "r")))) == []
-
-
-def test_a_table_without_the_property_has_no_ledger() -> None:
-    assert read_properties(NAME, {"floe.ledger.connect-other.main": "{}", f"{NAME}/0": "x"}) is None
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "",
-        "null",
-        "5",
-        "[]",
-        '"text"',
-        "{",
-        "{}",
-        '{"floe":2}',
-        '{"floe":1}',
-        '{"floe":1,"cluster":"C1","logs":[["t","T1"]],"replays":[],"anchor":null}',
-        '{"floe":1,"cluster":"C1","logs":[["t","T1",0,{"r":[[1]]},5,null]],"replays":[],"anchor":null}',
-        '{"floe":1,"cluster":"C1","logs":[["t","T1",0,{},"soon",null]],"replays":[],"anchor":null}',
-        '{"floe":1,"cluster":"C1","logs":[["t","T1",0,{},5,[1]]],"replays":[],"anchor":null}',
-        '{"floe":1,"cluster":"C1","logs":[],"replays":[],"anchor":[1]}',
-        '{"floe":1,"pieces":1}',
-        '{"floe":1,"pieces":Infinity}',
-        '{"floe":1,"pieces":0}',
-    ],
-)
-def test_property_changed_by_hand_is_refused_with_recovery(value: str) -> None:
-    with pytest.raises(LedgerUnreadable, match="connect-pizzas") as caught:
-        read_properties(NAME, {NAME: value})
-    assert isinstance(caught.value, Terminal)
-
-
-@pytest.mark.parametrize("spoil", [lambda slice_: slice_[:-9], lambda slice_: "~" + slice_[1:], lambda _: " "])
-def test_a_spoilt_or_missing_piece_is_refused_with_the_way_back(
-    long_ledger: Callable[[int], Ledger], spoil: Callable[[str], str]
-) -> None:
-    properties = write_properties(NAME, long_ledger(100))
-    assert f"{NAME}/1" in properties
-    with pytest.raises(LedgerUnreadable, match="metadata log"):
-        read_properties(NAME, {**properties, f"{NAME}/1": spoil(properties[f"{NAME}/1"])})
-    del properties[f"{NAME}/1"]
-    with pytest.raises(LedgerUnreadable, match="metadata log"):
-        read_properties(NAME, properties)

@@ -16,7 +16,7 @@ from tests.support.tables.lake import (
     TABLE,
     Lake,
     Wire,
-    Written,
+    Write,
     append_foreign,
     expected,
     fails_first,
@@ -24,8 +24,6 @@ from tests.support.tables.lake import (
     once,
     roll_back,
 )
-
-Write = Callable[..., Written]
 
 UNCLEAR = [
     pytest.param(CommitFailedException("409"), id="409"),

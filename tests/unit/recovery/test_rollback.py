@@ -1,6 +1,5 @@
 """Rollbacks: which offsets a table lost, by its snapshots' summaries or by its older metadata."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from tests.support.tables.lake import (
     TOPIC,
     TOPIC_ID,
     Lake,
-    Written,
+    Write,
     append_foreign,
     expected,
     head,
@@ -29,8 +28,6 @@ from tests.support.tables.lake import (
     rewrite_metadata,
     roll_back,
 )
-
-Write = Callable[..., Written]
 
 
 def set_back(lake: Lake, snapshot_id: int | None) -> None:

@@ -26,12 +26,11 @@ from tests.support.tables.lake import (
     TOPIC,
     TOPIC_ID,
     Lake,
-    Written,
+    Write,
     append_foreign,
 )
 from tests.support.tables.sink_leftovers import Sink, as_the_sink
 
-Write = Callable[..., Written]
 BOTH = (TABLE, OTHER_TABLE)
 LOG = PartitionLog(TopicPartition(TOPIC, 0), TOPIC_ID, 0, 100)
 

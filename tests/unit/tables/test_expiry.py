@@ -8,16 +8,8 @@ from pyiceberg.table.update import RemoveSnapshotsUpdate
 from floe.model.ledger_codec import property_name, write_properties
 from floe.tables import expiry
 from floe.tables.history import LINKS
-from tests.support.tables.lake import (
-    GROUP as OURS,
-)
-from tests.support.tables.lake import (
-    Wire,
-    append_foreign,
-    expected,
-    once,
-    roll_back,
-)
+from tests.support.tables.lake import GROUP as OURS
+from tests.support.tables.lake import Wire, append_foreign, expected, once, roll_back
 from tests.support.tables.old_snapshots import AGE, COUNT, DAY, AgingLake
 
 # -- what goes ----------------------------------------------------------------------------------------------------------

@@ -14,9 +14,7 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.history import LINKS, snapshot_property
 from floe.tables.row_removal import check_no_shared_offsets
 from floe.tables.snapshot_summary import committed_offsets, last_of_sink
-from tests.support.tables.lake import (
-    GROUP as OURS,
-)
+from tests.support.tables.lake import GROUP as OURS
 from tests.support.tables.lake import (
     TOPIC,
     TOPIC_ID,

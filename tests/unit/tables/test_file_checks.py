@@ -10,9 +10,7 @@ import pytest
 from floe.control.wire.events import FileContent
 from floe.exceptions import Terminal
 from floe.tables.exceptions import AnnouncementVoid
-from tests.support.tables.lake import Lake, Written, append_foreign, expected
-
-Write = Callable[..., Written]
+from tests.support.tables.lake import Lake, Write, Written, append_foreign, expected
 
 
 def voids(written: Written, match: str) -> None:

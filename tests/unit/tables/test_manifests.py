@@ -1,7 +1,6 @@
 """Manifests and specs: a manifest per partition spec, merging over many commits, totals, summaries of partitions."""
 
 import struct
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -28,9 +27,7 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.row_removal import Removal
 from floe.tables.snapshot_commit import SpecFile, append, commit_snapshot
 from floe.tables.table_ledger import ledger_of
-from tests.support.tables.lake import BY_SAUCE, GROUP, LEDGER, TABLE, Lake, Written, append_foreign, expected
-
-Write = Callable[..., Written]
+from tests.support.tables.lake import BY_SAUCE, GROUP, LEDGER, TABLE, Lake, Write, append_foreign, expected
 
 
 def newest(lake: Lake) -> Snapshot:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -13,9 +12,7 @@ from floe.control.announcement import next_offset
 from floe.control.wire.events import TopicPartitionOffset
 from floe.model.ranges import OffsetRange
 from floe.tables.snapshot_summary import MAX_PROPERTY_LENGTH, offset_date_time, valid_through
-from tests.support.tables.lake import GROUP, OFFSETS, TIME_MS, TOPIC, Lake, Written, append_foreign
-
-Write = Callable[..., Written]
+from tests.support.tables.lake import GROUP, OFFSETS, TIME_MS, TOPIC, Lake, Write, append_foreign
 
 
 def summary(lake: Lake) -> dict[str, str]:

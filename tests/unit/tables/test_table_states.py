@@ -1,6 +1,5 @@
 """The state of a table in one question: existing or not, the expected one or not, its ledger, why it refuses."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,9 +16,8 @@ from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused, TableReplaced
 from floe.tables.table_ledger import ledger_of
 from floe.tables.table_state import Since, TableStates
-from tests.support.tables.lake import CLUSTER, OTHER_TABLE, SCHEMA, TABLE, TOPIC, Lake, Written, make_plan
+from tests.support.tables.lake import CLUSTER, OTHER_TABLE, SCHEMA, TABLE, TOPIC, Lake, Write, make_plan
 
-Write = Callable[..., Written]
 BRANCH = "audit"
 
 

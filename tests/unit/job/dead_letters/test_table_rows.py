@@ -7,16 +7,7 @@ from uuid import uuid4
 
 import pytest
 from pyiceberg.schema import Schema
-from pyiceberg.types import (
-    IntegerType,
-    ListType,
-    LongType,
-    MapType,
-    NestedField,
-    StringType,
-    StructType,
-    TimestampType,
-)
+from pyiceberg.types import IntegerType, ListType, LongType, MapType, NestedField, StringType, StructType, TimestampType
 
 from floe.parquet import TableWriter
 from floe_job.dead_letters import (
