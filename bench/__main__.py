@@ -25,7 +25,7 @@ from bench.systems.sink import Sink
 from bench.systems.spark_source import SparkSource
 from bench.systems.system import System
 from stack.progress import say
-from stack.settings import REPOSITORY
+from stack.settings import REPOSITORY, free_port
 
 SUITES = ("side-by-side", "sizes", "latency", "growth", "scale", "hostile")
 
@@ -64,7 +64,7 @@ def main(argv: list[str]) -> int:
 
 def _measure(folder: Path, suites: Sequence[str], quick: bool, rounds: int) -> Iterator[Measurement]:
     if {"side-by-side", "sizes", "latency"} & set(suites):
-        with Site(folder) as site:
+        with Site(folder, free_port(), free_port()) as site:
             if "side-by-side" in suites:
                 systems: list[System] = [
                     Sink(site),

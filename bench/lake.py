@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
@@ -50,8 +51,11 @@ class GrowthLake:
     runs: dict[str, int] = field(default_factory=dict)
     _written: dict[str, DataFile] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        (self.folder / "warehouse").mkdir(parents=True, exist_ok=True)
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Make the folders."""
+        (folder / "warehouse").mkdir(parents=True, exist_ok=True)
+        return cls(folder)
 
     def connector(self, *tables: str, props: Mapping[str, str] | None = None) -> Connector:
         keys: dict[str, object] = {

@@ -11,7 +11,6 @@ from pyiceberg.catalog import Catalog, load_catalog
 from bench.visible import Visible
 from stack.broker import Broker
 from stack.rest_catalog import RestCatalog
-from stack.settings import free_port
 
 CATALOG = "bench"
 
@@ -19,10 +18,10 @@ CATALOG = "bench"
 class Site:
     """One broker, one Iceberg REST catalog server, files below ``folder``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kafka_port: int, rest_port: int) -> None:
         self.folder = folder
-        self._broker = Broker(folder / "kafka", free_port(), heap="2g")
-        self._rest = RestCatalog(folder)
+        self._broker = Broker(folder / "kafka", kafka_port, heap="2g")
+        self._rest = RestCatalog(folder, rest_port)
 
     def __enter__(self) -> Site:
         self._broker.start()

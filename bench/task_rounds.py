@@ -11,7 +11,7 @@ import ctypes
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,8 +32,8 @@ from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.messages import Headers, Messages
 from floe_job.source.range_part import RangePart
+from floe_job.source.range_reader import RangeReader
 from floe_job.source.values import Values
-from floe_job.task import read_task as job
 from floe_job.task.read_task import run_task
 
 FRAME = b"\x14\x00\x00"
@@ -56,16 +56,18 @@ class Rounds:
 
 @dataclass
 class TaskRounds:
-    """Runs tasks into new tables of a catalog in ``folder``."""
+    """Runs tasks into new tables of a catalog."""
 
-    folder: Path
+    _catalog: SqlCatalog
     _count: int = 0
-    _catalog: SqlCatalog = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.folder.mkdir(parents=True)
-        self._catalog = SqlCatalog("bench", uri=f"sqlite:///{self.folder}/c.db", warehouse=self.folder.as_uri())
-        self._catalog.create_namespace(NAMESPACE)
+    @classmethod
+    def open(cls, folder: Path) -> TaskRounds:
+        """Make the folder and the catalog."""
+        folder.mkdir(parents=True)
+        catalog = SqlCatalog("bench", uri=f"sqlite:///{folder}/c.db", warehouse=folder.as_uri())
+        catalog.create_namespace(NAMESPACE)
+        return cls(catalog)
 
     def run(self, shape: HostileShape, values: Sequence[bytes]) -> Rounds:
         """Read, decode and write records until no column is missing."""
@@ -124,7 +126,7 @@ def _rounds(seconds: float, result: TaskResult) -> Rounds:
 def _given(values: Sequence[bytes]) -> AbstractContextManager[object]:
     """Make tasks read these values."""
     batches = [_Batch(first, values[first : first + BATCH_RECORDS]) for first in range(0, len(values), BATCH_RECORDS)]
-    return mock.patch.object(job, "RangeReader", lambda *_: _Reader(batches))
+    return mock.patch.object(RangeReader, "open", lambda *_: _Reader(batches))
 
 
 class _Reader:

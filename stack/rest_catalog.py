@@ -12,7 +12,6 @@ from stack import jars
 from stack.exceptions import StartFailed
 from stack.java import java
 from stack.progress import wait_until
-from stack.settings import free_port
 
 SERVER = "org.apache.iceberg.rest.RESTCatalogServer"
 READY_WITHIN = 60.0
@@ -37,9 +36,9 @@ PACKAGES = (
 class RestCatalog:
     """Starts and stops the server; ``uri`` is its address."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int) -> None:
         self._folder = folder
-        self._port = free_port()
+        self._port = port
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -89,8 +89,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory, proxy_ports: tuple[int, int
 def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
     """Iceberg's own REST catalog server, one for each worker; each test has tables of its own there."""
     from stack.rest_catalog import RestCatalog
+    from stack.settings import free_port
 
-    one = RestCatalog(tmp_path_factory.mktemp("rest"))
+    one = RestCatalog(tmp_path_factory.mktemp("rest"), free_port())
     try:
         one.start()
         yield one

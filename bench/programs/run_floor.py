@@ -32,7 +32,7 @@ FIRST_TABLES, DICTIONARY_BYTES = 20, 2 * 1024 * 1024
 def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
     """Yield the values of a partition, as many as fit into the processor's cache, in the cheapest way."""
     settings = KafkaSettings({"bootstrap.servers": bootstrap}, {}, "the floor")
-    consumer = Consumer(settings.reader(), POLL_RECORDS)
+    consumer = Consumer.open(settings.reader(), POLL_RECORDS)
     consumer.assign(topic, partition, 0)
     ended = False
     while not ended:

@@ -22,7 +22,7 @@ SYSTEM = "floe, SQL catalog"
 
 def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
     """Make both comparisons."""
-    lake = GrowthLake(folder / "growth")
+    lake = GrowthLake.open(folder / "growth")
     at, turns = (400, 11) if quick else (2_000, 41)
     with step(f"{at} commits to one table"):
         found = commits(lake, at, turns)

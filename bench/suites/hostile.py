@@ -25,7 +25,7 @@ ORDERS = HostileShape("orders", pizza)
 def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
     """Compare each shape with orders."""
     records, turns = (QUICK_RECORDS, QUICK_TURNS) if quick else (RECORDS, TURNS)
-    rounds = TaskRounds(folder / "hostile")
+    rounds = TaskRounds.open(folder / "hostile")
     orders = ORDERS.values(records)
     rounds.run(ORDERS, orders)  # what a process does once
     for shape in shapes():

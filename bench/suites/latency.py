@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -42,7 +42,7 @@ def measure(site: Site, quick: bool) -> Iterator[Measurement]:
         }
         folder = site.folder / "connectors"
         folder.mkdir()
-        ways = {name: _Connector(site, name, folder) for name in ("warm", "cold")}
+        ways = {name: _Connector.create(site, name, folder) for name in ("warm", "cold")}
         airflow = _airflow(site, folder, connections)
         stack.callback(airflow.stop)
         with step("Airflow"):
@@ -75,24 +75,32 @@ def _airflow(site: Site, connectors: Path, connections: dict[str, dict[str, Any]
 class _Connector:
     """One connector on a topic of its own, which runs only when it is triggered."""
 
-    def __init__(self, site: Site, way: str, folder: Path) -> None:
-        self.name = f"latency-{way}"
+    def __init__(self, site: Site, name: str, way: str, tables: Sequence[str]) -> None:
+        self.name = name
         self._way = way
         self._site = site
         self._sent = 0
         self._visible = site.visible
-        scenario = Scenario(self.name, PIZZA, self.name, RECORDS)
-        self._tables = scenario.create(site.catalog(), self.name.replace("-", "_"))
-        create(site.bootstrap, self.name)
-        create(site.bootstrap, f"control-{self._tables[0].split('.')[0]}", 1)
+        self._tables = tables
+
+    @classmethod
+    def create(cls, site: Site, way: str, folder: Path) -> _Connector:
+        """Create its tables and topics, and its file in ``folder``."""
+        name = f"latency-{way}"
+        scenario = Scenario(name, PIZZA, name, RECORDS)
+        tables = scenario.create(site.catalog(), name.replace("-", "_"))
+        namespace = tables[0].split(".")[0]
+        create(site.bootstrap, name)
+        create(site.bootstrap, f"control-{namespace}", 1)
         keys = {
-            "name": self.name,
-            **scenario.keys(self._tables[0].split(".")[0]),
+            "name": name,
+            **scenario.keys(namespace),
             **site.catalog_keys,
             "iceberg.control.commit.interval-ms": 86_400_000,
             "floe.spark.conn-id": way,
         }
-        (folder / f"{self.name}.json").write_text(json.dumps(keys))
+        (folder / f"{name}.json").write_text(json.dumps(keys))
+        return cls(site, name, way, tables)
 
     def run(self, airflow: Airflow, number: int) -> Measurement:
         """Send records, trigger, and wait for the snapshot that has them."""

@@ -38,7 +38,7 @@ NO_SETTINGS: KafkaSettings = mock.sentinel.settings
 def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
     """Plan over many partitions; commit to few tables and to many."""
     with step(f"a plan of {PARTITIONS} partitions"):
-        found = plan_for(GrowthLake(folder / "plan"), PARTITIONS, turns=3 if quick else 9)
+        found = plan_for(GrowthLake.open(folder / "plan"), PARTITIONS, turns=3 if quick else 9)
     yield Measurement(f"plan for {PARTITIONS} partitions", "floe", 0, 0, found["value"], 0.0, more=found)
     many = 300 if quick else MANY
     with step(f"commits of {FEW} tables and of {many}"):
@@ -118,7 +118,7 @@ def plan_for(lake: GrowthLake, partitions: int, turns: int) -> dict[str, Any]:
 
 def tables(folder: Path, few: int, many: int, turns: int) -> dict[str, Any]:
     """Compare the commit of one slice to many tables with that to few, in ms per table."""
-    lakes = {n: GrowthLake(folder / f"tables_{n}") for n in (few, many)}
+    lakes = {n: GrowthLake.open(folder / f"tables_{n}") for n in (few, many)}
     names = {n: [f"growth.t{i}" for i in range(n)] for n in lakes}
     for n, lake in lakes.items():
         for name in names[n]:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Self
 
 from floe.commit.backlogs import check_backlogs
 from floe.commit.redrive_outcome import report_redrive
@@ -54,14 +55,22 @@ class CommitReport:
 class Committer:
     """Commits the slices of one plan. ``key``: signs its announcements; None for a plan without a seal."""
 
-    def __init__(self, plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> None:
+    def __init__(
+        self, plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None, cluster: Cluster
+    ) -> None:
+        """``cluster``: the one of the control topic and the positions; :meth:`open` opens it."""
         self._plan = plan
         self._key = key
         self._reader = AnnouncementReader(plan, key)
         self._read_to = dict(plan.control_ends)
         self._connector = connector
         self._settings = settings
-        self._cluster = Cluster.of_control(settings)
+        self._cluster = cluster
+
+    @classmethod
+    def open(cls, plan: Plan, connector: Connector, settings: KafkaSettings, key: PlanKey | None) -> Self:
+        """Open the cluster of the control topic. Raises KafkaMisconfigured."""
+        return cls(plan, connector, settings, key, Cluster.of_control(settings))
 
     def open_slices(self) -> tuple[Slice, ...]:
         """Return the slices that are not committed yet, by the positions. Raises Superseded, GroupInUse."""

@@ -29,12 +29,12 @@ class Cluster(Topics):
     @classmethod
     def of_source(cls, settings: KafkaSettings) -> "Cluster":
         """Open the cluster whose topics are read."""
-        return cls(settings.source, settings.origin)
+        return cls.open(settings.source, settings.origin)
 
     @classmethod
     def of_control(cls, settings: KafkaSettings) -> "Cluster":
         """Open the cluster that contains the control topic and the group's positions."""
-        return cls(settings.control, settings.origin)
+        return cls.open(settings.control, settings.origin)
 
     def cluster_id(self) -> str:
         """Return the cluster's id, as reported by the brokers."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import confluent_kafka as ck
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -39,15 +39,23 @@ class TopicDescription(NamedTuple):
 class Topics:
     """Admin calls about topics, on one set of client settings; ``origin`` says where those come from."""
 
-    def __init__(self, conf: Mapping[str, Any], origin: str) -> None:
-        self._brokers = conf.get("bootstrap.servers")
+    def __init__(self, admin: AdminClient, client_log: ClientLog, brokers: str | None, origin: str) -> None:
+        """Use a client; :meth:`open` makes one."""
+        self._admin = admin
+        self._log = client_log
+        self._brokers = brokers
         self._origin = origin
-        self._log = ClientLog()
+
+    @classmethod
+    def open(cls, conf: Mapping[str, Any], origin: str) -> Self:
+        """Open a client; it connects when it is first asked. Raises KafkaMisconfigured."""
+        client_log = ClientLog()
         try:
-            self._admin = AdminClient(dict(conf) | {"logger": self._log})
+            admin = AdminClient(dict(conf) | {"logger": client_log})
         except ck.KafkaException as error:
             msg = f"{origin} is not usable: {error.args[0].str()}"
             raise KafkaMisconfigured(msg) from error
+        return cls(admin, client_log, conf.get("bootstrap.servers"), origin)
 
     def topics(self, names: Sequence[str]) -> dict[str, TopicDescription]:
         """Describe topics; those that do not exist are left out. Raises KafkaUnreachable."""

@@ -38,7 +38,7 @@ class CommitOperator(BaseOperator):
         settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
         failure = failure_of(context, task_context.WRITE_TASK)
         try:
-            report = Committer(plan, connector, settings, key).commit(announced, failure)
+            report = Committer.open(plan, connector, settings, key).commit(announced, failure)
         except CommitError:
             self._say_lag(plan, connector, settings)
             raise

@@ -65,7 +65,7 @@ class WriteFilesOperator(SparkSubmitOperator):
 
         plan, connector, key, _ = pulled(context, self._connector)
         extra = task_context.kafka_extra(connector)
-        committer = Committer(plan, connector, KafkaSettings.of(connector, extra), key)
+        committer = Committer.open(plan, connector, KafkaSettings.of(connector, extra), key)
         still_open = {plan.slice_id(slice_) for slice_ in committer.open_slices()}
         if not still_open:
             self.log.info("plan %s is committed already: no Spark job is started", plan.plan_id)

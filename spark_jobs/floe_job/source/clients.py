@@ -27,7 +27,9 @@ def open_client(conf: Mapping[str, Any], most: int, limits: ReaderLimits) -> Cli
 
     Raises SettingRefused.
     """
-    return Consumer(conf, most) if obstacle(conf, limits) is None else PortableConsumer(conf, most, limits)
+    if obstacle(conf, limits) is None:
+        return Consumer.open(conf, most)
+    return PortableConsumer.open(conf, most, limits)
 
 
 def obstacle(conf: Mapping[str, Any], limits: ReaderLimits) -> str | None:

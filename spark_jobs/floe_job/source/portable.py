@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import confluent_kafka as ck
 
@@ -26,18 +26,28 @@ BATCH_BYTES = 4 * MIB
 class PortableConsumer:
     """Reads what it was assigned. It never joins its group and commits nothing. See ``consumer.Consumer``."""
 
-    def __init__(self, conf: Mapping[str, Any], most: int, limits: ReaderLimits) -> None:
-        """Take settings in librdkafka's names, and callbacks. ``most``: messages at once. Raises SettingRefused."""
-        self._reports = Reports(level_of(conf))
+    def __init__(self, client: ck.Consumer, reports: Reports, most: int, batch_bytes: int) -> None:
+        """Use a client that keeps its reports; :meth:`open` makes one. ``most``: messages at once."""
+        self._client = client
+        self._reports = reports
         self._most, self._batch_records = most, most
-        self._batch_bytes = min(BATCH_BYTES, limits.unsure_bytes // 4)
+        self._batch_bytes = batch_bytes
+        self._is_open = True
+
+    @classmethod
+    def open(cls, conf: Mapping[str, Any], most: int, limits: ReaderLimits) -> Self:
+        """Take settings in librdkafka's names, and callbacks. ``most``: messages at once. Raises SettingRefused."""
+        reports = Reports(level_of(conf))
         given = {name: value for name, value in with_reports(conf).items() if value is not None and name != LOG_QUEUE}
-        callbacks = {"stats_cb": self._take_statistics, "logger": _ReportingLog(self._reports)}
+        callbacks = {
+            "stats_cb": lambda text: reports.take_statistics(text.encode()),
+            "logger": _ReportingLog(reports),
+        }
         try:
-            self._client = ck.Consumer({**given, **callbacks})
+            client = ck.Consumer({**given, **callbacks})
         except (ck.KafkaException, ValueError, TypeError) as error:
             raise SettingRefused(_words(error)) from None
-        self._is_open = True
+        return cls(client, reports, most, min(BATCH_BYTES, limits.unsure_bytes // 4))
 
     def close(self) -> None:
         """Close the consumer, once."""
@@ -94,9 +104,6 @@ class PortableConsumer:
         found = self._client.consume(most, seconds)
         events = [_event(message, error) for message in found if (error := message.error()) is not None]
         return PortableBatch.of_messages([m for m in found if m.error() is None] if events else found), events
-
-    def _take_statistics(self, text: str) -> None:
-        self._reports.take_statistics(text.encode())
 
 
 class _ReportingLog:

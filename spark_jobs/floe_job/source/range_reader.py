@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from floe.kafka.reader_limits import ReaderLimits
 from floe.model.ranges import OffsetRange
@@ -19,6 +19,9 @@ from floe_job.source.range_progress import POLL_RECORDS, Mode, RangeProgress
 
 log = logging.getLogger(__name__)
 
+FIRST_MODE = Mode.MANY
+"""How a range is read until its batches turn out to be small or large."""
+
 
 class RangeReader:
     """A consumer that is assigned one range after the other. It never subscribes and commits nothing.
@@ -28,18 +31,25 @@ class RangeReader:
     these modes has a consumer of its own, created when it is needed (see ``Mode``).
     """
 
-    def __init__(self, conf: Mapping[str, Any], limits: ReaderLimits | None = None) -> None:
-        self._limits = limits or ReaderLimits()
-        given = self._limits.reporting(dict(conf))
-        self._confs = {
-            Mode.VERY_MANY: self._limits.very_many(given),
-            Mode.MANY: self._limits.many(given),
-            Mode.ONE: self._limits.one_by_one(given),
+    def __init__(self, confs: Mapping[Mode, Mapping[str, Any]], limits: ReaderLimits, first: Client) -> None:
+        """``confs``: the settings of each mode's consumer. ``first``: that of ``FIRST_MODE``, which :meth:`open` makes."""
+        self._confs = confs
+        self._limits = limits
+        self._consumers = {FIRST_MODE: first}
+        self._mode = FIRST_MODE
+
+    @classmethod
+    def open(cls, conf: Mapping[str, Any], limits: ReaderLimits | None = None) -> Self:
+        """Open the consumer that a range is read with first. Raises SliceRefused for settings that it does not take."""
+        limits = limits or ReaderLimits()
+        given = limits.reporting(dict(conf))
+        confs = {
+            Mode.VERY_MANY: limits.very_many(given),
+            Mode.MANY: limits.many(given),
+            Mode.ONE: limits.one_by_one(given),
         }
-        self._consumers: dict[Mode, Client] = {}
-        self._mode = Mode.MANY
-        warn_of_portable(given, self._limits)
-        self._consumer(self._mode)
+        warn_of_portable(given, limits)
+        return cls(confs, limits, _open_client(confs[FIRST_MODE], limits))
 
     def close(self) -> None:
         """Close the consumers."""
@@ -87,9 +97,13 @@ class RangeReader:
 
     def _consumer(self, mode: Mode) -> Client:
         if mode not in self._consumers:
-            try:
-                self._consumers[mode] = open_client(self._confs[mode], POLL_RECORDS, self._limits)
-            except SettingRefused as error:
-                msg = f"the settings of the Kafka connection or of consumer.override.* are refused: {error}"
-                raise SliceRefused(msg) from error
+            self._consumers[mode] = _open_client(self._confs[mode], self._limits)
         return self._consumers[mode]
+
+
+def _open_client(conf: Mapping[str, Any], limits: ReaderLimits) -> Client:
+    try:
+        return open_client(conf, POLL_RECORDS, limits)
+    except SettingRefused as error:
+        msg = f"the settings of the Kafka connection or of consumer.override.* are refused: {error}"
+        raise SliceRefused(msg) from error

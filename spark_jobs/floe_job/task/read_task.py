@@ -109,7 +109,7 @@ class _TaskRun:
         """
         results = []
         try:
-            with closing(RangeReader(self._task.conf, self._task.limits)) as reader:
+            with closing(RangeReader.open(self._task.conf, self._task.limits)) as reader:
                 for slice_ in self._task.range_parts:
                     results.append((yield from self._read(reader, slice_)))
             bad = self._bad.counts(self._checked)

@@ -42,7 +42,7 @@ class Site:
         """Start everything; what was started is ended again when it fails."""
         ports = [lasting_port() for _ in range(4)]
         broker = Broker(folder / "kafka", ports[0], ports[1], listeners(*ports))
-        catalog = RestCatalog(folder)
+        catalog = RestCatalog(folder, free_port())
         connectors = folder / "connectors"
         connectors.mkdir()
         proxied = {"bootstrap.servers": f"127.0.0.1:{ports[3]}"}

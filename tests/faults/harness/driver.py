@@ -145,7 +145,7 @@ class Step:
             raise FileNotFoundError(message)
         connector = restore_config(plan.config, parse_connector(self.order["connector"]))
         order = JobRequest(plan, connector, self.order["kafka"], _key(plan))
-        return plan, Committer(plan, connector, order.settings, order.key), order
+        return plan, Committer.open(plan, connector, order.settings, order.key), order
 
     def _frozen(self) -> Plan | None:
         file = self.folder / "plan.json"

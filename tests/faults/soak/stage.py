@@ -13,6 +13,7 @@ from pathlib import Path
 from stack import processes
 from stack.broker import Broker
 from stack.rest_catalog import RestCatalog
+from stack.settings import free_port
 from tests.faults.harness.ports import lasting_port
 from tests.faults.harness.run import Attempt, JobResult
 from tests.faults.harness.sink import Sink
@@ -60,7 +61,7 @@ class Stage:
         """Start everything; what was started is ended again when it fails."""
         ports = [lasting_port() for _ in range(4)]
         broker = Broker(folder / "kafka", ports[0], ports[1], listeners(*ports))
-        catalog = RestCatalog(folder)
+        catalog = RestCatalog(folder, free_port())
         zygote: Zygote | None = None
         try:
             broker.start()

@@ -55,22 +55,22 @@ def consume(conf: dict[str, object], topic: str, count: int) -> list[ck.Message]
 
 def test_missing_topic_is_created_with_one_partition_only_once(conf: dict[str, object]) -> None:
     name = f"letters-{uuid.uuid4().hex[:8]}"
-    ensure_dead_letter_topic(Cluster(conf, "the test"), name, 1)
-    made = Cluster(conf, "the test").topics([name])
+    ensure_dead_letter_topic(Cluster.open(conf, "the test"), name, 1)
+    made = Cluster.open(conf, "the test").topics([name])
     assert made[name].partitions == (0,)
-    ensure_dead_letter_topic(Cluster(conf, "the test"), name, 3)
-    assert Cluster(conf, "the test").topics([name]) == made
+    ensure_dead_letter_topic(Cluster.open(conf, "the test"), name, 3)
+    assert Cluster.open(conf, "the test").topics([name]) == made
 
 
 def test_more_replicas_than_brokers_are_refused_naming_the_key(conf: dict[str, object]) -> None:
     key = r"errors\.deadletterqueue\.topic\.replication\.factor"
     with pytest.raises(DeadLetterTopicUnusable, match=rf"could not be created .*set {key} to at most .*\(it is 3\)"):
-        ensure_dead_letter_topic(Cluster(conf, "the test"), f"letters-{uuid.uuid4().hex[:8]}", 3)
+        ensure_dead_letter_topic(Cluster.open(conf, "the test"), f"letters-{uuid.uuid4().hex[:8]}", 3)
 
 
 def test_a_compacted_topic_is_refused(conf: dict[str, object], topic: Callable[..., str]) -> None:
     with pytest.raises(DeadLetterTopicUnusable, match="is compacted"):
-        ensure_dead_letter_topic(Cluster(conf, "the test"), topic(cleanup_policy="compact"), 1)
+        ensure_dead_letter_topic(Cluster.open(conf, "the test"), topic(cleanup_policy="compact"), 1)
 
 
 @pytest.mark.parametrize("context", [False, True])

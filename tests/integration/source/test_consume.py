@@ -165,7 +165,7 @@ def test_a_consumer_that_nobody_closes_is_closed(conf: dict[str, Any], topic: Ca
 def test_a_reader_holds_nothing_of_what_it_has_handed_out(conf: dict[str, Any], topic: Callable[..., str]) -> None:
     one = topic()
     produce(conf, one, [{"value": b"v"} for _ in range(10)])
-    with closing(RangeReader(conf)) as reader:
+    with closing(RangeReader.open(conf)) as reader:
         batches = reader.read(OffsetRange(one, "id", 0, 0, 10))
         batch = next(batches)
         block = weakref.ref(batch.refs[0])
@@ -266,7 +266,7 @@ def most_at_once(conf: dict[str, Any], topic: str, count: int, limits: ReaderLim
         "    return [int(x.split()[1]) * 1024 for x in open('/proc/self/status') if x.startswith(name)][0]\n"
         "conf, topic, count, *limits = json.loads(sys.argv[1])\n"
         "before, read = kept('VmRSS'), 0\n"
-        "with tuned_memory(), closing(RangeReader(conf, ReaderLimits(*limits))) as reader:\n"
+        "with tuned_memory(), closing(RangeReader.open(conf, ReaderLimits(*limits))) as reader:\n"
         "    for batch in reader.read(OffsetRange(topic, 'x', 0, 0, count)):\n"
         "        read += len(batch)\n"
         "        del batch\n"
@@ -331,7 +331,7 @@ def test_burst_after_many_tiny_batches_is_bounded(
     produce(conf, name, [{"value": b"small"}] * 40, **more)
     limits = ReaderLimits(memory=64 * MIB)
     assert most_at_once(conf, name, 6_046, limits) < 64 * MIB
-    with closing(RangeReader(conf, limits)) as reader:
+    with closing(RangeReader.open(conf, limits)) as reader:
         assert sum(len(batch) for batch in reader.read(OffsetRange(name, "x", 0, 0, 6_046))) == 6_046
     assert [mode for mode, _ in itertools.groupby(modes)] == [Mode.MANY, Mode.VERY_MANY, Mode.ONE, Mode.MANY]
 
@@ -360,7 +360,7 @@ def test_batch_beyond_the_limit_is_refused_with_its_place(
     produce(conf, name, [{"value": b"x" * 4000} for _ in range(2000)], **more, **{"batch.num.messages": 100_000})
     limits = ReaderLimits(largest_batch=2 * MB)
     with (
-        closing(RangeReader(conf, limits)) as reader,
+        closing(RangeReader.open(conf, limits)) as reader,
         pytest.raises(BatchTooLarge, match=rf"at offset 1 of {name}-0 .*floe\.batch\.max-bytes"),
     ):
         list(reader.read(OffsetRange(name, "x", 0, 0, 2001)))
@@ -400,6 +400,6 @@ def test_layout_that_is_not_known_is_read_portably(
         raise LayoutUnknown(msg)
 
     monkeypatch.setattr(Consumer, "_check_layout", misread)
-    with closing(RangeReader(conf)) as reader:
+    with closing(RangeReader.open(conf)) as reader:
         found = [v for batch in reader.read(OffsetRange(one, "id", 0, 0, len(RECORDS))) for v in batch.values]
     assert found == [record["value"] for record in RECORDS]

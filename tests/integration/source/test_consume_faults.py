@@ -82,7 +82,7 @@ def test_range_without_progress_fails_with_both_ways_out(
         return frame
 
     limits = ReaderLimits(stall_seconds=STALL)
-    with closing(RangeReader(settings(proxy.bootstrap), limits)) as reader:
+    with closing(RangeReader.open(settings(proxy.bootstrap), limits)) as reader:
         # the first batch passes, what the client asks for next disappears
         assert list(values(reader, OffsetRange(name, "id", 0, 0, 1))) == [b"first"]
         proxy.on_frame = swallow
@@ -124,7 +124,7 @@ def test_stretch_of_compacted_batches_is_progress(broker: Broker, proxy: KafkaPr
 def seconds_to_read(proxy: KafkaProxy, r: OffsetRange, delay: float, limits: ReaderLimits) -> float:
     """Read a range whose last record is b"last", each answer after some seconds; return how long it took."""
     conf = settings(proxy.bootstrap) | {"fetch.message.max.bytes": 1}  # which grows with each answer without records
-    with closing(RangeReader(conf, limits)) as reader:
+    with closing(RangeReader.open(conf, limits)) as reader:
         assert list(values(reader, OffsetRange(r.topic, "id", 0, r.end - 1, r.end)))[-1:] in ([], [b"last"])  # connects
         proxy.delay = delay
         began = time.monotonic()
@@ -140,7 +140,7 @@ NOISE = random.Random(4).randbytes(300)
 def refused(proxy: KafkaProxy, r: OffsetRange, limits: ReaderLimits) -> str:
     """Read a range that cannot be read; return the error's type and message."""
     with (
-        closing(RangeReader(settings(proxy.bootstrap, limits), limits)) as reader,
+        closing(RangeReader.open(settings(proxy.bootstrap, limits), limits)) as reader,
         pytest.raises((BatchCorrupt, BatchTooLarge)) as error,
     ):
         list(values(reader, r))
@@ -189,7 +189,7 @@ def test_corrupt_batch_beyond_the_range_is_no_matter(
     produce(broker, name, [b"good"])
     produce(broker, name, [NOISE])
     proxy.on_frame = lambda api, frame: break_batch(frame, 1, checksum=False) if api == Api.FETCH else frame
-    with closing(RangeReader(settings(proxy.bootstrap))) as reader:
+    with closing(RangeReader.open(settings(proxy.bootstrap))) as reader:
         assert list(values(reader, OffsetRange(name, "id", 0, 0, 1))) == [b"good"]
 
 
@@ -201,7 +201,7 @@ def test_batch_larger_as_stored_is_refused_at_once(
     produce(broker, name, [random.Random(5).randbytes(3_500_000)])
     limits = ReaderLimits()
     conf = settings(proxy.bootstrap, limits) | {"receive.message.max.bytes": 3_300_000}
-    with closing(RangeReader(conf, limits)) as reader, pytest.raises(BatchTooLarge) as error:
+    with closing(RangeReader.open(conf, limits)) as reader, pytest.raises(BatchTooLarge) as error:
         list(values(reader, OffsetRange(name, "id", 0, 0, 2)))
     assert str(error.value).startswith(
         f"the batch at offset 1 of {name}-0 (range {name}-0[0, 2)) is larger, as it is stored"

@@ -37,7 +37,7 @@ def test_one_consumer_reads_range_after_range_without_waiting(pipeline: MakePipe
         one.produce([{"id": n} for n in range(100)], 0, **({} if i % 2 else {"compression.type": "gzip"}))
         one.abort([{"id": -1}] * 3, 0)
     log = Cluster.of_source(settings).logs([one.topic])[0]
-    reader = RangeReader(settings.reader())
+    reader = RangeReader.open(settings.reader())
     whole = [o for b in reader.read(OffsetRange(one.topic, log.topic_id, 0, 0, log.stable_end)) for o in b.offsets]
     assert len(whole) == 1000
     chosen = random.Random(7)

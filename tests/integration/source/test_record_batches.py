@@ -52,7 +52,7 @@ def measured(broker: Broker, topic: str, large: int, most: int = 100) -> tuple[i
 
 
 def parts(broker: Broker, topic: str, most: int) -> Iterator[Any]:
-    with closing(Consumer(conf(broker), most)) as consumer:
+    with closing(Consumer.open(conf(broker), most)) as consumer:
         consumer.assign(topic, 0, 0)
         while True:
             records, events = consumer.consume(0.05)

@@ -99,7 +99,7 @@ class Pipeline:
 
     def committer(self, plan: Plan) -> Committer:
         """Return the committer of a plan."""
-        return Committer(plan, self.connector, self.settings, self.key(plan))
+        return Committer.open(plan, self.connector, self.settings, self.key(plan))
 
     def commit(self, plan: Plan) -> CommitReport:
         """Commit a plan whose slices were all written."""

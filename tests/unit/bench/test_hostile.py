@@ -29,7 +29,7 @@ def test_orders_have_300_bytes() -> None:
 
 @pytest.mark.parametrize("shape", [hostile.ORDERS, *SHAPES[:2]], ids=lambda shape: shape.name)
 def test_rounds_account_for_every_record(shape: HostileShape, tmp_path: Path) -> None:
-    done = TaskRounds(tmp_path / "rounds").run(shape, shape.values(200))
+    done = TaskRounds.open(tmp_path / "rounds").run(shape, shape.values(200))
     assert done.rows + done.dead == 200
     assert done.cpu_seconds > 0
 

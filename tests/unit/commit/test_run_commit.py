@@ -52,7 +52,7 @@ def commit(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Commit:
         broker = Broker(lake).has(*plan.positions)
         broker.stand_in(monkeypatch)
         monkeypatch.setattr(Committer, "announcements", lambda *_: announcements)
-        return Committer(plan, lake.connector(**keys), None, KEY.plan_key(plan.plan_id)), broker  # type: ignore[arg-type]
+        return Committer.open(plan, lake.connector(**keys), None, KEY.plan_key(plan.plan_id)), broker  # type: ignore[arg-type]
 
     return make
 

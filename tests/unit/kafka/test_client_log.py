@@ -59,7 +59,7 @@ def test_broker_that_is_down_is_told_with_the_real_reason(
         address = f"127.0.0.1:{unused.getsockname()[1]}"
     conf = {"bootstrap.servers": address, "log_level": QUIET, "reconnect.backoff.ms": FIRST_BACKOFF}
     with caplog.at_level(logging.INFO), pytest.raises(KafkaUnreachable) as caught:
-        Cluster(conf, "the Airflow connection 'kafka_dead'").cluster_id()
+        Cluster.open(conf, "the Airflow connection 'kafka_dead'").cluster_id()
     assert str(caught.value).startswith(f"Kafka at {address} did not answer: Connect to ipv4#{address} failed: ")
     assert "Connection refused" in str(caught.value)
     lines = [record for record in caplog.records if record.name == "floe.kafka.librdkafka"]

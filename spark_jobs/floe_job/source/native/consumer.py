@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ctypes import create_string_buffer
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import confluent_kafka as ck
 import numpy as np
@@ -44,24 +44,29 @@ class Event(NamedTuple):
 class Consumer:
     """Reads what it was assigned. It never joins its group and commits nothing."""
 
-    def __init__(self, conf: Mapping[str, Any], most: int) -> None:
+    def __init__(self, handle: Handle, queue: int, client_reports: reports.Reports, most: int) -> None:
+        """Use a client of librdkafka and its queue of records; :meth:`open` makes them. ``most``: messages at once."""
+        self._open: Handle | None = handle
+        self._queue = queue
+        self._reports = client_reports
+        self._pointers = np.zeros(most, np.int64)
+        self._unchecked: tuple[int, int] | None = None
+        self._is_checked = False
+
+    @classmethod
+    def open(cls, conf: Mapping[str, Any], most: int) -> Self:
         """Take settings in librdkafka's names: texts, numbers, booleans. ``most``: messages at once.
 
         Raises SettingRefused.
         """
-        self._open: Handle | None = None
         handle = Handle(_client(reports.with_reports(conf)))
-        self._reports = reports.begin(handle.pointer, conf)
+        client_reports = reports.begin(handle.pointer, conf)
         code = librdkafka.poll_set_consumer(handle.pointer)
         if code:
             reports.forget(handle.pointer)
             handle.release()
             raise SettingRefused(librdkafka.err2str(code).decode())
-        self._queue = librdkafka.queue_get_consumer(handle.pointer)
-        self._pointers = np.zeros(most, np.int64)
-        self._open = handle
-        self._unchecked: tuple[int, int] | None = None
-        self._is_checked = False
+        return cls(handle, librdkafka.queue_get_consumer(handle.pointer), client_reports, most)
 
     @property
     def _handle(self) -> Handle:

@@ -55,6 +55,6 @@ def test_client_takes_the_settings_of_any_limits(memory: int, largest: int) -> N
     conf = limits.reporting(dict(KafkaSettings(source, source, "the test").reader(limits)))
     assert conf["receive.message.max.bytes"] >= 100_000_000
     for settings in (limits.very_many(conf), limits.many(conf), limits.one_by_one(conf)):
-        with closing(Consumer(settings, 1)):
+        with closing(Consumer.open(settings, 1)):
             pass
     assert limits.one_by_one(conf)["receive.message.max.bytes"] >= 100_000_000

@@ -88,7 +88,7 @@ def test_nothing_is_no_line() -> None:
 
 
 def test_a_consumer_that_is_closed_says_so() -> None:
-    consumer = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, 10)
+    consumer = Consumer.open({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, 10)
     consumer.close()
     consumer.close()
     with pytest.raises(RuntimeError, match="closed"):
@@ -207,7 +207,7 @@ def test_fields_of_messages_are_read_from_where_they_are() -> None:
 )
 def test_a_setting_that_is_not_taken_is_named(conf: dict[str, Any], problem: str) -> None:
     with pytest.raises(SettingRefused, match=problem):
-        Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0, **conf}, 10)
+        Consumer.open({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0, **conf}, 10)
 
 
 def test_a_batch_lies_in_memory_as_librdkafka_has_it() -> None:

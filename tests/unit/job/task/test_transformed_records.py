@@ -69,8 +69,6 @@ class GivenBatch:
 class GivenReader:
     """Reads GIVEN."""
 
-    def __init__(self, *_: Any) -> None: ...
-
     def read(self, _: OffsetRange) -> Iterator[GivenBatch]:
         yield GivenBatch(GIVEN)
 
@@ -80,7 +78,7 @@ class GivenReader:
 @pytest.fixture
 def task(monkeypatch: pytest.MonkeyPatch, new_table: TableFactory) -> Task:
     own_transforms.register(monkeypatch)
-    monkeypatch.setattr(read_task, "RangeReader", GivenReader)
+    monkeypatch.setattr(read_task.RangeReader, "open", lambda *_: GivenReader())
     table = new_table(SCHEMA)
     io = load_file_io(dict(table.properties), table.location())
     target = TableTarget("ns.t", table.metadata, io, table.properties)
