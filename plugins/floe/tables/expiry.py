@@ -96,6 +96,8 @@ class Expiry:
         ]
         old.sort(key=lambda s: (s.sequence_number or 0, s.timestamp_ms))
         gone = dict.fromkeys(s.snapshot_id for s in old[:MAX_PER_COMMIT])
+        if not gone and not refs:
+            return Expired()
         left = graph.snapshots.keys() - gone.keys()
         for ends in (left, found_by_walking):  # with many tags, links lead only to what must be found
             text = write_links(graph.links_over(gone, ends))

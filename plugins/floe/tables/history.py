@@ -6,11 +6,11 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
+from floe.catalogs.metadata_files import read_metadata
 from floe.config.secrets.mask import clip
 from floe.model.ledger import Anchor, Ledger
 from floe.tables.exceptions import TableRefused
@@ -207,7 +207,7 @@ def older_metadata(table: Table) -> Iterator[TableMetadata]:
     """Yield the table's older metadata, the newest first, as far as its files are there."""
     for entry in reversed(table.metadata.metadata_log):
         try:
-            yield FromInputFile.table_metadata(table.io.new_input(entry.metadata_file))
+            yield read_metadata(table.io.new_input(entry.metadata_file))
         except FileNotFoundError:
             return
 

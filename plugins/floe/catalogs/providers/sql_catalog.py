@@ -5,15 +5,12 @@ snapshots. Times never go back. No snapshot is removed under a branch or tag tha
 requirements, reads and writes files, and swaps the current version.
 """
 
-import gc
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import CommitTableResponse, StagedTable, Table, TableProperties
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import SnapshotLogEntry
@@ -28,6 +25,7 @@ from pyiceberg.typedef import Identifier
 from pyiceberg.utils.properties import property_as_int
 
 from floe.catalogs.clock import dated, last_time, with_risen_times
+from floe.catalogs.metadata_files import read_metadata
 from floe.catalogs.table_trust import check_table_properties
 
 _COMMITTED: ContextVar[Table | None] = ContextVar("floe_committed_table", default=None)
@@ -55,8 +53,7 @@ class CheckedSqlCatalog(SqlCatalog):
         if known is not None and known.metadata_location == location:
             metadata = known.metadata  # a metadata file is written once, and never changed
         else:
-            with _without_gc():
-                metadata = FromInputFile.table_metadata(self._load_file_io(location=location).new_input(location))
+            metadata = read_metadata(self._load_file_io(location=location).new_input(location))
         identifier = (*Catalog.identifier_to_tuple(orm_table.table_namespace), orm_table.table_name)
         check_table_properties(".".join(identifier), metadata.properties)
         return Table(identifier, metadata, location, self._load_file_io(metadata.properties, location), self)
@@ -80,18 +77,6 @@ class CheckedSqlCatalog(SqlCatalog):
         staged = super()._update_and_stage_table(given, table_identifier, requirements, updates)
         staged.metadata = with_risen_times(merge_updated(staged.metadata, part, present, updates), present, name)
         return staged
-
-
-@contextmanager
-def _without_gc() -> Iterator[None]:
-    """Create thousands of objects without garbage collection, which takes longer than creating them."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def relevant_part(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> TableMetadata:

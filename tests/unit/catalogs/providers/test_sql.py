@@ -12,7 +12,6 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.schema import Schema
-from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import (
@@ -31,6 +30,7 @@ from pyiceberg.table.update import (
 from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.client import Tables, open_catalog
+from floe.catalogs.providers import sql_catalog
 from floe.catalogs.providers.sql_catalog import CheckedSqlCatalog, merge_updated, relevant_part
 from floe.config import Connector
 
@@ -237,13 +237,13 @@ def test_second_commit_on_the_same_version_loses_the_swap(side: Side, monkeypatc
 def test_the_version_at_hand_is_not_read_again(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     table = side.table()
     reads: list[str] = []
-    read = FromInputFile.table_metadata
+    read = sql_catalog.read_metadata
 
     def counted(file: Any) -> TableMetadata:
         reads.append(file.location)
         return read(file)
 
-    monkeypatch.setattr(FromInputFile, "table_metadata", staticmethod(counted))
+    monkeypatch.setattr(sql_catalog, "read_metadata", counted)
     side.ours.commit_table(table, (), (SetPropertiesUpdate(updates={"a": "1"}),))
     assert reads == []
     side.ours.commit_table(table, (), (SetPropertiesUpdate(updates={"b": "1"}),))
