@@ -60,7 +60,7 @@ def post(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Post:
     return Post(lake, monkeypatch)
 
 
-def test_letters_land_first_and_once(post: Post) -> None:
+def test_dead_letters_are_committed_first_and_once(post: Post) -> None:
     written = post.write((0, 0, 5))
     outcome = post.land(written)
     assert [committed.table_files.table for committed in outcome.committed] == [OTHER_TABLE, TABLE]
