@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from floe_job.source.portable_batch import PortableValues
 from floe_job.source.values import CLOSEST, MIN_TOGETHER, PADDING, Packed, packed
-from tests.unit.job.source.test_values import Memory
+from tests.support.job.memory import Memory
 
 
 def check(found: Packed, values: Sequence[bytes | None]) -> None:

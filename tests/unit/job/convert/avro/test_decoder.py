@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,68 +12,8 @@ from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
 from floe_job.convert.typed.schema_text import SchemaText
-from floe_job.exceptions import UnknownSchema
 from tests.support.avro import varint
-
-ORDER = {
-    "type": "record",
-    "name": "Order",
-    "fields": [
-        {"name": "id", "type": "long"},
-        {"name": "note", "type": ["null", "string"]},
-        {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "PAID"]}},
-        {"name": "paid", "type": "boolean"},
-        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}},
-        {"name": "tags", "type": {"type": "array", "items": "string"}},
-        {"name": "counts", "type": {"type": "map", "values": "int"}},
-        {"name": "ratio", "type": "double"},
-    ],
-}
-TEXT = json.dumps(ORDER)
-FRAME = bytes([0, 0, 0, 0, 7])
-
-
-def order(number: int) -> bytes:
-    """Write an order, with its frame."""
-    return FRAME + b"".join(
-        [
-            varint(number),
-            b"\x02" + varint(2) + "é".encode(),
-            b"\x02\x01" + varint(2) + b"\x01\x00",
-            varint(2) + varint(1) + b"a" + varint(1) + b"b" + b"\x00",
-            varint(1) + varint(1) + b"k" + varint(number) + b"\x00",
-            bytes(8),
-        ]
-    )
-
-
-def read(number: int) -> dict[str, Any]:
-    from decimal import Decimal
-
-    return {
-        "id": number,
-        "note": "é",
-        "state": "PAID",
-        "paid": True,
-        "price": Decimal("2.56"),
-        "tags": ["a", "b"],
-        "counts": [("k", number)],
-        "ratio": 0.0,
-    }
-
-
-def source(**texts: Any) -> Callable[[int], SchemaText]:
-    def schema_of(schema_id: int) -> SchemaText:
-        if f"s{schema_id}" not in texts:
-            problem = f"schema {schema_id}: the registry does not have it"
-            raise UnknownSchema(problem)
-        return SchemaText(json.dumps(texts[f"s{schema_id}"]))
-
-    return schema_of
-
-
-def decoder(**texts: Any) -> AvroDecoder:
-    return AvroDecoder(Framing.ID_OF_4_BYTES, source(**(texts or {"s7": ORDER})), AvroOptions())
+from tests.support.job.avro_orders import FRAME, ORDER, decoder, order, read, source
 
 
 def reasons(batch: TypedBatch) -> dict[int, str]:

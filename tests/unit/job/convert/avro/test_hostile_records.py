@@ -17,7 +17,7 @@ from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
 from floe_job.convert.typed.schema_text import SchemaText
 from tests.support.avro import varint
-from tests.unit.job.convert.avro.test_decoder import FRAME, decoder, order
+from tests.support.job.avro_orders import FRAME, decoder, order
 
 MEGABYTE = 1_000_000
 EMPTY = {"type": "record", "name": "Empty", "fields": []}
