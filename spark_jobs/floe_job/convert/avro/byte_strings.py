@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from floe_job.convert.avro.datums import Datums, Longs
+from floe_job.convert.avro.numbers import MAX_INT
 from floe_job.convert.avro.reader import CutShort, beyond, varint
 from floe_job.convert.typed.base import Places
 
@@ -119,7 +120,7 @@ class EnumReader:
 
     def read(self, datums: Datums, pos: Places, end: Places) -> tuple[pa.Array, Places]:
         """Read a symbol from each position."""
-        found, after = datums.varint(pos, end, self.path)
+        found, after = datums.varint(pos, end, self.path, MAX_INT)
         count = len(self._symbols)
         bad = (found < 0) | (found >= count)
         if bad.any():

@@ -15,8 +15,7 @@ from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.convert.avro.defaults import default_value
 from floe_job.convert.avro.options import AvroOptions
-from floe_job.convert.avro.types import AvroField, AvroType, only_branch, refuse
-from floe_job.exceptions import VALUE_LENGTH, clip
+from floe_job.convert.avro.types import MAX_DEPTH, AvroType, only_branch, refuse, shown
 
 MAX_FIELDS: Final = 5_000
 """Values that one record may have beside the elements of arrays and maps: each use of a type counts."""
@@ -24,6 +23,7 @@ MAX_FIELDS: Final = 5_000
 NAMESPACE: Final = "io.confluent.connect.avro"
 UNION: Final = f"{NAMESPACE}.Union"
 ENUM: Final = f"{NAMESPACE}.Enum"
+ENUM_DEFAULT: Final = f"{NAMESPACE}.enum.default"
 MAP_ENTRY: Final = "MapEntry"
 FIXED_SIZE: Final = "connect.fixed.size"
 FIELD_DEFAULT: Final = f"{NAMESPACE}.field.default"
@@ -87,7 +87,8 @@ class _Conversion:
     """The conversion of one schema."""
 
     options: AvroOptions
-    fields: int = field(default=0)
+    _fields: int = field(default=0)
+    _depth: int = field(default=0)
 
     def schema(self, avro: AvroType, *, optional: bool = False, default: Any = ABSENT) -> ConnectSchema:
         """Convert a type. ``default``: of the field that has it."""
@@ -95,12 +96,16 @@ class _Conversion:
             inner = avro.branches[0] if self._is_singleton(avro) else only_branch(avro)
             if inner is not None:
                 return self.schema(inner, optional=optional or not self._is_singleton(avro))
-        self.fields += 1
-        if self.fields > MAX_FIELDS:
+        self._fields += 1
+        if self._fields > MAX_FIELDS:
             refuse(f"the schema has more than {MAX_FIELDS} fields")
         if avro.kind == "null":
             refuse("the schema has a null that is not in a union, which Kafka Connect has no type for")
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            refuse(f"the schema has more than {MAX_DEPTH} levels")
         made = self._with_properties(avro, self._bare(avro), default)
+        self._depth -= 1
         return replace(made, optional=made.optional or optional)
 
     def _is_singleton(self, avro: AvroType) -> bool:
@@ -110,7 +115,8 @@ class _Conversion:
         """Convert a type without its properties."""
         kind = _KINDS[avro.kind]
         if avro.kind == "record":
-            return ConnectSchema(kind, fields=tuple((one.name, self._field(one)) for one in avro.fields))
+            fields = ((one.name, self.schema(one.type, default=one.default)) for one in avro.fields)
+            return ConnectSchema(kind, fields=tuple(fields))
         if avro.kind == "union":
             return self._union(avro)
         if avro.kind == "map":
@@ -120,28 +126,33 @@ class _Conversion:
                 return self._map(avro.content)
             return ConnectSchema(kind, element=self.schema(avro.content))
         if avro.kind == "enum":
-            symbols = ((f"{ENUM}.{symbol}", symbol) for symbol in avro.symbols)
-            return ConnectSchema(kind, parameters=((ENUM, avro.name), *symbols))
+            return ConnectSchema(kind, parameters=tuple(self._enum_parameters(avro).items()))
         return _scalar(avro, kind)
 
-    def _field(self, one: AvroField) -> ConnectSchema:
-        return self.schema(one.type, default=one.default)
+    def _enum_parameters(self, avro: AvroType) -> dict[str, str]:
+        default = avro.properties.get("default")
+        is_shown = isinstance(default, str) and self.options.connect_metadata
+        shown = {f"{ENUM_DEFAULT}.{avro.simple_name}": str(default)} if is_shown else {}
+        return {**shown, ENUM: avro.name} | {f"{ENUM}.{symbol}": symbol for symbol in avro.symbols}
 
     def _map(self, entry: AvroType) -> ConnectSchema:
         types = {one.name: one.type for one in entry.fields}
         if set(types) != {"key", "value"}:
             refuse(f"the schema has an array of map entries with the fields {sorted(types)}, and not of key and value")
-        return ConnectSchema(Kind.MAP, key=self.schema(types["key"]), element=self.schema(types["value"]))
+        key = self.schema(types["key"])
+        if key.kind in (Kind.STRUCT, Kind.ARRAY, Kind.MAP):
+            refuse(f"the schema has a map whose keys are {key.kind.value}s, which floe does not compare")
+        return ConnectSchema(Kind.MAP, key=key, element=self.schema(types["value"]))
 
     def _union(self, avro: AvroType) -> ConnectSchema:
         fields: dict[str, ConnectSchema] = {}
         for branch in avro.branches:
             if branch.kind == "null":
                 continue
-            name = branch_name(branch, self.options)
+            name = self.options.branch_name(branch)
             if name in fields:
                 refuse(
-                    f"the schema has a union with two branches named {clip(name, VALUE_LENGTH)!r}: set "
+                    f"the schema has a union with two branches named {shown(name)}: set "
                     "enhanced.avro.schema.support to true, which names them in full"
                 )
             fields[name] = self.schema(branch, optional=True)
@@ -152,12 +163,8 @@ class _Conversion:
         """Add the name, version, parameters and default that the properties of a type say."""
         parameters = dict(bare.parameters)
         parameters |= self._connect_parameters(avro)
-        parameters |= {key: _text(value) for key, value in avro.properties.items() if key.startswith("avro")}
-        connect_default = avro.properties.get("connect.default")
-        if default is ABSENT:
-            default = ABSENT if connect_default is None else connect_default
-        elif self.options.connect_metadata and connect_default is None:
-            parameters[FIELD_DEFAULT] = "true"
+        others = {key: value for key, value in avro.properties.items() if key.startswith("avro")}
+        parameters |= {key: one if isinstance(one, str) else json.dumps(one) for key, one in others.items()}
         made = replace(
             bare,
             name=_name(avro, bare.name),
@@ -165,22 +172,25 @@ class _Conversion:
             parameters=tuple(parameters.items()),
         )
         _check(made)
-        return made if default is ABSENT else replace(made, default=default_value(avro, made, default))
+        return self._with_default(avro, made, default)
+
+    def _with_default(self, avro: AvroType, schema: ConnectSchema, given: Any) -> ConnectSchema:
+        """Add the default of a field, or else that in the properties of its type."""
+        in_properties = avro.properties.get("connect.default")
+        default = ABSENT if given is ABSENT else default_value(avro, schema, given)
+        if given is not None and default is ABSENT:
+            return replace(schema, default=default_value(avro, schema, in_properties))
+        if self.options.connect_metadata and in_properties is None:
+            schema = replace(schema, parameters=(*schema.parameters, (FIELD_DEFAULT, "true")))
+        return replace(schema, default=default)
 
     def _connect_parameters(self, avro: AvroType) -> Mapping[str, str]:
         found = avro.properties.get("connect.parameters")
         if found is None or not self.options.connect_metadata:
             return {}
         if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-            refuse(f"the schema has connect.parameters that are no texts: {_shown(found)}")
+            refuse(f"the schema has connect.parameters that are no texts: {shown(found)}")
         return dict(found)
-
-
-def branch_name(branch: AvroType, options: AvroOptions) -> str:
-    """Return the name of the field that a branch of a union has."""
-    if not branch.name:
-        return branch.kind
-    return branch.name if options.enhanced_support else branch.simple_name
 
 
 def _scalar(avro: AvroType, kind: Kind) -> ConnectSchema:
@@ -188,7 +198,7 @@ def _scalar(avro: AvroType, kind: Kind) -> ConnectSchema:
     small = avro.properties.get("connect.type")
     if avro.kind == "int" and isinstance(small, str) and not avro.logical:
         if small not in _SMALL:
-            refuse(f"the schema has an int whose connect.type is {_shown(small)}, and not int8 or int16")
+            refuse(f"the schema has an int whose connect.type is {shown(small)}, and not int8 or int16")
         kind = _SMALL[small]
     parameters = _decimal(avro) if name == logical.DECIMAL else {}
     if avro.kind == "fixed":
@@ -200,7 +210,7 @@ def _decimal(avro: AvroType) -> dict[str, str]:
     scale, precision = avro.properties.get("scale", 0), avro.properties.get("precision")
     parameters = {logical.SCALE: str(scale if type(scale) is int else 0)}
     if precision is not None and type(precision) is not int:
-        refuse(f"the schema has a decimal with the precision {_shown(precision)}, which is no whole number")
+        refuse(f"the schema has a decimal with the precision {shown(precision)}, which is no whole number")
     if precision is not None and precision != _DEFAULT_PRECISION:
         parameters[logical.PRECISION] = str(precision)
     return parameters
@@ -214,7 +224,7 @@ def _name(avro: AvroType, given: str | None) -> str | None:
     if name is None or (isinstance(name, str) and name.startswith(_DEFAULT_NAME)):
         return given
     if not isinstance(name, str) or given not in (None, name):
-        refuse(f"the schema has a type with the connect.name {_shown(name)}, and its logical type means {given!r}")
+        refuse(f"the schema has a type with the connect.name {shown(name)}, and its logical type means {given!r}")
     return name
 
 
@@ -224,7 +234,7 @@ def _version(avro: AvroType, given: int | None) -> int | None:
         return given
     if type(version) is not int or (given is not None and version >= 0 and version != given):
         refuse(
-            f"the schema has a type with the connect.version {_shown(version)}, where {given or 'a number'} is expected"
+            f"the schema has a type with the connect.version {shown(version)}, where {given or 'a number'} is expected"
         )
     return version if version >= 0 else given
 
@@ -238,11 +248,3 @@ def _check(schema: ConnectSchema) -> None:
             arrow_type(schema)
         except ValueError as error:
             refuse(f"the schema cannot be read: {error}")
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _shown(value: Any) -> str:
-    return clip(repr(value), VALUE_LENGTH)

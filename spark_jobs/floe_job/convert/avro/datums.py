@@ -23,7 +23,8 @@ MAX_VALUES: Final = 20_000_000
 """Values of Arrow's, elements of arrays included, that the datums of one chunk may make."""
 
 CUT: Final = "the record ends within it"
-_LONG: Final = "its number has more than 10 bytes"
+MAX_VARINT: Final = 10
+"""Bytes of a long. An int has 5: Java refuses more."""
 
 _STOPS: Final = np.uint64(0x8080808080808080)
 _SEVENS: Final = tuple(
@@ -92,8 +93,11 @@ class Datums:
         pos[late] = end[late]
         return late
 
-    def varint(self, pos: Places, end: Places, path: str) -> tuple[Longs, Places]:
-        """Read a number in Avro's encoding from each position; returns the numbers, and the positions behind them."""
+    def varint(self, pos: Places, end: Places, path: str, most: int = MAX_VARINT) -> tuple[Longs, Places]:
+        """Read a number in Avro's encoding from each position; returns the numbers, and the positions behind them.
+
+        ``most``: bytes that one may have.
+        """
         first = self.data[pos]
         found = (first & 127).astype(np.uint64)
         pos = pos + 1
@@ -101,8 +105,8 @@ class Datums:
         if len(more):
             found[more], sizes = self._long(pos[more] - 1)
             pos[more] += sizes - 1
-            if (bad := sizes > 10).any():
-                self.fail(end[more[bad]], path, _LONG)
+            if (bad := sizes > most).any():
+                self.fail(end[more[bad]], path, f"its number has more than {most} bytes")
                 pos[more[bad]] = end[more[bad]]
                 found[more[bad]] = 0
         late = self.within(pos, end, path)

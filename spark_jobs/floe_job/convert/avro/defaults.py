@@ -26,6 +26,8 @@ def default_value(avro: AvroType, schema: ConnectSchema, given: Any) -> Any:
 
     ABSENT where Connect has none: for null, and for a default that does not fit its type.
     """
+    if given is None:
+        return ABSENT
     try:
         found = _value(avro, schema, given)
     except (_Invalid, OverflowError, ValueError):

@@ -10,12 +10,15 @@ import pyarrow as pa
 from floe_job.connect import logical
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.convert.avro.datums import Datums
+from floe_job.convert.avro.datums import MAX_VARINT, Datums
 from floe_job.convert.avro.reader import beyond, varint
 from floe_job.convert.typed.base import Places
 
 _LONG: Final = (1 << 63) - 1
 _DAY_MS: Final = 86_400_000
+
+MAX_INT: Final = 5
+"""Bytes of an int."""
 
 
 class _Whole(NamedTuple):
@@ -50,6 +53,7 @@ class WholeReader:
 
     def __init__(self, schema: ConnectSchema, path: str) -> None:
         self.path = path
+        self._most = MAX_VARINT if schema.kind is Kind.INT64 else MAX_INT
         self._type = arrow_type(schema)
         self._range = _LOGICAL.get(schema.name or "", _WHOLE[schema.kind])
         self._is_narrow = self._range.most < _LONG
@@ -57,7 +61,7 @@ class WholeReader:
 
     def read(self, datums: Datums, pos: Places, end: Places) -> tuple[pa.Array, Places]:
         """Read a number from each position."""
-        found, after = datums.varint(pos, end, self.path)
+        found, after = datums.varint(pos, end, self.path, self._most)
         if self._is_narrow:
             least, most, what, times = self._range
             bad = (found < least) | (found > most)

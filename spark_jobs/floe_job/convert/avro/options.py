@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from floe_job.convert.avro.types import AvroType
+
 
 @dataclass(frozen=True)
 class AvroOptions:
@@ -18,3 +20,9 @@ class AvroOptions:
     connect_metadata: bool = True
     flatten_singletons: bool = True
     fill_defaults: bool = True
+
+    def branch_name(self, branch: AvroType) -> str:
+        """Return the name of the field that a branch of a union has."""
+        if not branch.name:
+            return branch.kind
+        return branch.name if self.enhanced_support else branch.simple_name

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
-from floe_job.convert.avro.datums import Datums
+from floe_job.convert.avro.datums import MAX_VARINT, Datums
 from floe_job.convert.typed.base import Places
-
-MAX_VARINT: Final = 10
 
 
 class CutShort(Exception):

@@ -8,15 +8,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from floe_job.connect.schema import ABSENT
-from floe_job.convert.avro.types import NAMED, PRIMITIVES, AvroField, AvroType, refuse
+from floe_job.convert.avro.types import MAX_DEPTH, NAMED, PRIMITIVES, AvroField, AvroType, refuse, shown
 from floe_job.convert.typed.schema_text import SchemaText
-from floe_job.exceptions import VALUE_LENGTH, clip
 
 MAX_TYPES: Final = 20_000
 """Types in the text of a schema, each use of a name included."""
-
-MAX_DEPTH: Final = 64
-"""Types in each other."""
 
 _RESERVED: Final = frozenset(
     {"type", "name", "namespace", "aliases", "doc", "fields", "symbols", "size", "items", "values", "default"}
@@ -29,7 +25,7 @@ def parse_schema(schema: SchemaText) -> AvroType:
     """Parse a schema and what it refers to. Raises UnusableSchema."""
     parser = _Parser()
     for text, name in {text: name for name, text in schema.references}.items():
-        parser.parse(text, f"the schema that it refers to as {clip(name, VALUE_LENGTH)!r}")
+        parser.parse(text, f"the schema that it refers to as {shown(name)}")
     return parser.parse(schema.text, "the schema")
 
 
@@ -60,7 +56,7 @@ class _Parser:
         if isinstance(node, list):
             return self._union(node, namespace, depth)
         if not isinstance(node, dict):
-            refuse(f"the schema has {_shown(node)} where a type is expected")
+            refuse(f"the schema has {shown(node)} where a type is expected")
         kind = node.get("type")
         if isinstance(kind, dict | list):
             return self._type(kind, namespace, depth + 1)
@@ -82,7 +78,7 @@ class _Parser:
                 refuse("the schema has a union directly in a union, which Avro does not allow")
             name = branch.name or branch.kind
             if name in seen:
-                refuse(f"the schema has a union with two branches {_shown(name)}, which Avro does not allow")
+                refuse(f"the schema has a union with two branches {shown(name)}, which Avro does not allow")
             seen.add(name)
         if not branches:
             refuse("the schema has a union without a branch")
@@ -93,26 +89,26 @@ class _Parser:
     ) -> AvroType:
         name = _full_name(node, kind, namespace)
         if name in self._named or name in self._unfinished:
-            refuse(f"the schema declares {_shown(name)} twice")
+            refuse(f"the schema declares {shown(name)} twice")
         if kind == "record":
             self._unfinished.add(name)
             inner = name.rpartition(".")[0]
             fields = tuple(self._field(field, name, inner, depth) for field in _list(node, "fields", kind))
-            _check_unique([field.name for field in fields], f"record {_shown(name)}", "field")
+            _check_unique([field.name for field in fields], f"record {shown(name)}", "field")
             self._unfinished.discard(name)
             made = AvroType(kind, properties, name, fields=fields)
         elif kind == "enum":
             symbols = _list(node, "symbols", kind)
             if not all(isinstance(symbol, str) for symbol in symbols):
-                refuse(f"enum {_shown(name)} has a symbol that is no text")
-            _check_unique(symbols, f"enum {_shown(name)}", "symbol")
+                refuse(f"enum {shown(name)} has a symbol that is no text")
+            _check_unique(symbols, f"enum {shown(name)}", "symbol")
             if "default" in node:
                 properties["default"] = node["default"]
             made = AvroType(kind, properties, name, symbols=tuple(symbols))
         else:
             size = _required(node, "size", kind)
             if type(size) is not int or not 0 <= size < 2**31:
-                refuse(f"fixed {_shown(name)} has the size {_shown(size)}")
+                refuse(f"fixed {shown(name)} has the size {shown(size)}")
             made = AvroType(kind, properties, name, size=size)
         self._named[name] = made
         return made
@@ -120,25 +116,25 @@ class _Parser:
     def _field(self, node: Any, record: str, namespace: str, depth: int) -> AvroField:
         name = node.get("name") if isinstance(node, dict) else None
         if not isinstance(name, str) or "type" not in node:
-            refuse(f"record {_shown(record)} has a field without a name or a type: {_shown(node)}")
+            refuse(f"record {shown(record)} has a field without a name or a type: {shown(node)}")
         return AvroField(name, self._type(node["type"], namespace, depth + 1), node.get("default", ABSENT))
 
     def _known(self, name: Any, namespace: str) -> AvroType:
         if not isinstance(name, str):
-            refuse(f"the schema has {_shown(name)} where a type is expected")
+            refuse(f"the schema has {shown(name)} where a type is expected")
         for full in (name if "." in name or not namespace else f"{namespace}.{name}", name):
             if full in self._unfinished:
-                refuse(f"the schema is recursive: {_shown(full)} contains itself, and a table's columns cannot")
+                refuse(f"the schema is recursive: {shown(full)} contains itself, and a table's columns cannot")
             if full in self._named:
                 return self._named[full]
-        refuse(f"the schema uses {_shown(name)}, which it does not declare")
+        refuse(f"the schema uses {shown(name)}, which it does not declare")
 
 
 def _full_name(node: dict[str, Any], kind: str, namespace: str) -> str:
     name = _required(node, "name", kind)
     space = node.get("namespace", namespace)
     if not isinstance(name, str) or not isinstance(space, str) or not name:
-        refuse(f"the schema has {_shown(name)} in {_shown(space)} as the name of a type")
+        refuse(f"the schema has {shown(name)} in {shown(space)} as the name of a type")
     return name.lstrip(".") if "." in name or not space else f"{space}.{name}"
 
 
@@ -151,15 +147,11 @@ def _required(node: dict[str, Any], key: str, kind: str) -> Any:
 def _list(node: dict[str, Any], key: str, kind: str) -> list[Any]:
     found = _required(node, key, kind)
     if not isinstance(found, list):
-        refuse(f"the schema has a type {kind!r} whose {key!r} is {_shown(found)}, and no list")
+        refuse(f"the schema has a type {kind!r} whose {key!r} is {shown(found)}, and no list")
     return found
 
 
 def _check_unique(names: list[str], where: str, what: str) -> None:
     if len(set(names)) < len(names):
         ((twice, _),) = Counter(names).most_common(1)
-        refuse(f"{where} has two of the {what} {_shown(twice)}")
-
-
-def _shown(value: Any) -> str:
-    return clip(repr(value), VALUE_LENGTH)
+        refuse(f"{where} has two of the {what} {shown(twice)}")

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from floe_job.connect.schema import ABSENT
 from floe_job.convert.avro.datums import Datums, Longs, Mask
+from floe_job.convert.avro.numbers import MAX_INT
 from floe_job.convert.avro.reader import CutShort, Reader, varint
 from floe_job.convert.typed.base import Places
 
@@ -79,7 +80,7 @@ class UnionReader:
 
     def read(self, datums: Datums, pos: Places, end: Places) -> tuple[pa.Array, Places]:
         """Read a value of one of the branches from each position."""
-        chosen, after = datums.varint(pos, end, self.path)
+        chosen, after = datums.varint(pos, end, self.path, MAX_INT)
         count = len(self._branches)
         bad = (chosen < 0) | (chosen >= count)
         if bad.any():

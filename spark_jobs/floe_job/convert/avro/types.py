@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from floe_job.connect.schema import ABSENT
-from floe_job.exceptions import UnusableSchema
+from floe_job.exceptions import VALUE_LENGTH, UnusableSchema, clip
 
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 NAMED: Final = frozenset({"record", "enum", "fixed"})
 
 NULL: Final = "null"
+
+MAX_DEPTH: Final = 64
+"""Types in each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +70,8 @@ def only_branch(union: AvroType) -> AvroType | None:
 def refuse(problem: str) -> NoReturn:
     """Raise UnusableSchema."""
     raise UnusableSchema(problem)
+
+
+def shown(value: Any) -> str:
+    """Return a value of a schema as messages have it."""
+    return clip(repr(value), VALUE_LENGTH)
