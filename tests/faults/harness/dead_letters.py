@@ -10,8 +10,6 @@ from tests.faults.oracle.table_files import DeadLetter
 from tests.support.runs.poison import MALFORMED, UNFIT, Poison
 
 DEAD_LETTERS = "dead.letters"
-
-
 POISON = {**MALFORMED, **UNFIT}
 
 

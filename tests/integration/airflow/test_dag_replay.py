@@ -137,33 +137,29 @@ def test_two_replays_beside_live_run_leave_every_record_once(deployment: Deploym
     assert eaten.position() == {0: 200, 1: 100}
 
 
+IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
+    "no-range": ({"overlap": "append"}, "overlap=append adds rows that the tables have already, and needs"),
+    "misspelt": ({"range": {"0": [0, 10]}}, "param 'range' is not known: the nearest param is ranges"),
+    "other-dag": ({"forgive": ["db.t"], "all": True}, "param 'forgive' is not known"),
+    "other-topic": ({"config": {"topics": "somebody-elses"}}, "is not among the connector's topics"),
+}
+SHOWN_WITHOUT_AIRFLOW: dict[str, tuple[dict[str, Any], str]] = {
+    "negative": ({"ranges": {"0": [-5, 10]}}, "offsets are not negative"),
+    "reversed": ({"ranges": {"0": [20, 10]}}, "partition 0 is reversed: [20, 10]"),
+    "past-the-end": ({"ranges": {"0": [0, 101]}}, "ends past the position 100"),
+    "no-partition": ({"ranges": {"7": [0, 1]}}, "partition 7 of topic"),
+    "future": ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times from 2999-01-01"),
+    "zoneless": ({"from_time": "2026-01-01T00:00:00"}, "has no time zone"),
+    "no-table": ({"tables": ["db.other"]}, "'db.other' is not configured in this connector"),
+}
+"""The same refusals as in tests/integration/replay/test_replay_refusals.py, where each costs no run of a DAG."""
+
+
 @pytest.mark.parametrize(
     ("conf", "words"),
     [
-        ({"ranges": {"0": [20, 10]}}, "partition 0 is reversed: [20, 10]"),
-        ({"ranges": {"0": [-5, 10]}}, "offsets are not negative"),
-        ({"ranges": {"0": [0, 101]}}, "ends past the position 100"),
-        ({"overlap": "append"}, "overlap=append adds rows that the tables have already, and needs"),
-        ({"range": {"0": [0, 10]}}, "param 'range' is not known: the nearest param is ranges"),
-        ({"forgive": ["db.t"], "all": True}, "param 'forgive' is not known"),
-        ({"ranges": {"7": [0, 1]}}, "partition 7 of topic"),
-        ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times from 2999-01-01"),
-        ({"from_time": "2026-01-01T00:00:00"}, "has no time zone"),
-        ({"tables": ["db.other"]}, "'db.other' is not configured in this connector"),
-        ({"config": {"topics": "somebody-elses"}}, "is not among the connector's topics"),
-    ],
-    ids=[
-        "reversed",
-        "negative",
-        "past-the-end",
-        "no-range",
-        "misspelt",
-        "other-dag",
-        "no-partition",
-        "future",
-        "zoneless",
-        "no-table",
-        "other-topic",
+        *(pytest.param(*case, id=name) for name, case in IMPOSSIBLE.items()),
+        *(pytest.param(*case, id=name, marks=pytest.mark.full) for name, case in SHOWN_WITHOUT_AIRFLOW.items()),
     ],
 )
 def test_impossible_replay_is_refused_by_plan_and_writes_nothing(

@@ -16,17 +16,6 @@ from tests.support.runs.redrive import DEAD_LETTERS, DEAD_LETTERS_KEY, REDRIVE, 
 from tests.support.runs.replays import drafted, drop, mend, opened, replay
 
 
-def test_repeating_each_step_adds_nothing(spoilt: Pipeline) -> None:
-    mend(spoilt)
-    plan, one = opened(spoilt, max_records=2, **REDRIVE)
-    for _ in range(2):
-        one.write(plan)
-    for _ in range(3):
-        one.commit(plan)
-    assert spoilt.column("id") == list(range(20))
-    assert states(spoilt)["resolved"] == [5, 6, 7, 8, 9]
-
-
 def test_between_the_rows_and_the_marks_a_run_may_die_and_go_on(
     spoilt: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:

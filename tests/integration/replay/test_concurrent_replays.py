@@ -11,16 +11,6 @@ from tests.support.runs.records import orders
 from tests.support.runs.replays import drop, opened, replay
 
 
-def test_two_skips_of_one_range_at_once_fill_it_once(eaten: Pipeline) -> None:
-    drop(eaten)
-    plans = [opened(eaten, max_records=60) for _ in range(2)]
-    for plan, effective in plans:
-        effective.write(plan)
-    for plan, effective in plans:
-        effective.commit(plan)
-    assert eaten.column("id") == list(range(300))
-
-
 def test_skips_whose_ranges_overlap_by_halves_lose_nothing(eaten: Pipeline) -> None:
     drop(eaten)
     first, one = opened(eaten, ranges={"0": [0, 60]})

@@ -12,46 +12,7 @@ from floe.exceptions import FloeError
 from tests.support.runs.pipeline import MakePipeline
 from tests.support.runs.records import orders
 from tests.support.runs.replacements import REPLACE, append_foreign, eaten
-from tests.support.runs.replays import opened, replay, trace
-
-
-def test_repeating_each_step_changes_nothing_more(pipeline: MakePipeline) -> None:
-    one = eaten(pipeline)
-    plan, effective = opened(one, ranges={"0": [10, 60]}, max_records=20, **REPLACE)
-    for _ in range(2):
-        effective.write(plan)
-    effective.commit(plan)
-    before = trace(one)[2]
-    for _ in range(2):
-        effective.commit(plan)
-    assert one.column("id") == list(range(200))
-    assert trace(one)[2] == before
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL."""
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_commit_that_dies_beside_the_catalog_is_done_once(
-    pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
-    one = eaten(pipeline)
-    plan, effective = opened(one, ranges={"0": [10, 60], "1": [5, 6]}, **REPLACE)
-    effective.write(plan)
-    perform = landing.commit_snapshot
-
-    def dying(*given: Any) -> int:
-        if moment == "after":
-            perform(*given)
-        raise Killed
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(landing, "commit_snapshot", dying)
-        effective.commit(plan)
-    effective.commit(plan)
-    assert one.column("id") == list(range(200))
-    assert len(one.table().snapshots()) == 3
+from tests.support.runs.replays import opened, replay
 
 
 def test_a_lost_answer_is_looked_at_again(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,9 +164,13 @@ def packed_environment(folder: Path) -> Path:
     ],
 )
 def test_a_secret_or_a_line_of_text_is_refused_as_conf(
-    conf: object, words: str, pizzas: Pipeline, monkeypatch: pytest.MonkeyPatch
+    conf: object, words: str, pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pizzas = pipeline()
+    pizzas.produce([{"id": 1}])
     spark = {"conn_type": "spark", "host": "spark://127.0.0.1", "port": 7077, "extra": {"conf": conf}}
+    kafka = {"conn_type": "kafka", "extra": {"bootstrap.servers": pizzas.bootstrap}}
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_DEFAULT", json.dumps(kafka))
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(spark))
     monkeypatch.setenv("FLOE_SECRET_KEY", KEY_TEXT)
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)

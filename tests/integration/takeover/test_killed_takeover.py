@@ -17,8 +17,6 @@ from floe.takeover.take_over import take_over
 from tests.support.runs.takeover_stage import PASTA, PIZZAS, Stage
 
 GONE = -signal.SIGKILL
-
-
 POINTS = (
     f"{CrashPoint.TAKEOVER_TABLE}@1",
     f"{CrashPoint.TAKEOVER_TABLE_LANDED}@1",

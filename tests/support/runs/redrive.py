@@ -9,19 +9,26 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.control.announcement import Announcement
 from floe.model.plan import Plan
-from tests.support.runs.pipeline import Pipeline
+from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 DEAD_LETTERS = "db.letters"
-
-
 DEAD_LETTERS_KEY = "floe.deadletter.table"
-
-
 REDRIVE: dict[str, Any] = {"dead_letters": True}
 
 
 def order(offset: int, amount: object = 1) -> dict[str, object]:
     return {"id": offset, "amount": amount}
+
+
+def connector_with_dead_letters(pipeline: MakePipeline) -> Pipeline:
+    """Make a connector that has read 20 records, 5 of them with dead letters."""
+    one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS})
+    one.produce([order(0)])
+    one.run()
+    one.produce([order(i, "many" if 5 <= i < 10 else 1) for i in range(1, 20)])
+    one.run()
+    assert one.column("id") == [*range(5), *range(10, 20)]
+    return one
 
 
 def marks(one: Pipeline) -> list[tuple[str, int, str | None]]:

@@ -19,14 +19,8 @@ from tests.support.runs.pipeline import Pipeline
 from tests.support.runs.sink_double import SinkDouble
 
 PIZZAS = "db.pizzas"
-
-
 PASTA = "db.pasta"
-
-
 SALADS = "db.salads"
-
-
 TABLES = f"{PIZZAS},{PASTA},{SALADS}"
 
 
