@@ -15,6 +15,7 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from stack.broker import Broker
     from stack.rest_catalog import RestCatalog
+    from stack.schema_registry import SchemaRegistry
     from tests.support.tables.catalog_proxy import CatalogProxy
 
 TESTS = Path(__file__).parent
@@ -92,6 +93,19 @@ def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatal
     from stack.settings import free_port
 
     one = RestCatalog(tmp_path_factory.mktemp("rest"), free_port())
+    try:
+        one.start()
+        yield one
+    finally:
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def schema_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
+    """A real schema registry, one for each worker; each test has subjects of its own there."""
+    from stack.schema_registry import SchemaRegistry
+
+    one = SchemaRegistry(tmp_path_factory.mktemp("registry"))
     try:
         one.start()
         yield one

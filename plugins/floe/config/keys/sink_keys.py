@@ -27,7 +27,7 @@ SINK: Final = (
         "iceberg.tables.evolve-schema-enabled",
         Kind.BOOLEAN,
         "false",
-        "Add columns for new fields of records.",
+        "Add the columns that records bring.",
         key_class=KeyClass.REPLAY,
     ),
     supported(

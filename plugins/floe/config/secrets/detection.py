@@ -22,7 +22,7 @@ _SECRET_KEY = re.compile(
     | (access|api|account|shared|encryption|master)[-._]?key | ((?<!\.include)[-._]|^)key$ | (^|[-._])pem$
     | connection[-._]?string | user[-._]?info | userinfo
     | sasl\.username | sasl\.oauthbearer\.(config|assertion)
-    | (^|\.)header\.(?!converter)
+    | (^|\.)header\.(?!converter) | (^|\.)request\.headers\.
     """,
     re.IGNORECASE | re.VERBOSE,
 )

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from airflow.sdk import DAG
 
+from floe.cache_folder import cache_folder
 from floe.config import ConfigError, ConnectorFile, connectors_folder, load_connectors
 from floe.config.identity import MIN_INTERVAL_MS, Identity
 from floe.config.identity_store import IdentityStore
 from floe.config.names import REPLAY_SUFFIX
-from floe.operators.spark.cache_folder import cache_folder
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ def _keep(store: IdentityStore, known: dict[str, Identity], files: list[Connecto
 
 
 def _broken_connector(files: list[ConnectorFile], wanted: str) -> list[ConnectorFile]:
-    """Return a broken connector under the wanted name, where the name of a broken file is not known here.
+    """Return a broken connector under the wanted name, where the name of a broken file can only be guessed here.
 
     The DAG processor may know that name from before, on another host; the task fails with the errors all the same.
     """

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from floe.operators.spark.cache_folder import cache_folder
+from floe.cache_folder import cache_folder
 
 log = logging.getLogger(__name__)
 

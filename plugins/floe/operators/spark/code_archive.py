@@ -17,7 +17,7 @@ from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from floe.operators.spark.cache_folder import cache_folder
+from floe.cache_folder import cache_folder
 
 MARSHAL_VERSION = 2
 """Later ones write references where an object happens to be shared, so that no two processes agree."""

@@ -1,0 +1,145 @@
+"""The options of Confluent's converters that are about the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from floe.config.registry.addresses import read_addresses, read_login, read_proxy, read_url
+from floe.config.registry.options import OptionReader, RegistryOptions
+from floe.config.registry.settings import BearerToken, Credentials, Limits, OAuthClient, RegistrySettings
+from floe.config.registry.tls import CONFLUENT, read_tls
+
+NAMESPACE: Final = "schema.registry."
+_URL = "schema.registry.url"
+_BASIC, _BEARER = "basic.auth.credentials.source", "bearer.auth.credentials.source"
+_USER_INFO, _OLD_USER_INFO = "basic.auth.user.info", "schema.registry.basic.auth.user.info"
+_TOKEN = "bearer.auth.token"  # noqa: S105 - a key
+_CLIENT = {
+    "client_id": "bearer.auth.client.id",
+    "client_secret": "bearer.auth.client.secret",
+    "token_url": "bearer.auth.issuer.endpoint.url",
+}
+_SENT = {
+    "bearer.auth.logical.cluster": "target-sr-cluster",
+    "bearer.auth.identity.pool.id": "Confluent-Identity-Pool-Id",
+}
+
+_OF_PRODUCERS = (
+    "auto.register.schemas",
+    "normalize.schemas",
+    "id.compatibility.strict",
+    "latest.compatibility.strict",
+    "key.subject.name.strategy",
+    "value.subject.name.strategy",
+    "reference.subject.name.strategy",
+    "reference.lookup.only",
+)
+_OF_CACHES = (
+    "max.schemas.per.subject",
+    "latest.cache.size",
+    "latest.cache.ttl.sec",
+    "missing.cache.size",
+    "missing.id.cache.ttl.sec",
+    "missing.version.cache.ttl.sec",
+    "missing.schema.cache.ttl.sec",
+    "bearer.auth.cache.expiry.buffer.seconds",
+)
+_OF_TOKENS = ("bearer.auth.scope.claim.name", "bearer.auth.sub.claim.name")
+
+
+def read_confluent(given: Mapping[str, str], prefix: str = "") -> RegistryOptions:
+    """Read the options of one converter, given without the prefix of its role (``prefix``, for messages)."""
+    options = OptionReader(given, prefix, NAMESPACE)
+    addresses = read_addresses(options, _URL)
+    credentials = _credentials(options)
+    if credentials is not None:
+        addresses = tuple(type(one)(one.url) for one in addresses)
+    headers = {
+        name.removeprefix("request.headers."): given[name] for name in given if name.startswith("request.headers.")
+    }
+    options.used.update(f"request.headers.{name}" for name in headers)
+    if isinstance(credentials, BearerToken | OAuthClient):
+        headers |= {header: text for name, header in _SENT.items() if (text := options.text(name))}
+    else:
+        options.ignore(_SENT, f"they are sent with tokens only: see {_BEARER}")
+    options.ignore(_OF_PRODUCERS, "it is for producers")
+    options.ignore(_OF_CACHES, "floe keeps schemas by their id, and tokens until they end")
+    options.ignore(_OF_TOKENS, "floe does not look into tokens")
+    options.ignore(("url.randomize",), "the addresses are asked in their order, beginning with the last that answered")
+    settings = RegistrySettings(
+        api="confluent",
+        addresses=addresses,
+        credentials=credentials,
+        tls=read_tls(options, CONFLUENT),
+        proxy=read_proxy(options),
+        headers=tuple(sorted(headers.items())),
+        limits=_limits(options),
+        prefix=prefix,
+    )
+    return options.result(settings)
+
+
+def _credentials(options: OptionReader) -> Credentials | None:
+    basic, bearer = options.text(_BASIC).upper(), options.text(_BEARER).upper()
+    if basic and bearer:
+        options.refuse(None, f"{options.prefix}{_BASIC} and {_BEARER} are both given: remove one of them")
+        return None
+    # Java's default of the second is STATIC_TOKEN
+    if bearer or (not basic and options.key(_TOKEN)):
+        options.ignore((_USER_INFO,), f"it needs {_BASIC}=USER_INFO, and there is a token")
+        return _bearer(options, bearer or "STATIC_TOKEN")
+    options.ignore((_TOKEN, *_CLIENT.values(), "bearer.auth.scope"), f"it needs {_BEARER}")
+    return _basic(options, basic or "URL")
+
+
+def _basic(options: OptionReader, source: str) -> Credentials | None:
+    if source == "URL":
+        options.ignore((_USER_INFO,), f"it needs {_BASIC}=USER_INFO")
+        return None
+    if source != "USER_INFO":
+        remedy = f"set it to USER_INFO, with {options.prefix}{_USER_INFO}=user:password, or to URL"
+        why = "floe does not look into the settings of the Kafka client" if source == "SASL_INHERIT" else "unknown"
+        options.refuse_value(_spelled(options, _BASIC), f"{why}; {remedy}")
+        return None
+    key = options.key(_USER_INFO)
+    if key is None:
+        options.refuse(
+            None, f"{options.prefix}{_BASIC} is USER_INFO: set {options.prefix}{_USER_INFO} to user:password"
+        )
+        return None
+    return read_login(options, key)
+
+
+def _bearer(options: OptionReader, source: str) -> Credentials | None:
+    if source == "STATIC_TOKEN":
+        key = options.key(_TOKEN)
+        if key is None:
+            options.refuse(None, f"{options.prefix}{_BEARER} is STATIC_TOKEN: set {options.prefix}{_TOKEN}")
+            return None
+        return BearerToken(options.options[key].strip(), key)
+    if source != "OAUTHBEARER":
+        options.refuse_value(_spelled(options, _BEARER), "floe has STATIC_TOKEN and OAUTHBEARER (client credentials)")
+        return None
+    key = options.key(_CLIENT["client_secret"])
+    url, client_id = read_url(options, _CLIENT["token_url"]), options.text(_CLIENT["client_id"])
+    if not (key and url and client_id):
+        wanted = ", ".join(options.prefix + name for name in _CLIENT.values() if not options.key(name))
+        if wanted:
+            options.refuse(None, f"{options.prefix}{_BEARER} is OAUTHBEARER: set {wanted}")
+        return None
+    return OAuthClient(url, client_id, options.options[key].strip(), options.text("bearer.auth.scope"), key)
+
+
+def _spelled(options: OptionReader, name: str) -> str:
+    return options.key(name) or name
+
+
+def _limits(options: OptionReader) -> Limits:
+    return Limits(
+        connect_timeout=options.seconds("http.connect.timeout.ms", Limits.connect_timeout),
+        read_timeout=options.seconds("http.read.timeout.ms", Limits.read_timeout),
+        retries=int(options.number("max.retries", Limits.retries, 100)),
+        first_wait=options.seconds("retries.wait.ms", Limits.first_wait, 0),
+        max_wait=options.seconds("retries.max.wait.ms", Limits.max_wait, 0),
+    )

@@ -1,0 +1,1 @@
+"""Schemas from a schema registry, by their id: asked once, and kept."""

@@ -1,0 +1,146 @@
+"""Schemas by their id, each asked once: kept in the process, and on disk for the next one."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from floe.config.registry.settings import IdKind, RegistrySettings
+from floe.config.secrets import mask
+from floe.registry.apis import APIS
+from floe.registry.exceptions import UnknownSchema, UnknownSchemas, UnusableSchema
+from floe.registry.references import with_references
+from floe.registry.schema import Reference, RegisteredSchema, SchemaText
+from floe.registry.schema_files import SchemaFiles
+from floe.registry.service import RegistryService
+
+MAX_UNUSABLE: Final = 1_000
+"""Ids without a usable schema in one run, after which the run fails: each is a request, and records may have any id."""
+MAX_SCHEMAS: Final = 1_000
+MAX_CHARACTERS: Final = 32 * 1024 * 1024
+"""Of the schemas that are kept in the process."""
+MAX_REGISTRIES: Final = 8
+
+_NAMED = 5
+_Key = tuple[str, ...]
+
+
+class SchemaRegistry:
+    """A registry with what it answered; threads may use it together. Processes that are forked need their own."""
+
+    def __init__(self, settings: RegistrySettings, files: SchemaFiles | None = None) -> None:
+        mask.learn(settings.secrets())
+        self._settings = settings
+        self._service = RegistryService(settings)
+        self._api = APIS[settings.api](settings)
+        self._files = files
+        self._identity = settings.identity
+        self._lock = threading.Lock()
+        self._known: OrderedDict[_Key, RegisteredSchema] = OrderedDict()
+        self._characters = 0
+        self._unusable: dict[_Key, UnusableSchema] = {}
+
+    def schema(self, schema_id: int, kind: IdKind | None = None) -> RegisteredSchema:
+        """Return the schema of an id with all that it refers to. ``kind``: what the id counts, else as configured.
+
+        Raises UnknownSchema and UnusableSchema, which are about this id only; RegistryUnreachable, RegistryRefused,
+        NotARegistry and RegistryMisconfigured, after which nothing can be read; and UnknownSchemas after too many
+        unknown ids.
+        """
+        kind = kind or self._settings.ids.kind
+        if not 0 <= schema_id <= self._api.max_id:
+            msg = f"no schema can have the id {schema_id}"
+            raise UnknownSchema(msg, schema_id)
+        return self._get((kind, str(schema_id)), schema_id, lambda: self._api.by_id(self._service.get, kind, schema_id))
+
+    def version(self, reference: Reference) -> RegisteredSchema:
+        """Return a version of a subject or artifact with all that it refers to. Raises as ``schema`` does."""
+        key = ("version", *reference.place)
+        return self._get(key, str(reference), lambda: self._api.by_reference(self._service.get, reference))
+
+    def start_run(self) -> None:
+        """Forget which ids were unknown: since the last run they may have been registered."""
+        with self._lock:
+            self._unusable.clear()
+
+    def _get(self, key: _Key, label: int | str, read: Callable[[], SchemaText | None]) -> RegisteredSchema:
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+                return found
+            if key in self._unusable:
+                # a new one each time: raising adds a traceback
+                before = self._unusable[key]
+                raise type(before)(str(before), label)
+            found = self._stored(key)
+            if found is None:
+                found = self._read(key, label, read)
+            self._keep(key, found)
+            return found
+
+    def _read(self, key: _Key, label: int | str, read: Callable[[], SchemaText | None]) -> RegisteredSchema:
+        try:
+            text = read()
+            if text is None:
+                msg = f"the schema registry has no schema {label}"
+                raise UnknownSchema(msg, label)
+            found = with_references(text, lambda one: self._api.by_reference(self._service.get, one), label)
+        except UnusableSchema as error:
+            self._note_unusable(key, type(error)(str(error), label))
+            raise type(error)(str(error), label) from None
+        if self._files is not None and self._is_stored(key):
+            self._files.store(self._file(key), found)
+        return found
+
+    def _note_unusable(self, key: _Key, error: UnusableSchema) -> None:
+        self._unusable[key] = error
+        if len(self._unusable) > MAX_UNUSABLE:
+            named = ", ".join(str(one.schema_id) for one in list(self._unusable.values())[:_NAMED])
+            url = self._settings.addresses[0].url
+            msg = (
+                f"more than {MAX_UNUSABLE} schema ids in this run are unknown at {url}, such as {named}: the records are "
+                "of another registry, or they are not in its format. Nothing was announced"
+            )
+            raise UnknownSchemas(msg) from None
+
+    def _stored(self, key: _Key) -> RegisteredSchema | None:
+        return self._files.load(self._file(key)) if self._files is not None and self._is_stored(key) else None
+
+    def _is_stored(self, key: _Key) -> bool:
+        """Whether it is kept on disk: an id never gets another schema, a version may after it was deleted."""
+        return key[0] != "version"
+
+    def _file(self, key: _Key) -> str:
+        return "-".join((self._identity, *key))
+
+    def _keep(self, key: _Key, schema: RegisteredSchema) -> None:
+        self._known[key] = schema
+        self._characters += schema.characters
+        while len(self._known) > 1 and (len(self._known) > MAX_SCHEMAS or self._characters > MAX_CHARACTERS):
+            _, removed = self._known.popitem(last=False)
+            self._characters -= removed.characters
+
+
+class Registries:
+    """The registries of one process, whatever runs it serves: schemas outlive a run, unknown ids do not."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._lock = threading.Lock()
+        self._open: OrderedDict[RegistrySettings, tuple[str, SchemaRegistry]] = OrderedDict()
+
+    def of_run(self, settings: RegistrySettings, run: str) -> SchemaRegistry:
+        """Return the registry for a run; ``run`` is any text that differs between runs."""
+        with self._lock:
+            before, registry = self._open.pop(settings, (run, None))
+            if registry is None:
+                registry = SchemaRegistry(settings, SchemaFiles.open(self._environ))
+            elif before != run:
+                registry.start_run()
+            self._open[settings] = (run, registry)
+            while len(self._open) > MAX_REGISTRIES:
+                self._open.popitem(last=False)
+            return registry

@@ -1,0 +1,130 @@
+"""One HTTP request and its whole answer: bounded in time and size, with few redirects, and none to another server."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from floe.config.registry.settings import Limits
+from floe.registry.exceptions import NotARegistry
+
+MAX_BODY_BYTES: Final = 16 * 1024 * 1024
+MAX_REDIRECTS: Final = 3
+_REDIRECTS = (301, 302, 307, 308)
+_CHUNK_BYTES = 65_536
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer; the names of ``headers`` are in lower case."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Transport:
+    """How requests are sent: one connection each, as a worker asks for few schemas."""
+
+    limits: Limits
+    proxy: tuple[str, int] | None = None
+
+    def request(
+        self, url: str, headers: Mapping[str, str], context: ssl.SSLContext | None, body: bytes | None = None
+    ) -> Answer:
+        """Send GET, or POST with a body, and return the answer, whatever its status.
+
+        Redirects are followed for GET and within the same server, so that credentials go to no other. Raises OSError and
+        HTTPException where there is no answer, NotARegistry for an answer that is too large or leads elsewhere.
+        """
+        at = url
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = self._exchange(at, headers, context, body)
+            if answer.status not in _REDIRECTS:
+                return answer
+            target = _target(at, answer)
+            if body is not None or _server(target) != _server(url):
+                msg = (
+                    f"{url} redirects to {_server(target)}: floe sends credentials to the configured address only. "
+                    "Set the address to that server, if it is the registry"
+                )
+                raise NotARegistry(msg)
+            at = target
+        msg = f"{url} redirects more than {MAX_REDIRECTS} times: check the address"
+        raise NotARegistry(msg)
+
+    def _exchange(
+        self, url: str, headers: Mapping[str, str], context: ssl.SSLContext | None, body: bytes | None
+    ) -> Answer:
+        parts = urlsplit(url)
+        target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+        connection = self._connection(url, context)
+        try:
+            connection.connect()
+            connection.sock.settimeout(self.limits.read_timeout)
+            # a proxy gets the whole address; through a tunnel, the server itself is spoken to
+            named = url if self.proxy and parts.scheme == "http" else target
+            connection.request("POST" if body is not None else "GET", named, body, dict(headers))
+            with connection.getresponse() as response:
+                found = {name.lower(): value for name, value in response.getheaders()}
+                return Answer(response.status, self._body(connection, response, url), found)
+        finally:
+            connection.close()
+
+    def _connection(self, url: str, context: ssl.SSLContext | None) -> http.client.HTTPConnection:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        via = self.proxy or (host, port)
+        if parts.scheme != "https":
+            return http.client.HTTPConnection(*via, timeout=self.limits.connect_timeout)
+        connection = http.client.HTTPSConnection(*via, timeout=self.limits.connect_timeout, context=context)
+        if self.proxy:
+            connection.set_tunnel(host, port)
+        return connection
+
+    def _body(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse, url: str) -> bytes:
+        """Read the body, within the read timeout as a whole: a server that sends byte by byte does not hold the task."""
+        end = time.monotonic() + self.limits.read_timeout
+        parts: list[bytes] = []
+        size = 0
+        while chunk := response.read1(_CHUNK_BYTES):
+            parts.append(chunk)
+            size += len(chunk)
+            if size > MAX_BODY_BYTES:
+                msg = (
+                    f"{url} answered with more than {MAX_BODY_BYTES} bytes, more than any schema has: check the address"
+                )
+                raise NotARegistry(msg)
+            if time.monotonic() > end:
+                msg = f"the answer was not complete after {self.limits.read_timeout:g} s"
+                raise TimeoutError(msg)
+        if response.length:
+            rest = response.length
+            raise http.client.IncompleteRead(b"".join(parts), rest)
+        return b"".join(parts)
+
+
+def _target(url: str, answer: Answer) -> str:
+    """Return where a redirect leads; "" if it says nothing that is an address."""
+    try:
+        return urljoin(url, answer.headers.get("location", ""))
+    except ValueError:
+        return ""
+
+
+def _server(url: str) -> str:
+    """Return scheme, host and port of an address, for comparing and for messages."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        host = None
+    if host is None:
+        return "an address that cannot be read"
+    return f"{parts.scheme}://{host.lower()}:{port}"
