@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from floe_job.convert.avro.decoder import AvroDecoder
@@ -27,10 +28,7 @@ ORDER = {
         {"name": "ratio", "type": "double"},
     ],
 }
-
-
 TEXT = json.dumps(ORDER)
-
 
 FRAME = bytes([0, 0, 0, 0, 7])
 
@@ -51,8 +49,6 @@ def order(number: int) -> bytes:
 
 def read(number: int) -> dict[str, Any]:
     """Return the row that an order is read as."""
-    from decimal import Decimal
-
     return {
         "id": number,
         "note": "é",

@@ -88,21 +88,26 @@ class UnionReader:
             datums.fail(end[bad], self.path, lambda i: f"it is branch {wrong[i]} of a union of {count}")
             after[bad] = end[bad]
             chosen[bad] = _ABSENT
-        columns = []
+        columns: list[pa.Array] = []
         for number, branch in enumerate(self._branches):
             if not isinstance(branch, NullReader):
-                columns.append(self._branch(datums, branch, chosen == number, after, end))
+                kind = self._type.field(len(columns)).type if self._is_struct else self._type
+                columns.append(self._branch(datums, branch, kind, chosen == number, after, end))
         if not self._is_struct:
             return columns[0], after
         nulls = np.isin(chosen, [i for i, branch in enumerate(self._branches) if isinstance(branch, NullReader)])
         return struct(self._type, len(pos), columns, nulls), after
 
-    def _branch(self, datums: Datums, branch: Reader, here: Mask, after: Places, end: Places) -> pa.Array:
+    def _branch(
+        self, datums: Datums, branch: Reader, kind: pa.DataType, here: Mask, after: Places, end: Places
+    ) -> pa.Array:
         """Read the values of one branch, null for the others; ``after`` is moved behind them."""
-        if here.all():
+        rows = np.flatnonzero(here)
+        if not len(rows):
+            return pa.nulls(len(here), kind)
+        if len(rows) == len(here):
             column, after[:] = branch.read(datums, after, end)
             return column
-        rows = np.flatnonzero(here)
         column, after[rows] = branch.read(datums, after[rows], end[rows])
         return spread(column, rows, here)
 

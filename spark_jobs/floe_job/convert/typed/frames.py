@@ -52,10 +52,10 @@ def split_frames(packed: Packed, framing: Framing) -> Frames:
     size = framing.size
     starts, ends = packed.starts, packed.ends
     is_short = ends - starts < size
-    is_strange = ~is_short & (packed.data[starts] != MAGIC)
+    is_unframed = ~is_short & (packed.data[starts] != MAGIC)
     bad = [(i, _short(int(ends[i] - starts[i]), size)) for i in np.flatnonzero(is_short).tolist()]
-    bad += [(i, _not_magic(int(packed.data[starts[i]]))) for i in np.flatnonzero(is_strange).tolist()]
-    places = np.flatnonzero(~(is_short | is_strange))
+    bad += [(i, _not_magic(int(packed.data[starts[i]]))) for i in np.flatnonzero(is_unframed).tolist()]
+    places = np.flatnonzero(~(is_short | is_unframed))
     words = np.ndarray((len(packed.data) - framing.value + 1,), f">i{framing.value}", packed.data.data, 0, (1,))
     ids = words[starts[places] + 1].astype(np.int64)
     groups = (Group(one, rows, starts[rows] + size, ends[rows]) for one, rows in _by_id(ids, places))

@@ -1,0 +1,116 @@
+"""What every decoder of values with schemas keeps to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from floe_job.connect.arrow import arrow_type
+from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.contract.rejected import Rejected
+from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
+from tests.support.job import avro_orders
+from tests.support.kafka.messages import values_of
+
+
+@dataclass(frozen=True)
+class Case:
+    """One implementation. ``encode``: a record with a number; ``read``: its value; ``bad``: what cannot be read."""
+
+    decoder: Callable[[], TypedDecoder]
+    encode: Callable[[int], bytes]
+    read: Callable[[int], Any]
+    bad: tuple[bytes, ...]
+
+
+class DigitsDecoder:
+    """A decoder as a contributor would begin one: a value is a number in digits."""
+
+    def decode(self, values: Sequence[bytes]) -> TypedBatch:
+        """Decode values."""
+        schema = ConnectSchema(Kind.INT64)
+        places = [i for i, value in enumerate(values) if bytes(value).isdigit()]
+        bad = [i for i in range(len(values)) if i not in set(places)]
+        column = pa.array([int(values[i]) for i in places], arrow_type(schema))
+        parts = (TypedPart(schema, np.array(places, np.int64), column),) if places else ()
+        rejected = tuple(Rejected(i, "value_converter", "it is no number", "Malformed") for i in bad)
+        return TypedBatch(parts, rejected, len(places))
+
+
+ORDER = avro_orders.order(5)
+DECODERS = {
+    "avro": Case(
+        avro_orders.decoder,
+        avro_orders.order,
+        avro_orders.read,
+        (b"", b"\x01" + ORDER[1:], ORDER[:4], ORDER[:-1], ORDER + b"\x00", b"\x00\x00\x00\x00\x08" + ORDER[5:]),
+    ),
+    "throw-away": Case(DigitsDecoder, lambda n: str(n).encode(), lambda n: n, (b"", b"x")),
+}
+
+
+@pytest.fixture(params=DECODERS)
+def case(request: pytest.FixtureRequest) -> Case:
+    """Each implementation, and one that is here only."""
+    return DECODERS[request.param]
+
+
+def rows(batch: TypedBatch) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    for part in batch.parts:
+        assert part.column.type == arrow_type(part.schema)
+        assert part.places.dtype == np.int64
+        assert (np.diff(part.places) > 0).all()
+        found |= zip(part.places.tolist(), part.column.to_pylist(), strict=True)
+    return found
+
+
+def test_decoder_returns_each_record_once(case: Case) -> None:
+    batch = case.decoder().decode(values_of([case.encode(n) for n in range(300)]))
+    assert rows(batch) == {n: case.read(n) for n in range(300)}
+    assert (batch.rejected, sum(len(part.places) for part in batch.parts)) == ((), 300)
+
+
+def test_decoder_of_no_records_returns_no_parts(case: Case) -> None:
+    assert case.decoder().decode([]) == TypedBatch((), (), 0)
+
+
+def test_decoder_bad_record_rejects_itself_only(case: Case) -> None:
+    for bad in case.bad:
+        batch = case.decoder().decode([*map(case.encode, range(20)), bad, *map(case.encode, range(20, 40))])
+        assert list(rows(batch).values()) == [case.read(n) for n in range(40)], bad
+        (rejected,) = batch.rejected
+        assert (rejected.index, rejected.stage) == (20, "value_converter")
+        assert 0 < len(rejected.reason) <= 300
+        assert rejected.error
+
+
+def test_decoder_names_bad_records_in_their_order(case: Case) -> None:
+    values = [one for bad in case.bad for one in (bad, case.encode(1))]
+    batch = case.decoder().decode(values)
+    assert [one.index for one in batch.rejected] == list(range(0, len(values), 2))
+    assert sorted(rows(batch)) == list(range(1, len(values), 2))
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_decoder_result_is_the_same_for_any_batches(case: Case, size: int) -> None:
+    values = [case.encode(n) for n in range(200)]
+    values[3], values[150] = case.bad[0], case.bad[-1]
+    whole, decoder = case.decoder().decode(values), case.decoder()
+    found, rejected = {}, []
+    for start in range(0, len(values), size):
+        batch = decoder.decode(values[start : start + size])
+        found |= {start + place: row for place, row in rows(batch).items()}
+        rejected += [(start + one.index, one.reason) for one in batch.rejected]
+    assert found == rows(whole)
+    assert rejected == [(one.index, one.reason) for one in whole.rejected]
+
+
+def test_decoder_reads_values_wherever_they_are(case: Case) -> None:
+    values = [case.encode(n) for n in range(50)] + [case.bad[-1]]
+    assert rows(case.decoder().decode(values_of(values))) == rows(case.decoder().decode(values))
