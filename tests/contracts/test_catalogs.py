@@ -27,18 +27,8 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.snapshot_commit import append
 from tests.support.catalogs import CatalogLake, InMemoryProvider, RestLake
 from tests.support.fixtures import short_waits  # noqa: F401 - of every test here
-from tests.support.tables.lake import (
-    CLUSTER,
-    LEDGER,
-    ROUTE,
-    SCHEMA,
-    TABLE,
-    TOPIC,
-    TOPIC_ID,
-    expected,
-    head,
-    write_slice,
-)
+from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, SCHEMA, TABLE, TOPIC, TOPIC_ID, expected, head
+from tests.support.tables.slices import write_slice
 
 SERVERS = {"rest": [pytest.mark.ci]}
 """Types whose suite needs a server beside it."""

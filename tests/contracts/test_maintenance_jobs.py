@@ -25,8 +25,10 @@ from floe.model.ledger_codec import ledger_names, read_properties
 from floe.tables import expiry
 from floe.tables.history import GROUP, branch_history, snapshot_property
 from floe.tables.table_state import TableState, TableStates
-from tests.support.tables.lake import CLUSTER, TABLE, Wire, append_foreign, fails_first, once
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import CLUSTER, TABLE
 from tests.support.tables.old_snapshots import AGE, DAY, THEIRS, AgingLake
+from tests.support.tables.wire import Wire, fails_first, once
 
 SCRATCH = "scratch."
 

@@ -30,7 +30,8 @@ from floe.status.reader import latest
 from floe.status.run_report import RunReport
 from floe.status.summary import MAX_SHOWN, WIDTH, backlog_lines, lag_json, lag_lines
 from floe.status.tables import problem_of
-from tests.support.tables.lake import GROUP, OTHER_TABLE, TABLE, append_foreign, roll_back
+from tests.support.tables.foreign_changes import append_foreign, roll_back
+from tests.support.tables.lake import GROUP, OTHER_TABLE, TABLE
 from tests.support.tables.old_snapshots import AgingLake
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

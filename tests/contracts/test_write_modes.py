@@ -40,20 +40,9 @@ from floe.tables.exceptions import SliceStale
 from floe.tables.table_ledger import ledger_of
 from floe.tables.table_state import TableStates
 from tests.support.fixtures import lake, short_waits
-from tests.support.tables.lake import (
-    CLUSTER,
-    ROUTE,
-    TABLE,
-    TOPIC,
-    TOPIC_ID,
-    Lake,
-    Wire,
-    fails_first,
-    make_announcement,
-    make_plan,
-    make_share,
-    once,
-)
+from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
+from tests.support.tables.slices import make_announcement, make_plan, make_share
+from tests.support.tables.wire import Wire, fails_first, once
 
 __all__ = ["lake", "short_waits"]
 

@@ -12,7 +12,8 @@ from sqlalchemy.exc import OperationalError
 from floe.catalogs.providers.base import PlainProvider, settings_with_address
 from stack.rest_catalog import RestCatalog
 from tests.support.tables.catalog_proxy import CatalogProxy, answer_lost, refused, reset
-from tests.support.tables.lake import Lake, Wire, fails_first
+from tests.support.tables.lake import Lake
+from tests.support.tables.wire import Wire, fails_first
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from floe.tables import retry
-from tests.support.tables.lake import Lake, Written, write_slice
+from tests.support.tables.lake import Lake
 from tests.support.tables.old_snapshots import AgingLake
+from tests.support.tables.slices import Written, write_slice
 
 
 @pytest.fixture(autouse=True)

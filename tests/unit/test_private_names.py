@@ -36,7 +36,8 @@ from floe.private_names import PrivateName
 from floe.tables.snapshot_commit import _Append
 from tests.support import fixtures
 from tests.support.repository import ROOT
-from tests.support.tables.lake import Lake, append_foreign
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import Lake
 
 lake = fixtures.lake
 

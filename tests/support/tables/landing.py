@@ -7,7 +7,9 @@ import pytest
 
 from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
-from tests.support.tables.lake import OTHER_TABLE, TABLE, Lake, Wire, Written, fails_first, write_slice
+from tests.support.tables.lake import OTHER_TABLE, TABLE, Lake
+from tests.support.tables.slices import Written, write_slice
+from tests.support.tables.wire import Wire, fails_first
 
 BOTH = (TABLE, OTHER_TABLE)
 

@@ -7,8 +7,10 @@ from pyiceberg.table.update import SetSnapshotRefUpdate
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.tables.history import branch_history
+from tests.support.tables.foreign_changes import rewrite_metadata
 from tests.support.tables.lake import GROUP as OURS
-from tests.support.tables.lake import Lake, Written, make_announcement, make_plan, rewrite_metadata, write_share
+from tests.support.tables.lake import Lake
+from tests.support.tables.slices import Written, make_announcement, make_plan, write_share
 
 THEIRS = "connect-toppings"
 DAY = 86_400_000

@@ -17,18 +17,8 @@ from floe.model.ledger_codec import read_properties
 from floe.model.plan import Plan
 from floe.takeover.pending_files import Written
 from floe.takeover.seed_table import InitialLedger, TableTakeover, check_table, commit_takeover
-from tests.support.tables.lake import (
-    CLUSTER,
-    GROUP,
-    LEDGER,
-    OFFSETS,
-    TABLE,
-    TOPIC,
-    TOPIC_ID,
-    Lake,
-    expected,
-    write_rows,
-)
+from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OFFSETS, TABLE, TOPIC, TOPIC_ID, Lake, expected
+from tests.support.tables.slices import write_rows
 
 LOG = LogId(TOPIC, TOPIC_ID, 0)
 

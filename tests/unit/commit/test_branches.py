@@ -6,22 +6,10 @@ from pyiceberg.exceptions import CommitFailedException
 from floe.model.ledger_codec import property_name
 from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused
-from tests.support.tables.lake import (
-    GROUP,
-    LEDGER,
-    OFFSETS,
-    TOPIC,
-    Lake,
-    Wire,
-    Write,
-    Written,
-    append_foreign,
-    expected,
-    fails_first,
-    head,
-    held,
-    once,
-)
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import GROUP, LEDGER, OFFSETS, TOPIC, Lake, expected, head
+from tests.support.tables.slices import Write, Written, held
+from tests.support.tables.wire import Wire, fails_first, once
 
 
 def held_by(lake: Lake, written: Written, branch: str) -> tuple[tuple[int, int], ...]:

@@ -5,7 +5,10 @@ from pyiceberg.types import LongType
 
 from floe.exceptions import Terminal
 from floe.tables.exceptions import SliceStale
-from tests.support.tables.lake import BY_SAUCE, LEDGER, SCHEMA, Lake, Wire, Write, append_foreign, expected, once
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import BY_SAUCE, LEDGER, SCHEMA, Lake, expected
+from tests.support.tables.slices import Write
+from tests.support.tables.wire import Wire, once
 
 
 def test_foreign_append_in_between_is_kept_before_ours(lake: Lake, write: Write) -> None:

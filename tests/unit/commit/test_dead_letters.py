@@ -15,7 +15,8 @@ from floe.model.route_hash import route_hash
 from floe.tables.exceptions import SliceStale
 from floe.tables.routes import DEAD_LETTERS
 from floe.tables.table_ledger import ledger_of
-from tests.support.tables.lake import OTHER_TABLE, TABLE, TOPIC, Lake, Written, expected, make_announcement, write_slice
+from tests.support.tables.lake import OTHER_TABLE, TABLE, TOPIC, Lake, expected
+from tests.support.tables.slices import Written, make_announcement, write_slice
 
 ROUTE = route_hash(TOPIC, None, DEAD_LETTERS)
 KEYS = {"floe.deadletter.table": OTHER_TABLE}

@@ -1,8 +1,5 @@
 """Branches of tables whose main has no snapshot: each begins with its own commit, and main stays empty."""
 
-from collections.abc import Iterator
-from contextlib import closing
-
 import pytest
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.table import Table
@@ -16,30 +13,13 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.retention import MAX_SNAPSHOTS
 from floe.tables.snapshot_summary import committed_offsets
 from floe.tables.table_ledger import ledger_of
-from tests.support.tables.lake import (
-    GROUP,
-    LEDGER,
-    OFFSETS,
-    TABLE,
-    Lake,
-    Wire,
-    Write,
-    append_foreign,
-    expected,
-    fails_first,
-    make_plan,
-    once,
-    roll_back,
-)
+from tests.support.tables.foreign_changes import append_foreign, roll_back
+from tests.support.tables.lake import GROUP, LEDGER, OFFSETS, TABLE, Lake, expected
 from tests.support.tables.old_snapshots import AgingLake
+from tests.support.tables.slices import Write, make_plan
+from tests.support.tables.wire import Wire, fails_first, once
 
 AUDIT = "audit"
-
-
-@pytest.fixture
-def aging(lake: Lake) -> Iterator[AgingLake]:
-    with closing(AgingLake(lake.folder)) as made:
-        yield made
 
 
 def of_branch(table: Table, branch: str) -> Snapshot:

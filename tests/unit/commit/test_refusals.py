@@ -10,23 +10,16 @@ from floe.model.exceptions import LedgerUnreadable
 from floe.model.ledger import Ledger
 from floe.model.ledger_codec import write_properties
 from floe.tables.exceptions import TableRefused
-from tests.support.tables.lake import (
-    CLUSTER,
-    LEDGER,
-    TABLE,
-    Lake,
-    Wire,
-    Write,
-    Written,
+from tests.support.tables.foreign_changes import (
     append_foreign,
-    expected,
     expire_as_java_does,
-    head,
-    once,
     remove_older_metadata,
     rewrite_metadata,
     roll_back,
 )
+from tests.support.tables.lake import CLUSTER, LEDGER, TABLE, Lake, expected, head
+from tests.support.tables.slices import Write, Written
+from tests.support.tables.wire import Wire, once
 
 WAYS_OUT = r'rolled_back={"rpc\.pizzas": "replay"}.*"accept"'
 

@@ -13,21 +13,10 @@ from floe.model.ledger_codec import write_properties
 from floe.model.ranges import OffsetRange
 from floe.tables.exceptions import SliceStale, TableRefused
 from floe.tables.table_ledger import ledger_of
-from tests.support.tables.lake import (
-    CLUSTER,
-    LEDGER,
-    ROUTE,
-    TOPIC,
-    TOPIC_ID,
-    Lake,
-    Wire,
-    Write,
-    Written,
-    append_foreign,
-    expected,
-    fails_first,
-    once,
-)
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import CLUSTER, LEDGER, ROUTE, TOPIC, TOPIC_ID, Lake, expected
+from tests.support.tables.slices import Write, Written
+from tests.support.tables.wire import Wire, fails_first, once
 
 LOG = LogId(TOPIC, TOPIC_ID, 0)
 FIVE = OffsetRange(TOPIC, TOPIC_ID, 0, 0, 5)

@@ -21,17 +21,9 @@ from floe.model.plan import Plan
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.open_dead_letters import scan_open_dead_letters
 from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
-from tests.support.tables.lake import (
-    TABLE,
-    TOPIC,
-    TOPIC_ID,
-    Lake,
-    Wire,
-    fails_first,
-    make_announcement,
-    make_plan,
-    once,
-)
+from tests.support.tables.lake import TABLE, TOPIC, TOPIC_ID, Lake
+from tests.support.tables.slices import make_announcement, make_plan
+from tests.support.tables.wire import Wire, fails_first, once
 
 DEAD_LETTERS = "rpc.letters"
 LOG = LogId(TOPIC, TOPIC_ID, 0)

@@ -24,20 +24,8 @@ from floe.tables.exceptions import (
 )
 from tests.support.kafka.fake_broker import Broker
 from tests.support.keys import KEY
-from tests.support.tables.lake import (
-    CLUSTER,
-    OTHER_TABLE,
-    ROUTE,
-    TABLE,
-    TOPIC,
-    TOPIC_ID,
-    Lake,
-    Write,
-    Written,
-    expected,
-    make_announcement,
-    write_share,
-)
+from tests.support.tables.lake import CLUSTER, OTHER_TABLE, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake, expected
+from tests.support.tables.slices import Write, Written, make_announcement, write_share
 
 Commit = Callable[..., tuple[Committer, Broker]]
 

@@ -10,8 +10,9 @@ from floe.commit import slice_commit as module
 from floe.commit.slice_commit import SliceCommitter
 from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import AnnouncementVoid, SliceStale, TableNotCommitted, TableRefused
-from tests.support.tables.lake import OTHER_TABLE, ROUTE, TABLE, TOPIC, Written, expected
+from tests.support.tables.lake import OTHER_TABLE, ROUTE, TABLE, TOPIC, expected
 from tests.support.tables.landing import BOTH, Landing
+from tests.support.tables.slices import Written
 
 OWED = {TOPIC: ROUTE}
 

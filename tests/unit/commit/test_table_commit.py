@@ -13,19 +13,10 @@ from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.table_ledger import ledger_of
-from tests.support.tables.lake import (
-    TOPIC,
-    TOPIC_ID,
-    Lake,
-    Wire,
-    Write,
-    append_foreign,
-    expected,
-    fails_first,
-    held,
-    land_in_process,
-    once,
-)
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import TOPIC, TOPIC_ID, Lake, expected
+from tests.support.tables.slices import Write, held, land_in_process
+from tests.support.tables.wire import Wire, fails_first, once
 
 UNCLEAR = [
     pytest.param(CommitFailedException("409"), id="409"),

@@ -11,7 +11,8 @@ from floe.model.plan_progress import Progress, progress
 from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName, reason_and_mode
-from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID, make_plan
+from tests.support.tables.lake import CLUSTER, ROUTE, TABLE, TOPIC, TOPIC_ID
+from tests.support.tables.slices import make_plan
 
 PLAN = make_plan((0, 5, 9), (1, 0, 4))
 LIVE = PLAN.slices[0]

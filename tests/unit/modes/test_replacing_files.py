@@ -19,7 +19,9 @@ from floe.control.table_work import TableWork
 from floe.model.intervals import Intervals
 from floe.parquet import TableWriter
 from floe.tables.exceptions import FilesNotWritten, TableNotCommitted
-from tests.support.tables.lake import TABLE, TOPIC, Lake, Wire, make_announcement, make_plan, make_share
+from tests.support.tables.lake import TABLE, TOPIC, Lake
+from tests.support.tables.slices import make_announcement, make_plan, make_share
+from tests.support.tables.wire import Wire
 
 META = {
     "transforms": "meta",

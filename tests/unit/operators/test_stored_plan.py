@@ -18,7 +18,8 @@ from floe.operators import stored_plan
 from floe.operators.deployment_key import deployment_key
 from floe.operators.exceptions import PlanMissing
 from floe.operators.stored_plan import announced_slices, pulled, sealed
-from tests.support.tables.lake import Lake, make_plan
+from tests.support.tables.lake import Lake
+from tests.support.tables.slices import make_plan
 
 KEYS = [f"{name}-key-of-32-characters-or-more" for name in ("variable", "connection", "fernet", "other")]
 KEYS[2] = base64.urlsafe_b64encode(KEYS[2][:32].encode()).decode()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.update.schema import UpdateSchema
@@ -113,16 +111,6 @@ values = st.recursive(
     max_leaves=5,
 )
 records = st.dictionaries(names, values, min_size=1, max_size=3)
-
-
-@pytest.fixture(scope="module")
-def any_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    """A table whose transaction a schema update can be made in; it is never committed."""
-    folder = tmp_path_factory.mktemp("catalog")
-    catalog = SqlCatalog("test", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
-    catalog.create_namespace("ns")
-    yield catalog.create_table("ns.t", Schema(NestedField(1, "x", LongType(), required=False)))
-    catalog.engine.dispose()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -13,7 +13,8 @@ from tests.support.fixtures import aging, lake, short_waits, write
 from tests.support.kafka.fake_broker import Broker
 from tests.support.keys import KEY
 from tests.support.runs.live_plans import CREATES, position
-from tests.support.tables.lake import Lake, make_plan
+from tests.support.tables.lake import Lake
+from tests.support.tables.slices import make_plan
 
 __all__ = ["aging", "lake", "short_waits", "write"]
 

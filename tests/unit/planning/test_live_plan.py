@@ -17,7 +17,8 @@ from floe.model.route_hash import route_hash, routing_hash
 from floe.tables import connector_ledgers
 from tests.support.kafka.fake_broker import Broker
 from tests.support.runs.live_plans import position, ranges
-from tests.support.tables.lake import LEDGER, OTHER_TABLE, TABLE, TOPIC, Lake, Write
+from tests.support.tables.lake import LEDGER, OTHER_TABLE, TABLE, TOPIC, Lake
+from tests.support.tables.slices import Write
 
 
 def test_a_new_connector_is_planned_from_the_log_start(broker: Broker, draft: Callable[..., Plan]) -> None:

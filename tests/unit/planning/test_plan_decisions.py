@@ -13,7 +13,9 @@ from floe.model.ranges import TopicPartition
 from floe.tables.exceptions import TableRefused
 from tests.support.kafka.fake_broker import Broker
 from tests.support.runs.live_plans import position, ranges
-from tests.support.tables.lake import ROUTE, TABLE, TOPIC, Lake, Write, append_foreign, expected, head, roll_back
+from tests.support.tables.foreign_changes import append_foreign, roll_back
+from tests.support.tables.lake import ROUTE, TABLE, TOPIC, Lake, expected, head
+from tests.support.tables.slices import Write
 
 REPLAY, ACCEPT = ({TABLE: how} for how in (Rollback.REPLAY, Rollback.ACCEPT))
 

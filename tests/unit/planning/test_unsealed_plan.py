@@ -15,7 +15,8 @@ from floe.model.positions import Position
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.unsealed_plan import check_sealed
-from tests.support.tables.lake import TOPIC, Lake, make_plan
+from tests.support.tables.lake import TOPIC, Lake
+from tests.support.tables.slices import make_plan
 
 Change = Callable[[Plan], Plan]
 

@@ -11,19 +11,10 @@ from floe.model.ledger import Ledger
 from floe.model.ledger_codec import property_name, read_properties
 from floe.recovery.ledger_amendment import KeepAnchor, update_ledger
 from floe.tables.exceptions import TableNotCommitted, TableRefused
-from tests.support.tables.lake import (
-    GROUP,
-    TABLE,
-    Lake,
-    Wire,
-    Write,
-    append_foreign,
-    expected,
-    fails_first,
-    head,
-    once,
-    roll_back,
-)
+from tests.support.tables.foreign_changes import append_foreign, roll_back
+from tests.support.tables.lake import GROUP, TABLE, Lake, expected, head
+from tests.support.tables.slices import Write
+from tests.support.tables.wire import Wire, fails_first, once
 
 UNCLEAR = [
     pytest.param(CommitFailedException("409"), id="409"),

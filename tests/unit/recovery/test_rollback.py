@@ -12,22 +12,9 @@ from floe.recovery.ledger_amendment import update_ledger
 from floe.recovery.rollback import Lost, rolled_back, with_gained
 from floe.tables import snapshot_summary
 from floe.tables.exceptions import TableRefused
-from tests.support.tables.lake import (
-    GROUP,
-    LEDGER,
-    ROUTE,
-    TABLE,
-    TOPIC,
-    TOPIC_ID,
-    Lake,
-    Write,
-    append_foreign,
-    expected,
-    head,
-    remove_older_metadata,
-    rewrite_metadata,
-    roll_back,
-)
+from tests.support.tables.foreign_changes import append_foreign, remove_older_metadata, rewrite_metadata, roll_back
+from tests.support.tables.lake import GROUP, LEDGER, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake, expected, head
+from tests.support.tables.slices import Write
 
 
 def set_back(lake: Lake, snapshot_id: int | None) -> None:

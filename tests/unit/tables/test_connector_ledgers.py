@@ -15,21 +15,10 @@ from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import PartitionLog, TopicPartition
 from floe.tables import connector_ledgers as module
 from floe.tables.connector_ledgers import Ledgers, check_no_rows_of_sink
-from tests.support.tables.lake import (
-    CLUSTER,
-    GROUP,
-    LEDGER,
-    OFFSETS,
-    OTHER_TABLE,
-    ROUTE,
-    TABLE,
-    TOPIC,
-    TOPIC_ID,
-    Lake,
-    Write,
-    append_foreign,
-)
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OFFSETS, OTHER_TABLE, ROUTE, TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.sink_leftovers import Sink, as_the_sink
+from tests.support.tables.slices import Write
 
 BOTH = (TABLE, OTHER_TABLE)
 LOG = PartitionLog(TopicPartition(TOPIC, 0), TOPIC_ID, 0, 100)

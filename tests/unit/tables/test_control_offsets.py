@@ -17,7 +17,8 @@ from floe.tables.snapshot_summary import (
     raised,
     topic_in_use,
 )
-from tests.support.tables.lake import GROUP, Lake, append_foreign, head, rewrite_metadata
+from tests.support.tables.foreign_changes import append_foreign, rewrite_metadata
+from tests.support.tables.lake import GROUP, Lake, head
 
 NAME = offsets_property("control-iceberg", GROUP)
 

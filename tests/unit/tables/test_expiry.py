@@ -8,9 +8,11 @@ from pyiceberg.table.update import RemoveSnapshotsUpdate
 from floe.model.ledger_codec import property_name, write_properties
 from floe.tables import expiry
 from floe.tables.history import LINKS
+from tests.support.tables.foreign_changes import append_foreign, roll_back
 from tests.support.tables.lake import GROUP as OURS
-from tests.support.tables.lake import Wire, append_foreign, expected, once, roll_back
+from tests.support.tables.lake import expected
 from tests.support.tables.old_snapshots import AGE, COUNT, DAY, AgingLake
+from tests.support.tables.wire import Wire, once
 
 # -- what goes ----------------------------------------------------------------------------------------------------------
 

@@ -14,17 +14,11 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.history import LINKS, snapshot_property
 from floe.tables.row_removal import check_no_shared_offsets
 from floe.tables.snapshot_summary import committed_offsets, last_of_sink
+from tests.support.tables.foreign_changes import expire_as_java_does, remove_older_metadata, roll_back
 from tests.support.tables.lake import GROUP as OURS
-from tests.support.tables.lake import (
-    TOPIC,
-    TOPIC_ID,
-    Wire,
-    expected,
-    expire_as_java_does,
-    remove_older_metadata,
-    roll_back,
-)
+from tests.support.tables.lake import TOPIC, TOPIC_ID, expected
 from tests.support.tables.old_snapshots import AGE, COUNT, THEIRS, AgingLake
+from tests.support.tables.wire import Wire
 
 
 def test_ledger_of_idle_connector_stays_however_long(aging: AgingLake) -> None:

@@ -10,7 +10,9 @@ import pytest
 from floe.control.wire.events import FileContent
 from floe.exceptions import Terminal
 from floe.tables.exceptions import AnnouncementVoid
-from tests.support.tables.lake import Lake, Write, Written, append_foreign, expected
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import Lake, expected
+from tests.support.tables.slices import Write, Written
 
 
 def voids(written: Written, match: str) -> None:

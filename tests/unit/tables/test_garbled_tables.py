@@ -17,20 +17,10 @@ from floe.recovery.rollback import rolled_back, with_gained
 from floe.tables.exceptions import REFUSALS, TableRefused
 from floe.tables.history import NEW_OFFSETS, ROUTE
 from floe.tables.snapshot_summary import committed_offsets
-from tests.support.tables.lake import (
-    CLUSTER,
-    GROUP,
-    LEDGER,
-    OFFSETS,
-    OTHER_TABLE,
-    TABLE,
-    Lake,
-    expected,
-    rewrite_metadata,
-    roll_back,
-    write_slice,
-)
+from tests.support.tables.foreign_changes import rewrite_metadata, roll_back
+from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OFFSETS, OTHER_TABLE, TABLE, Lake, expected
 from tests.support.tables.landing import Landing
+from tests.support.tables.slices import write_slice
 
 Change = Callable[[dict[str, Any]], None]
 DEEP = "[" * 100_000

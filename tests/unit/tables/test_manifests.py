@@ -27,7 +27,9 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.row_removal import Removal
 from floe.tables.snapshot_commit import SpecFile, append, commit_snapshot
 from floe.tables.table_ledger import ledger_of
-from tests.support.tables.lake import BY_SAUCE, GROUP, LEDGER, TABLE, Lake, Write, append_foreign, expected
+from tests.support.tables.foreign_changes import append_foreign
+from tests.support.tables.lake import BY_SAUCE, GROUP, LEDGER, TABLE, Lake, expected
+from tests.support.tables.slices import Write
 
 
 def newest(lake: Lake) -> Snapshot:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from tests.support.tables.lake import Lake, expected, write_slice
+from tests.support.tables.lake import Lake, expected
+from tests.support.tables.slices import write_slice
 
 FEW = {"write.metadata.previous-versions-max": "2"}
 REMOVED = {**FEW, "write.metadata.delete-after-commit.enabled": "true"}

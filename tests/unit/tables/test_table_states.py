@@ -16,7 +16,8 @@ from floe.model.route_hash import route_hash
 from floe.tables.exceptions import TableRefused, TableReplaced
 from floe.tables.table_ledger import ledger_of
 from floe.tables.table_state import Since, TableStates
-from tests.support.tables.lake import CLUSTER, OTHER_TABLE, SCHEMA, TABLE, TOPIC, Lake, Write, make_plan
+from tests.support.tables.lake import CLUSTER, OTHER_TABLE, SCHEMA, TABLE, TOPIC, Lake
+from tests.support.tables.slices import Write, make_plan
 
 BRANCH = "audit"
 

@@ -16,21 +16,10 @@ from floe.recovery.rollback import rolled_back
 from floe.tables.exceptions import TableNotCommitted, TableRefused
 from floe.takeover.exceptions import TakeoverRefused
 from floe.takeover.seed_table import TableTakeover
-from tests.support.tables.lake import (
-    BY_SAUCE,
-    GROUP,
-    OFFSETS,
-    TABLE,
-    Lake,
-    Wire,
-    append_foreign,
-    expected,
-    fails_first,
-    head,
-    once,
-    roll_back,
-)
+from tests.support.tables.foreign_changes import append_foreign, roll_back
+from tests.support.tables.lake import BY_SAUCE, GROUP, OFFSETS, TABLE, Lake, expected, head
 from tests.support.tables.sink_leftovers import Sink, as_the_sink
+from tests.support.tables.wire import Wire, fails_first, once
 
 
 @pytest.fixture

@@ -12,12 +12,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.name_mapping import NameMapping
 from pyiceberg.table.update.schema import UpdateSchema
-from pyiceberg.types import LongType, NestedField
 
 from floe.parquet.layout import FileLayout
 from floe_job.convert import Decoded, JsonDecoder
@@ -148,16 +146,6 @@ def test_a_table_with_the_needed_columns_needs_nothing_more(batch: tuple[Schema,
         again = JsonDecoder(decoder.needs.new_schema(), ColumnRules(evolve=True), create=False)
         assert {r.index for r in again.decode(values).rejected} == {r.index for r in second.rejected}
         assert not again.needs
-
-
-@pytest.fixture(scope="module")
-def any_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    """A table whose transaction a schema update can be made in; it is never committed."""
-    folder = tmp_path_factory.mktemp("catalog")
-    catalog = SqlCatalog("test", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
-    catalog.create_namespace("ns")
-    yield catalog.create_table("ns.t", Schema(NestedField(1, "x", LongType(), required=False)))
-    catalog.engine.dispose()
 
 
 @thorough

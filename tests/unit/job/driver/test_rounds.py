@@ -27,7 +27,8 @@ from floe_job.driver.table_lookup import TableLookup
 from floe_job.exceptions import BadRecords, SliceFailed, SliceRefused
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.source.range_part import RangePart
-from tests.support.tables.lake import TABLE, TOPIC, Lake, make_plan
+from tests.support.tables.lake import TABLE, TOPIC, Lake
+from tests.support.tables.slices import make_plan
 
 EXISTS = cast("Table", object())
 NEW = "rpc.new"

@@ -20,7 +20,8 @@ from floe_job.driver.slice_tables import SliceTables
 from floe_job.driver.table_lookup import TableLookup
 from floe_job.exceptions import RangeLost, TooManyDeadLetters
 from floe_job.source.range_part import RangePart
-from tests.support.tables.lake import TOPIC, TOPIC_ID, Lake, make_plan
+from tests.support.tables.lake import TOPIC, TOPIC_ID, Lake
+from tests.support.tables.slices import make_plan
 
 TP = TopicPartition(TOPIC, 0)
 LOGS = {TP: PartitionLog(TP, TOPIC_ID, 0, 100)}

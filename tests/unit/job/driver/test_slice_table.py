@@ -22,18 +22,8 @@ from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.driver.table_lookup import MAX_LOOKED_UP, TableLookup
-from tests.support.tables.lake import (
-    CLUSTER,
-    LEDGER,
-    OTHER_TABLE,
-    ROUTE,
-    TABLE,
-    TOPIC,
-    Lake,
-    make_plan,
-    write_rows,
-    write_slice,
-)
+from tests.support.tables.lake import CLUSTER, LEDGER, OTHER_TABLE, ROUTE, TABLE, TOPIC, Lake
+from tests.support.tables.slices import make_plan, write_rows, write_slice
 
 BOTH = (TABLE, OTHER_TABLE)
 OWED = {TABLE: PartitionBacklog(1, ROUTE)}

@@ -12,7 +12,8 @@ from pyiceberg.table import Table
 from floe.catalogs.exceptions import CodeRefused, TableUnsuitable
 from floe_job.contract.target import TableTarget
 from floe_job.driver.write_check import check_writable
-from tests.support.tables.lake import BY_SAUCE, Lake, rewrite_metadata
+from tests.support.tables.foreign_changes import rewrite_metadata
+from tests.support.tables.lake import BY_SAUCE, Lake
 
 PROPERTIES = {
     "write.parquet.compression-codec": "nosuch",

@@ -1,0 +1,197 @@
+"""Slices of plans, written to real files and announced, for the tables of a lake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.table import Table
+
+from floe.commit.table_commit import TableCommit, commit_table
+from floe.control.announcement import Announcement, SpecFiles, TableFiles, next_offset
+from floe.control.data_files import from_pyiceberg, partition_type_of
+from floe.control.table_work import TableWork
+from floe.control.wire.events import DataFile, TableReference
+from floe.model.accounting import RangeCounts, TableCounts
+from floe.model.holding import LogId
+from floe.model.intervals import Intervals
+from floe.model.ledger import Ledger
+from floe.model.plan import Plan, Slice
+from floe.model.positions import PartitionBacklog, Position, PositionMetadata
+from floe.model.ranges import OffsetRange
+from floe.model.route_hash import route_hash
+from floe.model.slice_kind import reason_and_mode
+from floe.parquet import TableWriter
+from floe.tables.table_ledger import ledger_of
+from tests.support.tables.lake import CLUSTER, GROUP, ROUTE, SAUCES, TABLE, TIME_MS, TOPIC, TOPIC_ID, Lake, Row
+
+
+def make_plan(
+    *ranges: tuple[int, int, int],
+    plan_id: str = "plan-1",
+    since: int = 0,
+    control_ends: Mapping[int, int] | None = None,
+    tables: Sequence[str] = (TABLE,),
+    backlogs: Mapping[str, PartitionBacklog] | None = None,
+    kind: str = "live",
+    index: int = 0,
+) -> Plan:
+    """Make a plan of one slice over (partition, start, end); every position is at its range's start, with ``debts``."""
+    reason, mode = reason_and_mode(kind)
+    metadata = PositionMetadata("routing", since, TOPIC_ID, CLUSTER, backlogs=backlogs or {}).encode()
+    frozen = tuple(OffsetRange(TOPIC, TOPIC_ID, p, start, end) for p, start, end in ranges)
+    return Plan(
+        plan_id=plan_id,
+        connector="pizzas",
+        group_id=GROUP,
+        cluster_id=CLUSTER,
+        config={},
+        control_topic="control-iceberg",
+        control_ends=control_ends or {0: 3},
+        positions=() if reason.is_replay else tuple(Position(r.tp, r.start, metadata) for r in frozen),
+        slices=(Slice(index, reason, mode, frozen, tuple(tables)),),
+    )
+
+
+def write_rows(table: Table, rows: Iterable[Row], spec_id: int | None = None) -> SpecFiles:
+    """Write rows to real files of one spec, as the job does."""
+    spec = table.spec() if spec_id is None else table.specs()[spec_id]
+    schema = table.schema()
+    records = [
+        {"kafka_partition": p, "kafka_offset": offset, "sauce": SAUCES[offset % len(SAUCES)]} for p, offset in rows
+    ]
+    writer = TableWriter(table.metadata, table.io, schema, spec, table.properties, "test")
+    writer.write(pa.Table.from_pylist(records, schema=schema_to_pyarrow(schema)))
+    partition_type = partition_type_of(spec, schema)
+    files = tuple(from_pyiceberg(file, partition_type, spec.spec_id) for file in writer.close())
+    return SpecFiles(spec.spec_id, partition_type, files)
+
+
+def make_share(
+    table: Table,
+    new_ranges: Sequence[tuple[OffsetRange, Intervals]],
+    files: tuple[SpecFiles, ...],
+    branch: str = "main",
+    table_uuid: UUID | None = None,
+) -> TableFiles:
+    rows = sum(f.record_count for spec in files for f in spec.files)
+    *namespace, name = table.name()
+    return TableFiles(
+        reference=TableReference("iceberg", tuple(namespace), name, table_uuid or table.metadata.table_uuid),
+        branch=branch,
+        schema_id=table.schema().schema_id,
+        new_ranges=tuple(new_ranges),
+        routes={TOPIC: route_hash(TOPIC, branch)},
+        files=files,
+        counts=TableCounts(assigned=rows, rows=rows),
+    )
+
+
+def make_announcement(
+    plan: Plan, *all_table_files: TableFiles, control_offset: tuple[int, int] | None = (0, 9)
+) -> Announcement:
+    (slice_,) = plan.slices
+    ranges = slice_.ranges
+    return Announcement(
+        slice_id=plan.slice_id(slice_),
+        commit_id=plan.commit_id,
+        kind=slice_.kind,
+        ranges=ranges,
+        all_table_files=all_table_files,
+        tables=dict.fromkeys(slice_.tables, TableCounts())
+        | {table_files.table: table_files.counts for table_files in all_table_files},
+        counts=tuple((r, RangeCounts(routed=len(r))) for r in ranges),
+        assignments=tuple(next_offset(r, TIME_MS) for r in ranges),
+        control_offset=control_offset,
+    )
+
+
+@dataclass(frozen=True)
+class Written:
+    """One slice, written for one table and announced, waiting to be landed."""
+
+    lake: Lake
+    plan: Plan
+    announcement: Announcement
+
+    @property
+    def table_files(self) -> TableFiles:
+        return self.announcement.all_table_files[0]
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        return tuple(f for spec in self.table_files.files for f in spec.files)
+
+    def with_share(self, **changes: Any) -> Written:
+        """Return the same slice, announced otherwise."""
+        table_files = replace(self.table_files, **changes)
+        return replace(self, announcement=replace(self.announcement, all_table_files=(table_files,)))
+
+    def with_files(self, *files: DataFile) -> Written:
+        """Return the same slice, with other files announced in the place of its own."""
+        return self.with_share(files=(replace(self.table_files.files[0], files=files),))
+
+    def land(self, catalog: Catalog | None = None, timeout_s: float = 20) -> TableCommit:
+        """Land it by a client of its own."""
+        work = TableWork.of(self.plan, self.announcement, self.table_files)
+        tables = self.lake.tables(catalog, name=self.plan.group_id.removeprefix("connect-"))
+        return commit_table(tables, work, timeout_s)
+
+
+Write = Callable[..., Written]
+"""Plan ranges and write what a table lacks of them, as ``write_slice`` in some lake."""
+
+
+def write_slice(
+    lake: Lake,
+    *ranges: tuple[int, int, int],
+    branch: str = "main",
+    spec_ids: Sequence[int | None] = (None,),
+    **of_plan: Any,
+) -> Written:
+    """Plan ranges (partition, start, end) and write what the tables' ledgers lack: each offset is a row."""
+    plan = make_plan(*ranges, **of_plan)
+    all_table_files = (write_share(lake, plan, name, branch, spec_ids) for name in plan.slices[0].tables)
+    return Written(lake, plan, make_announcement(plan, *all_table_files))
+
+
+def write_share(
+    lake: Lake, plan: Plan, name: str = TABLE, branch: str = "main", spec_ids: Sequence[int | None] = (None,)
+) -> TableFiles:
+    """Write what one table lacks of the slice of a plan; all of it, where it is appended once more."""
+    (slice_,) = plan.slices
+    table = lake.load(name)
+    ledger = ledger_of(table, branch, plan)
+    if slice_.kind == "append":
+        ledger = Ledger(plan.cluster_id)
+    new_ranges = [(r, ledger.new_offsets(r, route_hash(TOPIC, branch))) for r in plan.taken(slice_, name)]
+    rows = [
+        (r.partition, offset)
+        for r, new_offsets in new_ranges
+        for start, end in new_offsets
+        for offset in range(start, end)
+    ]
+    share_of = len(spec_ids)
+    files = tuple(write_rows(table, rows[i::share_of], spec_id) for i, spec_id in enumerate(spec_ids))
+    return make_share(table, new_ranges, files, branch)
+
+
+def land_in_process(folder: str, plan: dict[str, Any], announcement: Announcement) -> bool:
+    """Land in another process; say whether it had landed already."""
+    lake = Lake(Path(folder))
+    try:
+        return Written(lake, Plan.from_json(plan), announcement).land().already
+    finally:
+        lake.close()
+
+
+def held(lake: Lake, written: Written, branch: str = "main", route: str = ROUTE) -> Intervals:
+    """Return the offsets of partition 0 that the ledger of a branch has."""
+    holdings = ledger_of(lake.load(), branch, written.plan).holdings
+    return holdings[LogId(TOPIC, TOPIC_ID, 0)].held.get(route, Intervals())
