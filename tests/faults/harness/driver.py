@@ -33,7 +33,7 @@ from tests.support.keys import KEY
 
 @dataclass
 class LocalSession:
-    """Stands for a classic Spark session whose tasks run here one after the other.
+    """In place of a classic Spark session whose tasks run here one after the other.
 
     ``twins`` runs each twice; ``loses_a_result`` keeps the last one's result to itself.
     """

@@ -47,7 +47,7 @@ def catalog_of(sink: Sink) -> Iterator[Catalog]:
 
 
 def append(sink: Sink, table: str | None = None, rows: int = 3) -> None:
-    """Append rows of somebody else's."""
+    """Append rows of another process."""
     name = table or sink.tables[0]
     stamps = [Stamp(FOREIGN, uuid.uuid4().hex[:8], i) for i in range(rows)]
     with opened(sink, name) as one:
@@ -92,7 +92,7 @@ def change_spec(sink: Sink, table: str | None = None) -> None:
 def set_property(sink: Sink, table: str | None = None) -> None:
     """Set a property, as any engine may."""
     with opened(sink, table) as one, one.transaction() as transaction:
-        transaction.set_properties({"somebody.else": uuid.uuid4().hex})
+        transaction.set_properties({"another.process": uuid.uuid4().hex})
 
 
 def create(sink: Sink, table: str) -> None:

@@ -31,7 +31,7 @@ def timeout_s(seconds: float) -> float:
 
 @dataclass(frozen=True)
 class JobResult:
-    """How a step ended. ``facts``: what it told; of an error its class and message."""
+    """How a step ended. ``facts``: what it reported; of an error its class and message."""
 
     step: str
     code: int

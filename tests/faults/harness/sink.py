@@ -173,7 +173,7 @@ class Sink:
         raise AssertionError(message)
 
     def settle(self, most: int = 10) -> None:
-        """Run until every step succeeds: debts are caught up run by run, and until then each run is red."""
+        """Run until every step succeeds: backlogs are caught up run by run, and until then each run fails."""
         for _ in range(most):
             if all(outcome.is_done for outcome in self.new_run().carry_out()):
                 return
@@ -185,7 +185,7 @@ class Sink:
     def observe(self) -> None:
         """Remember what Kafka shows; to be called before anything of it is deleted on purpose.
 
-        The end of a transaction is told some milliseconds before readers see it: what was acknowledged is waited for.
+        The end of a transaction is reported some milliseconds before readers see it: what was acknowledged is waited for.
         """
 
         def is_all_there() -> bool:
@@ -217,7 +217,7 @@ class Sink:
         return {partition: p.offset for (topic, partition), p in self.marks().items() if topic == self.topic}
 
     def marks(self) -> dict[tuple[str, int], Position]:
-        """Return the positions of all topics, with what stands beside them."""
+        """Return the positions of all topics, with their metadata."""
         return positions_of(self.bootstrap, self.group, self.topics)
 
     def snapshots(self, table: str | None = None) -> int:

@@ -49,7 +49,7 @@ class Child:
             return False
 
     def send(self, signum: signal.Signals) -> None:
-        """Send a signal to this very process, or to nobody."""
+        """Send a signal to this very process, or to none."""
         if not self.is_running:
             return
         try:

@@ -39,7 +39,7 @@ def kafka_is_sound(evidence: Evidence) -> Iterator[str]:
 
 
 def no_row_is_there_twice(evidence: Evidence) -> Iterator[str]:
-    """1: no record has two rows in one table, two letters, or a row and a letter, in any snapshot."""
+    """1: no record has two rows in one table, two dead letters, or a row and a dead letter, in any snapshot."""
     for table in evidence.tables:
         for snapshot in table.snapshots:
             for log, found_counts in evidence.of_snapshot(snapshot).counts.items():
@@ -53,8 +53,8 @@ def no_row_is_there_twice(evidence: Evidence) -> Iterator[str]:
 
 
 def no_record_is_missing(evidence: Evidence) -> Iterator[str]:
-    """2: every visible record is in every table it is meant for, or in the letters, but for what was declared lost (and what
-    waits, while things run)."""
+    """2: every visible record is in every table it is meant for, or in the dead letters, but for what was declared lost
+    (and what waits, while things run)."""
     for table in evidence.tables:
         contents = evidence.of_snapshot(table.head) if table.head else None
         for log, offsets in evidence.offsets.items():
@@ -73,7 +73,7 @@ def no_record_is_missing(evidence: Evidence) -> Iterator[str]:
 
 
 def nothing_else_is_there(evidence: Evidence) -> Iterator[str]:
-    """3: no row or letter that Kafka does not show: aborted, never produced, somebody else's; none in a wrong place."""
+    """3: no row or dead letter that Kafka does not show: aborted, never produced, foreign; none in a wrong place."""
     yield from misplaced_letters(evidence)
     for table in evidence.tables:
         yield from _misplaced_rows(evidence, table)
@@ -98,7 +98,8 @@ def _misplaced_rows(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
 
 
 def every_row_is_whole(evidence: Evidence) -> Iterator[str]:
-    """4: each row's checksum is that of its fields, each letter is the record byte by byte and says what is wrong with it."""
+    """4: each row's checksum is that of its fields, each dead letter is the record byte by byte, and says
+    what is wrong with it."""
     for stamp, place in evidence.kafka.places.items():
         if stamp.run == RAW and stamp not in evidence.poison:
             yield f"a record in Kafka is broken: {place}"
@@ -111,7 +112,7 @@ def every_row_is_whole(evidence: Evidence) -> Iterator[str]:
 
 
 def rows_are_in_the_books(evidence: Evidence) -> Iterator[str]:
-    """5: each snapshot added what its net and its books say, and the ledger holds what the head holds."""
+    """5: each snapshot added what its new offsets and record counts say, and the ledger holds what the head holds."""
     for table in evidence.tables:
         for snapshot in table.snapshots:
             if snapshot.summary.get("floe.group") == evidence.group:
@@ -200,7 +201,7 @@ def _ledger_of_table(evidence: Evidence, table: TableEvidence) -> Iterator[str]:
 
 def no_snapshot_has_a_hole(evidence: Evidence) -> Iterator[str]:
     """6: whoever sees a record in any snapshot ever visible sees all that were before it in its partition, or why not in the
-    letters of that time."""
+    dead letters of that time."""
     for table in evidence.tables:
         for snapshot in table.snapshots:
             yield from _holes(evidence, table.name, snapshot, evidence.dead)
@@ -288,8 +289,8 @@ def every_snapshot_can_be_read(evidence: Evidence) -> Iterator[str]:
 
 
 def positions_are_backed(evidence: Evidence) -> Iterator[str]:
-    """11: whenever somebody looked, each table held or owed all below the position it saw before, or the letters told; debts
-    end."""
+    """11: each table had, or had in its backlog, all below the position that was seen before it, or the dead letters
+    had it; backlogs end."""
     names = {table.name for table in evidence.tables}
     for sample in evidence.samples:
         dead_letters = (
@@ -308,7 +309,7 @@ def positions_are_backed(evidence: Evidence) -> Iterator[str]:
     if evidence.is_quiet:
         for (topic, partition), position in evidence.positions.items():
             for table, start in position.backlogs.items():
-                yield f"{table} still owes {topic}-{partition} from {start} on"
+                yield f"{table} is still behind on {topic}-{partition} from {start} on"
 
 
 CHECKS: tuple[Check, ...] = (

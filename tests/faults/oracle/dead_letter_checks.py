@@ -109,9 +109,9 @@ def dead_of_books(
         if log is None:
             return
         inside = evidence.within(log, ((start, end),))
-        nobody = np.zeros_like(inside)
+        no_record = np.zeros_like(inside)
         of_none = evidence.dead.of(None, log)
-        unrouted = inside & (nobody if of_none is None else of_none)
+        unrouted = inside & (no_record if of_none is None else of_none)
         if found_counts.get("dead", 0) != unrouted.sum():
             yield f"{where}: {log} [{start}, {end}) has {unrouted.sum()} letters of no table, the books have {found_counts}"
         wanted = [evidence.meant(one.name, log) for one in evidence.tables]

@@ -18,7 +18,7 @@ from tests.faults.oracle.watcher import Sample
 from tests.support.runs.poison import Poison
 
 DEAD = "dead"
-"""The kind of a letter that nobody dealt with yet."""
+"""The kind of a dead letter that is open."""
 
 Counts = dict[LogKey, NDArray[np.int8]]
 """How often each record with a value is there, in offset order, per partition; small numbers, for many snapshots."""
@@ -89,8 +89,8 @@ class FileContents:
 class Evidence:
     """All that the checks look at.
 
-    ``foreign``: per table, rows that somebody else put there. ``is_quiet``: nothing runs any more and everything had
-    its chance, so that nothing may be missing or owed. ``letters``: the table of dead letters, if there is one.
+    ``foreign``: per table, rows that another process put there. ``is_quiet``: nothing runs any more and everything had
+    its chance, so that nothing may be missing or in a backlog. ``letters``: the table of dead letters, if there is one.
     """
 
     group: str
@@ -123,7 +123,7 @@ class Evidence:
 
     @cached_property
     def ranks(self) -> dict[Stamp, tuple[LogKey, int]]:
-        """Where each record stands among those of its partition that have a value."""
+        """The place of each record among those of its partition that have a value."""
         found: dict[Stamp, tuple[LogKey, int]] = {}
         for log, records in self.kafka.partitions.items():
             stamps = (stamp for stamp in records.stamps if stamp is not None)
@@ -243,13 +243,13 @@ class Evidence:
         return mask
 
     def below(self, log: LogKey, position: Position, table: str) -> NDArray[np.bool_]:
-        """Say of each record of a partition whether a table must have it, by a position and its debts."""
+        """Say of each record of a partition whether a table must have it, by a position and its backlogs."""
         end = min(position.offset, position.backlogs.get(table, position.offset))
         mask: NDArray[np.bool_] = self.offsets[log] < end
         return mask
 
     def within(self, log: LogKey, spans: Spans) -> NDArray[np.bool_]:
-        """Say of each record of a partition whether its offset lies in spans."""
+        """Say of each record of a partition whether its offset is in spans."""
         mask = np.zeros(len(self.offsets[log]), dtype=np.bool_)
         for start, end in spans:
             mask |= (self.offsets[log] >= start) & (self.offsets[log] < end)

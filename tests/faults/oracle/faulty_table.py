@@ -130,7 +130,7 @@ class Planted:
         for offset in offsets:
             self.acks.poison[stamp(offset)] = Poison(spoiled(), "convert", "column 'n'")
 
-    def bury(self, *offsets: int, held: tuple[int, int] = (0, 30), **changes: Any) -> None:
+    def add_dead_letters(self, *offsets: int, held: tuple[int, int] = (0, 30), **changes: Any) -> None:
         """Add a snapshot of letters of the table, or of other letters."""
         self.dead_letters = self.dead_letters or Planted(self.folder / "letters", ())
         self.dead_letters.folder.mkdir(exist_ok=True)

@@ -20,17 +20,17 @@ COLUMNS = ("run", "producer", "seq", "pad", "crc")
 """The columns of a stamped row."""
 
 FOREIGN = "foreign"
-"""The run of rows that somebody else put into a table."""
+"""The run of rows that another process put into a table."""
 
 BROKEN = Stamp("?", "?", -1)
-"""Stands for a record whose checksum is wrong: it equals no record that was produced."""
+"""In place of a record whose checksum is wrong: it equals no record that was produced."""
 
 RAW = "raw"
 """The run of records that are not whole in Kafka already: their place tells them apart."""
 
 
 def raw_stamp(topic: str, partition: int, offset: int) -> Stamp:
-    """Return what stands for a record that carries no stamp."""
+    """Return the stamp for a record that carries no stamp."""
     return Stamp(RAW, f"{topic}-{partition}", offset)
 
 

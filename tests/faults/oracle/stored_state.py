@@ -1,4 +1,4 @@
-"""What floe leaves behind, read from its documented formats: ledgers, nets, books, positions with their debts."""
+"""What floe stores, read from its documented formats: ledgers, new offsets, record counts, positions, backlogs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Spans = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Position:
-    """A committed offset of the group. ``debts``: per table, the offset from which the table owes."""
+    """A committed offset of the group. ``backlogs``: per table, the offset from which the table is behind."""
 
     offset: int
     topic_id: str | None = None
@@ -25,7 +25,7 @@ class Position:
 
 
 def read_position(offset: int, metadata: str) -> Position:
-    """Read a position and what stands beside it; a foreign one has no topic id."""
+    """Read a position and its metadata; a foreign one has no topic id."""
     try:
         fields = json.loads(metadata)
         backlogs = {str(table): int(backlog[0]) for table, backlog in (fields.get("debts") or {}).items()}
@@ -148,5 +148,5 @@ def joined(spans: Iterable[Iterable[int]]) -> Spans:
 
 
 def inside(spans: Spans, offset: int) -> bool:
-    """Say whether an offset lies in one of a few spans."""
+    """Say whether an offset is in one of a few spans."""
     return any(start <= offset < end for start, end in spans)

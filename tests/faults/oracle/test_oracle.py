@@ -68,19 +68,19 @@ def a_bad_checksum(planted: Planted) -> Evidence:
     return planted.evidence()
 
 
-def a_row_outside_its_net(planted: Planted) -> Evidence:
+def a_row_outside_its_new_offsets(planted: Planted) -> Evidence:
     planted.commit(0, 10, [stamp(o) for o in range(11)])
     planted.commit(10, 30, [stamp(o) for o in range(11, 30)])
     return planted.evidence()
 
 
-def books_that_do_not_balance(planted: Planted) -> Evidence:
+def counts_that_do_not_add_up(planted: Planted) -> Evidence:
     counts = {"ranges": [[TOPIC, 0, 0, 30, {"routed": 29}]], "table": {"rows": 30}}
     planted.commit(0, 30, **{"floe.books": json.dumps(counts)})
     return planted.evidence()
 
 
-def books_that_count_wrong(planted: Planted) -> Evidence:
+def counts_that_are_wrong(planted: Planted) -> Evidence:
     counts = {"ranges": [[TOPIC, 0, 0, 30, {"routed": 29, "tombstones": 1}]], "table": {"rows": 30}}
     planted.commit(0, 30, **{"floe.books": json.dumps(counts)})
     return planted.evidence()
@@ -154,7 +154,7 @@ def a_position_above_what_the_table_held(planted: Planted) -> Evidence:
     return planted.evidence()
 
 
-def a_debt_that_was_never_paid(planted: Planted) -> Evidence:
+def a_backlog_that_was_never_read(planted: Planted) -> Evidence:
     planted.commit(0, 30)
     planted.position = Position(30, "T1", {TABLE: 30})
     return planted.evidence()
@@ -173,91 +173,91 @@ def a_record_that_is_in_kafka_twice(planted: Planted) -> Evidence:
 def dead(planted: Planted, *offsets: int, **changes: Any) -> Evidence:
     """Commit all but the offsets 4 and 24, which are spoiled, and letters of those given."""
     planted.spoil(4, 24)
-    planted.bury(*offsets, **changes)
+    planted.add_dead_letters(*offsets, **changes)
     planted.commit(0, 30)
     return planted.evidence()
 
 
-def a_letter_that_is_missing(planted: Planted) -> Evidence:
+def a_dead_letter_that_is_missing(planted: Planted) -> Evidence:
     return dead(planted, 4)
 
 
-def a_letter_of_another_table(planted: Planted) -> Evidence:
+def a_dead_letter_of_another_table(planted: Planted) -> Evidence:
     return dead(planted, 4, 24, table="db.other")
 
 
-def a_letter_twice(planted: Planted) -> Evidence:
-    planted.bury(4)
+def a_dead_letter_twice(planted: Planted) -> Evidence:
+    planted.add_dead_letters(4)
     return dead(planted, 4, 24)
 
 
-def a_letter_of_a_table_and_of_none(planted: Planted) -> Evidence:
-    planted.bury(4, table=None)
+def a_dead_letter_of_a_table_and_of_none(planted: Planted) -> Evidence:
+    planted.add_dead_letters(4, table=None)
     return dead(planted, 4, 24)
 
 
-def a_letter_and_a_row(planted: Planted) -> Evidence:
+def a_dead_letter_and_a_row(planted: Planted) -> Evidence:
     planted.spoil(24)
     planted.commit(0, 10)
     planted.spoil(4)
-    planted.bury(4, 24)
+    planted.add_dead_letters(4, 24)
     planted.commit(10, 30)
     return planted.evidence()
 
 
-def a_letter_of_a_good_record(planted: Planted) -> Evidence:
+def a_dead_letter_of_a_good_record(planted: Planted) -> Evidence:
     return dead(planted, 4, 5, 24)
 
 
-def a_letter_resolved_that_is_none(planted: Planted) -> Evidence:
-    planted.bury(7, kind="resolved")
+def a_dead_letter_resolved_that_is_none(planted: Planted) -> Evidence:
+    planted.add_dead_letters(7, kind="resolved")
     return dead(planted, 4, 24)
 
 
-def a_letter_resolved_without_a_row(planted: Planted) -> Evidence:
-    planted.bury(4, kind="resolved", value=None)
+def a_dead_letter_resolved_without_a_row(planted: Planted) -> Evidence:
+    planted.add_dead_letters(4, kind="resolved", value=None)
     return dead(planted, 4, 24)
 
 
-def a_letter_of_nothing(planted: Planted) -> Evidence:
+def a_dead_letter_of_nothing(planted: Planted) -> Evidence:
     return dead(planted, 4, 24, 99)
 
 
-def a_letter_with_other_bytes(planted: Planted) -> Evidence:
+def a_dead_letter_with_other_bytes(planted: Planted) -> Evidence:
     return dead(planted, 4, 24, value=b"{}")
 
 
-def a_letter_with_another_key(planted: Planted) -> Evidence:
+def a_dead_letter_with_another_key(planted: Planted) -> Evidence:
     return dead(planted, 4, 24, key=b"k")
 
 
-def a_letter_with_a_wrong_reason(planted: Planted) -> Evidence:
+def a_dead_letter_with_a_wrong_reason(planted: Planted) -> Evidence:
     return dead(planted, 4, 24, reason="column 'm': no")
 
 
-def a_broken_record_that_nobody_declared(planted: Planted) -> Evidence:
+def a_broken_record_that_was_not_declared(planted: Planted) -> Evidence:
     planted.kafka.put(LOG, 30, b"{")
     return whole(planted)
 
 
-def a_letter_outside_its_ledger(planted: Planted) -> Evidence:
+def a_dead_letter_outside_its_ledger(planted: Planted) -> Evidence:
     return dead(planted, 4, 24, held=(0, 20))
 
 
-def books_that_do_not_know_of_the_dead(planted: Planted) -> Evidence:
+def counts_without_the_dead_letters(planted: Planted) -> Evidence:
     planted.spoil(4)
-    planted.bury(4)
+    planted.add_dead_letters(4)
     planted.commit(0, 30, **{"floe.kind": "live"})
     return planted.evidence()
 
 
-def a_row_that_was_seen_before_the_letter_under_it(planted: Planted) -> Evidence:
+def a_row_that_was_seen_before_the_dead_letter_under_it(planted: Planted) -> Evidence:
     evidence = dead(planted, 4, 24)
     planted.samples.append(Sample({}, {TABLE: planted.snapshots[0]}))
     return evidence
 
 
-def a_position_above_a_letter_that_was_not_there_yet(planted: Planted) -> Evidence:
+def a_position_above_a_dead_letter_that_was_not_there_yet(planted: Planted) -> Evidence:
     evidence = dead(planted, 4, 29)
     planted.spoil(29)
     planted.samples.append(Sample({(TOPIC, 0): Position(30, "T1")}, {TABLE: planted.snapshots[0]}))
@@ -276,9 +276,9 @@ PLANTS: dict[Plant, Check] = {
     a_phantom: checks.nothing_else_is_there,
     an_aborted_row: checks.nothing_else_is_there,
     a_bad_checksum: checks.every_row_is_whole,
-    a_row_outside_its_net: checks.rows_are_in_the_books,
-    books_that_do_not_balance: checks.rows_are_in_the_books,
-    books_that_count_wrong: checks.rows_are_in_the_books,
+    a_row_outside_its_new_offsets: checks.rows_are_in_the_books,
+    counts_that_do_not_add_up: checks.rows_are_in_the_books,
+    counts_that_are_wrong: checks.rows_are_in_the_books,
     a_ledger_that_holds_too_little: checks.rows_are_in_the_books,
     a_ledger_that_holds_too_much: checks.rows_are_in_the_books,
     a_hole_that_was_filled_later: checks.no_snapshot_has_a_hole,
@@ -289,27 +289,27 @@ PLANTS: dict[Plant, Check] = {
     control_offsets_that_go_back: checks.summaries_never_go_back,
     a_summary_with_a_wrong_total: checks.every_snapshot_can_be_read,
     a_position_above_what_the_table_held: checks.positions_are_backed,
-    a_debt_that_was_never_paid: checks.positions_are_backed,
+    a_backlog_that_was_never_read: checks.positions_are_backed,
     an_acknowledged_record_that_is_gone: checks.kafka_is_sound,
     a_record_that_is_in_kafka_twice: checks.kafka_is_sound,
-    a_letter_that_is_missing: checks.no_record_is_missing,
-    a_letter_of_another_table: checks.no_record_is_missing,
-    a_letter_twice: checks.no_row_is_there_twice,
-    a_letter_of_a_table_and_of_none: checks.no_row_is_there_twice,
-    a_letter_and_a_row: checks.no_row_is_there_twice,
-    a_letter_of_a_good_record: checks.nothing_else_is_there,
-    a_letter_resolved_that_is_none: checks.nothing_else_is_there,
-    a_letter_resolved_without_a_row: checks.no_record_is_missing,
-    a_letter_of_nothing: checks.nothing_else_is_there,
+    a_dead_letter_that_is_missing: checks.no_record_is_missing,
+    a_dead_letter_of_another_table: checks.no_record_is_missing,
+    a_dead_letter_twice: checks.no_row_is_there_twice,
+    a_dead_letter_of_a_table_and_of_none: checks.no_row_is_there_twice,
+    a_dead_letter_and_a_row: checks.no_row_is_there_twice,
+    a_dead_letter_of_a_good_record: checks.nothing_else_is_there,
+    a_dead_letter_resolved_that_is_none: checks.nothing_else_is_there,
+    a_dead_letter_resolved_without_a_row: checks.no_record_is_missing,
+    a_dead_letter_of_nothing: checks.nothing_else_is_there,
     a_row_meant_for_another_table: checks.nothing_else_is_there,
-    a_letter_with_other_bytes: checks.every_row_is_whole,
-    a_letter_with_another_key: checks.every_row_is_whole,
-    a_letter_with_a_wrong_reason: checks.every_row_is_whole,
-    a_broken_record_that_nobody_declared: checks.every_row_is_whole,
-    a_letter_outside_its_ledger: checks.rows_are_in_the_books,
-    books_that_do_not_know_of_the_dead: checks.rows_are_in_the_books,
-    a_row_that_was_seen_before_the_letter_under_it: checks.no_snapshot_has_a_hole,
-    a_position_above_a_letter_that_was_not_there_yet: checks.positions_are_backed,
+    a_dead_letter_with_other_bytes: checks.every_row_is_whole,
+    a_dead_letter_with_another_key: checks.every_row_is_whole,
+    a_dead_letter_with_a_wrong_reason: checks.every_row_is_whole,
+    a_broken_record_that_was_not_declared: checks.every_row_is_whole,
+    a_dead_letter_outside_its_ledger: checks.rows_are_in_the_books,
+    counts_without_the_dead_letters: checks.rows_are_in_the_books,
+    a_row_that_was_seen_before_the_dead_letter_under_it: checks.no_snapshot_has_a_hole,
+    a_position_above_a_dead_letter_that_was_not_there_yet: checks.positions_are_backed,
 }
 
 
@@ -324,11 +324,11 @@ def test_a_table_and_its_letters_are_green(tmp_path: Path) -> None:
     assert report.is_green, str(report)
 
 
-def test_a_letter_that_became_a_row_is_green(tmp_path: Path) -> None:
+def test_a_dead_letter_that_became_a_row_is_green(tmp_path: Path) -> None:
     planted = Planted(tmp_path)
     planted.acks.doubtful.add(stamp(4))
-    planted.bury(4)
-    planted.bury(4, kind="resolved", value=None)
+    planted.add_dead_letters(4)
+    planted.add_dead_letters(4, kind="resolved", value=None)
     report = Oracle().judge(whole(planted))
     assert report.is_green, str(report)
 
@@ -387,7 +387,7 @@ def test_stamps_survive_and_changed_ones_are_broken() -> None:
     assert read_stamp(b"{").seq == -1
 
 
-def test_positions_of_others_have_no_topic_id_and_debts_are_read() -> None:
+def test_positions_of_others_have_no_topic_id_backlogs_are_read() -> None:
     assert read_position(5, "mine") == Position(5)
     message = '{"floe":1,"topic":"T1","debts":{"db.t":[3,"route"]}}'
     assert read_position(5, message) == Position(5, "T1", {"db.t": 3})

@@ -18,7 +18,7 @@ def pair(make_sink: MakeSink) -> Sink:
 
 
 def behind(sink: Sink) -> JobResult:
-    """Run once; the commit must be red and name the table that owes."""
+    """Run once; the commit must fail and name the table that is behind."""
     commit = sink.new_run().carry_out()[-1]
     assert commit.is_refused, commit
     assert BAD in commit.message, commit

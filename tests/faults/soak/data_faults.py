@@ -100,7 +100,7 @@ def _commit_offset(stage: Stage, *, keeps_metadata: bool) -> None:
         asked = [ck.TopicPartition(stage.sink.topic, partition(stage))]
         (found,) = consumer.committed(asked, timeout=30)
         offset = stage.chance.randrange(max(1, found.offset))
-        metadata = found.metadata if keeps_metadata else "somebody else"
+        metadata = found.metadata if keeps_metadata else "another process"
         # below the log start nothing could be read again
         low, _ = consumer.get_watermark_offsets(found, timeout=30)
         back = ck.TopicPartition(found.topic, found.partition, max(low, offset), metadata=metadata or "")
@@ -142,7 +142,7 @@ def remove_records(stage: Stage) -> None:
 
 
 def re_create_topic(stage: Stage) -> None:
-    """Delete the topic, with what was not read of it, and create it anew."""
+    """Delete the topic, with what was not read of it, and create it again."""
     sink = stage.sink
     while stage.hanging:
         stage.hanging.pop()()

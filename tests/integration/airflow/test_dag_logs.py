@@ -1,4 +1,4 @@
-"""What stands in the log of a failed task: floe's sentence, the real reason, and three short lines at the end."""
+"""The log of a failed task: floe's sentence, the real reason, and three short lines at the end."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "no-range": ({"overlap": "append"}, "overlap=append adds rows that the tables have already, and needs"),
     "misspelt": ({"range": {"0": [0, 10]}}, "param 'range' is not known: the nearest param is ranges"),
     "other-dag": ({"forgive": ["db.t"], "all": True}, "param 'forgive' is not known"),
-    "other-topic": ({"config": {"topics": "somebody-elses"}}, "is not among the connector's topics"),
+    "other-topic": ({"config": {"topics": "other-topic"}}, "is not among the connector's topics"),
 }
 SHOWN_WITHOUT_AIRFLOW: dict[str, tuple[dict[str, Any], str]] = {
     "negative": ({"ranges": {"0": [-5, 10]}}, "offsets are not negative"),
@@ -175,7 +175,7 @@ def test_impossible_replay_is_refused_by_plan_and_writes_nothing(
 @pytest.mark.parametrize(
     "conf",
     [
-        {"topic": "somebody-elses"},
+        {"topic": "other-topic"},
         {"topic": None},
         {"ranges": {"0": [1]}},
         {"ranges": {"0": "all"}},

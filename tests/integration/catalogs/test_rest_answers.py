@@ -1,4 +1,4 @@
-"""A REST catalog whose answers somebody else writes: code and logins that it names are not taken."""
+"""A REST catalog whose answers another process writes: code and logins that it names are not taken."""
 
 from __future__ import annotations
 

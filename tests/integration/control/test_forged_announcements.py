@@ -1,4 +1,4 @@
-"""Write on the control topic, by others: what they announce is passed by, whatever it says and wherever it stands."""
+"""Write on the control topic, by others: what they announce is ignored, whatever it says and wherever it is."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def eaten(pipeline: MakePipeline) -> tuple[Pipeline, Announcement, Plan]:
     return pizzas, earlier, pizzas.plan()
 
 
-LIES = {
+FALSE_CLAIMS = {
     "the file once more": {},
     "bounds that hide all rows": {"lower_bounds": {1: (MANY).to_bytes(8, "little")}, "upper_bounds": None},
     "a million million rows": {"record_count": MANY},
 }
 
 
-@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+@pytest.mark.parametrize("lie", FALSE_CLAIMS.values(), ids=FALSE_CLAIMS)
 def test_forged_file_before_the_true_one_is_passed_by(
     eaten: tuple[Pipeline, Announcement, Plan], lie: dict[str, Any]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Bad records: kept, counted, and in nobody's way."""
+"""Bad records: kept and counted; other records are not affected."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_topic_of_letters_gets_them_with_connects_headers(pipeline: MakePipeli
 
 
 def test_what_a_table_owed_is_judged_when_it_catches_up(pipeline: MakePipeline) -> None:
-    from tests.support.runs.mishaps import BAD as OWES
+    from tests.support.runs.mishaps import BAD as BEHIND
     from tests.support.runs.mishaps import GOOD as OTHER
     from tests.support.runs.mishaps import replace_table, two_tables
 
@@ -149,10 +149,10 @@ def test_what_a_table_owed_is_judged_when_it_catches_up(pipeline: MakePipeline) 
     one.produce([b"no json", b'{"id": 1}'])
     plan = one.plan()
     one.write(plan)
-    replace_table(one, OWES)
+    replace_table(one, BEHIND)
     with pytest.raises(FloeError, match="is behind"):
         one.commit(plan)
-    while one.run(dropped_tables={OWES: "continue"}).slices:
+    while one.run(dropped_tables={BEHIND: "continue"}).slices:
         pass
     assert one.column("id", OTHER) == [0, 1]
-    assert [(offset, table) for offset, table, *_ in dead_letters(one)] == [(1, OWES), (1, OTHER)]
+    assert [(offset, table) for offset, table, *_ in dead_letters(one)] == [(1, BEHIND), (1, OTHER)]

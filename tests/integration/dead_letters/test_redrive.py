@@ -11,11 +11,11 @@ from floe.model.accounting import TableCounts
 from floe.tables.exceptions import DeadLettersLeft
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.redrive import DEAD_LETTERS, DEAD_LETTERS_KEY, REDRIVE, marks, order, states
-from tests.support.runs.replays import mend, opened, replay, trace
+from tests.support.runs.replays import fix_table, opened, replay, trace
 
 
 def test_redriven_dead_letters_become_rows_and_are_resolved_once(spoilt: Pipeline) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     plan = replay(spoilt, **REDRIVE)
     assert [s.kind for s in plan.slices] == ["redrive"]
     assert spoilt.column("id") == list(range(20))
@@ -34,7 +34,7 @@ def test_redriven_dead_letters_become_rows_and_are_resolved_once(spoilt: Pipelin
 
 
 def test_redrive_counts_add_up_and_unread_records_are_filtered(spoilt: Pipeline) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     spoilt.produce([None, order(21, "x"), order(22)])
     spoilt.run()
     plan, one = opened(spoilt, ranges={"0": [6, None]}, **REDRIVE)
@@ -54,7 +54,7 @@ def test_records_between_letters_are_filtered_and_slices_are_cut(pipeline: MakeP
     one.run()
     one.produce([order(i, "many" if i % 4 == 0 else 1) for i in range(1, 30)])
     one.run()
-    mend(one)
+    fix_table(one)
     plan, effective = opened(one, max_records=10, **REDRIVE)
     assert [[(r.start, r.end) for r in s.ranges] for s in plan.slices] == [[(4, 13)], [(16, 25)], [(28, 29)]]
     announcements = effective.write(plan)
@@ -69,7 +69,7 @@ def test_what_dies_again_stays_open_and_gets_no_second_letter(spoilt: Pipeline) 
         replay(spoilt, **REDRIVE)
     assert states(spoilt) == {"dead": [5, 6, 7, 8, 9], "resolved": []}
     assert spoilt.column("id") == [*range(5), *range(10, 20)]
-    mend(spoilt)
+    fix_table(spoilt)
     replay(spoilt, **REDRIVE)
     assert states(spoilt)["resolved"] == [5, 6, 7, 8, 9]
     assert spoilt.column("id") == list(range(20))
@@ -83,7 +83,7 @@ def test_re_drive_of_which_some_become_rows_says_both_numbers(
     one.run()
     one.produce([order(1, "many"), order(2, "x"), b"no json"])
     one.run()
-    mend(one)
+    fix_table(one)
     with caplog.at_level("INFO"):
         replay(one, **REDRIVE)
     assert "dead letters: 2 became rows, 1 failed again (1 Malformed)" in caplog.text
@@ -91,7 +91,7 @@ def test_re_drive_of_which_some_become_rows_says_both_numbers(
 
 
 def test_snapshot_records_recovered_rows_later_skip_omits_them(spoilt: Pipeline) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     replay(spoilt, **REDRIVE)
     snapshot = spoilt.table().current_snapshot()
     assert snapshot is not None
@@ -108,11 +108,11 @@ def test_each_letter_goes_to_the_table_that_it_was_meant_for(pipeline: MakePipel
     one = pipeline(**{DEAD_LETTERS_KEY: DEAD_LETTERS, "iceberg.tables": "db.a,db.b"})
     one.produce([order(0)])
     one.run()
-    mend(one, "db.b")
+    fix_table(one, "db.b")
     one.produce([order(i, "many") for i in range(1, 5)])
     one.run()
     assert (one.column("id", "db.a"), one.column("id", "db.b")) == ([0], [0, 1, 2, 3, 4])
-    mend(one, "db.a")
+    fix_table(one, "db.a")
     head = one.table("db.b").current_snapshot()
     replay(one, **REDRIVE)
     assert one.column("id", "db.a") == [0, 1, 2, 3, 4]
@@ -125,8 +125,8 @@ def test_chosen_tables_only_and_letters_of_none_wait(pipeline: MakePipeline) -> 
     one.run()
     one.produce([order(1, "many"), b"no json"])
     one.run()
-    mend(one, "db.a")
-    mend(one, "db.b")
+    fix_table(one, "db.a")
+    fix_table(one, "db.b")
     replay(one, tables=["db.b"], **REDRIVE)
     assert (one.column("id", "db.a"), one.column("id", "db.b")) == ([0], [0, 1])
     assert [m for m in marks(one) if m[0] == "resolved"] == [("resolved", 1, "db.b")]
@@ -153,8 +153,8 @@ def test_record_refused_before_routing_is_routed_after_fix(pipeline: MakePipelin
     one.run()
     assert marks(one) == [("dead", 1, None), ("dead", 2, None), ("dead", 3, None)]
     # the key as it is makes no name: now a header, which the records lack; then the topic names the table
-    mended = one.changed(**{"floe.route.by": None, "floe.route.template": "by.{topic}"})
-    plan = replay(mended, **REDRIVE)
+    changed = one.changed(**{"floe.route.by": None, "floe.route.template": "by.{topic}"})
+    plan = replay(changed, **REDRIVE)
     assert plan.slices[0].tables == ()
     name = f"by.{one.topic.replace('-', '_')}"
     assert one.column("id", name) == [1, 2, 3]
@@ -172,12 +172,12 @@ def test_a_record_with_two_ways_comes_once_to_each_table(pipeline: MakePipeline)
     wide = one.changed(
         **{"iceberg.tables.route-field": None} | {f"iceberg.table.db.{t}.route-regex": None for t in "ab"}
     )
-    mend(one, "db.b")
+    fix_table(one, "db.b")
     replay(wide, **REDRIVE)
     # for db.a it died again, now with a letter of that table's: the one of no table is dealt with
     assert one.column("id", "db.b") == [1, 2]
     assert marks(one) == [("dead", 2, "db.a"), ("dead", 2, None), ("dead", 3, "db.a"), ("resolved", 2, None)]
-    mend(one, "db.a")
+    fix_table(one, "db.a")
     replay(wide, **REDRIVE)
     assert one.column("id", "db.a") == [0, 2, 3]
     assert one.column("id", "db.b") == [1, 2]
@@ -185,7 +185,7 @@ def test_a_record_with_two_ways_comes_once_to_each_table(pipeline: MakePipeline)
 
 
 def test_branch_redrive_leaves_dead_letters_of_main(spoilt: Pipeline) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     replay(spoilt, branch="audit", **REDRIVE)
     audit = spoilt.table().snapshot_by_name("audit")
     assert audit is not None

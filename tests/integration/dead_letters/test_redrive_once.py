@@ -13,13 +13,13 @@ from floe.tables.exceptions import SliceStale
 from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.redrive import DEAD_LETTERS, DEAD_LETTERS_KEY, REDRIVE, announced, order, schema_of_text, states
-from tests.support.runs.replays import drafted, drop, mend, opened, replay
+from tests.support.runs.replays import drafted, drop, fix_table, opened, replay
 
 
 def test_between_the_rows_and_the_marks_a_run_may_die_and_go_on(
     spoilt: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     plan, one = opened(spoilt, **REDRIVE)
     one.write(plan)
     dies_before_the_marks(monkeypatch, one, plan)
@@ -30,7 +30,7 @@ def test_between_the_rows_and_the_marks_a_run_may_die_and_go_on(
 
 def dies_before_the_marks(monkeypatch: pytest.MonkeyPatch, one: Pipeline, plan: Plan) -> None:
     class Killed(Exception):
-        """Stands for SIGKILL."""
+        """In place of SIGKILL."""
 
     def kill(*_: object) -> bool:
         raise Killed
@@ -41,7 +41,7 @@ def dies_before_the_marks(monkeypatch: pytest.MonkeyPatch, one: Pipeline, plan: 
 
 
 def test_redrive_abandoned_halfway_is_completed_by_another(spoilt: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     plan, one = opened(spoilt, **REDRIVE)
     one.write(plan)
     dies_before_the_marks(monkeypatch, one, plan)
@@ -55,7 +55,7 @@ def test_redrive_abandoned_halfway_is_completed_by_another(spoilt: Pipeline, mon
 
 @pytest.mark.parametrize("written_after", [False, True], ids=["both-written", "written-after"])
 def test_two_re_drives_planned_at_once_append_once(spoilt: Pipeline, *, written_after: bool) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     first, one = opened(spoilt, **REDRIVE)
     second, other = opened(spoilt, ranges={"0": [7, None]}, **REDRIVE)
     one.write(first)
@@ -79,8 +79,8 @@ def test_two_redrives_committed_crosswise_are_completed_by_third(pipeline: MakeP
     one.run()
     one.produce([order(1, "many")])
     one.run()
-    mend(one, "db.a")
-    mend(one, "db.b")
+    fix_table(one, "db.a")
+    fix_table(one, "db.b")
     plans = [opened(one, **REDRIVE) for _ in range(2)]
     for plan, effective in plans:
         effective.write(plan)
@@ -118,7 +118,7 @@ def test_run_read_again_over_fixed_table_resolves_dead_letters(
     found = announced(one, plan)
     (table_files,) = [s for s in found.all_table_files if s.table == DEAD_LETTERS]
     commit_table(Tables.of(one.connector), TableWork.of(plan, found, table_files), 5)
-    mend(one)
+    fix_table(one)
     again = one.plan()
     one.write(again)
     dies_before_the_marks(monkeypatch, one, again)
@@ -128,7 +128,7 @@ def test_run_read_again_over_fixed_table_resolves_dead_letters(
 
 
 def test_rows_that_a_rollback_took_away_come_back_and_only_once(spoilt: Pipeline) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     before = spoilt.table().current_snapshot()
     assert before is not None
     replay(spoilt, **REDRIVE)
@@ -143,7 +143,7 @@ def test_rows_that_a_rollback_took_away_come_back_and_only_once(spoilt: Pipeline
 
 
 def test_branch_set_to_redriven_snapshot_gets_no_row_twice(spoilt: Pipeline) -> None:
-    mend(spoilt)
+    fix_table(spoilt)
     replay(spoilt, branch="audit", **REDRIVE)
     audit = spoilt.table().snapshot_by_name("audit")
     assert audit is not None

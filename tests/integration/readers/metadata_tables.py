@@ -179,7 +179,7 @@ def _metric(schema: Schema, file: DataFile, name: str) -> Row:
 
 
 def _readable(kind: IcebergType, value: Any) -> Any:
-    """Return a date or a time for the number that stands for it."""
+    """Return the date or time of a number."""
     if isinstance(value, int) and isinstance(kind, DateType | TimeType | TimestampType | TimestamptzType):
         number = pa.scalar(value, pa.int32() if isinstance(kind, DateType) else pa.int64())
         return number.cast(schema_to_pyarrow(kind)).as_py()

@@ -41,7 +41,7 @@ def main() -> None:
                 for key, value in asked.get("conf", {}).items():
                     spark.conf.set(key, value)
                 answer = [list(row) for row in spark.sql(asked["sql"]).collect()]
-        except Exception as error:  # noqa: BLE001 - told to the test
+        except Exception as error:  # noqa: BLE001 - reported to the test
             answer = {"error": f"{type(error).__name__}: {str(error)[:2000]}"}
         print(json.dumps(answer, default=str), flush=True)
 

@@ -1,4 +1,4 @@
-"""Several tables of one connector: one that refuses owes its rows, the others go on, and it catches up without a hole."""
+"""Several tables of one connector: one that refuses is behind, the others are committed, and it catches up without a hole."""
 
 from __future__ import annotations
 

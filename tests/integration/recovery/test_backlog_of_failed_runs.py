@@ -40,7 +40,7 @@ from tests.support.runs.records import ids
 
 
 def catching_up(pipeline: MakePipeline) -> tuple[Pipeline, Plan]:
-    """Return a connector of which BAD owes 20 of 30 records, and a plan that reads those, and for GOOD the rest."""
+    """Return a connector of which BAD is behind by 20 of 30 records, and a plan that reads those, and for GOOD the rest."""
     pizzas = two_tables(pipeline)
     owe(pizzas, 0, 20)
     pizzas.produce(ids(20, 30))
@@ -70,7 +70,7 @@ def test_live_slice_committed_by_second_try_makes_backlog(
 ) -> None:
     def only_bad(tables: Tables, work: TableWork, timeout_s: float) -> TableCommit:
         if work.table == GOOD:
-            msg = "somebody else committed first, every time"
+            msg = "another process committed first, every time"
             raise TableNotCommitted(msg)
         return commit_table(tables, work, timeout_s)
 
@@ -120,7 +120,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
 ) -> None:
     pizzas = two_tables(pipeline)
     run_each(pizzas, 0)
-    mend = break_ledger(pizzas)
+    repair = break_ledger(pizzas)
     pizzas.produce(ids(10, 20))
     plan = pizzas.plan()
     (position,) = plan.positions
@@ -135,7 +135,7 @@ def test_forgiving_helps_where_a_position_has_no_room_for_debts(
         pizzas.committer(plan).commit([])
     assert pizzas.position() == {0: 20}
     assert pizzas.backlogs() == {}
-    mend()
+    repair()
     run_each(pizzas, 20)
     assert pizzas.column("id", GOOD) == list(range(30))
     assert pizzas.column("id", BAD) == [*range(10), *range(20, 30)]

@@ -1,4 +1,4 @@
-"""What somebody decided holds for the state it was decided about; each refusal names a way out that loses no record."""
+"""A decision holds for the state it was decided about; each refusal names a way out that loses no record."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_one_unreadable_ledger_blocks_no_decision_on_others(
 ) -> None:
     pizzas = two_tables(pipeline)
     run_each(pizzas, 0)
-    mend = break_ledger(pizzas)
+    repair = break_ledger(pizzas)
     pizzas.produce(ids(10, 20))
     run_behind(pizzas)
     both, other = with_another_topic(pizzas, topic())
@@ -194,6 +194,6 @@ def test_one_unreadable_ledger_blocks_no_decision_on_others(
     assert both.column("id", GOOD) == [*range(20), *range(100, 110)]
     delete_group(both, admin)
     run_behind(both, recover=True)
-    mend()
+    repair()
     run_to_the_end(both)
     assert both.column("id", GOOD) == both.column("id", BAD) == [*range(20), *range(100, 110)]

@@ -56,8 +56,8 @@ def test_a_commit_for_another_owner_commits_nothing(pipeline: MakePipeline) -> N
     plan = pizzas.plan()
     pizzas.write(plan)
     (position,) = Cluster.of_control(pizzas.settings).positions(pizzas.connector.group_id).values()
-    commit_as(pizzas, 0, replace(position.metadata_fields, owner="somebody").encode())
-    with pytest.raises(PositionOwned, match="connector 'somebody', this is connector"):
+    commit_as(pizzas, 0, replace(position.metadata_fields, owner="other").encode())
+    with pytest.raises(PositionOwned, match="connector 'other', this is connector"):
         pizzas.commit(plan)
     assert pizzas.table().current_snapshot() is None
     pizzas.run(recover=True)

@@ -34,7 +34,7 @@ def test_replays_in_threads_beside_live_runs_leave_records_once(eaten: Pipeline)
     def work(step: Callable[[], object]) -> None:
         try:
             step()
-        except Exception as error:  # noqa: BLE001 - told after the join
+        except Exception as error:  # noqa: BLE001 - checked after the join
             errors.append(error)
 
     replay(eaten, ranges={"0": [0, 1]})

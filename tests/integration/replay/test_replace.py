@@ -1,4 +1,4 @@
-"""Replacing: the rows of a range are gone and written anew in one snapshot, whatever comes in between."""
+"""Replacing: the rows of a range are removed and written again in one snapshot, whatever comes in between."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def files(table: Table) -> set[str]:
 
 
 def spoil(one: Pipeline) -> None:
-    """Change rows as somebody's hand would, with their origin left as it is."""
+    """Change rows as a user would by hand, with their origin left as it is."""
     table = one.table()
     rows = table.scan().to_arrow()
     at = rows.schema.get_field_index("sauce")
@@ -241,7 +241,7 @@ def test_replace_resolves_open_dead_letters_and_adds_new_ones(pipeline: MakePipe
     assert kinds(one) == ["dead", "dead", "resolved"]
 
 
-# -- what is told and refused -----------------------------------------------------------------------------------------
+# -- dry run and refusals ----------------------------------------------------------------------------------------------
 
 
 def test_a_dry_run_tells_how_many_rows_go_and_writes_nothing(pipeline: MakePipeline) -> None:

@@ -14,14 +14,14 @@ from floe.tables.exceptions import SliceStale, TableRefused
 from tests.support.runs.mishaps import roll_back
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replacements import META, REPLACE, append_foreign, kinds
-from tests.support.runs.replays import drafted, drop, mend, opened, replay
+from tests.support.runs.replays import drafted, drop, fix_table, opened, replay
 
 
 def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> None:
     one = with_a_letter(pipeline)
     plan, effective = opened(one, **REPLACE)
     effective.write(plan)
-    mend(one)
+    fix_table(one)
     replay(one, dead_letters=True)
     assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "resolved"])
     with pytest.raises(SliceStale, match=r"made rows of dead letters of its range meanwhile.*trigger the replay again"):
@@ -36,11 +36,11 @@ def test_a_re_drive_that_lands_first_keeps_its_rows(pipeline: MakePipeline) -> N
 def test_slice_after_redrive_and_other_replace_is_stale(pipeline: MakePipeline, late: dict[str, Any]) -> None:
     one = with_a_letter(pipeline)
     if "dead_letters" in late:
-        mend(one)
+        fix_table(one)
     plan, effective = opened(one, **late)
     effective.write(plan)
     if "dead_letters" not in late:
-        mend(one)
+        fix_table(one)
     replay(one, dead_letters=True)
     replay(one, **REPLACE)
     with pytest.raises(SliceStale):
@@ -50,7 +50,7 @@ def test_slice_after_redrive_and_other_replace_is_stale(pipeline: MakePipeline, 
 
 def test_a_replacement_does_not_land_over_one_that_made_letters(pipeline: MakePipeline) -> None:
     one = with_a_letter(pipeline)
-    mend(one)
+    fix_table(one)
     replay(one, dead_letters=True)
     plan, effective = opened(one, **REPLACE)
     effective.write(plan)
@@ -79,7 +79,7 @@ def test_dead_letters_of_replace_refused_by_table_are_not_kept(
     pipeline: MakePipeline, happens: Callable[[Pipeline], str]
 ) -> None:
     one = with_a_letter(pipeline)
-    mend(one)
+    fix_table(one)
     replay(one, dead_letters=True)
     spoil_again(one)
     plan, effective = opened(one, **REPLACE)
@@ -95,7 +95,7 @@ def test_dead_letters_of_replace_refused_by_table_are_not_kept(
 
 def test_branch_set_to_replaced_snapshot_keeps_its_ledger(pipeline: MakePipeline) -> None:
     one = with_a_letter(pipeline)
-    mend(one)
+    fix_table(one)
     replay(one, branch="audit", **REPLACE)
     audit = one.table().snapshot_by_name("audit")
     assert audit is not None
@@ -112,7 +112,7 @@ def test_rollback_past_replace_with_dead_letters_warns(
     pipeline: MakePipeline, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
     one = with_a_letter(pipeline)
-    mend(one)
+    fix_table(one)
     replay(one, dead_letters=True)
     before = one.table().current_snapshot()
     assert before is not None
@@ -121,14 +121,14 @@ def test_rollback_past_replace_with_dead_letters_warns(
     roll_back(one, before.snapshot_id, "db.t")
     one.run(rolled_back={"db.t": how})
     assert f"rolled back past a replacement (slice {plan.plan_id}/0)" in caplog.text
-    mend(one)
+    fix_table(one)
     replay(one, **REPLACE)
     assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead", "dead", "resolved", "resolved"])
     assert replay(one, dead_letters=True).slices == ()
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL."""
+    """In place of SIGKILL."""
 
 
 def killed_between_letters_and_rows(
@@ -149,7 +149,7 @@ def killed_between_letters_and_rows(
         patch.setattr(SliceCommitter, "_commit_tables", kill)
         effective.commit(plan)
     assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead"])
-    mend(one)
+    fix_table(one)
     return one, plan, effective
 
 

@@ -60,7 +60,7 @@ def test_two_replaces_beside_live_run_leave_every_record_once(pipeline: MakePipe
     def work(step: Any) -> None:
         try:
             step()
-        except Exception as error:  # noqa: BLE001 - told after the join
+        except Exception as error:  # noqa: BLE001 - checked after the join
             errors.append(error)
 
     steps = [

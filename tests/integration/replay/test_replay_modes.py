@@ -18,7 +18,7 @@ from floe.tables.exceptions import SliceNotWritten
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.redrive import REDRIVE, connector_with_dead_letters, states
 from tests.support.runs.replacements import REPLACE, eaten
-from tests.support.runs.replays import bounded, drop, mend, opened, trace
+from tests.support.runs.replays import bounded, drop, fix_table, opened, trace
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def without_table(pipeline: MakePipeline) -> Pipeline:
 def with_fixed_table(pipeline: MakePipeline) -> Pipeline:
     """A connector with dead letters whose table takes them by now."""
     one = connector_with_dead_letters(pipeline)
-    mend(one)
+    fix_table(one)
     return one
 
 

@@ -34,7 +34,7 @@ from tests.support.runs.replays import drafted, drop, replay, trace
         ),
         ({"ranges": {"0": [10**15, 10**16]}}, "ends past the position 100"),
         ({"ranges": {"3": [0, 1]}}, "partition 3 of topic .* does not exist: it has the partitions 0 to 2"),
-        ({"topic": "somebody-elses"}, "topic 'somebody-elses' is not configured in this connector"),
+        ({"topic": "other-topic"}, "topic 'other-topic' is not configured in this connector"),
         ({"tables": ["db.other"]}, "table 'db.other' is not configured in this connector"),
         ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times"),
         ({"from_time": "2026-01-01"}, "has no time zone"),

@@ -205,7 +205,7 @@ def test_fan_out_to_hundred_tables_keeps_every_record_once(pipeline: MakePipelin
     bad_before = len(feed.bad)
     feed.send(TABLES, PER_TABLE, [*KINDS] * PER_KIND, more={"ratio": 0.5, "deep": [{"x": 1}]}, tags=["a", "b"])
     plan, announced = written(one)
-    mend = break_ledger(one, BROKEN)
+    repair = break_ledger(one, BROKEN)
     replace_table(one, REPLACED)
     with pytest.raises(TablesBehind) as message:
         one.commit(plan)
@@ -219,7 +219,7 @@ def test_fan_out_to_hundred_tables_keeps_every_record_once(pipeline: MakePipelin
     check_letters(feed)
     check_rows(feed, TABLES[1:-1])
 
-    # in the third one of them catches up, the other one still owes and takes nothing newer
+    # in the third one of them catches up, the other one is still behind and takes nothing newer
     feed.send(TABLES, 4, [])
     plan = one.plan()
     assert Counter(slice_.kind for slice_ in plan.slices) == {"catch-up": 2, "live": 1}
@@ -231,7 +231,7 @@ def test_fan_out_to_hundred_tables_keeps_every_record_once(pipeline: MakePipelin
     check_books(announced, len(feed.bad), one)
     check_letters(feed)
 
-    mend()
+    repair()
     run_to_the_end(one)
     assert one.backlogs() == {}
     assert one.position() == dict(enumerate(feed.ends))

@@ -57,7 +57,7 @@ def seen(one: Pipeline, namespace: str) -> dict[str, Any]:
     return found
 
 
-STRANGE: list[Any] = [
+UNUSUAL: list[Any] = [
     None,
     b"{not json",
     b"[]",
@@ -102,7 +102,7 @@ def test_it_makes_no_difference_to_rows_letters_and_books(
     two.run()
     for partition in range(2):
         clean = [order(100 + i, KINDS[i % 3]) for i in range(partition * 300, partition * 300 + 300)]
-        one.produce([*clean[:250], *STRANGE, order(1, "b", **late), *clean[250:]], partition=partition)
+        one.produce([*clean[:250], *UNUSUAL, order(1, "b", **late), *clean[250:]], partition=partition)
     one.run()
     before = len(decoded)
     monkeypatch.setattr(SharedDecoder, "of", classmethod(lambda *_: None))
@@ -113,7 +113,7 @@ def test_it_makes_no_difference_to_rows_letters_and_books(
     assert any(part is None for part in decoded) == bool(late)
     assert any(part is not None and len(part.records) > 200 for part in decoded) == (not late)
     assert {"a", "b", "c", "new"} <= found[0].keys()
-    assert len(found[0]["letters"]) > len(STRANGE)
+    assert len(found[0]["letters"]) > len(UNUSUAL)
 
 
 def test_table_with_some_rows_is_checked_record_by_record(

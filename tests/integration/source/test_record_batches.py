@@ -1,4 +1,4 @@
-"""The batches that a real broker keeps are told apart by how they lie in memory."""
+"""The batches that a real broker keeps are recognized by their place in memory."""
 
 from __future__ import annotations
 

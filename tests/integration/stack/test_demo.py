@@ -68,7 +68,7 @@ def test_demo_moves_orders_in_two_runs_and_ends_all_processes(environment: dict[
 def test_a_port_that_is_taken_while_airflow_starts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stack.airflow.require_free", lambda *_: None)
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # as a connection has it: nobody answers there
+        taken.bind(("127.0.0.1", 0))  # as a connection has it: no process answers there
         port = taken.getsockname()[1]
         airflow = Airflow(tmp_path / "state", port, REPOSITORY / "dags", REPOSITORY / "plugins")
         with pytest.raises(PortTaken, match=f"port {port} was taken while Airflow started: set AIRFLOW_PORT"):

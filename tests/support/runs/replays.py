@@ -51,7 +51,7 @@ def drop(one: Pipeline, table: str = "db.t") -> None:
     Tables.of(one.connector).catalog.drop_table(table)
 
 
-def mend(one: Pipeline, table: str = "db.t") -> None:
+def fix_table(one: Pipeline, table: str = "db.t") -> None:
     """Give the table an ``amount`` of text, which takes what was refused."""
     with one.table(table).update_schema(allow_incompatible_changes=True) as update:
         update.delete_column("amount")
