@@ -62,7 +62,7 @@ test-room: setup-dev room-named ## run the quick tests of one room: make test-ro
 test-full: setup-dev ## run every test there is, the whole matrix of faults too (before a release)
 	@$(VENV)/python -m pytest $(SIDE_BY_SIDE) -m "" --hypothesis-profile=full --durations=25
 
-faults: setup-dev ## run the whole matrix of faults, each judged by the oracle (about 15 minutes)
+faults: setup-dev ## run the whole matrix of faults, each checked by the oracle (about 15 minutes)
 	@$(VENV)/python -m pytest tests/faults -m "" -n 2 --dist worksteal
 
 soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, then the oracle's report

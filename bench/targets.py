@@ -71,7 +71,7 @@ def _latency(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
 
 
 def _sizes(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
-    """Judge the cost of a record by size of run; also reported: without the fixed cost, which the smallest run measures."""
+    """Check the cost of a record by size of run; also reported: without the fixed cost, which the smallest run measures."""
     medians = {
         records: statistics.median(m.seconds for m in found if m.scenario == f"{sizes.NAME} {records}")
         for records in sorted({m.records for m in found if m.scenario.startswith(sizes.NAME)})
@@ -102,7 +102,7 @@ def _fixed_limits(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
 
 
 def _hostile(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
-    """Judge the most expensive of the hostile records."""
+    """Check the most expensive of the hostile records."""
     ratios = {m.scenario: float(m.more["ratio"]) for m in found if m.scenario.startswith(hostile.NAME)}
     if ratios:
         worst = max(ratios, key=ratios.__getitem__)

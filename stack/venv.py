@@ -53,7 +53,7 @@ def set_up(development: bool = False) -> None:
         STAMP.write_text(json.dumps(stamp, indent=1))
     # Bytecode halves the start of every Spark job; files that did not change are skipped.
     folders = [str(REPOSITORY / name) for name in COMPILED if (REPOSITORY / name).is_dir()]
-    _run([str(PYTHON), "-m", "compileall", "-q", *folders], "mend the file that does not compile")
+    _run([str(PYTHON), "-m", "compileall", "-q", *folders], "correct the file that does not compile")
 
 
 def require_python() -> None:
@@ -97,7 +97,7 @@ def main() -> int:
         say(f"error: {error}")
         return 1
     except KeyboardInterrupt:
-        say("interrupted: run it again, it goes on where it stopped")
+        say("interrupted: run it again, it continues where it stopped")
         return 130
     return 0
 

@@ -2,7 +2,7 @@
 
     FloeError
     ├── Retryable   the same call may succeed later (broker away, catalog away, conflict)
-    └── Terminal    it will not succeed until somebody changes something
+    └── Terminal    it will not succeed until something is changed
 
 Each package names its own errors in its ``exceptions.py`` and mixes one of the two in; the retry policy of the DAGs
 reads nothing else. A message says what was wrong, the value, and what to do next. Its code, such as ``FLOE-214``, is
@@ -16,7 +16,7 @@ class FloeError(Exception):
     """Any error that floe raises on purpose.
 
     ``code``: names the entry of ``docs/troubleshooting.md`` that tells what to do. A class that people see has one of its
-    own; where one class stands for several remedies, the error is given another. The text shows the code only after
+    own; where one class has several remedies, the error is given another. The text shows the code only after
     :meth:`for_people`, so that errors quoted in others, in dead letters or in announcements have none.
     """
 
@@ -45,7 +45,7 @@ class Retryable(FloeError):
 
 
 class Terminal(FloeError):
-    """The same call fails again until somebody changes something."""
+    """The same call fails again until something is changed."""
 
 
 _CODED = re.compile(r"\s?\bSee (FLOE-\d{3})\.")

@@ -25,7 +25,7 @@ def tuned_memory() -> Iterator[None]:
     librdkafka's threads took from heaps of their own cannot be returned, and would grow with each task of a worker.
     """
     before = gc.get_threshold()
-    is_frozen = gc.get_freeze_count() > 0  # by the daemon, for good
+    is_frozen = gc.get_freeze_count() > 0  # by the daemon, and never undone
     if not is_frozen:
         gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)

@@ -71,7 +71,8 @@ class Tables:
                     raise
                 msg = (
                     f"table {name!r} cannot be loaded: PyIceberg does not understand its metadata ({_summary_of(error)}). "
-                    "Its rows wait. Take back what was changed in it, or use a floe that knows it."
+                    "Nothing was committed to it. Undo the last change of the table, or use a version of floe that "
+                    "supports it."
                 )
                 raise TableUnsuitable(hide(msg)) from cause_of(error)
         learn(table.io.properties)  # a REST catalog returns credentials with a table

@@ -40,17 +40,17 @@ def next_time(table: str, metadata: TableMetadata) -> int:
     now, last = now_ms(), last_time(metadata)
     if last - now > DAY:
         log.warning(
-            "table %s: its last change is of %s, more than a day ahead of this host's clock (%s): the clock of a host that "
-            "commits to it was or is wrong. The next change is written as of 1 ms after the last one; ages of snapshots from "
-            "there count from the newest of them",
+            "table %s: its last change is of %s, more than a day ahead of this host's clock (%s). The clock of a host that "
+            "commits to it was or is wrong. The next change gets a time 1 ms after the last one; ages of snapshots count "
+            "from the newest of them",
             table,
             _shown(last),
             _shown(now),
         )
     elif last - now > MAX_SKEW:
         log.warning(
-            "table %s: its last change is of %s, this host's clock says %s: one of the two clocks is wrong. The next change "
-            "is written as of 1 ms after the last one",
+            "table %s: its last change is of %s, this host's clock says %s: one of the two clocks is wrong. The next "
+            "change gets a time 1 ms after the last one",
             table,
             _shown(last),
             _shown(now),

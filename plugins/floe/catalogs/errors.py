@@ -123,8 +123,9 @@ class CatalogErrors:
 def _refusal(action: str, error: Exception) -> str:
     if isinstance(error, ValidationError):
         return (
-            f"the metadata that a {action} makes is not valid ({clip(str(error), _SHOWN_CHARACTERS)}): others changed the "
-            "table. Its rows wait. Take back what was changed in it, or roll it back to a snapshot before"
+            f"the metadata that a {action} makes is not valid ({clip(str(error), _SHOWN_CHARACTERS)}): another process "
+            "changed the table. Nothing was committed to it. Undo the last change of the table, or roll it back to the "
+            "snapshot before"
         )
     if isinstance(error, PermissionError):
         return f"could not {action}: {error}. The warehouse must be writable for Airflow's and Spark's workers."

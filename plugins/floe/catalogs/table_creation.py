@@ -130,7 +130,7 @@ def with_identifiers(schema: Schema, columns: Collection[str], table: str) -> Sc
         column = _find(schema, name, f"table {table!r} cannot have the id column {name!r}", remedy)
         path = _path(schema.as_struct(), column.field_id)
         if not path:
-            problem = "it stands inside a list or a map, where a row has many of it"
+            problem = "it is inside a list or a map, so a row may have several values"
         elif not column.field_type.is_primitive or isinstance(column.field_type, FloatType | DoubleType):
             problem = f"it is of type {column.field_type}, and Iceberg takes no float, double, struct, list or map"
         else:
@@ -157,7 +157,7 @@ def _source(
         )
         raise TableUnsuitable(msg)
     if not _path(schema.as_struct(), column.field_id):
-        msg = f"{refused}: the column stands inside a list or a map, where a row has many of it; {remedy}"
+        msg = f"{refused}: the column is inside a list or a map, so a row may have several values; {remedy}"
         raise TableUnsuitable(msg)
     return column, transform
 

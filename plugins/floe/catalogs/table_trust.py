@@ -29,8 +29,8 @@ def check_table_properties(table: str, properties: Mapping[str, str]) -> None:
     taken = sorted(key for key in properties if is_of_store(key))
     if taken:
         msg = (
-            f"table {table!r} has the properties {', '.join(taken)[:300]}: a table does not say how its store is reached or "
-            "logged in to, as that would send the catalog's credentials where it says. Unset them; they go into "
+            f"table {table!r} has the properties {', '.join(taken)[:300]}: a table may not say how its storage is reached "
+            "or logged in to, as that could send the catalog's credentials where it says. Unset them; they go into "
             "iceberg.catalog.* or PyIceberg's environment"
         )
         raise TableUnsuitable(msg, code="FLOE-406")

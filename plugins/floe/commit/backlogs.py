@@ -25,10 +25,10 @@ def check_backlogs(recorded: Iterable[Position], unrecorded: Iterable[Position],
         )
     if backlog := _backlog(unrecorded):
         message.append(
-            f"{_behind(backlog, refusals)}. This is recorded nowhere, because the group has no offsets of these partitions "
-            "any more: the topic or the group's offsets were deleted. All other tables were committed. Fix the table before "
-            "the next run and clear the commit task of this run: it commits what was announced. If the topic still exists, "
-            "a run with `recover` reads the offsets again as well."
+            f"{_behind(backlog, refusals)}. This is not recorded, because the group has no offsets of these partitions any "
+            "more: the topic or the group's offsets were deleted. All other tables were committed. Fix the table before "
+            "the next run and clear the commit task of this run, which commits what was announced. If the topic still "
+            "exists, a run with `recover` reads the offsets again as well."
         )
     if message:
         raise TablesBehind(" ".join(message))

@@ -35,10 +35,10 @@ def check_contained(
     held = retry(f"table {name!r}", retry_for, lambda: _held(tables, plan, slice_, name))
     if held < left_out:
         msg = (
-            f"{left_out} rows of slice {announcement.slice_id} were left out of table {name!r} as it has them, but its "
-            f"ledger holds {held} offsets of the slice: it was rolled back or replaced meanwhile, or another writer "
-            "announced. Nothing of the slice counts as read; the next run plans again. Check who may write to the control "
-            "topic."
+            f"{left_out} rows of slice {announcement.slice_id} were not written to table {name!r} because it contained "
+            f"them, but its ledger contains {held} offsets of the slice: it was rolled back or replaced meanwhile, or "
+            "another writer announced. Nothing of the slice was committed. The next run plans again. Check who may write "
+            "to the control topic."
         )
         raise SliceStale(msg)
 

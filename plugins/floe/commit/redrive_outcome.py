@@ -28,9 +28,9 @@ def report_redrive(plan: Plan, announcements: Iterable[Announcement]) -> None:
     )
     if failed and not rows and not resolved:
         msg = (
-            f"all {failed} dead letters that were read again failed again ({why}): none became a row, and all stay open. The "
-            "log of the write task has them one by one with errors.log.enable. Fix the table, the connector or the "
-            "transforms first, then trigger the replay again"
+            f"all {failed} dead letters that were read again failed again ({why}): none became a row, and all stay open. "
+            "With errors.log.enable, the log of the write task lists them. Fix the table, the connector or the transforms, "
+            "then trigger the replay again"
         )
         raise DeadLettersLeft(msg)
     log.info("dead letters: %s became rows, %s failed again%s", rows, failed, f" ({why})" if why else "")

@@ -49,7 +49,11 @@ def append_resolved_markers(
         table, ledger = state.table, state.ledger
         if table is None:
             # its dead letters went with it: nothing is left that could be read as open
-            log.warning("table %s of dead letters is gone: what slice %s dealt with is not marked", name, mark_id)
+            log.warning(
+                ("dead-letter table %s does not exist any more: dead letters that slice %s resolved are not marked"),
+                name,
+                mark_id,
+            )
             return
         if mark_id in ledger.slices:
             return
@@ -84,7 +88,7 @@ def check_no_new_dead_letters(
 ) -> None:
     """Raise SliceStale when records of a replacement got dead letters, for the tables ``waiting``, since it was written.
 
-    It has rows of them, or did not judge them. Its own dead letters are not new: an earlier attempt may have written them.
+    It has rows of them, or did not check them. Its own dead letters are not new: an earlier attempt may have written them.
     """
     name, slice_ = plan.dead_letters or "", plan.slice_of(announcement.slice_id)
     state = TableStates(tables, tables.connector, plan.cluster_id).one(name, branch=branch)
@@ -96,7 +100,8 @@ def check_no_new_dead_letters(
     if found:
         msg = (
             f"{found.count} records of slice {announcement.slice_id} got dead letters since it was written: another replay "
-            "replaced them meanwhile. Nothing of it is committed; trigger the replay again, it reads the range as it is now."
+            "replaced them meanwhile. Nothing of it was committed. Trigger the replay again; it reads the range as it is "
+            "now."
         )
         raise SliceStale(msg)
 

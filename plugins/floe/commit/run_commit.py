@@ -129,7 +129,7 @@ class Committer:
         """Describe why slices were not written, in the writer's own words where it left some, and what becomes of them."""
         ranges = ", ".join(str(r) for s in missing for r in s.ranges)[:500]
         again = (
-            "Clear the write task of this run: it goes on there."
+            "Clear the write task of this run: it continues with the missing slices."
             if self._plan.is_replay
             else "The next run reads them again."
         )
@@ -154,8 +154,8 @@ class Committer:
                 self._reader.log_unsigned()
                 msg = (
                     f"the announcement of slice {hidden[0]} is not visible in {self._plan.control_topic!r}: an open "
-                    "transaction of another producer may hide it, or it does not count (see the log above). Run the "
-                    "commit again; nothing is lost."
+                    "transaction of another producer may hide it, or it was ignored (see the log above). Nothing is lost. "
+                    "Run the commit again."
                 )
                 raise AnnouncementMissing(msg)
             time.sleep(RETRY_PAUSE)
@@ -206,8 +206,8 @@ class Committer:
             known = [found[p.tp] for p in self._plan.positions if p.tp in found]
             if gone := sorted({r.tp for end in left for r in end.slice.ranges} - found.keys()):
                 log.warning(
-                    "group %s has no position of %s any more: the topic was deleted, or the group's offsets were deleted or "
-                    "expired. What was written of it is committed, and no position is written for it",
+                    "group %s has no position of %s any more: the topic was deleted, or the group's offsets were deleted "
+                    "or expired. What was written of it is committed; its offset is not",
                     self._plan.group_id,
                     ", ".join(map(str, gone)),
                 )
@@ -215,7 +215,7 @@ class Committer:
 
         partitions = [p.tp for p in self._plan.positions]
         if not move_positions(self._connector, self._settings, partitions, decide, producer):
-            log.info("no position of plan %s is left to move: another run moved them", self._plan.plan_id)
+            log.info("no position of plan %s is left to commit: another run committed them", self._plan.plan_id)
 
     def _raise_backlogs(
         self, refusals: Mapping[str, str] = _NONE, slices: Sequence[Slice] = (), ends: Sequence[SliceEnd] = ()

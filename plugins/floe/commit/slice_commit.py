@@ -120,8 +120,8 @@ class SliceCommitter:
         for name in names:
             if name != self._plan.dead_letters and not self._connector.may_name(topics, name):
                 msg = (
-                    f"table {name!r} is announced, which no record can name ({routing.template}): nothing of it is "
-                    "committed. Check who may write to the control topic."
+                    f"table {name!r} is announced, which no record can name ({routing.template}). The announcement was "
+                    "ignored for it. Check who may write to the control topic."
                 )
                 raise AnnouncementVoid(msg)
 

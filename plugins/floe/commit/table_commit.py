@@ -92,8 +92,8 @@ def _opened(tables: Tables, work: TableWork) -> TableState:
     opened = states.one(work.table, uuid={work.table: work.files.reference.table_uuid}, branch=work.branch)
     if problems := unusable_for_commits(opened.required().properties):
         msg = (
-            f"table {work.table!r} has properties that no commit can be made with: {'; '.join(problems)}. Set or unset them "
-            "(ALTER TABLE … SET TBLPROPERTIES): its rows wait until then."
+            f"table {work.table!r} has properties with which no commit is possible: {'; '.join(problems)}. Set or unset "
+            "them (ALTER TABLE … SET TBLPROPERTIES). Nothing is committed to it until then."
         )
         raise TableRefused(msg, code="FLOE-412")
     return opened

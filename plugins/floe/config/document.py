@@ -37,7 +37,7 @@ def parse_document(content: bytes) -> dict[str, object]:
         msg = "the JSON is nested too deeply: a connector is one flat map"
         raise MalformedFile(msg) from None
     if not isinstance(document, dict):
-        msg = f"the file holds a JSON {_kind(document)}: write an object of Kafka Connect keys"
+        msg = f"the file contains a JSON {_kind(document)}: write an object of Kafka Connect keys"
         raise MalformedFile(msg)
     return document
 
@@ -50,7 +50,7 @@ def unwrap(document: Mapping[str, object]) -> tuple[dict[str, object], list[str]
     if not isinstance(config, Mapping):
         return dict(document), ["config must be an object of Kafka Connect keys, beside name"]
     problems = [
-        f"{key[:_SHOWN_CHARACTERS]!r} stands beside config, where only name may stand: move it into config or remove it"
+        f"{key[:_SHOWN_CHARACTERS]!r} is beside config, where only name is allowed: move it into config or remove it"
         for key in document
         if key not in ("name", "config")
     ]

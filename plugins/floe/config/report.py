@@ -32,7 +32,7 @@ class Row(NamedTuple):
 def report(file: ConnectorFile) -> str:
     """Describe one file: all its problems, or warnings first and then every key that counts."""
     if file.connector is None:
-        error = file.error or ConfigError("the file holds no connector")
+        error = file.error or ConfigError("the file contains no connector")
         return f"ERROR {readable(with_code(str(error), error.code))}"
     connector = file.connector
     warnings = warnings_of(connector)

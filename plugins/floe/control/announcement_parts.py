@@ -93,7 +93,7 @@ def _dead_letters(message: ControlMessage, header: str, slice_: Slice) -> DeadLe
         return DeadLetterOffsets()
     dead_letters = DeadLetterOffsets.from_json(h.json_header(message.headers, header))
     if dead_letters != dead_letters.within(slice_.ranges):
-        msg = f"its letters ({header}) are not all inside the ranges of the slice"
+        msg = f"its dead letters ({header}) are not all inside the ranges of the slice"
         raise ValueError(msg)
     return dead_letters
 
@@ -130,13 +130,16 @@ def _table_files(
         raise ValueError(msg)
     counts = _table_counts(given_counts)
     if sum(f.record_count for spec in files for f in spec.files) != counts.rows:
-        msg = f"the files of table {name!r} have other row counts than its books ({counts.rows})"
+        msg = f"the files of table {name!r} do not have as many rows as its record counts ({counts.rows})"
         raise ValueError(msg)
     new_ranges = _new_ranges_of(h.json_header(first.headers, h.NEW_OFFSETS), by_partition)
     if not slice_.is_by_id and counts.held > sum(
         len(r) - sum(end - start for start, end in new_offsets) for r, new_offsets in new_ranges
     ):
-        msg = f"{counts.held} rows of table {name!r} are said to be held, more than the offsets outside its net"
+        msg = (
+            f"{counts.held} rows of table {name!r} are counted as already contained, more than the offsets outside its new "
+            "offsets"
+        )
         raise ValueError(msg)
     return TableFiles(
         reference=first.payload.table_reference,
@@ -178,7 +181,7 @@ def _new_ranges_of(
     for new_offsets in ranges_from_json(dict(fields)):
         r = by_partition[new_offsets.tp]
         if new_offsets.topic_id != r.topic_id or new_offsets.start < r.start or new_offsets.end > r.end:
-            msg = f"its net {new_offsets} is not inside {r}"
+            msg = f"its new offsets {new_offsets} are not inside {r}"
             raise ValueError(msg)
         spans[r].append((new_offsets.start, new_offsets.end))
     return tuple((r, Intervals.of(s)) for r, s in spans.items())

@@ -60,7 +60,7 @@ class AnnouncementReader:
             if reader.unsigned:
                 log.warning(
                     "%s record(s) of the control topic name slice %s and were not written by its writer, the first at "
-                    "offset %s: they were passed by. Check who may write to the control topic.",
+                    "offset %s. They were ignored. Check who may write to the control topic.",
                     reader.unsigned,
                     slice_id,
                     reader.first_unsigned,
@@ -112,11 +112,9 @@ class _SliceReader:
             self._warned += 1
             slice_id = self._plan.slice_id(self._slice)
             if self._warned <= MAX_WARNINGS:
-                log.warning(
-                    "an announcement of slice %s at offset %s does not count: %s", slice_id, message.offset, error
-                )
+                log.warning("an announcement of slice %s at offset %s was ignored: %s", slice_id, message.offset, error)
             if self._warned == MAX_WARNINGS:
-                log.warning("further announcements of slice %s that do not count are not named", slice_id)
+                log.warning("further announcements of slice %s are ignored without a message", slice_id)
             return None
 
     def pass_over(self, message: ControlMessage) -> None:
@@ -124,7 +122,7 @@ class _SliceReader:
         if h.RANGES in message.headers and not self._has_warned:
             self._has_warned = True
             slice_id = self._plan.slice_id(self._slice)
-            log.warning("slice %s was announced again at %s; the first one counts", slice_id, message.offset)
+            log.warning("slice %s was announced again at %s; the first announcement is used", slice_id, message.offset)
 
     def _take_unsigned(self, message: ControlMessage) -> Announcement | None:
         event = decode(message.value)

@@ -82,7 +82,8 @@ def _read_partition(consumer: ck.Consumer, tp: TopicPartition, start: int, end: 
                     msg = (
                         f"control topic {tp} no longer has the offsets from {start} on: retention or a deletion removed "
                         "announcements before they were committed. Nothing is lost: the next run reads the same ranges "
-                        "again; a replay is triggered again, skipping what is held. Give the topic a longer retention."
+                        "again. Trigger a replay again; it skips what the tables contain. Give the topic a longer "
+                        "retention."
                     )
                     raise ControlTopicUnusable(msg, code="FLOE-207")
                 msg = f"control topic {tp} cannot be read at [{start}, {end}): {error.str()} ({error.name()})"

@@ -124,7 +124,7 @@ class Cluster(Topics):
             who = ", ".join(sorted({f"{m.client_id}@{m.host}" for m in group.members})[:3])
             msg = (
                 f"group {group_id!r} has {len(group.members)} member(s) ({who}): a Kafka Connect sink of the same name or "
-                "another consumer is running. Stop it, then run again; positions are moved by one party only."
+                "another consumer is running. Stop it, then run again; only one program may commit offsets of a group."
             )
             raise GroupInUse(msg)
 

@@ -28,8 +28,9 @@ def ensure_dead_letter_topic(cluster: Cluster, name: str, replication: int) -> N
         return  # dead letters are only written: no further permission is required
     if "compact" in policy:
         msg = (
-            f"dead-letter topic {name!r} is compacted (cleanup.policy={policy}): of several letters with one key only the "
-            "last would stay, and those without a key are refused. Set cleanup.policy=delete on it, or name another topic."
+            f"dead-letter topic {name!r} is compacted (cleanup.policy={policy}): of several dead letters with one key only "
+            "the last would stay, and those without a key are refused. Set cleanup.policy=delete on it, or name another "
+            "topic."
         )
         raise DeadLetterTopicUnusable(msg)
 

@@ -117,8 +117,8 @@ class TransactionalProducer:
         if left:
             msg = (
                 f"control topic {topic!r} on {self._settings.control['bootstrap.servers']} did not take {left} record(s) "
-                f"within {REQUEST_TIMEOUT * 2:.0f} s: is the broker up, does the topic exist? Nothing of it will be "
-                "seen; run again."
+                f"within {REQUEST_TIMEOUT * 2:.0f} s: is the broker up, does the topic exist? The transaction is aborted, "
+                "and consumers see nothing of it. Run again."
             )
             raise KafkaUnreachable(msg)
 
@@ -147,7 +147,7 @@ class TransactionalProducer:
         except ck.KafkaException as error:
             reason: ck.KafkaError = error.args[0]
             if reason.code() in (ck.KafkaError._FENCED, ck.KafkaError.INVALID_PRODUCER_EPOCH):
-                msg = f"{self._id!r}: another run of this connector took over ({reason.str()}); this one does nothing more"
+                msg = f"{self._id!r}: another run of this connector took over ({reason.str()}). This run stops"
                 raise Fenced(msg) from error
             if reason.code() == ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
                 msg = (
@@ -158,7 +158,7 @@ class TransactionalProducer:
             why = (self._log.drained(self._producer) if is_away else None) or reason.str()
             msg = (
                 f"{self._id!r}: could not {action} on {self._settings.control['bootstrap.servers']}: {why} "
-                f"({reason.name()}); what was sent is aborted, or found again by the next run"
+                f"({reason.name()}); what was sent is aborted, or the next run finds it"
             )
             kind = KafkaUnreachable if is_away else TransactionFailed
             raise kind(msg) from error

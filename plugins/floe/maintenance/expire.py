@@ -70,7 +70,7 @@ def _again(state: TableState) -> Table:
     known = state.required()
     table = known.catalog.load_table(known.name())
     if table.metadata.table_uuid != known.metadata.table_uuid:
-        msg = f"table {state.name!r} was replaced while its maintenance began; nothing was done to it"
+        msg = f"table {state.name!r} was replaced when its maintenance began. Nothing was done to it"
         raise TableRefused(msg)
     return table
 

@@ -47,7 +47,7 @@ def run_job(job: Job[Any], states: TableStates, name: str, now_ms: int, *, dry_r
                 report = job.run(state, work, dry_run=dry_run)
         except CommitFailedException as error:
             conflicts += 1
-            log.info("table %s: %s gives way to another commit (%s)", name, job.name, error)
+            log.info("table %s: %s is tried again after another commit (%s)", name, job.name, error)
             time.sleep(random.uniform(0, WAIT))  # noqa: S311 - jitter
             continue
         if report:
@@ -57,7 +57,7 @@ def run_job(job: Job[Any], states: TableStates, name: str, now_ms: int, *, dry_r
             return done
         conflicts = 0
     msg = (
-        f"table {name!r}: {job.name} met {MAX_CONFLICTS} other commits in a row. The table is as they left it, and what was "
-        "due is still due: run it again later"
+        f"table {name!r}: {job.name} conflicted with {MAX_CONFLICTS} other commits in a row. Nothing was done to the "
+        "table. Run it again later"
     )
     raise MaintenanceDeferred(msg)

@@ -71,8 +71,8 @@ def check_range_counts(r: OffsetRange, counts: RangeCounts) -> None:
     """Raise CountsDoNotAddUp unless each offset of ``r`` is counted once."""
     if counts.total != len(r):
         msg = (
-            f"the books of {r} do not balance: {len(r)} offsets, but {counts.total} accounted for ({counts}); "
-            "nothing was announced, run again"
+            f"the record counts of {r} do not add up: {len(r)} offsets, but {counts.total} counted ({counts}). Nothing was "
+            "announced. Run again"
         )
         raise CountsDoNotAddUp(msg)
 
@@ -92,22 +92,22 @@ def balance_tables(
     dead = sum(r.dead for r in ranges) + sum(t.dead for t in tables.values())
     if dead_letters is not None and (dead_letters.assigned != dead or dead_letters.rows + dead_letters.held != dead):
         msg = (
-            f"the books of the dead letters do not balance: {dead} records are dead, but the letters account for "
-            f"{dead_letters}; nothing was announced, run again"
+            f"the record counts of the dead letters do not add up: {dead} records are dead, but the dead letters have the "
+            f"counts {dead_letters}. Nothing was announced. Run again"
         )
         raise CountsDoNotAddUp(msg)
     for table, counts in tables.items():
         found = counts.rows + counts.dead + counts.held + counts.backlog
         if counts.assigned != found:
             msg = (
-                f"the books of table {table!r} do not balance: {counts.assigned} records assigned, but {found} accounted "
-                f"for ({counts}); nothing was announced, run again"
+                f"the record counts of table {table!r} do not add up: {counts.assigned} records assigned, but {found} "
+                f"counted ({counts}). Nothing was announced. Run again"
             )
             raise CountsDoNotAddUp(msg)
     assigned = sum(t.assigned for t in tables.values())
     if assigned != deliveries or deliveries < routed:
         msg = (
             f"{routed} records were routed, {deliveries} times to a table, but the tables {sorted(tables)[:20]} were "
-            f"assigned {assigned}; nothing was announced, run again"
+            f"assigned {assigned}. Nothing was announced. Run again"
         )
         raise CountsDoNotAddUp(msg)

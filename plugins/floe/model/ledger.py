@@ -169,8 +169,8 @@ class Ledger:
         slices = dict(entry.rsplit("/", 1) for entry in self.replays)
         if replay_id not in slices and len(slices) >= MAX_REPLAYS and replay_id < min(slices):
             msg = (
-                f"replay {replay_id} is older than the last {MAX_REPLAYS} replays that the table remembers: it cannot be "
-                "told whether it was appended. Trigger a new replay if it was not"
+                f"replay {replay_id} is older than the last {MAX_REPLAYS} replays that the table remembers, so floe cannot "
+                "determine whether it was appended. Nothing was committed. Trigger a new replay if its rows are missing"
             )
             raise ReplayForgotten(msg)
         return int(slices.get(replay_id, 0))

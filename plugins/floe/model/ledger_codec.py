@@ -90,8 +90,8 @@ def read_properties(name: str, properties: Mapping[str, str]) -> Ledger | None:
         return _from_json(fields)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error) as error:
         msg = (
-            f"table property {name!r} is not a ledger of floe ({error}): it was changed by hand. Set it back to the "
-            "value it had (the table's metadata log keeps older versions); nothing is written meanwhile"
+            f"table property {name!r} is not a ledger of floe ({error}): it was changed by hand. Set it back to the value "
+            "it had (the table's metadata log keeps older versions). Nothing was written"
         )
         raise LedgerUnreadable(msg) from error
 

@@ -15,7 +15,7 @@ class Progress(Enum):
 
     BEFORE = "at the start, as far as there are positions"
     DONE = "at or past the end"
-    UNTOLD = "at or past the end, as far as there are positions: of the others the tables tell"
+    UNTOLD = "at or past the end, as far as there are positions: the ledgers decide about the others"
 
 
 def progress(plan: Plan, slice_: Slice, found: Mapping[TopicPartition, Position]) -> Progress:
@@ -37,14 +37,18 @@ def progress(plan: Plan, slice_: Slice, found: Mapping[TopicPartition, Position]
         return Progress.BEFORE
     if all(place >= r.end for r, place in places.items()):
         return Progress.DONE if len(places) == len(slice_.ranges) else Progress.UNTOLD
-    odd = next(f"{r} is at {place}" for r, place in places.items() if place != r.start)
+    odd = next(
+        (f"the position of {r.tp} is {place}, and the plan reads {r}")
+        for r, place in places.items()
+        if place != r.start
+    )
     raise Superseded(_superseded(plan, odd))
 
 
 def _superseded(plan: Plan, why: str) -> str:
     return (
-        f"plan {plan.plan_id} was superseded: {why}. Another run read on, or the positions were changed by hand; nothing "
-        "of this plan is committed. The next run plans from the present positions."
+        f"plan {plan.plan_id} was superseded: {why}. Another run committed offsets meanwhile, or the positions were "
+        "changed by hand. Nothing of this plan was committed. The next run plans from the present positions."
     )
 
 
@@ -59,7 +63,7 @@ def _check_same_logs(
         now, then = PositionMetadata.decode(position.metadata), starts[r.tp].metadata_fields
         if now is None or (now.topic_id, now.cluster_id) != (then.topic_id, then.cluster_id):
             raise Superseded(
-                _superseded(plan, f"the position of {r.tp} is of another log ({position.metadata[:200]!r})")
+                _superseded(plan, f"the position of {r.tp} belongs to another log ({position.metadata[:200]!r})")
             )
 
 
@@ -73,13 +77,19 @@ def _check_same_terms(
         now, then = found[r.tp].metadata_fields, starts[r.tp].metadata_fields
         if slice_.reason is ReadReason.CATCH_UP:
             if now.backlogs[slice_.table].route != then.backlogs[slice_.table].route:
-                raise Superseded(_superseded(plan, f"the debt of {slice_.table!r} at {r.tp} has another route by now"))
+                raise Superseded(
+                    _superseded(plan, f"the backlog of table {slice_.table!r} on {r.tp} has another route now")
+                )
             continue
         if (now.routing, now.since) != (then.routing, then.since):
             raise Superseded(_superseded(plan, f"the routing of {r.tp} was changed since it was made"))
         new = sorted(set(slice_.tables) & now.backlogs.keys() - then.backlogs.keys())
         if new:
-            raise Superseded(_superseded(plan, f"{new} are behind on {r.tp} by now, but it would give them newer rows"))
+            raise Superseded(
+                _superseded(
+                    plan, (f"the tables {new} are behind on {r.tp} now, and the plan would give them newer rows")
+                )
+            )
 
 
 def _place(slice_: Slice, r: OffsetRange, position: Position) -> int:

@@ -26,8 +26,8 @@ SHORTEST_KEY = 32
 _SEALS, _ANNOUNCEMENTS = b"floe: seals of plans", b"floe: announcements of a plan"
 _LENGTH = struct.Struct(">Q")
 _AGAIN = (
-    "Nothing was read, written or committed by it. Trigger a new run, which makes a plan of its own; find out who may edit "
-    "XCom and task state in Airflow."
+    "Nothing was read, written or committed by it. Trigger a new run, which makes its own plan. Find out who may edit XCom "
+    "and task state in Airflow."
 )
 
 

@@ -166,10 +166,10 @@ def check_owner(positions: Iterable[Position], connector: str) -> None:
         metadata = PositionMetadata.decode(position.metadata)
         if metadata is not None and metadata.owner not in ("", owner_of(connector)):
             msg = (
-                f"the position {position.offset} of {position.tp} belongs to connector {metadata.owner!r}, this is connector "
-                f"{connector!r}: both have the group of the same id, and one would pass over what the other read. Nothing "
-                "was committed and no position was moved. Give one of them an iceberg.connect.group-id of its own; or, if "
-                f"{metadata.owner!r} was renamed to {connector!r}, trigger the DAG with `recover`, which takes its positions "
-                "over."
+                f"the position {position.offset} of {position.tp} belongs to connector {metadata.owner!r}, this is "
+                f"connector {connector!r}: both have the group of the same id, and one would skip what the other has read. "
+                "Nothing was committed and no position was moved. Give one of them an iceberg.connect.group-id of its own; "
+                f"or, if {metadata.owner!r} was renamed to {connector!r}, trigger the DAG with `recover`, which takes its "
+                "positions over."
             )
             raise PositionOwned(msg)

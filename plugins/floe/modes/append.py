@@ -36,7 +36,7 @@ class Append:
 
     def stale_reason(self, work: TableWork) -> str:
         return stale_message(
-            work, "another run committed meanwhile. Nothing of this slice is committed, the next run plans again."
+            work, "another run committed meanwhile. Nothing of this slice was committed. The next run plans again."
         )
 
     def check_change(self, table: Table, work: TableWork, connector: Connector) -> None:

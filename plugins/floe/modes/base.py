@@ -89,4 +89,4 @@ def spec_files(work: TableWork) -> list[SpecFile]:
 
 def stale_message(work: TableWork, what: str) -> str:
     """Return the beginning that all stale messages have, and ``what``."""
-    return f"table {work.table!r} holds other offsets than when slice {work.slice_id} was written: {what}"
+    return f"table {work.table!r} contains other offsets than when slice {work.slice_id} was written: {what}"

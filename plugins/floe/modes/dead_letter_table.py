@@ -33,8 +33,8 @@ class DeadLetterTable(Append):
     def stale_reason(self, work: TableWork) -> str:
         return stale_message(
             work,
-            "another run committed dead letters of its range meanwhile. Nothing of it is committed; the next run plans "
-            "again, a replay is to be triggered again.",
+            "another run committed dead letters of its range meanwhile. Nothing of it was committed. The next run plans "
+            "again; a replay must be triggered again.",
         )
 
     def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:

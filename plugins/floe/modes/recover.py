@@ -36,8 +36,8 @@ class Recover(Append):
     def stale_reason(self, work: TableWork) -> str:
         return stale_message(
             work,
-            "another run wrote the rows of some of its dead letters meanwhile. Nothing of it is committed to the table; "
-            "trigger the re-drive again, it takes what is left.",
+            "another run wrote the rows of some of its dead letters meanwhile. Nothing of it was committed to the table. "
+            "Trigger the redrive again; it reads those that are still open.",
         )
 
     def ledger_after(self, ledger: Ledger, work: TableWork) -> Ledger:

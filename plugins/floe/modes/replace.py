@@ -56,8 +56,8 @@ class Replace(AppendAgain):
     def stale_reason(self, work: TableWork) -> str:
         return stale_message(
             work,
-            "another run made rows of dead letters of its range meanwhile, and those would be taken out. Nothing of it "
-            "is committed to the table; trigger the replay again, it reads the range as it is now.",
+            "another run made rows of dead letters of its range meanwhile, and those rows would be removed. Nothing of it "
+            "was committed to the table. Trigger the replay again; it reads the range as it is now.",
         )
 
     def check_change(self, table: Table, work: TableWork, connector: Connector) -> None:

@@ -16,8 +16,8 @@ WIDTH = 80
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z`'\"“])")
 _QUOTED = re.compile(r"(?<!\w)('[^']+'|\"[^\"]+\"|`[^`]+`)(?!\w)")
 _ADVICE = re.compile(
-    r"(add|check|choose|clear|correct|create|drop|fix|give|grant|increase|leave|look|lower|make|mend|move|name|put|raise"
-    r"|read|remove|rename|repair|replay|report|reset|restore|run|see|set|start|stop|trigger|unpause|use|wait|write)\b",
+    r"(add|check|choose|clear|compact|configure|continue|correct|create|drop|fix|give|grant|increase|leave|look|lower|make|move|name|put|raise"
+    r"|read|remove|rename|repair|replay|report|reset|restore|run|see|set|start|stop|trigger|undo|unpause|use|wait|write)\b",
     re.IGNORECASE,
 )
 _NO_VALUE = "The error above tells no more"

@@ -69,7 +69,7 @@ class PlanOperator(BaseOperator):
             self.log.info("nothing new: no Spark job is started")
             raise rest_skipped()
         if not work_left:
-            self.log.info("plan %s was carried out before; write and commit will find nothing to do", plan.plan_id)
+            self.log.info("plan %s is already committed; write and commit have nothing to do", plan.plan_id)
         return fields
 
     def _take_over(self, connector: Connector, settings: KafkaSettings) -> None:
@@ -77,7 +77,7 @@ class PlanOperator(BaseOperator):
 
         report = take_over(connector, settings)
         if report.already:
-            self.log.info("nothing to take over: all positions are floe's")
+            self.log.info("nothing to take over: floe wrote all positions")
         for taken in report.tables:
             self.log.info("taken over: %s", taken)
 
@@ -86,11 +86,11 @@ class PlanOperator(BaseOperator):
         from floe.takeover.hand_back import hand_back
 
         if params.get("takeover") or params.get("dry_run"):
-            msg = "return_to_connect goes neither with takeover nor with dry_run: give it alone"
+            msg = "return_to_connect cannot be combined with takeover or dry_run. Nothing was done. Set it alone"
             raise PlanRefused(msg, code="FLOE-112")
         report = hand_back(connector, settings)
         for table, snapshot_id in report.tables.items():
-            self.log.info("handed back: table %s, snapshot %s", table, snapshot_id)
+            self.log.info("returned to Kafka Connect: table %s, snapshot %s", table, snapshot_id)
         self.log.info("now: %s", report.next_step)
 
     def _frozen(self, context: Context) -> RunPlan | None:

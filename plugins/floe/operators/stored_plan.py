@@ -70,7 +70,7 @@ def opened(fields: object, context: Context, file: Connector) -> RunPlan:
     if deployment is not None and key is None:
         is_replay = run_name(context).dag_id.endswith(REPLAY_SUFFIX)
         _check_sealed(plan, deployment, file, KeyClass.REPLAY if is_replay else KeyClass.LIVE)
-        log.warning("plan %s was made before plans were sealed; it is carried out as it is", plan.plan_id)
+        log.warning("plan %s was made before plans were sealed; it is used as it is", plan.plan_id)
     return RunPlan(plan, restore_config(plan.config, file), key, fields)
 
 
@@ -96,8 +96,7 @@ def announced_slices(context: Context, plan: Plan) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(one, str) and one in known for one in found):
         msg = (
             f"the write task of this run left {clip(str(written), 200)!r} in XCom, not a list of slices of plan "
-            f"{plan.plan_id}: it was changed. Nothing was committed. Clear the write task: what was announced "
-            "counts, and is found again."
+            f"{plan.plan_id}: it was changed. Nothing was committed. Clear the write task: it finds what was announced."
         )
         raise SealBroken(msg)
     return found

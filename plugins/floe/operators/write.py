@@ -72,7 +72,7 @@ class WriteFilesOperator(SparkSubmitOperator):
             return _summary({})
         found = committer.announcements([])
         if still_open <= found.keys():
-            self.log.info("all of plan %s was announced by an earlier try, which counts: no Spark job", plan.plan_id)
+            self.log.info("an earlier try announced all of plan %s: no Spark job is started", plan.plan_id)
             return _summary(found)
         if found:
             self.log.info("%s of %s slices were announced by an earlier try", len(found), len(plan.slices))

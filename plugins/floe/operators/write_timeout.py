@@ -31,14 +31,14 @@ def stuck(order: Any, slice_id: str | None) -> FloeError:
     """Return the error of a driver that had to be ended from outside, in the slice that it had begun last."""
     if slice_id is None:
         msg = (
-            "the Spark driver began no slice: it was ended, as Spark did not start in time. Nothing was read. Check that the "
-            "Spark cluster has room for the job, then run again."
+            "the Spark driver started no slice: it was killed because Spark did not start in time. Nothing was read. Check "
+            "that the Spark cluster has room for the job, then run again."
         )
         return JobFailed(msg, code="FLOE-518")
     slice_: Slice = order.plan.slice_of(slice_id)
     msg = (
-        f"the write took longer than floe.write.timeout ({order.connector.write_timeout_ms / 1000:g} s): the driver hung and "
-        f"was ended, in a {slice_.kind} slice of {slice_.records} offsets. What it had not announced is not written."
+        f"the write took longer than floe.write.timeout ({order.connector.write_timeout_ms / 1000:g} s): the driver hung "
+        f"and was killed, in a {slice_.kind} slice of {slice_.records} offsets. What it had not announced was not written."
     )
     return WriteTimeout(msg, [slice_id])
 
@@ -59,19 +59,18 @@ def _of_live_run(slices: list[Slice], plan: Plan, connector: Connector, settings
     try:
         is_limited = limit_slices(plan, slices, connector, settings)
     except FloeError as problem:
-        log.error("The next run is not limited: %s", hide(str(problem)))
+        log.error("The next run has no lower limit: %s", hide(str(problem)))
         return (
-            "The position stays. The next run reads the same range again, as its limit could not be stored "
-            f"({type(problem).__name__}, see the log). Raise floe.write.timeout, or trigger a run with a smaller max_records."
+            "No offset was committed. The next run reads the same range again, because its limit could not be stored "
+            f"({type(problem).__name__}, see the log). Raise floe.write.timeout, or trigger a run with a smaller "
+            "max_records."
         )
     if not is_limited:
-        return "Another run has read the range meanwhile, or the group has no positions any more: nothing is limited."
+        return "Another run has read the range meanwhile, or the group has no positions any more. No limit was stored."
     if all(slice_.records == 1 for slice_ in slices):
-        return (
-            f"The position stays. The next run reads this single offset again. Raise floe.write.timeout; {_LEAVE_OUT}"
-        )
+        return f"No offset was committed. The next run reads this single offset again. Raise floe.write.timeout; {_LEAVE_OUT}"
     halves = " and ".join(str(max(1, slice_.records // 2)) for slice_ in slices)
     return (
-        f"The position stays. The next run reads at most half, {halves} offset(s). Raise floe.write.timeout or tasks.max if "
-        "every run ends like this."
+        f"No offset was committed. The next run reads at most half, {halves} offset(s). Raise floe.write.timeout or "
+        "tasks.max if every run ends like this."
     )

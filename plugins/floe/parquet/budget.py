@@ -35,8 +35,8 @@ class WriteBudget:
         """Allow so much. Raises ValueError for less than one open file or a negative number of bytes."""
         if buffer_bytes < 0 or max_open < 1:
             problem = (
-                f"a budget of {buffer_bytes!r} bytes and {max_open!r} open files lets nobody write: "
-                "allow 0 bytes or more and 1 file or more"
+                f"a budget of {buffer_bytes!r} bytes and {max_open!r} open files allows no file to be written: allow 0 "
+                "bytes or more and 1 file or more"
             )
             raise ValueError(problem)
         self._buffer_bytes = buffer_bytes

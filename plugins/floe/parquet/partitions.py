@@ -76,8 +76,8 @@ def _source(schema: Schema, field: PartitionField) -> SourceColumn:
     column = SourceColumn.find(schema, field.source_id, field.transform)
     if column is None:
         problem = (
-            f"partition field {field.name!r} is of column {field.source_id}, which the schema does not have, or has "
-            "inside a list or a map: floe cannot tell a row's partition; replace the field in the table's partition spec (of "
+            f"partition field {field.name!r} is of column {field.source_id}, which the schema does not have, or has inside "
+            "a list or a map: floe cannot determine a row's partition. Replace the field in the table's partition spec (of "
             "format version 1 it only becomes void: upgrade the table to 2 and remove it then)"
         )
         raise UnsupportedColumn(problem)

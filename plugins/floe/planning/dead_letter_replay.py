@@ -21,7 +21,7 @@ from floe.planning.slicing import cut
 from floe.tables.table_state import TableStates
 
 KEPT_ROWS = (
-    "their rows are there: the replay that was to remove them did not finish. Clear its run, or replace the range"
+    "their rows are still in the table: the replay that removes them did not finish. Clear its run or replace the range"
 )
 
 
@@ -109,9 +109,9 @@ def find_dead_letters(
     name = target.errors.table
     if name is None:
         msg = (
-            "dead letters are asked for, but the connector keeps none in a table: set floe.deadletter.table (and not "
-            f"errors.tolerance=none); {DEAD_LETTER_TABLE} is {target.properties.get(DEAD_LETTER_TABLE)!r}. No replay "
-            "reads a topic of dead letters"
+            "the run asks for dead letters, but the connector has no dead-letter table: set floe.deadletter.table (and not "
+            f"errors.tolerance=none); {DEAD_LETTER_TABLE} is {target.properties.get(DEAD_LETTER_TABLE)!r}. A dead-letter "
+            "topic cannot be replayed"
         )
         raise PlanRefused(msg, code="FLOE-306")
     states = TableStates(Tables.of(target), target, plan.cluster_id)
@@ -126,18 +126,22 @@ def _sorted_out(found: DeadLetterOffsets, connector: Connector, request: ReplayR
     left_out: dict[str | None, tuple[str, DeadLetterOffsets]] = {}
     for table in found.by_table:
         if table is None:
-            why = "they had no table yet: replay without `tables` to have them routed again" if is_restricted else None
+            why = (
+                ("they were never routed to a table: replay without `tables`, which routes them again")
+                if is_restricted
+                else None
+            )
         elif table in request.tables or (is_dynamic and not request.tables):
             why = None
         else:
             known = table in connector.tables or is_dynamic
-            why = "not among `tables`" if known else "the table is none of the connector's any more"
+            why = "not among `tables`" if known else "the connector does not write the table any more"
         if why is not None:
             left_out[table] = (why, DeadLetterOffsets({table: found.by_table[table]}))
     chosen = DeadLetterOffsets({table: logs for table, logs in found.by_table.items() if table not in left_out})
     if chosen.spans > MAX_SPANS:
         msg = (
-            f"{chosen.count} dead letters are open, in {chosen.spans} spans of offsets: a re-drive names at most "
+            f"{chosen.count} dead letters are open, in {chosen.spans} spans of offsets: a redrive takes at most "
             f"{MAX_SPANS}. Restrict `ranges`, times or `tables`{_first_part(chosen)}"
         )
         raise PlanRefused(msg, code="FLOE-306")

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 def without_rows(decisions: Decisions) -> list[str]:
     """Return a note for each table that goes on without the rows that it lost."""
     tables = [name for name, how in decisions.dropped_tables.items() if how is DroppedTable.CONTINUE]
-    notes = [f"table {name!r} was dropped, and goes on without its earlier rows" for name in tables]
+    notes = [f"table {name!r} was dropped and continues without its earlier rows" for name in tables]
     for note in notes:
         log.warning("%s", note)
     return notes
@@ -39,8 +39,9 @@ def check_dropped_tables(decisions: Decisions, connector: Connector) -> None:
         raise PlanRefused(msg, code="FLOE-112")
     if dead_letters is not None and decisions.dropped_tables.get(dead_letters) is DroppedTable.REFILL:
         msg = (
-            f"the dead-letter table {dead_letters!r} cannot be filled again: its records are not read a second time. Go on "
-            f'without them, dropped_tables={{"{dead_letters}": "continue"}}, or replay the ranges that had dead letters'
+            f"the dead-letter table {dead_letters!r} cannot be filled again: its records are not read a second time. "
+            f'Continue without them: dropped_tables={{"{dead_letters}": "continue"}}, or replay the ranges that had dead '
+            "letters"
         )
         raise PlanRefused(msg, code="FLOE-112")
 
@@ -63,9 +64,9 @@ def check_no_backlog_elsewhere(connector: Connector, positions: Mapping[TopicPar
     for tp, position in sorted(positions.items()):
         if tp.topic not in connector.topics and position.backlogs:
             msg = (
-                f"{sorted(position.backlogs)} are behind on {tp}, but the connector reads {tp.topic!r} no longer: put the "
-                'topic back until they have caught up, or for one run that drops the backlog (params config={"topics": …} '
-                "and drop_backlog)."
+                f"{sorted(position.backlogs)} are behind on {tp}, but the connector does not read {tp.topic!r} any more. "
+                "Nothing was read. Configure the topic until they have caught up, or for one run that drops the backlog "
+                '(params config={"topics": …} and drop_backlog).'
             )
             raise PlanRefused(msg, code="FLOE-221")
 

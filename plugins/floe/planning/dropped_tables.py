@@ -102,8 +102,7 @@ def _refusal(lost: Sequence[Loss]) -> str:
     more = f"; and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else ""
     names = {loss.name: DroppedTable.REFILL.value for loss in lost}
     return (
-        f"{described}{more}: rows that were committed are missing. Nothing is read meanwhile, for any table. Restore the "
-        f"table; or trigger the DAG with dropped_tables={json.dumps(names)}, which reads its rows again as far as the log "
-        'still has them, or with "continue" instead of "refill", which goes on without them; or remove the table from the '
-        "connector."
+        f"{described}{more}: committed rows are missing. Nothing was read, for any table. Restore the table; or trigger "
+        f"the DAG with dropped_tables={json.dumps(names)}, which reads its rows again, as far as the log still has them, "
+        'or with "continue" instead of "refill", which continues without them; or remove the table from the connector.'
     )

@@ -1,7 +1,7 @@
 """Dead letters whose records still have rows: a replacement that was never finished has not removed them.
 
-A replacement commits its dead letters before it removes rows, so that no record is ever without both. Where its run ends
-for good in between, the table's ledger does not name the replacement, and the table has the rows that it had.
+A replacement commits its dead letters before it removes rows, so that no record is ever without both. If its run
+ends in between and is not cleared, the table's ledger does not name the replacement, and the table has the rows that it had.
 """
 
 from collections.abc import Mapping, Sequence

@@ -136,8 +136,8 @@ def _completed(decisions: Decisions, connector: Connector) -> Decisions:
     dead_letters = connector.errors.table
     if dead_letters is not None and decisions.rolled_back.get(dead_letters) is Rollback.REPLAY:
         msg = (
-            f"the table of dead letters {dead_letters!r} has no backlog that could be read again for it: go on without "
-            f'what it lost, rolled_back={{"{dead_letters}": "accept"}}'
+            f"the table of dead letters {dead_letters!r} gets no backlog: records are not read again for it. Nothing was "
+            f'read. Continue without the lost rows: rolled_back={{"{dead_letters}": "accept"}}'
         )
         raise PlanRefused(msg, code="FLOE-112")
     check_dropped_tables(decisions, connector)
@@ -186,9 +186,9 @@ def _reopened(
         for log_id, gone in (lost or {}).items():
             if gone and log_id.topic not in connector.topics:
                 msg = (
-                    f"table {table!r} lost offsets of topic {log_id.topic!r}, which the connector reads no longer: put the "
-                    'topic back for this run (params config={"topics": …}), or go on without them: '
-                    f'rolled_back={{"{table}": "accept"}}'
+                    f"table {table!r} lost offsets of topic {log_id.topic!r}, which the connector does not read any more. "
+                    'Nothing was read. Configure the topic for this run (params config={"topics": …}), or continue without '
+                    f'those rows: rolled_back={{"{table}": "accept"}}'
                 )
                 raise PlanRefused(msg, code="FLOE-221")
             tp = TopicPartition(log_id.topic, log_id.partition)

@@ -43,7 +43,6 @@ class OffsetsLost(PlanRefused):
         partitions = sorted({str(loss.tp) for loss in self.losses})
         names = partitions if len(partitions) <= MAX_NAMED else sorted({loss.tp.topic for loss in self.losses})
         super().__init__(
-            f"{named}{more}: retention removed them before they were read (floe.on-data-loss = fail). Nothing is read "
-            "meanwhile. Restore them; or skip them, on record: trigger the DAG with `accept_loss`, "
-            f"accept_loss={json.dumps(names)}."
+            f"{named}{more}: retention removed them before they were read (floe.on-data-loss = fail). Nothing was read. "
+            f"Restore them; or skip them: trigger the DAG with `accept_loss`, accept_loss={json.dumps(names)}."
         )

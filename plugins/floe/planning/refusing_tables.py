@@ -28,7 +28,7 @@ def check_one_takes(plan: Plan, ledgers: Ledgers, connector: Connector) -> None:
         raise first
     for name, error in refusals.items():
         if error is not None:
-            log.warning("table %s takes no rows in this run: %s", name, error)
+            log.warning("table %s gets no rows in this run: %s", name, error)
 
 
 def _takers(plan: Plan, slice_: Slice, refusals: dict[str, FloeError | None]) -> list[str]:

@@ -27,8 +27,8 @@ def check_not_compacted(source: Cluster, topic: str) -> None:
         policy = source.cleanup_policy(topic)
     except KafkaMisconfigured as error:
         msg = (
-            f"overlap=replace has to know that topic {topic!r} is not compacted, or it would remove rows whose records are "
-            f"deleted: grant DescribeConfigs on it, or use overlap=skip or append ({error})"
+            f"overlap=replace cannot check whether topic {topic!r} is compacted, and would then remove rows whose records "
+            f"are deleted. Nothing was removed. Grant DescribeConfigs on it, or use overlap=skip or append ({error})"
         )
         raise PlanRefused(msg, code="FLOE-305") from error
     if "compact" in policy:
@@ -61,8 +61,8 @@ def forecast_removals(
     """Return what is removed from each table. Raises PlanRefused, TableRefused or TableMissing where that is unknown."""
     if not request.tables:
         msg = (
-            "overlap=replace needs `tables`, as the records name them: rows are taken out of those that are named, whether "
-            "the records still go there or not. Name those that have rows of the range"
+            "overlap=replace needs `tables`, as the records name them: rows are removed from the tables that are named, "
+            "even if the records are routed elsewhere now. Nothing was removed. Name the tables that have rows of the range"
         )
         raise PlanRefused(msg, code="FLOE-305")
     for name in request.tables:

@@ -160,8 +160,8 @@ def _check_no_dots(connector: Connector, branch: str) -> None:
     own = {settings.branch for _, settings in connector.settings.known} | {connector.settings.default.branch}
     if "." in branch and branch not in own:
         msg = (
-            f"branch {branch[:100]!r} has a dot, so that its ledger could be taken for that of another connector, which is "
-            "named like this one with a part behind a dot. Nothing was written. Name a branch without dots, or set it in the "
+            f"branch {branch[:100]!r} has a dot, so its ledger could be confused with that of another connector, whose "
+            "name is this one with a dot and a suffix. Nothing was written. Name a branch without dots, or set it in the "
             "connector file"
         )
         raise PlanRefused(msg, code="FLOE-307")
@@ -173,8 +173,8 @@ def _check_nameable(connector: Connector, request: ReplayRequest) -> None:
     unknown_tables = [t for t in request.tables if template is not None and not connector.may_name([request.topic], t)]
     if unknown_tables:
         msg = (
-            f"table {unknown_tables[0][:100]!r} is none that records of {request.topic!r} name ({template}): choose other "
-            "`tables`, or none for all"
+            f"table {unknown_tables[0][:100]!r} is not named by records of {request.topic!r} ({template}). Nothing was "
+            "read. Choose other `tables`, or none for all"
         )
         raise PlanRefused(msg, code="FLOE-301")
 
@@ -185,8 +185,8 @@ def _check_not_main(there: Routes, here: Routes, tables: Iterable[str]) -> None:
     if kept:
         names = ", ".join("the tables that records name" if t == EVERY_TABLE else repr(t) for t in kept)[:300]
         msg = (
-            f"branch main: the connector file commits {names} to another branch, so that a replay does not write to main. "
-            "Leave the branch empty, name another one, or change the connector file; nothing was written"
+            f"branch main: the connector file commits {names} to another branch, so a replay does not write to main. "
+            "Nothing was written. Leave the branch empty, name another one, or change the connector file"
         )
         raise PlanRefused(msg, code="FLOE-307")
 

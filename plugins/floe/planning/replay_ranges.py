@@ -33,7 +33,7 @@ def resolve(request: ReplayRequest, context: ReplayContext) -> tuple[OffsetRange
     if not positions:
         msg = (
             f"no partition of topic {request.topic!r} has a position: no run of the connector has read it yet, or the "
-            "positions were lost. Run the connector's own DAG first (with `recover` if they were lost)."
+            "positions were lost. Run the connector's main DAG first (with `recover` if they were lost)."
         )
         raise PlanRefused(msg, code="FLOE-302")
     named = request.ranges or dict.fromkeys(positions, (None, None))
@@ -64,8 +64,8 @@ def check_no_backlogs(
     """Raise PlanRefused when a table is behind on offsets of a range: its catch-up loads them, a replay would conflict."""
     chosen = set(tables)
     raise_problems(
-        f"table {table!r} is behind on {r.tp} from {backlog.start} on, and the connector's own DAG reads that: end the "
-        f"range at {backlog.start} at most, or leave the table out of `tables`"
+        f"table {table!r} is behind on {r.tp} from {backlog.start} on, which the connector's main DAG reads. Nothing was "
+        f"read. End the range at {backlog.start} at most, or leave the table out of `tables`"
         for r in ranges
         for table, backlog in sorted(positions[r.tp].backlogs.items())
         if table in chosen and backlog.start < r.end
@@ -86,7 +86,7 @@ def _unreadable(
         return f"partition {partition} of topic {topic!r} does not exist: it has the partitions 0 to {max(logs)}"
     log, position = logs[partition], positions.get(partition)
     if position is None:
-        return f"{log.tp} has no position: no run has read it yet, the connector's own DAG will"
+        return f"{log.tp} has no position: no run has read it yet, the connector's main DAG will"
     metadata = position.metadata_fields
     if metadata.cluster_id != cluster_id:
         return (
@@ -95,13 +95,13 @@ def _unreadable(
         )
     if metadata.topic_id != log.topic_id:
         return (
-            f"topic {topic!r} was re-created: its id is {log.topic_id!r}, what was read belongs to {metadata.topic_id!r} and "
-            "is gone. The connector's own DAG says how to go on with the new one"
+            f"topic {topic!r} was re-created: its id is {log.topic_id!r}, and the records that were read had the id "
+            f"{metadata.topic_id!r}. Nothing was read. Run the connector's main DAG, which tells how to read the new topic"
         )
     if position.offset > log.stable_end:
         return (
             f"the position {position.offset} of {log.tp} is past its last stable offset {log.stable_end}: the broker lost "
-            "records. The connector's own DAG says how to go on"
+            "records. Nothing was read. Run the connector's main DAG, which tells how to continue"
         )
     return None
 
@@ -110,8 +110,8 @@ def _misplaced(log: PartitionLog, position: Position, start: int, end: int) -> s
     where = f"[{start}, {end}) of {log.tp}"
     if end > position.offset:
         return (
-            f"{where} ends past the position {position.offset}: those records will be read by the connector's own DAG; end "
-            f"it at {position.offset} at most"
+            f"{where} ends past the position {position.offset}: those records will be read by the connector's main DAG. "
+            f"End it at {position.offset} at most"
         )
     if start < log.log_start:
         return (
@@ -138,9 +138,9 @@ def _nothing(request: ReplayRequest, positions: Mapping[int, Position]) -> str:
     if request.window is not None:
         start, end = (None if ms is None else _at(ms) for ms in request.window)
         return (
-            f"nothing that was read of topic {request.topic!r} lies in the times from {start or 'the log start'} to "
+            f"no record that was read of topic {request.topic!r} has a time from {start or 'the log start'} to "
             f"{end or 'the position'} (partitions read: {read}): correct the times; newer records will be read by the "
-            "connector's own DAG"
+            "connector's main DAG"
         )
     return f"topic {request.topic!r} has nothing to replay: the log has no offset that was read (partitions: {read})"
 

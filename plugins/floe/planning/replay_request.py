@@ -99,8 +99,8 @@ class ReplayRequest:
             raise PlanRefused(msg, code="FLOE-301")
         if overlap is Overlap.APPEND and not is_bounded:
             msg = (
-                "overlap=append adds rows that the tables have already, and needs `ranges`, `from_time` or `to_time`. "
-                "Nothing was read. Name the range, or leave overlap at skip"
+                "overlap=append may add rows that the tables already contain, so it needs `ranges`, `from_time` or "
+                "`to_time`. Nothing was read. Name the range, or leave overlap at skip"
             )
             raise PlanRefused(msg, code="FLOE-301")
         return cls(

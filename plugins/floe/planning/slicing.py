@@ -52,10 +52,10 @@ def net_of(
         elsewhere = ledger.elsewhere(r, route)
         if elsewhere:
             msg = (
-                f"table {table!r} holds the offsets {_listed(elsewhere)} of {r.tp} under another routing: the connector was "
-                "changed since, or a Kafka Connect sink wrote them, and floe cannot find out which of the rows it has. "
-                "Nothing was read. Restrict `ranges` to the others, or set overlap to replace, which removes the rows that "
-                "it has of the range, or to append, which adds all rows of the range again"
+                f"table {table!r} contains the offsets {_listed(elsewhere)} of {r.tp} under other routes: the connector "
+                "was changed since, or a Kafka Connect sink wrote them. floe cannot determine which of the rows it "
+                "contains. Nothing was read. Restrict `ranges` to the others, or set overlap to replace, which removes its "
+                "rows of the range, or to append, which adds all rows of the range again"
             )
             raise PlanRefused(msg, code="FLOE-303")
     return {r: ledger.new_offsets(r, route) for r in ranges}

@@ -125,9 +125,9 @@ class _Resolver:
                     )
                     raise PlanRefused(msg, code="FLOE-215")
                 msg = (
-                    f"no partition of topic {log.tp.topic!r} has a position, but a table of this connector already holds "
-                    "offsets of its group: the positions were lost. Nothing is read before they are put back: trigger "
-                    "the DAG with `recover`, which takes them from the tables; no row is lost or doubled by it."
+                    f"no partition of topic {log.tp.topic!r} has a position, but a table of this connector already "
+                    "contains offsets of its group: the positions were lost. Nothing was read. Trigger the DAG with "
+                    "`recover`, which restores them from the tables. No row is lost or duplicated by it."
                 )
                 raise PlanRefused(msg, code="FLOE-215")
             return log.log_start
@@ -138,9 +138,9 @@ class _Resolver:
         if not self._decisions.recover:
             msg = (
                 f"the position {position.offset} of {log.tp} was not written by floe (metadata "
-                f"{position.metadata[:80]!r}): another process commits offsets for this group. Stop it; then trigger the DAG "
-                "with `recover`, which takes the positions from the tables, or, if a Kafka Connect sink of this name wrote "
-                "it, with `takeover`."
+                f"{position.metadata[:80]!r}): another process commits offsets for this group. Nothing was read. Stop it. "
+                "Then trigger the DAG with `recover`, which restores the positions from the tables, or, if a Kafka Connect "
+                "sink of this name wrote it, with `takeover`."
             )
             raise PlanRefused(msg, code="FLOE-216")
         self.replaced.append(position)
@@ -155,7 +155,7 @@ class _Resolver:
         return self._begun(log, log.log_start)
 
     def _from_copy(self, log: PartitionLog, copy: Position) -> Position:
-        self.notes.append(f"{log.tp}: recovered at {copy.offset}, as the tables tell")
+        self.notes.append(f"{log.tp}: recovered at {copy.offset} from the tables")
         resolved = self._carried_on(log, copy, copy.metadata_fields)
         if resolved.offset < copy.offset:
             self.replaced.append(copy)  # a shortened log: the ledgers must forget the offsets that it assigns again
@@ -235,10 +235,12 @@ class _Resolver:
                 continue
             route = self._start_policy.routes.get((table, log.tp.topic))
             if route != backlog.route:
-                why = "the connector names it no longer" if route is None else "its routing was changed meanwhile"
+                why = (
+                    "the connector does not write it any more" if route is None else "its routing was changed meanwhile"
+                )
                 msg = (
-                    f"table {table!r} is behind on {log.tp} from {backlog.start} on, but {why}: put the connector back as it "
-                    f'was, or trigger the DAG with drop_backlog=["{table}"]: these rows are skipped.'
+                    f"table {table!r} is behind on {log.tp} from {backlog.start} on, but {why}. Nothing was read. Restore "
+                    f'the former configuration, or trigger the DAG with drop_backlog=["{table}"], which skips these rows.'
                 )
                 raise PlanRefused(msg, code="FLOE-221")
             if backlog.start < log.log_start:
@@ -261,12 +263,12 @@ class _Resolver:
     def _reopened(self, log: PartitionLog, table: str, start: int) -> str:
         if table not in self._decisions.dropped_tables:
             return f"{log.tp}: table {table!r} was rolled back and is behind from {start} on"
-        gone = f"; the offsets [0, {start}) ({start}) before it are not in the log any more" if start else ""
+        gone = f"; the offsets [0, {start}) ({start}) before it are no longer in the log" if start else ""
         return f"{log.tp}: table {table!r} was dropped, and is filled again from {start} on{gone}"
 
     def _lose(self, loss: Loss) -> None:
         if self._decisions.accepts_loss(loss.tp, self._names):
-            self.notes.append(f"{loss.tp}: {loss.what} are lost, as was accepted")
+            self.notes.append(f"{loss.tp}: {loss.what} are lost; the loss was accepted")
         else:
             self.losses.append(loss)
 
@@ -277,6 +279,6 @@ def _reset_advice(topic: str) -> str:
 
 def _recreated(log: PartitionLog, known: str) -> str:
     return (
-        f"topic {log.tp.topic!r} was re-created: its id is {log.topic_id!r}, what was read belongs to {known!r}. "
-        f"{_reset_advice(log.tp.topic)}"
+        f"topic {log.tp.topic!r} was re-created: its id is {log.topic_id!r}, and the records that were read had the id "
+        f"{known!r}. Nothing was read. {_reset_advice(log.tp.topic)}"
     )

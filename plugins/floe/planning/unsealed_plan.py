@@ -46,14 +46,15 @@ def check_sealed(
     records of the connector.
     """
     if has_signed or any(_has_owner(position) for position in positions.values()):
-        problems = [f"runs of a floe that seals its plans have opened group {file.group_id!r} since"]
+        problems = [f"a version of floe that seals its plans has opened group {file.group_id!r} since"]
     else:
         problems = list(_problems(plan, file, allowed, positions))
     if problems:
         msg = (
-            f"plan {plan.plan_id!r} has no seal, though this deployment has a key: it was made before, or its seal was taken "
-            f"off in XCom or in the task state store. It is not carried out, because {'; '.join(problems[:5])}. Nothing was "
-            "read, written or committed by it. Trigger a new run: it plans from the present positions."
+            f"plan {plan.plan_id!r} has no seal, though this deployment has a key: it was made by an older version, or its "
+            "seal was removed in XCom or in the task state store. It is not carried out, because "
+            f"{'; '.join(problems[:5])}. Nothing was read, written or committed by it. Trigger a new run: it plans from "
+            "the present positions."
         )
         raise SealBroken(msg)
 
@@ -70,7 +71,7 @@ def _problems(
     if (plan.connector, plan.group_id, plan.control_topic) != own:
         yield f"it is for {(plan.connector, plan.group_id, plan.control_topic)}, not for {own}"
     if plan.decisions or plan.replaced or plan.anchors:
-        yield "it carries out decisions of its run's params, which cannot be compared with anything: give them again"
+        yield "it carries out decisions of its run's params, which cannot be verified: give them again"
     for slice_ in plan.slices:
         if slice_.is_replay != (allowed is KeyClass.REPLAY) or slice_.is_by_id:
             yield f"a slice of kind {slice_.kind!r} cannot be compared with a ledger: trigger the replay again"

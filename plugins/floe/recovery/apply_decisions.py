@@ -91,8 +91,9 @@ class DecisionApplier:
                 return None
             if ledger.anchor is not None and ledger.anchor.snapshot_id != self._plan.anchors.get(name):
                 msg = (
-                    f"table {name!r} was changed since this run decided about it ({kind}): its ledger stands on snapshot "
-                    f"{ledger.anchor.snapshot_id}. Nothing is changed; if the table still refuses, trigger a new run."
+                    f"table {name!r} was changed since this run decided about it ({kind}): its ledger refers to snapshot "
+                    f"{ledger.anchor.snapshot_id} now. Nothing was changed. If the table still refuses rows, trigger a new "
+                    "run."
                 )
                 raise Superseded(msg)
             return changed
@@ -147,8 +148,8 @@ class DecisionApplier:
         left = left_replacement(table, origin, self._plan.group_id, ledger)
         if left is not None and self._plan.dead_letters is not None:
             log.warning(
-                "table %s was rolled back past a replacement (slice %s): rows that it took out are back, and letters that it "
-                "made are open still. Replace its range again before you re-drive them.",
+                "table %s was rolled back past a replacement (slice %s): the rows that it removed are back, and the dead "
+                "letters that it made are still open. Replace its range again before you redrive them.",
                 ".".join(table.name()),
                 left,
             )
@@ -158,8 +159,8 @@ class DecisionApplier:
         backlog = position.backlogs.get(name)
         if start < position.offset and (backlog is None or start < backlog.start):
             msg = (
-                f"table {name!r} was rolled back further since the plan was made: trigger the DAG again with "
-                f'rolled_back={{"{name}": "replay"}}'
+                f"table {name!r} was rolled back further since the plan was made. Its ledger was not changed. Trigger the "
+                f'DAG again with rolled_back={{"{name}": "replay"}}'
             )
             raise Superseded(msg)
 

@@ -49,7 +49,7 @@ def update_ledger(
     def attempt() -> int | None:
         table = tables.load(name)
         if table is None:
-            msg = f"table {name!r} does not exist any more: nothing is left to decide about it"
+            msg = f"table {name!r} does not exist any more. No decision about it was applied"
             raise TableRefused(msg, code="FLOE-409")
         ledger = change(table)
         if ledger is None:

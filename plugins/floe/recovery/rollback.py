@@ -46,8 +46,8 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
         return None
     if branch not in metadata.refs:
         msg = (
-            f"branch {branch!r} of table {'.'.join(table.name())!r} was dropped, it cannot be rolled back: create it again "
-            f"at snapshot {ledger.anchor.snapshot_id if ledger.anchor else None}"
+            f"branch {branch!r} of table {'.'.join(table.name())!r} was dropped. Create it again at snapshot "
+            f"{ledger.anchor.snapshot_id if ledger.anchor else None}"
         )
         raise TableRefused(msg, code="FLOE-408")
     lost = _from_summaries(metadata, branch, group_id, ledger)
@@ -56,8 +56,8 @@ def rolled_back(table: Table, branch: str, group_id: str, ledger: Ledger) -> Los
     if lost is None:
         msg = (
             f"table {'.'.join(table.name())!r} was rolled back, and floe cannot find out which offsets it lost: the "
-            "snapshots left behind and the metadata files of their time have expired. Set the branch forward again, or "
-            'trigger the DAG with rolled_back={"<table>": "accept"} and replay what is missing.'
+            "removed snapshots and the metadata files of their time have expired. Set the branch forward again, or trigger "
+            'the DAG with rolled_back={"<table>": "accept"} and replay what is missing.'
         )
         raise TableRefused(msg, code="FLOE-408")
     if any(_of_the_sink(ledger, log_id) & gone for log_id, gone in lost.items()):
@@ -102,9 +102,9 @@ def with_gained(table: Table, branch: str, group_id: str, ledger: Ledger, to: Le
         here = _routes(snapshot, branch, topics, ledger.routes())
         if new_offsets is None or recovered is None or replaced is None or here is None:
             msg = (
-                f"table {'.'.join(table.name())!r}: which offsets snapshot {snapshot.snapshot_id} added, its summary does "
-                "not tell in full, and it is not in the history that the ledger speaks of. Set the branch to "
-                f"{ledger.anchor.snapshot_id if ledger.anchor else None} again."
+                f"table {'.'.join(table.name())!r}: floe cannot determine which offsets snapshot {snapshot.snapshot_id} "
+                "added: its summary does not contain all, and it is not in the history that the ledger refers to. Nothing "
+                f"was changed. Set the branch to {ledger.anchor.snapshot_id if ledger.anchor else None} again."
             )
             raise TableRefused(msg, code="FLOE-408")
         to = to.with_replaced((r, here[r.topic]) for r in replaced)
@@ -121,9 +121,9 @@ def _check_no_gap(table: Table, anchor: Anchor | None, history: Sequence[Snapsho
         is_gap = snapshot.parent_snapshot_id != ancestor.snapshot_id
         if is_gap and anchor is not None and is_before(ancestor, anchor.sequence_number):
             msg = (
-                f"table {'.'.join(table.name())!r}: what led from snapshot {ancestor.snapshot_id} to "
-                f"{snapshot.snapshot_id} has expired, and is not in the history that the ledger speaks of: which offsets it "
-                f"added cannot be told. Set the branch to {anchor.snapshot_id} again."
+                f"table {'.'.join(table.name())!r}: the snapshots between {ancestor.snapshot_id} and "
+                f"{snapshot.snapshot_id} have expired, and are not in the history that the ledger refers to. floe cannot "
+                f"determine which offsets they added. Nothing was changed. Set the branch to {anchor.snapshot_id} again."
             )
             raise TableRefused(msg, code="FLOE-408")
 

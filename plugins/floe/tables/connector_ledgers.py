@@ -200,8 +200,9 @@ def check_no_rows_of_sink(ledgers: Ledgers, connector: Connector) -> None:
         if snapshot is not None:
             msg = (
                 f"table {name!r} has rows that the Kafka Connect sink of group {connector.sink_group_id!r} wrote (last in "
-                f"snapshot {snapshot.snapshot_id}), and no ledger tells which: reading them again would double them. Trigger "
-                "the DAG with `takeover`; if the sink's positions are gone, set them first (see "
-                "docs/how-to/kafka-connect.md). To start again on purpose, give the connector another name."
+                f"snapshot {snapshot.snapshot_id}), and no ledger contains their offsets. Reading them again would "
+                "duplicate them. Nothing was read. Trigger the DAG with `takeover`; if the sink's committed offsets are "
+                "gone, set them first (see docs/how-to/kafka-connect.md). To start again on purpose, give the connector "
+                "another name."
             )
             raise PlanRefused(msg, code="FLOE-225")

@@ -58,8 +58,8 @@ def _check_name(table: str, file: DataFile, roots: list[str]) -> None:
         raise AnnouncementVoid(msg)
     if not is_inside(file.file_path, roots):
         msg = (
-            f"{file.file_path!r} is announced for table {table!r} but lies outside {roots}: another process wrote to the "
-            "control topic. Check who may write there."
+            f"{file.file_path!r} is announced for table {table!r} but is outside {roots}: another process wrote to the "
+            "control topic. Nothing was committed. Check who may write to the control topic."
         )
         raise AnnouncementVoid(msg)
 
@@ -80,13 +80,19 @@ def _check_size(table: Table, file: DataFile) -> None:
         size = len(table.io.new_input(file.file_path))
     except (FileNotFoundError, TypeError) as error:
         # TypeError: a folder has no size
-        msg = f"{file.file_path!r} was announced but is not there: it was removed since it was written; run again"
+        msg = (
+            f"{file.file_path!r} was announced but does not exist: it was removed after it was written. Nothing was "
+            "committed. Run again"
+        )
         raise AnnouncementVoid(msg) from error
     except OSError as error:
-        msg = f"{file.file_path!r} was announced but could not be looked at ({type(error).__name__}: {error})"
+        msg = f"{file.file_path!r} was announced but could not be opened ({type(error).__name__}: {error})"
         raise CatalogUnreachable(msg) from error
     if size != file.file_size_in_bytes:
-        msg = f"{file.file_path!r} has {size} bytes but was announced with {file.file_size_in_bytes}; run again"
+        msg = (
+            f"{file.file_path!r} has {size} bytes but was announced with {file.file_size_in_bytes}. Nothing was committed. "
+            "Run again"
+        )
         raise AnnouncementVoid(msg)
 
 

@@ -176,18 +176,17 @@ class HistoryCheck:
         """Describe how the branch does not lead back, and what to do."""
         anchor = None if self.anchor is None else self.anchor.snapshot_id
         remedy = (
-            f"Set the branch to {anchor} again; or trigger the DAG with "
-            f'rolled_back={{"{table}": "replay"}} to have the lost rows read again, or with "accept" to leave them out. '
-            "Nothing is written meanwhile."
+            f'Set the branch to {anchor} again; or trigger the DAG with rolled_back={{"{table}": "replay"}} to have the '
+            'lost rows read again, or with "accept" to leave them out. Nothing was written.'
         )
         if self.finding is Finding.ROLLED_BACK:
             return (
                 f"table {table!r} was rolled back: the newest snapshot of {group_id!r} on branch {branch!r} is "
-                f"{self.found}, but its ledger speaks of {anchor}. {remedy}"
+                f"{self.found}, but its ledger refers to {anchor}. {remedy}"
             )
         return (
             f"table {table!r} was rolled back or replaced, or its branch {branch!r} emptied: snapshot {anchor}, which its "
-            f"ledger speaks of, is no ancestor of its head ({self.found}). {remedy}"
+            f"ledger refers to, is no ancestor of its head ({self.found}). {remedy}"
         )
 
 
@@ -199,8 +198,8 @@ def check_unchanged_history(table: Table, branch: str, group_id: str, ledger: Le
         raise TableRefused(check.problem(name, branch, group_id), code="FLOE-408")
     if check.finding is Finding.EXPIRED and check.anchor is not None:
         anchor = check.anchor.snapshot_id
-        what = "snapshot" if table.metadata.snapshot_by_id(anchor) is None else "what led to snapshot"
-        log.warning("table %s: %s %s of the ledger has expired; going on", name, what, anchor)
+        what = "snapshot" if table.metadata.snapshot_by_id(anchor) is None else "the history before snapshot"
+        log.warning("table %s: %s %s, which the ledger refers to, has expired. That is no error", name, what, anchor)
 
 
 def older_metadata(table: Table) -> Iterator[TableMetadata]:
@@ -272,7 +271,7 @@ def check_ledger_present(table: str, metadata: TableMetadata, branch: str, group
         if snapshot_property(snapshot, GROUP) == group_id:
             msg = (
                 f"table {table!r} has snapshot {snapshot.snapshot_id} of {group_id!r} but its property "
-                f"'floe.ledger.{group_id}.{branch}' was removed. Set it back from the table's "
-                "metadata log; nothing is written meanwhile."
+                f"'floe.ledger.{group_id}.{branch}' was removed. Nothing was written. Set the property again, to its value "
+                "in the table's metadata log."
             )
             raise TableRefused(msg, code="FLOE-410")

@@ -30,8 +30,8 @@ def retry(what: str, retry_for: float, attempt: Callable[[], T]) -> T:
 
     def give_up(state: RetryCallState) -> T:
         msg = (
-            f"{what} was not committed within {retry_for:.0f} s: {_reason(state)}. Nothing is lost: the files stay, the "
-            "position has not moved. Run the commit task again."
+            f"{what} was not committed within {retry_for:.0f} s: {_reason(state)}. Nothing is lost: the files are kept and "
+            "no offset was committed. Run the commit task again."
         )
         raise TableNotCommitted(msg) from None
 

@@ -96,8 +96,8 @@ class RowRemover:
             if "equality deletes" not in str(error):
                 raise
             msg = (
-                f"table {'.'.join(table.name())!r} has equality deletes, which floe cannot apply when it rewrites files: "
-                "compact the table first (rewrite_data_files), then clear the run"
+                f"table {'.'.join(table.name())!r} has equality deletes, which floe cannot apply when it rewrites files. "
+                "No row was changed. Compact the table (rewrite_data_files), then clear the run"
             )
             raise TableRefused(msg, code="FLOE-305") from error
         return [task for task in found if isinstance(task, FileScanTask)]
@@ -172,9 +172,9 @@ def check_no_shared_offsets(table: Table, branch: str, group_id: str, ranges: Se
                     else f"another connector ({owner_of(key, metadata.refs)})"
                 )
                 msg = (
-                    f"table {name!r} holds offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of {whose} too: "
-                    "those rows cannot be told from the ones that are to be replaced. Restrict `ranges` to others, or replay "
-                    "into a table of its own"
+                    f"table {name!r} also contains offsets [{met[0][0]}, {met[0][1]}) of partition {r.partition} of "
+                    f"{whose}, and floe cannot tell those rows from the rows to replace. No row was changed. Restrict "
+                    "`ranges` to other offsets, or replay into another table"
                 )
                 raise TableRefused(msg, code="FLOE-305")
 

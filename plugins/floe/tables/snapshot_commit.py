@@ -180,7 +180,10 @@ def check_known_specs(table: Table, files: Sequence[SpecFile]) -> None:
     """Raise TableRefused for files of a partition spec that the table does not have."""
     unknown_tables = {f.spec_id for f in files} - set(table.metadata.specs())
     if unknown_tables:
-        msg = f"table {table.name()} has no partition spec {sorted(unknown_tables)}: it was replaced; run again"
+        msg = (
+            f"table {table.name()} has no partition spec {sorted(unknown_tables)}: the table was replaced. Nothing was "
+            "committed. Run again"
+        )
         raise TableRefused(msg, code="FLOE-409")
 
 
@@ -225,8 +228,8 @@ def _prepared(table: Table) -> Iterator[None]:
     except (*COMES_AGAIN, FileNotFoundError) as error:
         msg = (
             f"no commit can be made to table {'.'.join(table.name())!r} as it is ({type(error).__name__}: "
-            f"{clip(str(error), 300)}). Nothing was committed to it, its rows wait. Take back what was changed in it, or "
-            "roll it back to a snapshot before"
+            f"{clip(str(error), 300)}). Nothing was committed to it. Undo the last change of the table, or roll it back to "
+            "the snapshot before"
         )
         raise TableRefused(msg, code="FLOE-412") from error
 

@@ -60,8 +60,9 @@ def committed_offsets(metadata: TableMetadata, branch: str, name: str) -> Commit
             offsets = _offsets(snapshot, name)
         except ValueError as error:
             msg = (
-                f"table at {metadata.location!r}: {error}: which events of the control topic it has cannot be told. Nothing "
-                "was changed. Roll it back to the snapshot before, or commit one that has the property as it was"
+                f"table at {metadata.location!r}: {error}: floe cannot determine which events of the control topic it "
+                "contains. Nothing was changed. Roll it back to the snapshot before, or commit a snapshot with the former "
+                "value of the property"
             )
             raise TableRefused(msg, code="FLOE-412") from error
         if offsets is not None:
@@ -76,7 +77,7 @@ def known_offsets(metadata: TableMetadata, branch: str, name: str) -> Offsets:
         try:
             offsets = _offsets(snapshot, name)
         except ValueError as error:
-            log.warning("%s: it is passed over. Check who commits to the table", error)
+            log.warning("%s. It is ignored. Check who commits to the table", error)
             continue
         if offsets is not None:
             return offsets
@@ -94,7 +95,10 @@ def _offsets(snapshot: Snapshot, name: str) -> Offsets | None:
             return offsets
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         pass
-    msg = f"property {name!r} of snapshot {snapshot.snapshot_id} is {clip(text, _SHOWN_CHARACTERS)!r}, which is no offsets"
+    msg = (
+        f"property {name!r} of snapshot {snapshot.snapshot_id} is {clip(text, _SHOWN_CHARACTERS)!r}, which contains no "
+        "offsets"
+    )
     raise ValueError(msg)
 
 

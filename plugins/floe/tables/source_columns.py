@@ -40,7 +40,7 @@ class OriginColumns:
                 return cls(names.topic, names.partition, names.offset)
             problems += wrong
         msg = (
-            f"the rows of table {name!r} do not tell which records they came from, so none can be replaced: {problems[0]}. "
+            f"the rows of table {name!r} do not record their source offsets, so none can be replaced: {problems[0]}. "
             f"{_REMEDY}"
         )
         raise TableRefused(msg, code="FLOE-305")
@@ -90,23 +90,22 @@ def check_has_transform(table: str, connector: Connector) -> None:
         return
     reason = "the connector has no KafkaMetadataTransform"
     if any(spec.options.source_columns for spec in connector.transforms):
-        reason = "its KafkaMetadataTransform has a transform behind it, or one that renames topics beside it"
+        reason = "another transform follows its KafkaMetadataTransform, or renames topics"
     msg = (
-        f"the rows of table {table!r} do not tell which records they came from, so none can be replaced: {reason}. "
-        f"{_REMEDY}"
+        f"the rows of table {table!r} do not record their source offsets, so none can be replaced: {reason}. {_REMEDY}"
     )
     raise TableRefused(msg, code="FLOE-305")
 
 
 UNKNOWN_ROWS = (
-    "it has rows without topic, partition or offset, written before the transform was there, or by another process: which "
-    "records they came from cannot be told, and replacing might double them. Fill in their columns, or replay into a new "
-    "table"
+    "it has rows without topic, partition or offset, written before the transform was configured, or by another process. "
+    "floe cannot determine their source, and replacing might duplicate them. No row was changed. Fill in these columns, or "
+    "replay into a new table"
 )
 
 _REMEDY = (
-    'Add "transforms": "meta", "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform" to the '
-    "connector: rows that are written from then on can be replaced; others with overlap=skip into a new table only"
+    'Add "transforms": "meta", "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform" to '
+    "the connector. Rows written from then on can be replaced. Replay earlier ones with overlap=skip into a new table"
 )
 
 
@@ -123,7 +122,7 @@ def _problem(schema: Schema, path: tuple[str, ...], types: tuple[type[IcebergTyp
         return f"it has no column {name!r}"
     if not isinstance(kind, types):
         wanted = "int or long" if types == _INTEGERS else "string"
-        return f"its column {name!r} is of type {kind}, and only {wanted} can be looked up"
+        return f"its column {name!r} is of type {kind}, and must be {wanted}"
     return None
 
 

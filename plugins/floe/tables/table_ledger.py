@@ -52,9 +52,9 @@ def branch_ledger(table: Table, branch: str, group_id: str, cluster_id: str) -> 
         return Ledger(cluster_id)
     if ledger.cluster_id != cluster_id:
         msg = (
-            f"table {name!r} holds offsets of cluster {ledger.cluster_id!r} for {group_id!r}, this is cluster "
-            f"{cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the "
-            'DAG with reset_topics=["*"]'
+            f"table {name!r} contains offsets of cluster {ledger.cluster_id!r} for {group_id!r}, this is cluster "
+            f"{cluster_id!r}: check the Kafka connection; to read the new cluster as a new generation, trigger the DAG "
+            'with reset_topics=["*"]'
         )
         raise TableRefused(msg, code="FLOE-219")
     check_unchanged_history(table, origin, group_id, ledger)
@@ -93,8 +93,8 @@ def check_seeded(table: Table, branch: str, plan: Plan, ledger: Ledger) -> None:
         return
     msg = (
         f"table {'.'.join(table.name())!r} was filled by a Kafka Connect sink of {plan.group_id!r} and is not taken over: "
-        "which offsets it holds cannot be told. Take over with the table in iceberg.tables, or append on purpose "
-        "(overlap=append)."
+        "floe cannot determine which offsets it contains. Nothing was read. Run a takeover with the table in "
+        "iceberg.tables, or add all rows of the range again (overlap=append)."
     )
     raise TableRefused(msg, code="FLOE-225")
 
@@ -126,14 +126,17 @@ def check_ledger_routes(table: str, ledger: Ledger, slice_: Slice, ranges: Itera
         if slice_.is_replay:
             others = ledger.elsewhere(r, route)
             remedy = (
-                "Replay the rest of the range, or replace it (overlap=replace), or append on purpose (overlap=append)."
+                "Replay the rest of the range, replace it (overlap=replace), or add all rows again (overlap=append)."
             )
         else:
             others = ledger.other_routes(r, route)
             remedy = (
-                "The connector was changed between a failed run and this one. Clear the failed run first (its plan holds "
-                "the old configuration), then run again."
+                "The connector was changed between a failed run and this one. Clear the failed run first, as its plan has "
+                "the old configuration. Then run again."
             )
         if others:
-            msg = f"table {table!r} holds offsets {list(others)[:20]} of {r.tp} that were routed otherwise. {remedy}"
+            msg = (
+                f"table {table!r} contains offsets {list(others)[:20]} of {r.tp} that were written under other routes. "
+                f"Nothing was written. {remedy}"
+            )
             raise TableRefused(msg, code="FLOE-414")

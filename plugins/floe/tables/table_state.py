@@ -53,11 +53,13 @@ class Since(NamedTuple):
 
 
 SINCE_WRITTEN = Since(
-    "after it was written for",
-    "Its files cannot be committed. The next run reads the range again, and creates the table if it may; earlier rows come "
-    "back by the replay DAG.",
+    "after its files were written",
+    "Its files cannot be committed. The next run reads the range again, and creates the table if it may; the replay DAG "
+    "reads earlier rows again.",
 )
-SINCE_PLANNED = Since("after this run was planned", "Nothing is written for it; the next plan says what is missing")
+SINCE_PLANNED = Since(
+    "after this run was planned", ("Nothing was written for it. The next run names the rows that are missing")
+)
 
 
 @dataclass(frozen=True)
@@ -203,9 +205,9 @@ class TableStates:
             with self.client.changing(name), table.update_schema() as update:
                 changes.apply(update)
         except CommitFailedException as error:
-            log.warning("table %s changed meanwhile (%s); looking again", name, error)
+            log.warning("table %s was changed meanwhile (%s). Its schema is read again", name, error)
         table = self.client.require(name)
         if table.metadata.table_uuid != known.metadata.table_uuid:
-            msg = f"table {name!r} was replaced while it was written for; nothing was announced, run again"
+            msg = f"table {name!r} was replaced while the job was running. Nothing was announced. Run again"
             raise TableReplaced(msg)
         return table

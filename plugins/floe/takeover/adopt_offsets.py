@@ -56,7 +56,7 @@ class TakenPositions:
 
         def decide(found: Mapping[TopicPartition, Position]) -> Move | None:
             if len(found) == len(self._positions) and all(map(is_floes, found.values())) and found != self._expected():
-                log.info("another takeover of %s was faster", self._connector.group_id)
+                log.info("another run took over %s first", self._connector.group_id)
                 return None
             self._check_not_moved(found)
             others = self._left.others if self._recreate_group(notes) else ()
@@ -76,8 +76,9 @@ class TakenPositions:
             tp = min(odd)
             places = [p.offset if (p := positions.get(tp)) else None for positions in (expected, found)]
             msg = (
-                f"the position of {tp} in group {self._connector.group_id!r} went from {places[0]} to {places[1]} while it "
-                "was taken over: the sink was started again, or its offsets changed by hand. Stop it, then run again"
+                f"the position of {tp} in group {self._connector.group_id!r} went from {places[0]} to {places[1]} during "
+                "the takeover: the sink was started again, or its offsets were changed by hand. Stop the sink, then run "
+                "again"
             )
             raise TakeoverBlocked(msg)
 

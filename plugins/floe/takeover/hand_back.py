@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 KIND = "hand-back"
 NEXT = "pause the DAG, then start the sink; to come back, stop it and run the DAG with takeover"
-RUN_FIRST = "Run the DAG until a run is green, then hand back"
+RUN_FIRST = "Run the DAG until a run succeeds, then return to Kafka Connect again"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def hand_back(connector: Connector, settings: KafkaSettings) -> HandBackReport:
         _send(producer, connector, connector.sink_group_id, ((p.tp, p.offset) for p in positions))
     ends = ((TopicPartition(connector.control_topic, partition), end) for partition, end in control.ends.items())
     _send(producer, connector, coordinator_group(connector), ends)
-    log.info("group %s was handed back: %s", connector.group_id, NEXT)
+    log.info("group %s was returned to Kafka Connect: %s", connector.group_id, NEXT)
     return HandBackReport(positions, tables)
 
 
@@ -82,23 +82,23 @@ def _send(
 def _check_positions(connector: Connector, positions: Sequence[Position], logs: Sequence[PartitionLog]) -> None:
     ids = {log.tp: log.topic_id for log in logs}
     if not positions:
-        msg = f"group {connector.group_id!r} has no positions: floe never ran here, there is nothing to hand back"
+        msg = f"group {connector.group_id!r} has no positions: floe never ran for it. There is nothing to return"
         raise HandBackRefused(msg)
     for position in positions:
         if not is_floes(position):
             msg = (
-                f"the position {position.offset} of {position.tp} is not floe's: the sink has run since. Nothing is to be "
-                "handed back; to go on with floe, take over first"
+                f"the position {position.offset} of {position.tp} was not written by floe: the sink has run since. Nothing "
+                "was changed. To continue with floe, take over first"
             )
             raise HandBackRefused(msg)
         if position.metadata_fields.topic_id != ids.get(position.tp):
-            msg = f"{position.tp} is another log than the position's: the topic was re-created. {RUN_FIRST}"
+            msg = f"{position.tp} was re-created: its position belongs to the former topic. Nothing was changed. {RUN_FIRST}"
             raise HandBackRefused(msg)
         if position.backlogs:
             table, backlog = min(position.backlogs.items())
             msg = (
-                f"table {table!r} is behind on {position.tp} from {backlog.start} on: the sink would never read that again. "
-                f"Fix the table, or drop its backlog (drop_backlog). {RUN_FIRST}"
+                f"table {table!r} is behind on {position.tp} from {backlog.start} on: the sink would never read these "
+                f"offsets. Nothing was changed. Fix the table, or drop its backlog (drop_backlog). {RUN_FIRST}"
             )
             raise HandBackRefused(msg)
 
@@ -152,8 +152,9 @@ class _HandBack:
             end = max((stop for spans in holding.held.values() for _, stop in spans), default=0)
             if end > position.offset:
                 msg = (
-                    f"table {name!r} holds {position.tp} up to {end}, but the position is {position.offset}: a run died "
-                    f"between the two, and the sink would write those rows again. {RUN_FIRST}"
+                    f"table {name!r} holds {position.tp} up to {end}, but the position is {position.offset}: a run failed "
+                    "before it committed the offsets, and the sink would write those rows again. Nothing was changed. "
+                    f"{RUN_FIRST}"
                 )
                 raise HandBackRefused(msg)
         for group in self._groups:
@@ -162,8 +163,9 @@ class _HandBack:
                 if offset > self._control.ends.get(partition, 0):
                     msg = (
                         f"table {name!r} has the control topic's partition {partition} up to {offset}, but that ends at "
-                        f"{self._control.ends.get(partition, 0)}: the topic was created again, and the sink would pass over "
-                        "all that it announces there. Give iceberg.control.topic a new name, here and in the sink"
+                        f"{self._control.ends.get(partition, 0)}: the topic was re-created, and the sink would skip what "
+                        "it announces there. Nothing was changed. Give iceberg.control.topic a new name, here and in the "
+                        "sink"
                     )
                     raise HandBackRefused(msg, code="FLOE-705")
 

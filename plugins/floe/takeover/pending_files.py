@@ -62,7 +62,7 @@ def written_by_sink(messages: Iterable[ControlMessage], group_id: str) -> Iterat
         except EventDecodeError as error:
             msg = (
                 f"the message at {message.partition}@{message.offset} of the control topic cannot be read, and may hold "
-                f"files of {group_id!r}: {error}. If it is of no concern, {LEAVE_OUT}."
+                f"files of {group_id!r}: {error}. If it is not needed, {LEAVE_OUT}."
             )
             raise TakeoverRefused(msg, code="FLOE-706") from error
         if event.group_id == group_id and isinstance(event.payload, DataWritten):
@@ -127,9 +127,9 @@ def check_no_gap(table: Destination, starts: Offsets, ends: Offsets, coordinator
         if offset > ends.get(partition, 0):
             msg = (
                 f"table {table.name!r} has the control topic's partition {partition} up to {offset}, but that ends at "
-                f"{ends.get(partition, 0)}: the topic was created again. Files that the old one announced cannot be found, "
-                "and the sink would skip all that it announces in the new one. Give iceberg.control.topic a new name, and "
-                "see docs/how-to/kafka-connect.md, “A lost control topic”."
+                f"{ends.get(partition, 0)}: the topic was re-created. Files that were announced in the old one cannot be "
+                "found, and the sink would skip all that it announces in the new one. Give iceberg.control.topic a new "
+                "name, and see docs/how-to/kafka-connect.md, “A lost control topic”."
             )
             raise TakeoverRefused(msg, code="FLOE-705")
     for partition, start in starts.items():
@@ -154,9 +154,9 @@ def _refuse_unknown(table: Destination, written: Sequence[Written], coordinator:
     lost = [one for one in written if one.partition not in coordinator]
     if lost:
         msg = (
-            f"{_where(lost[0])} announces files for table {table.name!r}, whose snapshots that told how far it has the "
-            "control topic have expired: it cannot be told whether they were committed. "
-            f"{START_IT} before its snapshots expire."
+            f"{_where(lost[0])} announces files for table {table.name!r}, whose snapshots with its control offsets have "
+            f"expired. floe cannot determine whether the files were committed. Nothing was changed. {START_IT} before its "
+            "snapshots expire."
         )
         raise TakeoverRefused(msg, code="FLOE-706")
 

@@ -50,7 +50,7 @@ def take_over(connector: Connector, settings: KafkaSettings) -> TakeoverReport:
     left = look(connector, settings)
     check_owner(left.positions.values(), connector.name)
     if left.is_floes:
-        log.info("all positions of %s are floe's already: nothing to take over", connector.group_id)
+        log.info("floe already wrote all positions of %s: nothing to take over", connector.group_id)
         return TakeoverReport(already=True, positions=tuple(p for _, p in sorted(left.positions.items())))
     if not left.positions:
         left = replace(left, positions=_copies(connector, left))
@@ -140,7 +140,7 @@ class _Takeover:
         used = topic_in_use(table.metadata, self._routes.branch(name), group)
         if is_own and used not in (None, topic) and not self._left.control.is_empty:
             msg = (
-                f"table {name!r} tells that the sink used the control topic {used!r}, but iceberg.control.topic is "
+                f"table {name!r} records that the sink used the control topic {used!r}, but iceberg.control.topic is "
                 f"{topic!r}: set it as the sink had it. To leave out what {used!r} announced, name an empty topic."
             )
             raise TakeoverRefused(msg, code="FLOE-704")
@@ -152,7 +152,7 @@ class _Takeover:
         for partition in self._left.logs:
             position = self._left.positions.get(partition.tp)
             if position is None:
-                notes.append(f"the sink has no position of {partition.tp}: floe begins there as in a new partition")
+                notes.append(f"the sink has no position of {partition.tp}: floe starts there as in a new partition")
             elif position.offset < partition.log_start:
                 notes.append(
                     f"retention removed [{position.offset}, {partition.log_start}) of {partition.tp} before the sink read "

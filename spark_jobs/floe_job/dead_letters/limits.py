@@ -25,8 +25,9 @@ def check_ratio(dead: int, records: int, max_ratio: float, dead_letters: Sequenc
     first = f" (the first {NAMED_DEAD_LETTERS} are named)" if named and dead > NAMED_DEAD_LETTERS else ""
     msg = (
         f"{dead} of {records} records are bad: a share of {dead / max(records, 1):.4g}, floe.deadletter.max-ratio is "
-        f"{max_ratio:g}{first}{': ' + named if named else ''}. Nothing was announced and the position stays. Fix the table "
-        "or the producer; if the records are to be dead-lettered as they are, raise floe.deadletter.max-ratio for this run."
+        f"{max_ratio:g}{first}{': ' + named if named else ''}. Nothing was announced and no offset was committed. Fix the "
+        "table or the producer; if the records are to be dead-lettered as they are, raise floe.deadletter.max-ratio for "
+        "this run."
     )
     raise TooManyDeadLetters(msg)
 
@@ -87,7 +88,7 @@ def bad_records(parts: Sequence[BadRecordCounts]) -> str:
     named = "; ".join(f"{one.place}: {one.short_reason}" for one in dead_letters[:MAX_NAMED])
     more = f" (the first {MAX_NAMED} are named)" if sum(kinds.values()) > MAX_NAMED else ""
     advice = " ".join(sorted({kind.advice for kind in kinds}))
-    return f"{head}{more}: {named}. Nothing was announced and the position stays. {advice}"
+    return f"{head}{more}: {named}. Nothing was announced and no offset was committed. {advice}"
 
 
 def _listed(errors: Counter[str]) -> str:

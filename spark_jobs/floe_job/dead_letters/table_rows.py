@@ -75,13 +75,13 @@ def check_suitable(table: str, schema: Schema) -> None:
                 "needed: change the column"
             )
         elif column.required and not needed.required:
-            msg = f"requires column {needed.name!r}, which letters may lack: make the column optional"
+            msg = f"requires column {needed.name!r}, which dead letters may not have: make the column optional"
         else:
             continue
         raise _unsuitable(table, msg)
     for column in found.values():
         if column.required:
-            msg = f"requires column {column.name!r}, which letters do not have: make it optional or drop it"
+            msg = f"requires column {column.name!r}, which dead letters do not have: make it optional or drop it"
             raise _unsuitable(table, msg)
 
 

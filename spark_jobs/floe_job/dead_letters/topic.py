@@ -88,8 +88,8 @@ class DeadLetterTopic:
         self._raise_failure()
         if left:
             msg = (
-                f"dead-letter topic {self._topic!r} did not take {left} letters within {DELIVERY_SECONDS + 5:.0f} s: is "
-                "the broker up? Run again; those that arrived come a second time."
+                f"dead-letter topic {self._topic!r} did not accept {left} dead letters within {DELIVERY_SECONDS + 5:.0f} "
+                "s: is the broker up? Run again; those that arrived are sent a second time."
             )
             raise DeadLetterUndelivered(msg)
 
@@ -137,14 +137,14 @@ class DeadLetterTopic:
     def _undelivered(self, place: str, error: ck.KafkaError) -> JobError:
         more = f" ({self._failures} failed so far)" if self._failures > 1 else ""
         what = (
-            f"the letter of {place} could not be put into dead-letter topic {self._topic!r}{more}: {error.str()} "
+            f"the dead letter of {place} could not be written to dead-letter topic {self._topic!r}{more}: {error.str()} "
             f"({error.name()}). "
         )
         advice = _ADVICE.get(error.code())
         if advice is not None:
             return DeadLetterRefused(f"{what}Nothing was announced; {advice}, then run again.")
         return DeadLetterUndelivered(
-            f"{what}Is the broker up, does the topic exist? Run again; letters that arrived come a second time."
+            f"{what}Is the broker up, does the topic exist? Run again; dead letters that arrived are sent a second time."
         )
 
 

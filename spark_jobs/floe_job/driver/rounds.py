@@ -61,7 +61,7 @@ def run_rounds(inputs: SliceInputs, run_tasks: RunTasks) -> Done:
         current = following
     msg = (
         f"slice {inputs.job.slice_id} still lacks columns or tables after {MAX_ROUNDS} rounds: another process keeps "
-        "changing them; nothing was announced, run again"
+        "changing them. Nothing was announced. Run again"
     )
     raise SliceFailed(msg, code="FLOE-519")
 
@@ -124,7 +124,7 @@ def _evolved(inputs: SliceInputs, tables: SliceTables, done: Sequence[TaskResult
     reach(CrashPoint.WRITE_SCHEMA)
     unknown = {name for result in done for name in result.unknown}
     found = inputs.lookup.discover(tables, unknown) if unknown else tables
-    # tasks guessed the columns of a table that they did not get: they must not change the columns that it has
+    # tasks inferred the columns of a table that they did not get: they must not change the columns that it has
     assumed = {name for name, table in found.by_name.items() if name not in tables.by_name and table.table}
     evolved = inputs.lookup.evolve(found, _changes(done, without=assumed))
     reach(CrashPoint.WRITE_SCHEMA_CHANGED)

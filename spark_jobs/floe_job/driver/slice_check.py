@@ -83,7 +83,7 @@ def _check_topics(job: SliceJob, range_parts: RangeParts, logs: Mapping[TopicPar
     for r in job.slice.ranges:
         now = logs.get(r.tp)
         if now is None or now.topic_id != r.topic_id:
-            msg = f"topic {r.topic!r} was re-created while {r} was read; nothing was announced"
+            msg = f"topic {r.topic!r} was re-created while {r} was read. Nothing was announced"
             raise RangeLost(msg)
         first = min((p.first_offset for p in range_parts[r] if p.first_offset is not None), default=None)
         if (first is None or first > r.start) and now.log_start > r.start:
@@ -95,7 +95,7 @@ def _check_topics(job: SliceJob, range_parts: RangeParts, logs: Mapping[TopicPar
 
 
 def _check_ratio(job: SliceJob, checked: CheckedSlice) -> None:
-    """Raise TooManyDeadLetters when more of the judged records are dead than the connector allows."""
+    """Raise TooManyDeadLetters when more of the checked records are dead than the connector allows."""
     ranges, tables = [counts for _, counts in checked.ranges], checked.tables.values()
     dead = sum(counts.dead for counts in ranges) + sum(counts.dead for counts in tables)
     examined = sum(counts.dead + counts.dropped for counts in ranges) + sum(counts.assigned for counts in tables)

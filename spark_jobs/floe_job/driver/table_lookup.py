@@ -109,7 +109,7 @@ class TableLookup:
         return [*sorted(listed), *others[:MAX_LOOKED_UP]], others[MAX_LOOKED_UP:]
 
     def _is_worth_keeping(self, table: SliceTable) -> bool:
-        """Return whether a guessed table exists. In a replay, one that refuses counts once a record names it."""
+        """Return whether a table that records may name exists. In a replay, a refusing one counts once a record names it."""
         return table.table is not None or (table.problem is not None and not self.job.slice.is_replay)
 
     def _with(self, tables: SliceTables, opened: Iterable[SliceTable]) -> SliceTables:
@@ -140,8 +140,8 @@ def _warn_of_earlier_rows(job: SliceJob, table: str) -> None:
     for live in job.plan.live_ranges(job.slice.ranges):
         if live.since < live.range.start:
             log.warning(
-                "table %s does not exist, but %s was read from %s on before: if the table was dropped, its rows are not "
-                "read again by this DAG; the replay DAG reads them",
+                "table %s does not exist, but %s was read from %s on before. If the table was dropped, this DAG does not "
+                "read its rows again; the replay DAG does",
                 table,
                 live.range.tp,
                 live.since,

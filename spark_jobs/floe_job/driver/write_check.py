@@ -71,6 +71,6 @@ def _check_location(location: str, metadata: TableMetadata, io: FileIO) -> None:
 
 def _unsuitable(target: TableTarget, reason: str) -> TableUnsuitable:
     return TableUnsuitable(
-        f"table {target.name!r} cannot be written: {reason}. Nothing was written for it; its rows wait until it is fixed",
+        f"table {target.name!r} cannot be written: {reason}. Nothing was written for it. Fix the table",
         code="FLOE-418",
     )

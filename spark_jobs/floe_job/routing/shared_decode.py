@@ -23,7 +23,7 @@ from floe_job.source.record_batch import Records
 
 @dataclass(frozen=True)
 class DecodedTogether:
-    """Records with a row each, and the route value of each: text, or null. ``rest``: the others, which are not judged yet.
+    """Records with a row each, and the route value of each: text, or null. ``rest``: the others, which are not checked yet.
 
     ``fast``: whether all of them took the columnar path.
     """

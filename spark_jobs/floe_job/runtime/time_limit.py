@@ -66,7 +66,7 @@ class TimeLimit:
         if not ended.wait(self._timeout_ms / 1000) and self._gate.close():
             error = self._timed_out()
             if not self._cancelled(ended):
-                log.warning("The write did not end when it was cancelled. It is left behind and cannot announce.")
+                log.warning("The write did not end when it was cancelled. It is abandoned and cannot announce.")
             raise error
         ended.wait()
         if errors:
@@ -102,10 +102,10 @@ def _within_grace(call: Callable[[], object], what: str) -> None:
         try:
             call()
         except Exception as error:  # noqa: BLE001 - of Spark, whatever it is
-            log.warning("Spark could not be told to %s: %s", what, next(iter(hide(str(error)).splitlines()), ""))
+            log.warning("The request to %s failed in Spark: %s", what, next(iter(hide(str(error)).splitlines()), ""))
         finally:
             ended.set()
 
     threading.Thread(target=work, name="floe-cancel", daemon=True).start()
     if not ended.wait(GRACE):
-        log.warning("Spark did not answer within %g s when told to %s.", GRACE, what)
+        log.warning("Spark did not answer within %g s to the request to %s.", GRACE, what)

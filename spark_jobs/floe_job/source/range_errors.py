@@ -81,8 +81,8 @@ def _refused_batch(r: OffsetRange, offset: int, error: ck.KafkaError) -> JobErro
     if code == ck.KafkaError.MSG_SIZE_TOO_LARGE or (code == ck.KafkaError._BAD_COMPRESSION and _ZSTD in text):
         return BatchTooLarge(too_large(r, offset, f"is larger once decompressed than floe reads: {text}"))
     msg = (
-        f"the batch at offset {offset} of {r.tp} (range {r}) is corrupt: {text}. Nothing was announced and the position "
-        "stays. If the broker's copy is broken (kafka-dump-log.sh --deep-iteration says so), make a whole replica the "
+        f"the batch at offset {offset} of {r.tp} (range {r}) is corrupt: {text}. Nothing was announced and no offset was "
+        "committed. If the broker's copy is broken (kafka-dump-log.sh --deep-iteration says so), make a whole replica the "
         "leader and run again. If none is whole, leave the batch out: docs/how-to/skip-records.md."
     )
     return BatchCorrupt(msg)
@@ -95,16 +95,16 @@ def check_order(r: OffsetRange, after: int, offsets: Words) -> None:
     """Raise unless offsets rise strictly: only then do the gaps between them count as invisible in the record counts."""
     falls = np.flatnonzero(np.diff(offsets, prepend=after) <= 0)
     if len(falls):
-        msg = f"offset {offsets[falls[0]]} of {r} came a second time or out of order; nothing was announced, run again"
+        msg = f"offset {offsets[falls[0]]} of {r} came a second time or out of order. Nothing was announced. Run again"
         raise ReadFailed(msg)
 
 
 def too_large(r: OffsetRange, offset: int, what: str) -> str:
     """Return the message of a batch that is larger than floe reads, with both recovery options."""
     return (
-        f"the batch at offset {offset} of {r.tp} (range {r}) {what}. Nothing was announced and the position stays. Either "
-        "raise floe.batch.max-bytes above it, the workers' memory with it, in the connector or for one run (param config), "
-        "or leave the batch out: docs/how-to/skip-records.md."
+        f"the batch at offset {offset} of {r.tp} (range {r}) {what}. Nothing was announced and no offset was committed. "
+        "Either raise floe.batch.max-bytes above it, the workers' memory with it, in the connector or for one run (param "
+        "config), or leave the batch out: docs/how-to/skip-records.md."
     )
 
 
@@ -116,9 +116,9 @@ def check_progress(r: OffsetRange, position: int, silence: Silence, consumer: Cl
         raise BatchTooLarge(too_large(r, offset, f"is larger, as it is stored, than floe reads: {failure}"))
     if is_stalled:
         msg = (
-            f"nothing came from {r.tp} at offset {offset} for {silence.seconds:g} s (range {r}): the broker does not answer, "
-            f"or sends what is no batch{f' ({failure})' if failure else ''}. Nothing was announced and the position stays. "
-            "Check the broker and run again. If all other partitions can be read, leave this batch out: "
+            f"nothing came from {r.tp} at offset {offset} for {silence.seconds:g} s (range {r}): the broker does not "
+            f"answer, or sends what is no batch{f' ({failure})' if failure else ''}. Nothing was announced and no offset "
+            "was committed. Check the broker and run again. If all other partitions can be read, leave this batch out: "
             "docs/how-to/skip-records.md."
         )
         raise RangeStalled(msg)

@@ -56,7 +56,7 @@ class PartitionFiles:
                         failure = _keep(store, item)
             lost = sorted(self.readers - seals.keys())
             if lost and failure is None:
-                msg = f"what tasks {lost} read did not come through Spark's shuffle whole; nothing was announced, run again"
+                msg = f"what tasks {lost} read did not come through Spark's shuffle whole. Nothing was announced. Run again"
                 failure = Failure(msg, retryable=True)
             if failure is not None:
                 yield TaskResult(own_index(writer), failure=failure)
@@ -89,7 +89,7 @@ def _keep(store: SpillFile, block: RowBlock) -> Failure | None:
     except OSError as error:
         msg = (
             f"rows of table {block.table!r} could not be kept on the local disk: {error}. Give Spark's workers room in "
-            "spark.local.dir, or lower floe.max-records-per-run; nothing was announced"
+            "spark.local.dir, or lower floe.max-records-per-run. Nothing was announced"
         )
         return Failure(msg, retryable=True)
     return None

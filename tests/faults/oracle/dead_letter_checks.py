@@ -54,7 +54,7 @@ def broken_letters(evidence: Evidence) -> Iterator[str]:
             rank = bisect_left(records.offsets, dead_letter.offset) if records is not None else 0
             if records is None or rank == len(records.offsets) or records.offsets[rank] != dead_letter.offset:
                 continue  # the third check tells
-            where = f"the letter of {dead_letter.log} at {dead_letter.offset}"
+            where = f"the dead letter of {dead_letter.log} at {dead_letter.offset}"
             if dead_letter.kind != DEAD:
                 continue
             if records.digests[rank] != dead_letter.digest:

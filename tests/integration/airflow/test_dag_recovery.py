@@ -89,7 +89,7 @@ def test_a_red_run_names_the_param_that_leads_out(
     assert "nothing to take over" in taken.log("plan")
     red = deployment.run(pizzas, {"hand_back": True, "takeover": True})
     assert red.state == "failed"
-    assert "give it alone" in red.log("plan")
+    assert "Set it alone" in red.log("plan")
     handed = deployment.run(pizzas, {"return_to_connect": True})
     assert (handed.state, handed.tasks["write"]) == ("success", "skipped")
     assert "start the sink" in handed.log("plan")

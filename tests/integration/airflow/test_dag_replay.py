@@ -138,7 +138,7 @@ def test_two_replays_beside_live_run_leave_every_record_once(deployment: Deploym
 
 
 IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
-    "no-range": ({"overlap": "append"}, "overlap=append adds rows that the tables have already, and needs"),
+    "no-range": ({"overlap": "append"}, "overlap=append may add rows that the tables already contain, so it needs"),
     "misspelt": ({"range": {"0": [0, 10]}}, "param 'range' is not known: the nearest param is ranges"),
     "other-dag": ({"forgive": ["db.t"], "all": True}, "param 'forgive' is not known"),
     "other-topic": ({"config": {"topics": "other-topic"}}, "is not among the connector's topics"),
@@ -148,7 +148,7 @@ SHOWN_WITHOUT_AIRFLOW: dict[str, tuple[dict[str, Any], str]] = {
     "reversed": ({"ranges": {"0": [20, 10]}}, "partition 0 is reversed: [20, 10]"),
     "past-the-end": ({"ranges": {"0": [0, 101]}}, "ends past the position 100"),
     "no-partition": ({"ranges": {"7": [0, 1]}}, "partition 7 of topic"),
-    "future": ({"from_time": "2999-01-01T00:00:00Z"}, "lies in the times from 2999-01-01"),
+    "future": ({"from_time": "2999-01-01T00:00:00Z"}, "has a time from 2999-01-01"),
     "zoneless": ({"from_time": "2026-01-01T00:00:00"}, "has no time zone"),
     "no-table": ({"tables": ["db.other"]}, "'db.other' is not configured in this connector"),
 }

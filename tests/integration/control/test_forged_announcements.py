@@ -110,7 +110,7 @@ def test_unsigned_plan_compares_what_is_held_with_the_ledger(pipeline: MakePipel
     pizzas.produce(ids(50, 100))
     plan = pizzas.plan()
     forge(pizzas, encode_announcement(plan, held(plan)))
-    with pytest.raises(SliceStale, match=r"left out of table 'db\.t'"):
+    with pytest.raises(SliceStale, match=r"not written to table 'db\.t'"):
         pizzas.commit(plan)
     assert pizzas.position() == {0: 50}
     pizzas.run()

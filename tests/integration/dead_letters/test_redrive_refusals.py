@@ -46,7 +46,7 @@ def test_dead_letters_of_removed_table_are_skipped_with_warning(pipeline: MakePi
     message = drafted(less, **REDRIVE).dead_letters
     assert [(t.table, t.left_out) for t in message] == [
         ("db.a", None),
-        ("db.b", "the table is none of the connector's any more"),
+        ("db.b", "the connector does not write the table any more"),
     ]
 
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_is_refused_with_the_way(spoilt: Pipeline, params: dict[s
 
 def test_without_a_table_of_letters_there_is_nothing_to_drive(spoilt: Pipeline) -> None:
     for keys in ({DEAD_LETTERS_KEY: None}, {"errors.tolerance": "none"}):
-        with pytest.raises(PlanRefused, match=r"keeps none in a table: set floe\.deadletter\.table"):
+        with pytest.raises(PlanRefused, match=r"has no dead-letter table: set floe\.deadletter\.table"):
             drafted(spoilt.changed(**keys), **REDRIVE)
 
 

@@ -178,7 +178,7 @@ def test_a_debt_of_a_topic_that_was_taken_out_is_refused(
     other.produce(ids(100, 110))
     owe(both, 0, 10)
     pizzas.produce(ids(10, 20))
-    with pytest.raises(PlanRefused, match=rf"are behind on {other.topic}-0.*put the topic back"):
+    with pytest.raises(PlanRefused, match=rf"are behind on {other.topic}-0.*Configure the topic"):
         pizzas.plan()
     if drop_backlog:
         both.run(drop_backlog=[BAD])

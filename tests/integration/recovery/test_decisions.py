@@ -135,7 +135,7 @@ def test_run_of_deleted_topic_moves_no_position_of_new_one(pipeline: MakePipelin
     recreate(pizzas, admin)
     pizzas.produce(ids(20, 40))
     adopting = pizzas.plan(reset_topics=[pizzas.topic])
-    with pytest.raises(Superseded, match="of another log"):
+    with pytest.raises(Superseded, match="to another log"):
         pizzas.committer(old).commit([])
     assert clear(pizzas, adopting) == []
     run_to_the_end(pizzas)

@@ -71,7 +71,7 @@ def test_refill_prints_what_the_log_has_lost(pipeline: MakePipeline, admin: Admi
     admin.delete_records([before])[before].result(30)
     plan = pizzas.plan(dropped_tables={"db.t": "refill"})
     (note,) = plan.decisions["notes"]
-    assert "is filled again from 12 on; the offsets [0, 12) (12) before it are not in the log any more" in note
+    assert "is filled again from 12 on; the offsets [0, 12) (12) before it are no longer in the log" in note
     pizzas.write(plan)
     pizzas.commit(plan)
     assert pizzas.column("id") == list(range(12, 20))

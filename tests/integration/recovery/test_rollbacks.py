@@ -132,7 +132,7 @@ def test_rollback_of_removed_topic_asks_for_the_topic(pipeline: MakePipeline, to
         other.produce(ids(100 + start, 110 + start))
         run_each(both, start)
     roll_back(both, snapshot_ids(both)[0])
-    with pytest.raises(PlanRefused, match="put the topic back"):
+    with pytest.raises(PlanRefused, match="Configure the topic"):
         pizzas.plan(rolled_back={BAD: "replay"})
     both.run(rolled_back={BAD: "replay"})
     run_to_the_end(both)

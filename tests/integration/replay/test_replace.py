@@ -278,7 +278,7 @@ def test_rows_that_do_not_tell_where_they_came_from_are_refused(pipeline: MakePi
     message.produce(orders(10, 20))
     message.run()
     assert one.table().schema().find_field("kafka_offset")
-    with pytest.raises(TableRefused, match=r"rows without topic, partition or offset.*Fill in their columns"):
+    with pytest.raises(TableRefused, match=r"rows without topic, partition or offset.*Fill in these columns"):
         drafted(message, ranges={"0": [12, 15]}, **REPLACE)
 
 
@@ -306,7 +306,7 @@ def test_rows_of_another_connector_on_same_records_are_refused(pipeline: MakePip
     one = eaten(pipeline)
     other = pipeline(topic=one.topic, **META)
     other.run()
-    with pytest.raises(TableRefused, match=r"partition 0 of another connector \(connect-.*cannot be told"):
+    with pytest.raises(TableRefused, match=r"partition 0 of another connector \(connect-.*cannot tell those rows"):
         drafted(one, ranges={"0": [10, 20]}, **REPLACE)
 
 
@@ -316,7 +316,7 @@ def test_rows_of_another_connector_in_branch_are_refused(pipeline: MakePipeline)
     other.run()
     replay(one, branch="audit", overlap="append", ranges={"0": [0, 10]})
     before = read_ids(one, branch="audit")
-    with pytest.raises(TableRefused, match=r"partition 0 of another connector \(connect-.*cannot be told"):
+    with pytest.raises(TableRefused, match=r"partition 0 of another connector \(connect-.*cannot tell those rows"):
         replay(one, branch="audit", ranges={"0": [10, 20]}, **REPLACE)
     assert read_ids(one, branch="audit") == before
 

@@ -66,7 +66,7 @@ def drop_and_fill(one: Pipeline) -> str:
     drop(one)
     for ranges in ({"0": [2, 3]}, {}):  # the text first, so that the column is one of text
         replay(one, ranges=ranges)
-    return "was replaced after it was written for"
+    return "was replaced after its files were written"
 
 
 def add_a_row_of_nowhere(one: Pipeline) -> str:
@@ -160,7 +160,7 @@ def test_redrive_of_a_killed_replace_adds_no_second_row(
     replayed = drafted(one, dead_letters=True)
     (left_out,) = replayed.dead_letters
     assert (replayed.plan.slices, left_out.dead_letters) == ((), 1)
-    assert "Clear its run, or replace the range" in (left_out.left_out or "")
+    assert "Clear its run or replace the range" in (left_out.left_out or "")
     one.run()
     assert (one.column("id"), kinds(one)) == ([0, 1, 2, 3], ["dead"])
     replay(one, **REPLACE)

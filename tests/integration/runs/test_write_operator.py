@@ -64,7 +64,7 @@ class Unsealed(TaskInstance):
 def test_plan_robbed_of_its_seal_is_refused(written: tuple[Pipeline, Plan]) -> None:
     pizzas, plan = written
     write = WriteFilesOperator(task_id="write", connector=pizzas.connector)
-    with pytest.raises(SealBroken, match="seals its plans have opened"):
+    with pytest.raises(SealBroken, match="seals its plans has opened"):
         write.execute({"ti": Unsealed(plan)})  # type: ignore[arg-type]
     assert pizzas.position() == {0: 0}
 

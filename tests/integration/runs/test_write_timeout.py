@@ -161,7 +161,7 @@ def test_slow_write_of_a_range_read_meanwhile_limits_none(slow: Pipeline, monkey
     monkeypatch.setattr(f"{__name__}.CAPACITY", 1000)
     assert run(slow) == (100, None)
     monkeypatch.setattr(f"{__name__}.CAPACITY", 30)
-    assert str(write(slow, zombie)).endswith("nothing is limited.")
+    assert str(write(slow, zombie)).endswith("No limit was stored.")
     assert slow.plan().positions[0].limits == {}
     # nor where another run is somewhere in between
     slow.produce(ids(100, 200), partition=0)
@@ -272,7 +272,7 @@ def test_driver_that_hangs_is_killed(submitted: Pipeline, monkeypatch: pytest.Mo
     monkeypatch.setattr(code_archive, "jobs_folder", lambda: jobs)
     monkeypatch.setattr(write_guard, "LATER", 0.5)
     pizzas, before = submitted.changed(**{TIMEOUT: 1000}), children()
-    with pytest.raises(WriteTimeout, match=r"the driver hung and was ended.* at most half, 5 offset"):
+    with pytest.raises(WriteTimeout, match=r"the driver hung and was killed.* at most half, 5 offset"):
         submit(pizzas, pizzas.plan())
     assert wait_until(lambda: children() <= before, 20), [psutil.Process(pid) for pid in children() - before]
     assert [slice_.records for slice_ in pizzas.plan().slices] == [5]

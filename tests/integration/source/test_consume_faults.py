@@ -92,7 +92,7 @@ def test_range_without_progress_fails_with_both_ways_out(
     assert STALL < time.monotonic() - began < 20 * STALL
     message = str(refused.value)
     assert message.startswith(f"nothing came from {name}-0 at offset 0 for {STALL:g} s (range {name}-0[0, 2)")
-    assert "Nothing was announced and the position stays. Check the broker and run again. " in message
+    assert "Nothing was announced and no offset was committed. Check the broker and run again. " in message
     assert BY_HAND.replace("\\", "") in message
 
 
@@ -159,7 +159,7 @@ def test_corrupt_batch_is_refused_as_corrupt(
     proxy.on_frame = lambda api, frame: break_batch(frame, 1, checksum=checksum) if api == Api.FETCH else frame
     message = refused(proxy, OffsetRange(name, "id", 0, 0, 4), ReaderLimits())
     assert message.startswith(f"BatchCorrupt: the batch at offset 1 of {name}-0 (range {name}-0[0, 4)) is corrupt: ")
-    assert "Nothing was announced and the position stays." in message
+    assert "Nothing was announced and no offset was committed." in message
     assert "make a whole replica the leader" in message
     assert "leave the batch out: docs/how-to/skip-records.md" in message
     assert "floe.batch.max-bytes" not in message

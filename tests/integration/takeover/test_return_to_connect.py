@@ -34,8 +34,8 @@ def test_a_hand_back_tells_every_table_and_moves_nothing(stage: Stage) -> None:
 
 
 def test_a_connector_that_floe_does_not_have_is_not_handed_back(stage: Stage, make_stage: Callable[..., Stage]) -> None:
-    not_handed_back(stage, r"is not floe's: the sink has run since")
-    not_handed_back(make_stage(), r"has no positions: floe never ran here")
+    not_handed_back(stage, r"was not written by floe: the sink has run since")
+    not_handed_back(make_stage(), r"has no positions: floe never ran for it")
 
 
 def test_a_ledger_above_the_position_is_not_handed_back(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_a_ledger_above_the_position_is_not_handed_back(stage: Stage, monkeypatc
         dying.setattr("floe.commit.run_commit.move_positions", die)
         with pytest.raises(KeyboardInterrupt):
             stage.pipeline.commit(plan)
-    not_handed_back(stage, r"up to 170, but the position is 150: a run died between the two")
+    not_handed_back(stage, r"up to 170, but the position is 150: a run failed before it committed the offsets")
     stage.pipeline.run()
     hand_back(stage.connector, stage.settings)
 

@@ -83,7 +83,7 @@ def test_a_file_that_is_gone_is_refused(stage: Stage) -> None:
 
 def test_a_file_outside_of_the_table_is_refused(stage: Stage) -> None:
     stage.sink.announce(stage.sink.written(PASTA, stage.sink.write(PIZZAS, range(150, 155))))
-    stage.refused(r"for table 'db\.pasta' cannot be committed: .*lies outside")
+    stage.refused(r"for table 'db\.pasta' cannot be committed: .*is outside")
 
 
 def test_a_file_of_an_unknown_partition_spec_is_refused(stage: Stage) -> None:

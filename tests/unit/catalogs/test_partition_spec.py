@@ -127,7 +127,7 @@ def test_unknown_transform_is_refused_with_the_known_ones() -> None:
 
 @pytest.mark.parametrize("term", ["list.element", "bucket(map.value.id, 4)"])
 def test_a_column_inside_a_list_or_a_map_is_refused(term: str) -> None:
-    with pytest.raises(TableUnsuitable, match=r"stands inside a list or a map"):
+    with pytest.raises(TableUnsuitable, match=r"is inside a list or a map"):
         fields(term)
 
 

@@ -82,9 +82,9 @@ def test_no_id_columns_leave_the_schema_as_it_is() -> None:
         ("weight", "of type float, and Iceberg takes no float, double"),
         ("customer", "of type struct<.*, and Iceberg takes no .*struct"),
         ("toppings", "of type list<.*, and Iceberg takes no .*list"),
-        ("toppings.element.id", "stands inside a list or a map"),
-        ("notes.value.id", "stands inside a list or a map"),
-        ("notes.key", "stands inside a list or a map"),
+        ("toppings.element.id", "is inside a list or a map"),
+        ("notes.value.id", "is inside a list or a map"),
+        ("notes.key", "is inside a list or a map"),
     ],
 )
 def test_a_column_that_cannot_identify_a_row_is_refused_by_name(column: str, problem: str) -> None:
@@ -128,7 +128,7 @@ def test_no_terms_are_no_order() -> None:
         ("missing desc", r"by 'missing': the records have no such field"),
         ("day(id)", r"by 'day\(id\)': the column is of type long"),
         ("customer", r"by 'customer': the column is of type struct"),
-        ("notes.value.id", r"by 'notes.value.id': the column stands inside a list or a map"),
+        ("notes.value.id", r"by 'notes.value.id': the column is inside a list or a map"),
     ],
 )
 def test_a_term_that_does_not_fit_is_refused_by_name(text: str, problem: str) -> None:

@@ -203,7 +203,7 @@ def test_removed_ledger_is_refused_while_our_snapshots_exist(lake: Lake, write: 
     ours = write((0, 0, 5)).land()
     waiting = write((0, 5, 9), plan_id="plan-2")
     lake.load().transaction().remove_properties(LEDGER).commit_transaction()
-    refuses(waiting, rf"{ours.snapshot_id}.*{LEDGER}.*Set it back")
+    refuses(waiting, rf"{ours.snapshot_id}.*{LEDGER}.*Set the property again")
 
 
 def test_foreign_snapshots_above_the_anchor_do_not_matter(lake: Lake, write: Write) -> None:
@@ -238,7 +238,7 @@ def test_an_anchor_that_expired_is_said_and_passed_over(
     expire_as_java_does(lake, ours.snapshot_id or 0, first_foreign)
     write((0, 3, 9), plan_id="plan-2").land()
     assert lake.rows() == [*expected((0, 9)), (99, 1), (99, 2)]
-    assert f"snapshot {ours.snapshot_id} of the ledger has expired" in caplog.text
+    assert f"snapshot {ours.snapshot_id}, which the ledger refers to, has expired" in caplog.text
 
 
 def test_tagged_anchor_with_expired_descendants_is_accepted(
@@ -253,7 +253,7 @@ def test_tagged_anchor_with_expired_descendants_is_accepted(
     expire_as_java_does(lake, first_foreign)
     write((0, 3, 9), plan_id="plan-2").land()
     assert lake.rows() == [*expected((0, 9)), (99, 1), (99, 2)]
-    assert f"what led to snapshot {ours.snapshot_id} of the ledger has expired" in caplog.text
+    assert f"the history before snapshot {ours.snapshot_id}, which the ledger refers to, has expired" in caplog.text
 
 
 def test_rollback_past_tagged_anchor_with_expired_gap_is_refused(lake: Lake, write: Write) -> None:

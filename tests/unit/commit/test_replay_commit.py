@@ -181,7 +181,7 @@ def test_a_skipping_replay_whose_net_was_filled_in_part_is_stale(lake: Lake, wri
     assert lake.rows() == expected((3, 5))
 
 
-@pytest.mark.parametrize(("kind", "refused"), [("skip", "append on purpose"), ("live", "Clear the failed run first")])
+@pytest.mark.parametrize(("kind", "refused"), [("skip", "add all rows again"), ("live", "Clear the failed run first")])
 def test_what_was_routed_otherwise_inside_the_range_is_refused(
     lake: Lake, write: Write, kind: str, refused: str
 ) -> None:
@@ -189,7 +189,7 @@ def test_what_was_routed_otherwise_inside_the_range_is_refused(
     written = write((0, 0, 9), kind=kind)
     other = Ledger(CLUSTER).with_replayed([(FIVE, "another-route")])
     lake.load().transaction().set_properties(**write_properties(LEDGER, other)).commit_transaction()
-    with pytest.raises(TableRefused, match=rf"\(0, 5\).*routed otherwise.*{refused}"):
+    with pytest.raises(TableRefused, match=rf"\(0, 5\).*under other routes.*{refused}"):
         written.land()
 
 
@@ -197,5 +197,5 @@ def test_other_route_above_range_matters_to_live_not_to_skip(lake: Lake, write: 
     above = Ledger(CLUSTER).with_replayed([(replace(FIVE, start=20, end=25), "another-route")])
     lake.create(properties=write_properties(LEDGER, above))
     skip(0, 5).land()
-    with pytest.raises(TableRefused, match="routed otherwise"):
+    with pytest.raises(TableRefused, match="under other routes"):
         write((0, 5, 9)).land()

@@ -54,7 +54,7 @@ def test_the_same_name_inside_and_outside_is_fine(document):
 
 
 def test_anything_else_beside_config_is_refused(document):
-    with pytest.raises(ConfigError, match="'tasks' stands beside config"):
+    with pytest.raises(ConfigError, match="'tasks' is beside config"):
         parse_connector({"name": "pizzas", "config": document(), "tasks": []})
 
 

@@ -75,7 +75,7 @@ def test_a_second_announcement_is_passed_over_and_said(caplog: pytest.LogCapture
     with caplog.at_level(logging.WARNING):
         found = find([*announced(first), *announced(second, 20)])
     assert found == replace(first, control_offset=(0, 9))
-    assert "announced again at 21; the first one counts" in caplog.text
+    assert "announced again at 21; the first announcement is used" in caplog.text
 
 
 @pytest.mark.parametrize(

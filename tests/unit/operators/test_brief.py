@@ -36,12 +36,12 @@ from floe.operators.brief import WIDTH, Brief
         ),
         (
             "2 of the 50 records just read cannot become rows of table 'rpc.badrec': topic 't-bad' partition 0 offset 21: "
-            "not JSON; topic 't-bad' partition 0 offset 25: column 'id'. Nothing was announced and the position stays. "
-            "Mend the table or the producer's next records, or let such records go to the dead letters.",
+            "not JSON; topic 't-bad' partition 0 offset 25: column 'id'. Nothing was announced and no offset was "
+            "committed. Fix the table or the producer's next records, or let such records go to the dead letters.",
             (
                 "2 of the 50 records just read cannot become rows of table 'rpc.badrec'",
                 "topic 't-bad' partition 0 offset 21: not JSON; topic 't-bad' partition 0…",
-                "Mend the table or the producer's next records, or let such records go to the…",
+                "Fix the table or the producer's next records, or let such records go to the…",
             ),
         ),
         (

@@ -71,5 +71,5 @@ def test_stuck_driver_is_named_by_the_slice_it_had_begun() -> None:
     found = stuck(order, "p/0")
     assert isinstance(found, WriteTimeout)
     assert found.slices == ("p/0",)
-    assert "(10 s): the driver hung and was ended, in a live slice of 1000 offsets." in str(found)
+    assert "(10 s): the driver hung and was killed, in a live slice of 1000 offsets." in str(found)
     assert isinstance(stuck(order, None), Retryable)

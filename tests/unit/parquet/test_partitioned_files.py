@@ -125,7 +125,7 @@ def test_many_long_values_have_a_short_path_together(new_table: TableFactory) ->
 @pytest.mark.parametrize("source", [99, 3])
 def test_field_of_column_missing_in_rows_is_refused_by_name(source: int) -> None:
     listed = Schema(NestedField(1, "l", ListType(3, StringType(), element_required=False), required=False))
-    with pytest.raises(UnsupportedColumn, match=rf"partition field 'p' is of column {source}.*replace the field"):
+    with pytest.raises(UnsupportedColumn, match=rf"partition field 'p' is of column {source}.*Replace the field"):
         Partitioner(spec((source, IdentityTransform(), "p")), listed)
 
 

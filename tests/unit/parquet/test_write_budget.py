@@ -101,7 +101,7 @@ def test_the_file_least_recently_written_to_is_finished_first(pile: PileFactory,
 
 @pytest.mark.parametrize(("buffer_bytes", "max_open"), [(-1, 1), (0, 0)])
 def test_a_budget_that_lets_nobody_write_is_refused(buffer_bytes: int, max_open: int) -> None:
-    with pytest.raises(ValueError, match="lets nobody write: allow 0 bytes or more and 1 file or more"):
+    with pytest.raises(ValueError, match="allows no file to be written: allow 0 bytes or more and 1 file or more"):
         WriteBudget(buffer_bytes, max_open)
 
 

@@ -70,7 +70,7 @@ def test_accepted_loss_is_kept_in_position_and_moves_since() -> None:
     assert settled == ResolvedDeadLetters(
         (position(8, since=8, lost=(5, 8)),),
         replaced=(before,),
-        notes=("pizzas-0: the offsets [5, 8) (3) are lost, as was accepted",),
+        notes=("pizzas-0: the offsets [5, 8) (3) are lost; the loss was accepted",),
     )
 
 
@@ -101,7 +101,8 @@ def test_backlog_on_removed_records_is_a_loss_too(offset: int) -> None:
     left = is_behind(a=20, b=25) if offset == 50 else {}
     assert settled.positions == (position(offset, since=20, backlogs=left),)
     assert (
-        settled.notes[0] == "pizzas-0: the offsets [10, 20) of the backlog of table 'a' (10) are lost, as was accepted"
+        settled.notes[0]
+        == "pizzas-0: the offsets [10, 20) of the backlog of table 'a' (10) are lost; the loss was accepted"
     )
 
 

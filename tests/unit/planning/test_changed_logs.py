@@ -25,7 +25,10 @@ def test_another_incarnation_of_the_topic_is_refused() -> None:
 
 def test_topic_recreated_after_losing_positions_is_named_so() -> None:
     deleted: dict[str, Any] = {"contained_ids": lambda _: frozenset({"T0"}), "logs": [log(start=4)]}
-    refused(r"'pizzas' was re-created: its id is 'T1', what was read belongs to 'T0'.*reset_topics=", **deleted)
+    refused(
+        r"'pizzas' was re-created: its id is 'T1', and the records that were read had the id 'T0'.*reset_topics=",
+        **deleted,
+    )
     refused("was re-created", decisions=RECOVER, **deleted)
     settled = settle(decisions=ADOPT, offset_reset="latest", **deleted)
     assert settled.positions == (position(4, since=4),)

@@ -86,7 +86,7 @@ def test_skip_omits_written_offsets_and_append_does_not() -> None:
 
 def test_skip_over_offsets_of_another_route_is_refused() -> None:
     held = ledger({"old": Intervals.of([(20, 40), (60, 70)]), "R": Intervals.of([(70, 90)])})
-    with pytest.raises(PlanRefused, match=r"'db\.t' holds the offsets \[20, 40\), \[60, 65\) of pizzas-0.*append"):
+    with pytest.raises(PlanRefused, match=r"'db\.t' contains the offsets \[20, 40\), \[60, 65\) of pizzas-0.*append"):
         net_of("db.t", held, [slice_(0, 0, 65)], "R", Overlap.SKIP)
     for r in (slice_(0, 0, 20), slice_(0, 40, 60), slice_(0, 70, 100)):
         assert net_of("db.t", held, [r], "R", Overlap.SKIP)

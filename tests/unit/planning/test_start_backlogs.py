@@ -14,11 +14,11 @@ from tests.support.runs.start_positions import ACCEPT_LOSS, ALL_LOSSES, P0, refu
 
 @pytest.mark.parametrize(
     ("routes", "why"),
-    [({("a", "pizzas"): "r2"}, "its routing was changed"), ({}, "the connector names it no longer")],
+    [({("a", "pizzas"): "r2"}, "its routing was changed"), ({}, "the connector does not write it any more")],
 )
 def test_a_debt_that_cannot_be_caught_up_is_refused(routes: Mapping[tuple[str, str], str], why: str) -> None:
     refused(
-        rf"table 'a' is behind on pizzas-0 from 10 on, but {why}.*put the connector back.*drop_backlog=\[\"a\"\]",
+        rf"table 'a' is behind on pizzas-0 from 10 on, but {why}.*Restore the former configuration.*drop_backlog=\[\"a\"\]",
         position(50, backlogs=is_behind(a=10)),
         routes=routes,
         decisions=Decisions(

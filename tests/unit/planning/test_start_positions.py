@@ -106,7 +106,7 @@ def test_recover_puts_the_copy_of_the_ledgers_back(positions: tuple[Position, ..
         logs=[log(start=9)],
     )
     assert settled == ResolvedDeadLetters(
-        (copy,), replaced=positions, notes=("pizzas-0: recovered at 60, as the tables tell",)
+        (copy,), replaced=positions, notes=("pizzas-0: recovered at 60 from the tables",)
     )
 
 
@@ -115,7 +115,7 @@ def test_a_copy_below_the_log_start_is_a_loss_to_accept() -> None:
     refused(r"pizzas-0 lost the offsets \[6, 9\).*`accept_loss`", decisions=RECOVER, **lost)
     settled = settle(decisions=Decisions(recover=True, accept_loss=ALL_LOSSES), **lost)
     assert settled.positions == (position(9, since=9, lost=(6, 9)),)
-    assert settled.notes[1] == "pizzas-0: the offsets [6, 9) (3) are lost, as was accepted"
+    assert settled.notes[1] == "pizzas-0: the offsets [6, 9) (3) are lost; the loss was accepted"
 
 
 def test_recovery_without_copy_begins_at_log_start() -> None:

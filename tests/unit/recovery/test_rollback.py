@@ -215,7 +215,7 @@ def test_rows_that_came_back_with_only_a_digest_are_refused(
     committed = write((0, 5, 9), plan_id="plan-2", branch="audit").land()
     roll_back(lake, head(lake, "audit"))
     with pytest.raises(
-        TableRefused, match=rf"snapshot {committed.snapshot_id} added, its summary does not tell in full"
+        TableRefused, match=rf"snapshot {committed.snapshot_id} added: its summary does not contain all"
     ):
         found_again(lake)
 

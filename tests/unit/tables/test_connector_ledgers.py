@@ -225,7 +225,7 @@ def test_a_sink_that_ran_after_floe_is_refused_again(lake: Lake) -> None:
     Sink(lake).land()
     as_the_sink(lake)
     append_foreign(lake, 1)
-    with pytest.raises(PlanRefused, match="no ledger tells which"):
+    with pytest.raises(PlanRefused, match="no ledger contains their offsets"):
         check_sink(lake)
 
 

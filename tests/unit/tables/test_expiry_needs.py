@@ -125,9 +125,7 @@ def test_rows_of_expired_snapshot_restored_are_not_missing(aging: AgingLake) -> 
     fork, _ = _set_back_and_forward_again(aging)
     table, ledger = aging.load(), aging.held_by()
     assert ledger.anchor is not None
-    with pytest.raises(
-        TableRefused, match=f"from snapshot {fork} .*Set the branch to {ledger.anchor.snapshot_id} again"
-    ):
+    with pytest.raises(TableRefused, match=f"between {fork} .*Set the branch to {ledger.anchor.snapshot_id} again"):
         with_gained(table, "main", OURS, ledger, ledger)
 
 

@@ -113,7 +113,7 @@ def test_a_missing_file_voids_the_announcement(lake: Lake, write: Write) -> None
     lake.create()
     written = write((0, 0, 5))
     local(written.files[0].file_path).unlink()
-    voids(written, "not there.*run again")
+    voids(written, "does not exist.*Run again")
 
 
 @pytest.mark.parametrize("off_by", [-1, 1])
@@ -129,7 +129,7 @@ def test_a_folder_is_no_file(lake: Lake, write: Write) -> None:
     lake.create()
     written = write((0, 0, 5))
     folder = written.files[0].file_path.rpartition("/")[0]
-    voids(written.with_files(replace(written.files[0], file_path=folder)), "is not a file|outside|not there")
+    voids(written.with_files(replace(written.files[0], file_path=folder)), "is not a file|outside|does not exist")
 
 
 def test_a_file_that_is_announced_twice_voids_the_announcement(lake: Lake, write: Write) -> None:
@@ -163,7 +163,7 @@ def test_one_file_that_does_not_count_voids_all_of_them(lake: Lake, write: Write
     append_foreign(lake, 1)
     good, bad = write((0, 0, 5)), write((0, 0, 5))
     local(bad.files[0].file_path).unlink()
-    voids(good.with_files(*good.files, *bad.files), "not there")
+    voids(good.with_files(*good.files, *bad.files), "does not exist")
     assert lake.rows() == [(99, 1)]
 
 

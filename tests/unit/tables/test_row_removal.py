@@ -219,7 +219,7 @@ def test_equality_deletes_are_refused_with_the_way_out(lake: Lake, table: Table)
     field = pa.field("id", pa.int64(), metadata={"PARQUET:field_id": "1"})
     rows = pa.Table.from_arrays([pa.array([3])], schema=pa.schema([field]))
     with_deletes = delete_rows(lake, DataFileContent.EQUALITY_DELETES, rows)
-    with pytest.raises(TableRefused, match=r"has equality deletes.*compact the table first"):
+    with pytest.raises(TableRefused, match=r"has equality deletes.*Compact the table"):
         remover(slice_(4, 7)).remove(with_deletes, MAIN_BRANCH)
 
 
@@ -269,7 +269,7 @@ def test_offsets_that_a_long_ledger_of_others_holds_are_refused(
     lake: Lake, table: Table, group_id: str, topic_id: str, whose: str
 ) -> None:
     kept = keep(lake, group_id, ledger(topic_id))
-    with pytest.raises(TableRefused, match=rf"holds offsets \[0, 10\) of partition 0 of {whose}"):
+    with pytest.raises(TableRefused, match=rf"contains offsets \[0, 10\) of partition 0 of {whose}"):
         check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [slice_(3, 5)])
     check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [slice_(10, 100), slice_(0, 5, partition=1)])
 
@@ -283,5 +283,5 @@ def test_ledger_of_diverged_branch_does_not_count_here(lake: Lake, table: Table)
     assert head is not None
     kept = keep(lake, "connect-other", ledger(anchor=Anchor(head.snapshot_id, 9)), "other")
     check_no_shared_offsets(kept, MAIN_BRANCH, GROUP, [slice_(3, 5)])
-    with pytest.raises(TableRefused, match="cannot be told"):
+    with pytest.raises(TableRefused, match="cannot tell"):
         check_no_shared_offsets(kept, "other", GROUP, [slice_(3, 5)])

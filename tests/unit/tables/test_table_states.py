@@ -118,9 +118,9 @@ def test_open_table_of_another_uuid_is_refused(lake: Lake, exists: bool) -> None
     lake.catalog().drop_table(TABLE)
     if exists:
         lake.create()
-    since = Since("after it was written for", "Run again.")
+    since = Since("after its files were written", "Run again.")
     what = "replaced" if exists else "dropped"
-    with pytest.raises(TableRefused, match=rf"{what} after it was written for \(for UUID {uuid}.*Run again\."):
+    with pytest.raises(TableRefused, match=rf"{what} after its files were written \(for UUID {uuid}.*Run again\."):
         states(lake, since).one(TABLE, uuid={TABLE: uuid})
 
 
@@ -167,7 +167,7 @@ def test_evolve_replaced_table_raises(lake: Lake) -> None:
     state = asked.one(TABLE)
     lake.catalog().drop_table(TABLE)
     lake.create()
-    with pytest.raises(TableReplaced, match="nothing was announced") as caught:
+    with pytest.raises(TableReplaced, match="Nothing was announced") as caught:
         asked.evolve(state, Needs())
     assert isinstance(caught.value, Retryable)
 

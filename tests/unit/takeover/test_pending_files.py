@@ -181,7 +181,7 @@ def test_an_event_without_files_is_nothing_whatever_its_table_is() -> None:
 def test_coordinator_offsets_replace_those_of_expired_snapshots() -> None:
     events = [written("a", at=10), written("b", at=12)]
     assert pending_of(table(is_known=False), events, {0: 12}) == events[1:]
-    with pytest.raises(TakeoverRefused, match="cannot be told whether they were committed"):
+    with pytest.raises(TakeoverRefused, match="floe cannot determine whether the files were committed"):
         pending_of(table(is_known=False), events, {1: 99})
     assert pending_of(table(is_known=False), [], {}) == []
 
@@ -205,5 +205,5 @@ def test_rarely_written_table_is_accepted_by_coordinator_offset() -> None:
 
 
 def test_a_control_topic_that_was_created_anew_is_refused() -> None:
-    with pytest.raises(TakeoverRefused, match=r"up to 10, but that ends at 3.*created again.*new name"):
+    with pytest.raises(TakeoverRefused, match=r"up to 10, but that ends at 3.*re-created.*new name"):
         check_no_gap(table({0: 10}), {0: 0}, {0: 3}, {0: 3})

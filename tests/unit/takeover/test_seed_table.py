@@ -135,8 +135,8 @@ Forge = Callable[[Any], Any]
     [
         pytest.param(lambda f: replace(f, spec_id=7), "partition spec 7", id="an unknown spec"),
         pytest.param(lambda f: replace(f, spec_id=None), "partition spec None", id="no spec"),
-        pytest.param(lambda f: replace(f, file_path="file:///etc/passwd"), "lies outside", id="outside"),
-        pytest.param(lambda f: replace(f, file_path=f.file_path + "x"), "is not there", id="missing"),
+        pytest.param(lambda f: replace(f, file_path="file:///etc/passwd"), "is outside", id="outside"),
+        pytest.param(lambda f: replace(f, file_path=f.file_path + "x"), "does not exist", id="missing"),
         pytest.param(lambda f: replace(f, file_size_in_bytes=1), "was announced with 1", id="another size"),
         pytest.param(lambda f: replace(f, record_count=10**12), "records but has 5", id="other records"),
         pytest.param(lambda f: replace(f, file_format="ORC"), "Parquet data files only", id="another format"),

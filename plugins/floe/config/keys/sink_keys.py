@@ -27,7 +27,7 @@ SINK: Final = (
         "iceberg.tables.evolve-schema-enabled",
         Kind.BOOLEAN,
         "false",
-        "Add the columns that records bring.",
+        "Add columns for new fields of records.",
         key_class=KeyClass.REPLAY,
     ),
     supported(

@@ -10,7 +10,7 @@ from floe.config.sections.tables import STATIC
 from floe.config.sections.topics import REGEX, TOPICS
 
 _SHOWN_CHARACTERS = 200
-_NARROW = "A run may leave some out; what goes beyond stands in the connector file first"
+_NARROW = "A run may leave some out. Add others to the connector file first"
 
 
 def narrowed_topics(file: Connector, regex: str) -> tuple[str, ...]:
@@ -27,8 +27,8 @@ def widened_topics(run: Connector, file: Connector) -> Iterator[str]:
     if run.topics_regex is not None:
         if run.topics_regex != file.topics_regex:
             yield (
-                f"{REGEX} {run.topics_regex[:_SHOWN_CHARACTERS]!r} is not the connector file's: that it matches fewer topics "
-                f"cannot be told of an expression. Name the topics in {TOPICS}"
+                f"{REGEX} {run.topics_regex[:_SHOWN_CHARACTERS]!r} is not the connector file's: floe cannot determine "
+                f"whether it matches fewer topics. Name the topics in {TOPICS}"
             )
         return
     beyond = _unread(file, run.topics)

@@ -102,13 +102,13 @@ def _read_topic(settings: Settings, topics: Collection[str], control_topic: str)
         settings.problems.append(f"{DEAD_LETTER_TOPIC}: {problem}")
     if topic in topics:
         settings.problems.append(
-            f"{DEAD_LETTER_TOPIC} {topic[:300]!r} is also one of topics: dead letters would be read, and die, again and "
+            f"{DEAD_LETTER_TOPIC} {topic[:300]!r} is also one of topics: dead letters would be read and rejected again and "
             "again; choose another topic"
         )
     if topic == control_topic:
         settings.problems.append(
-            f"{DEAD_LETTER_TOPIC} {topic[:300]!r} is also the control topic: dead letters would stand among announcements; "
-            "choose another topic"
+            f"{DEAD_LETTER_TOPIC} {topic[:300]!r} is also the control topic: dead letters would be mixed with "
+            "announcements; choose another topic"
         )
     return topic
 

@@ -164,7 +164,7 @@ def _check_template(settings: Settings, key: str, template: str, by: By) -> None
             f"{shown} lets records choose their namespace: write {VALUE} in the last part only, behind a fixed namespace"
         )
     if VALUE in template and by == "none":
-        settings.problems.append(f"{shown} asks for {VALUE}, but nothing says where it stands: set {FIELD} or {BY}")
+        settings.problems.append(f"{shown} asks for {VALUE}, but no key says where it is: set {FIELD} or {BY}")
     if VALUE not in template and by != "none":
         settings.problems.append(
             f"{shown} does not use the route's value: put {VALUE} in, or drop {FIELD}, {BY} and {HEADER}"
@@ -200,8 +200,8 @@ def _check_static(settings: Settings, routing: Routing, tables: Tables) -> None:
             settings.warnings.append(f"{key} has no effect: the tables are those of {STATIC}")
     if not routing.is_by_value:
         settings.problems.extend(
-            f"iceberg.table.{table[:_SHOWN_CHARACTERS]}.{REGEX} is given, but not where the route's value stands: set "
-            f"{FIELD} or {BY}"
+            f"iceberg.table.{table[:_SHOWN_CHARACTERS]}.{REGEX} is given, but not where the route value is: set {FIELD} or "
+            f"{BY}"
             for table in tables.named
             if tables.of(table).route_regex is not None
         )

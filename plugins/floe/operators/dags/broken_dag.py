@@ -34,8 +34,8 @@ class BrokenConnector(BaseOperator):
         problems = "".join(f"\n* {readable(problem)}" for problem in _error_of(self._file).first_problems())
         path = readable(str(self._file.path))
         msg = (
-            f"The connector file {readable(self._file.path.name)!r} is broken:\n{problems}\n\nNo record was read, and the "
-            f"position stays. Correct {path}: the next run goes on from there."
+            f"The connector file {readable(self._file.path.name)!r} is broken:\n{problems}\n\nNo record was read and no "
+            f"offset was committed. Correct {path}: the next run continues at the committed offsets."
         )
         raise ConnectorBroken(msg)
 
@@ -90,7 +90,7 @@ def _dag(file: ConnectorFile, dag_id: str, schedule: timedelta | None, *, is_pau
 
 
 def _error_of(file: ConnectorFile) -> ConfigError:
-    return file.error or ConfigError("the file holds no connector").located(file.path)
+    return file.error or ConfigError("the file contains no connector").located(file.path)
 
 
 def _listed(file: ConnectorFile) -> str:
@@ -104,7 +104,8 @@ def _doc(file: ConnectorFile) -> str:
     return "\n".join(
         [
             f"**{markdown(file.path.name)} is broken**, so every run of this connector fails and no record is read. "
-            "Nothing is lost: the position stays, and the first run after the file is corrected goes on from there.",
+            "Nothing is lost: no offset was committed, and the first run after the file is corrected continues at the "
+            "committed offsets.",
             "",
             *(f"* {markdown(problem)}" for problem in problems),
             "",  # Airflow takes a text that ends in .md for a path

@@ -110,7 +110,7 @@ def _keep(store: IdentityStore, known: dict[str, Identity], files: list[Connecto
 
 
 def _broken_connector(files: list[ConnectorFile], wanted: str) -> list[ConnectorFile]:
-    """Return a broken connector under the wanted name, where the name of a broken file can only be guessed here.
+    """Return a broken connector under the wanted name, where the name of a broken file is not known here.
 
     The DAG processor may know that name from before, on another host; the task fails with the errors all the same.
     """

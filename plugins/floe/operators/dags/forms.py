@@ -31,8 +31,8 @@ def sink_form() -> dict[str, Param]:
         "dry_run": _switch("Dry run", "Print the plan only: nothing is read, written or moved."),
         "recover": _switch(
             "Recover offsets",
-            "Committed offsets that were lost, or that another process wrote, are restored from what the tables hold. No "
-            "row is lost or doubled by it.",
+            "Committed offsets that were lost, or that another process wrote, are restored from what the tables contain. "
+            "No row is lost or duplicated by it.",
             RECOVERY,
         ),
         "rolled_back": Param(
@@ -48,8 +48,8 @@ def sink_form() -> dict[str, Param]:
             type=["null", "object"],
             additionalProperties={"enum": ["refill", "continue"]},
             title="Tables that were dropped",
-            description_md='`{"db.table": "refill"}` reads its rows again, as far as the log still has them; '
-            '`{"db.table": "continue"}` goes on without them.',
+            description_md='`{"db.table": "refill"}` reads its rows again, as far as the log still has them; `{"db.table": '
+            '"continue"}` continues without them.',
             section=RECOVERY,
         ),
         "accept_loss": Param(
@@ -75,7 +75,7 @@ def sink_form() -> dict[str, Param]:
         ),
         "takeover": _switch(
             "Take over from Kafka Connect",
-            "From a stopped Iceberg sink of the connector's name: commit what it announced, then go on from its offsets.",
+            "From a stopped Iceberg sink of the connector's name: commit what it announced, then continue at its offsets.",
             KAFKA_CONNECT,
         ),
         "return_to_connect": _switch(
@@ -130,9 +130,9 @@ def replay_form(connector: Connector) -> dict[str, Param]:
             type=["null", "string"],
             enum=[*(o.value for o in Overlap), None],
             values_display={
-                "skip": "skip what a table has",
+                "skip": "skip what a table contains",
                 "append": "append all of it again",
-                "replace": "replace what a table has",
+                "replace": "replace what a table contains",
             },
             title="Offsets that a table has already",
             description="skip: they are left out, row by row. append: their rows are in the table twice afterwards; needs "

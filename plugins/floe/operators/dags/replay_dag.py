@@ -59,7 +59,11 @@ class PlanReplayOperator(PlanOperator):
         self._show(plan, connector, settings)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)
-            none = "no dead letter is open there" if params.get("dead_letters") else "all of it is held already"
+            none = (
+                "no dead letter is open in the range"
+                if params.get("dead_letters")
+                else "the tables already contain all of it"
+            )
             self.log.info("%s: there is nothing to write, no Spark job is started", none)
             raise rest_skipped()
         open_replay(plan, connector, settings, key)
@@ -71,8 +75,8 @@ class PlanReplayOperator(PlanOperator):
 
         request = replay.request
         if request.dead_letters:
-            self.log.info("dead letters into branch %s, in letters:", replay.branch or "-")
-            head: tuple[str, ...] = ("table", "range", "open letters", "rows there already", "left out")
+            self.log.info("dead letters into branch %s, in records:", replay.branch or "-")
+            head: tuple[str, ...] = ("table", "range", "open dead letters", "already rows", "left out")
             rows: list[tuple[str, ...]] = [
                 (f.table or "(routed again)", str(f.range), str(f.dead_letters), str(f.recovered), f.left_out or "")
                 for f in replay.dead_letters
@@ -84,7 +88,7 @@ class PlanReplayOperator(PlanOperator):
         for line in tabulate(rows, head, tablefmt="plain", disable_numparse=True).splitlines():
             self.log.info("  %s", line.rstrip())
         for removal in replay.removals:
-            self.log.info("  %s rows are taken out of table %s", removal, removal.table)
+            self.log.info("  %s rows are removed from table %s", removal, removal.table)
 
 
 def replay_dag_id(connector: str) -> str:
@@ -118,7 +122,7 @@ def _doc(connector: Connector) -> str:
             f"before, into **{sink_dag.shown(connector.destination)}**, exactly once. It commits no offsets, so it may run "
             f"beside `{connector.name}` and beside other replays.",
             "",
-            "* `skip` adds what a table lacks: triggering it twice adds nothing.",
+            "* `skip` adds the rows that a table does not contain: triggering it twice adds nothing.",
             "* `replace` removes the rows of the range and writes them again; triggering it twice changes nothing more.",
             "* `append` adds all rows of the range again; triggering it twice adds them twice.",
             "* `dead_letters` reads only open dead letters; those that become rows are marked resolved.",

@@ -217,7 +217,7 @@ def _check_constants(text: Text) -> None:
 
 
 def _obstacle(problem: str, text: Text) -> int | None:
-    """Guess from the message which record Arrow's parser could not read."""
+    """Infer from the message which record Arrow's parser could not read."""
     row = _ROW.search(problem)
     if row:
         return int(row[1])

@@ -59,7 +59,7 @@ def _either(children: list[pa.Array]) -> pa.Array:
 
 @dataclass(frozen=True)
 class StructReader(ColumnReader):
-    """Reads a struct; ``check_extras`` judges the fields that are not part of ``type``."""
+    """Reads a struct; ``check_extras`` checks the fields that are not part of ``type``."""
 
     check_extras: Callable[[list[pa.Field], Callable[[int], pa.Array]], None]
 
@@ -172,7 +172,7 @@ class ColumnReaders:
     def _extras(
         self, path: Path, lookup: StructLookup, known: frozenset[str], needed: list[str]
     ) -> Callable[[list[pa.Field], Callable[[int], pa.Array]], None]:
-        """Make the judge of unexpected fields.
+        """Make the check of unexpected fields.
 
         The key of a known column is added. A field that is empty (nulls, ``{}``, ``[]``), or means nothing, is ignored; any
         other is left to the exact path. Such columns are examined by type and validity only: Arrow's lists of nothing but

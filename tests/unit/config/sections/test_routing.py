@@ -62,7 +62,7 @@ def test_a_route_that_no_table_asks_for_is_refused(problems):
 
 def test_an_expression_without_a_route_is_refused(problems):
     (problem,) = problems({REGEX: "x"})
-    assert problem.startswith(f"{REGEX} is given, but not where the route's value stands")
+    assert problem.startswith(f"{REGEX} is given, but not where the route value is")
 
 
 @pytest.mark.parametrize("key", [UNROUTABLE, "floe.route.max-new-tables"])
@@ -127,8 +127,8 @@ def test_records_name_their_tables_by_a_template(connector, over, template):
 @pytest.mark.parametrize(
     ("over", "problem"),
     [
-        ({TEMPLATE: "raw.{value}"}, "asks for {value}, but nothing says where it stands"),
-        ({NAMESPACE: "raw"}, "floe.route.namespace 'raw' asks for {value}, but nothing says where it stands"),
+        ({TEMPLATE: "raw.{value}"}, "asks for {value}, but no key says where it is"),
+        ({NAMESPACE: "raw"}, "floe.route.namespace 'raw' asks for {value}, but no key says where it is"),
         ({TEMPLATE: "raw.{topic}", BY: "key"}, "does not use the route's value"),
         ({TEMPLATE: "raw.orders"}, "names one table: write it in iceberg.tables"),
         ({TEMPLATE: "raw.{partition}"}, "floe.route.template has {partition}: only {value} and {topic} are filled in"),

@@ -143,10 +143,10 @@ VALUES_REQUIRED = ListType(
             r"'headers' of type map<string, string>, list<struct<key: string required, value: binary>> is needed",
         ),
         (changed("headers", field_type=VALUES_REQUIRED), "value: string required>>, list<"),
-        (changed("table", required=True), "requires column 'table', which letters may lack"),
+        (changed("table", required=True), "requires column 'table', which dead letters may not have"),
         (
             Schema(*DEAD_LETTERS_SCHEMA.fields, NestedField(100, "team", StringType(), required=True)),
-            "requires column 'team', which letters do not have",
+            "requires column 'team', which dead letters do not have",
         ),
     ],
 )

@@ -155,6 +155,6 @@ def test_rounds_look_up_tables_and_run_only_what_lacked(job: SliceJob) -> None:
 
 def test_rounds_that_never_end_fail(job: SliceJob) -> None:
     spark = Spark([[lacked(0, NEW), wrote(1)], [lacked(0, NEW)]])
-    with pytest.raises(SliceFailed, match=f"after {MAX_ROUNDS} rounds.*nothing was announced"):
+    with pytest.raises(SliceFailed, match=f"after {MAX_ROUNDS} rounds.*Nothing was announced"):
         run_rounds(inputs(job, Catalog()), spark.run)
     assert len(spark.ran) == MAX_ROUNDS

@@ -155,7 +155,7 @@ def test_nothing_is_written_unless_every_task_sent_all_it_has(new_table: TableFa
     failures = [result.failure.message for result in results if result.failure]
     assert [result.tables for result in results if result.tables] == []
     assert failures == [
-        "what tasks [1] read did not come through Spark's shuffle whole; nothing was announced, run again"
+        "what tasks [1] read did not come through Spark's shuffle whole. Nothing was announced. Run again"
     ] * (missing == "a seal")
 
 
