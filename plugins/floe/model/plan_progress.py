@@ -15,7 +15,7 @@ class Progress(Enum):
 
     BEFORE = "at the start, as far as there are positions"
     DONE = "at or past the end"
-    UNTOLD = "at or past the end, as far as there are positions: the ledgers decide about the others"
+    LEDGERS_DECIDE = "at or past the end, as far as there are positions: the ledgers decide about the others"
 
 
 def progress(plan: Plan, slice_: Slice, found: Mapping[TopicPartition, Position]) -> Progress:
@@ -36,7 +36,7 @@ def progress(plan: Plan, slice_: Slice, found: Mapping[TopicPartition, Position]
         _check_same_terms(plan, slice_, starts, found)
         return Progress.BEFORE
     if all(place >= r.end for r, place in places.items()):
-        return Progress.DONE if len(places) == len(slice_.ranges) else Progress.UNTOLD
+        return Progress.DONE if len(places) == len(slice_.ranges) else Progress.LEDGERS_DECIDE
     odd = next(
         (f"the position of {r.tp} is {place}, and the plan reads {r}")
         for r, place in places.items()

@@ -169,7 +169,7 @@ def test_table_that_may_not_be_altered_has_backlog_other_none(
 # -- topics and tables that are taken out -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("drop_backlog", [False, True], ids=["topic put back", "forgiven"])
+@pytest.mark.parametrize("drop_backlog", [False, True], ids=["topic put back", "backlog dropped"])
 def test_a_debt_of_a_topic_that_was_taken_out_is_refused(
     pipeline: MakePipeline, topic: Callable[..., str], drop_backlog: bool
 ) -> None:

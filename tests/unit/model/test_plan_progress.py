@@ -70,7 +70,7 @@ def test_positions_that_are_absent_do_not_supersede(offsets: tuple[int | None, i
 
 @pytest.mark.parametrize("offsets", [(9, None), (None, 4)])
 def test_positions_past_the_end_beside_absent_ones_leave_it_open(offsets: tuple[int | None, int | None]) -> None:
-    assert progress(PLAN, LIVE, at(*offsets)) is Progress.UNTOLD
+    assert progress(PLAN, LIVE, at(*offsets)) is Progress.LEDGERS_DECIDE
 
 
 def with_debts(*starts: int | None, route: str = ROUTE) -> Plan:
@@ -155,7 +155,7 @@ def test_debts_of_positions_that_are_absent_do_not_supersede() -> None:
     backlog = with_debts(5, 0)
     assert progress(backlog, CATCH_UP, behind((50, 5), None)) is Progress.BEFORE
     assert progress(backlog, CATCH_UP, {}) is Progress.BEFORE
-    assert progress(backlog, CATCH_UP, behind(None, (50, 4))) is Progress.UNTOLD
+    assert progress(backlog, CATCH_UP, behind(None, (50, 4))) is Progress.LEDGERS_DECIDE
 
 
 def test_what_another_table_owes_is_not_this_slices_place() -> None:
