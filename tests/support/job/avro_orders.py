@@ -7,11 +7,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from floe.registry.exceptions import UnknownSchema
+from floe.registry.schema import Reference, RegisteredSchema, SchemaText
 from floe_job.convert.avro.decoder import AvroDecoder
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.typed.frames import Framing
-from floe_job.convert.typed.schema_text import SchemaText
-from floe_job.exceptions import UnknownSchema
 from tests.support.avro import varint
 
 ORDER = {
@@ -61,14 +61,20 @@ def read(number: int) -> dict[str, Any]:
     }
 
 
-def source(**texts: Any) -> Callable[[int], SchemaText]:
+def registered(text: str, *references: tuple[str, str]) -> RegisteredSchema:
+    """Return an Avro schema with others that it refers to, each a name and a text."""
+    others = ((Reference(name, name, "1"), SchemaText("AVRO", one)) for name, one in references)
+    return RegisteredSchema(SchemaText("AVRO", text), tuple(others))
+
+
+def source(**texts: Any) -> Callable[[int], RegisteredSchema]:
     """Return a registry of schemas by id."""
 
-    def schema_of(schema_id: int) -> SchemaText:
+    def schema_of(schema_id: int) -> RegisteredSchema:
         if f"s{schema_id}" not in texts:
-            problem = f"schema {schema_id}: the registry does not have it"
-            raise UnknownSchema(problem)
-        return SchemaText(json.dumps(texts[f"s{schema_id}"]))
+            problem = f"the registry has no schema {schema_id}"
+            raise UnknownSchema(problem, schema_id)
+        return registered(json.dumps(texts[f"s{schema_id}"]))
 
     return schema_of
 

@@ -20,6 +20,9 @@ MAX_EMPTY_ELEMENTS: Final = 256
 MAX_STEPS: Final = 8
 """Steps, through the blocks or the elements of a block, from which on it matters how many datums are left."""
 
+EMPTY_COST: Final = 8
+"""Values that an element without a byte counts as: the less a record has to have for it."""
+
 FEW: Final = 40
 """Elements that are found one by one in the time that one step takes."""
 
@@ -30,6 +33,7 @@ class BlockReader:
     def __init__(self, element: Reader, path: str) -> None:
         self.path = path
         self.element = element
+        self.cost = element.values if element.least else element.values * EMPTY_COST
 
     def read(self, datums: Datums, pos: Places, end: Places) -> tuple[Longs, pa.Array, Places]:
         """Read all elements at each position.
@@ -104,7 +108,7 @@ class _Reading:
             pos[bad], counts[bad] = end[bad], 0
         self.pos[rows] = pos
         more = np.flatnonzero(counts)
-        self._datums.spend(int(counts.sum()) * self._element.values)
+        self._datums.spend(int(counts.sum()) * self._blocks.cost)
         return rows[more], counts[more]
 
     def take(self, rows: Longs, left: Longs) -> None:
@@ -153,7 +157,7 @@ class _Reading:
             count, pos = self._blocks.header(view, pos, end)
             if not count:
                 return pos
-            self._datums.spend(count * self._element.values)
+            self._datums.spend(count * self._blocks.cost)
             pos = self._find_elements(view, pos, end, count, starts)
 
     def _find_elements(self, view: memoryview, pos: int, end: int, count: int, starts: list[int]) -> int:

@@ -19,8 +19,11 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Longs = np.ndarray[Any, np.dtype[np.int64]]
 
-MAX_VALUES: Final = 20_000_000
-"""Values of Arrow's, elements of arrays included, that the datums of one chunk may make."""
+MAX_VALUES: Final = 10_000_000
+"""Values of Arrow's, elements of arrays included, that one datum may make."""
+
+MAX_CHUNK_VALUES: Final = 4_000_000
+"""Values that the datums of a chunk may make together, before it is divided."""
 
 CUT: Final = "the record ends within it"
 MAX_VARINT: Final = 10
@@ -69,7 +72,7 @@ class Datums:
     def spend(self, values: int) -> None:
         """Count values that will be made. Raises TooManyValues."""
         self._values += values
-        if self._values > MAX_VALUES:
+        if self._values > (MAX_VALUES if len(self.ends) == 1 else MAX_CHUNK_VALUES):
             raise TooManyValues
 
     def fail(self, ends: Places, path: str, why: Callable[[int], str] | str) -> None:

@@ -11,7 +11,7 @@ from floe_job.convert.avro.lockstep import LockstepDecoder
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.frames import Framing, Group, split_frames
-from floe_job.convert.typed.schema_text import SchemaSource
+from floe_job.convert.typed.schema_source import SchemaSource, schema_of_type
 from floe_job.exceptions import InvalidRecord, Malformed, UnknownSchema, UnusableSchema
 from floe_job.source.values import Packed, packed
 
@@ -36,7 +36,7 @@ class AvroDecoder:
         self._decoders: OrderedDict[int, LockstepDecoder | UnusableSchema] = OrderedDict()
 
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
-        """Decode values, none of them None. Raises RegistryUnavailable."""
+        """Decode values, none of them None. Raises RegistryError."""
         buffer = packed(values)
         frames = split_frames(buffer, self._framing)
         rejected = [self._rejected(index, Malformed(why)) for index, why in frames.bad]
@@ -63,12 +63,12 @@ class AvroDecoder:
         return TypedPart(decoder.schema, group.places[column.rows], column.values), bad
 
     def _decoder(self, schema_id: int) -> LockstepDecoder:
-        """Return the decoder of a schema. Raises UnknownSchema, UnusableSchema and RegistryUnavailable."""
+        """Return the decoder of a schema. Raises UnknownSchema, UnusableSchema and RegistryError."""
         found = self._decoders.get(schema_id)
         if found is None:
-            text = self._schema_of(schema_id)
+            schema = schema_of_type(self._schema_of, schema_id, "AVRO")
             try:
-                found = LockstepDecoder(text, self._options)
+                found = LockstepDecoder(schema, self._options)
             except UnusableSchema as error:
                 found = UnusableSchema(f"schema {schema_id}: {error}")
             self._decoders[schema_id] = found

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from floe.registry.schema import RegisteredSchema
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema
 from floe_job.convert.avro.connect_schema import connect_schema
@@ -17,12 +18,11 @@ from floe_job.convert.avro.reader import Reader
 from floe_job.convert.avro.readers import reader_of
 from floe_job.convert.avro.schema_parser import parse_schema
 from floe_job.convert.typed.base import Places
-from floe_job.convert.typed.schema_text import SchemaText
 
 CHUNK: Final = 8192
 """Datums that are decoded at once: their positions fit into a processor's cache."""
 
-CHUNK_BYTES: Final = 4 * 1024 * 1024
+CHUNK_BYTES: Final = 2 * 1024 * 1024
 CHUNK_VALUES: Final = 1_000_000
 
 
@@ -37,9 +37,9 @@ class Column(NamedTuple):
 class LockstepDecoder:
     """Decodes datums of one schema: of all the first field, then of all the second."""
 
-    def __init__(self, text: SchemaText, options: AvroOptions, *, chunk: int = CHUNK) -> None:
+    def __init__(self, schema: RegisteredSchema, options: AvroOptions, *, chunk: int = CHUNK) -> None:
         """Raises UnusableSchema. ``chunk``: datums that are decoded at once."""
-        avro = parse_schema(text)
+        avro = parse_schema(schema)
         self.schema: ConnectSchema = connect_schema(avro, options)
         self._type = arrow_type(self.schema)
         self._reader: Reader = reader_of(avro, self.schema, options)

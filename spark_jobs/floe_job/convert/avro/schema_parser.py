@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
+from floe.registry.schema import RegisteredSchema
 from floe_job.connect.schema import ABSENT
 from floe_job.convert.avro.types import MAX_DEPTH, NAMED, PRIMITIVES, AvroField, AvroType, refuse, shown
-from floe_job.convert.typed.schema_text import SchemaText
 
 MAX_TYPES: Final = 20_000
 """Types in the text of a schema, each use of a name included."""
@@ -21,12 +21,12 @@ _NO_PROPERTIES: Final[Mapping[str, Any]] = {}
 _BARE: Final = {kind: AvroType(kind, _NO_PROPERTIES) for kind in PRIMITIVES}
 
 
-def parse_schema(schema: SchemaText) -> AvroType:
+def parse_schema(schema: RegisteredSchema) -> AvroType:
     """Parse a schema and what it refers to. Raises UnusableSchema."""
     parser = _Parser()
-    for text, name in {text: name for name, text in schema.references}.items():
+    for text, name in {one.text: reference.name for reference, one in schema.referenced}.items():
         parser.parse(text, f"the schema that it refers to as {shown(name)}")
-    return parser.parse(schema.text, "the schema")
+    return parser.parse(schema.schema.text, "the schema")
 
 
 class _Parser:

@@ -50,5 +50,5 @@ class TypedDecoder(Protocol):
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None.
 
-        Raises RegistryUnavailable, where schemas come from a registry that does not answer.
+        Raises RegistryError, where schemas come from a registry that does not answer.
         """

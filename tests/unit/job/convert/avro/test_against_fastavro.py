@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from floe_job.connect.arrow import arrow_type
 from floe_job.convert.avro.lockstep import Column, LockstepDecoder
 from floe_job.convert.avro.options import AvroOptions
-from floe_job.convert.typed.schema_text import SchemaText
 from floe_job.source.values import packed
 from tests.support.avro import Schemas, Values
+from tests.support.job.avro_orders import registered
 
 SCHEMAS_PER_EXAMPLE = 4
 
 
 def decode(schema: Any, datums: list[bytes], *, chunk: int = 8192) -> tuple[LockstepDecoder, Column]:
-    decoder = LockstepDecoder(SchemaText(json.dumps(schema)), AvroOptions(), chunk=chunk)
+    decoder = LockstepDecoder(registered(json.dumps(schema)), AvroOptions(), chunk=chunk)
     buffer = packed([bytes(5) + datum for datum in datums])
     return decoder, decoder.decode(buffer.data, buffer.starts + 5, buffer.ends)
 

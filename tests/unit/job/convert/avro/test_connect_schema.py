@@ -15,8 +15,8 @@ from floe_job.convert.avro.connect_schema import MAX_FIELDS, UNION, connect_sche
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.avro.schema_parser import MAX_TYPES, parse_schema
 from floe_job.convert.avro.types import MAX_DEPTH
-from floe_job.convert.typed.schema_text import SchemaText
 from floe_job.exceptions import UnusableSchema
+from tests.support.job.avro_orders import registered
 
 STRING, INT, LONG = ConnectSchema(Kind.STRING), ConnectSchema(Kind.INT32), ConnectSchema(Kind.INT64)
 OPTIONS = AvroOptions()
@@ -24,7 +24,7 @@ OPTIONS = AvroOptions()
 
 def convert(schema: Any, options: AvroOptions = OPTIONS, *references: tuple[str, Any]) -> ConnectSchema:
     texts = tuple((name, json.dumps(one)) for name, one in references)
-    return connect_schema(parse_schema(SchemaText(json.dumps(schema), texts)), options)
+    return connect_schema(parse_schema(registered(json.dumps(schema), *texts)), options)
 
 
 def record(*types: Any, name: str = "R") -> dict[str, Any]:
@@ -267,7 +267,7 @@ def test_schema_that_cannot_be_read_is_refused(avro: Any, reason: str) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[", "\x00", '{"type": "record"', "[" * 100_000])
 def test_text_that_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(UnusableSchema):
-        parse_schema(SchemaText(text))
+        parse_schema(registered(text))
 
 
 def test_depth_and_expansion_are_limited() -> None:

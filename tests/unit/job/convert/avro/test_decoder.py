@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
+from floe.registry.exceptions import RegistryUnreachable
+from floe.registry.schema import RegisteredSchema, SchemaText
 from floe_job.connect.arrow import arrow_type
 from floe_job.convert.avro.decoder import AvroDecoder
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
-from floe_job.convert.typed.schema_text import SchemaText
 from tests.support.avro import varint
-from tests.support.job.avro_orders import FRAME, ORDER, decoder, order, read, source
+from tests.support.job.avro_orders import FRAME, ORDER, TEXT, decoder, order, read, registered, source
 
 
 def reasons(batch: TypedBatch) -> dict[int, str]:
@@ -84,7 +85,7 @@ def test_frame_that_is_none_is_rejected_by_its_bytes() -> None:
 def test_unknown_schema_rejects_its_records_only() -> None:
     other = b"\x00\x00\x00\x00\x09" + order(1)[5:]
     batch = decoder().decode([other, order(1), other])
-    assert reasons(batch) == dict.fromkeys([0, 2], "schema 9: the registry does not have it")
+    assert reasons(batch) == dict.fromkeys([0, 2], "the registry has no schema 9")
     assert {one.error for one in batch.rejected} == {"UnknownSchema"}
     assert batch.parts[0].places.tolist() == [1]
 
@@ -92,9 +93,9 @@ def test_unknown_schema_rejects_its_records_only() -> None:
 def test_unusable_schema_is_parsed_once() -> None:
     asked = []
 
-    def schema_of(schema_id: int) -> SchemaText:
+    def schema_of(schema_id: int) -> RegisteredSchema:
         asked.append(schema_id)
-        return SchemaText('{"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}')
+        return registered('{"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}')
 
     one = AvroDecoder(Framing.ID_OF_4_BYTES, schema_of, AvroOptions(), stage="key_converter")
     for _ in range(3):
@@ -143,3 +144,32 @@ def test_no_values_are_no_parts() -> None:
 def test_schema_that_is_no_record_is_read(schema: Any, value: bytes, expected: Any) -> None:
     batch = decoder(s7=schema).decode([FRAME + value])
     assert batch.parts[0].column.to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (SchemaText("PROTOBUF", TEXT), "schema 7: it is of the type PROTOBUF, and the converter reads AVRO"),
+        (
+            SchemaText("AVRO", TEXT, rules=("CEL", "ENCRYPT")),
+            "schema 7: by its rules its values are encrypted, and floe does not decrypt them",
+        ),
+    ],
+)
+def test_schema_of_another_kind_rejects_its_records(text: SchemaText, reason: str) -> None:
+    one = AvroDecoder(Framing.ID_OF_4_BYTES, lambda _: RegisteredSchema(text), AvroOptions())
+    assert reasons(one.decode([order(1)])) == {0: reason}
+
+
+def test_schema_of_unknown_kind_is_taken_for_avro() -> None:
+    text = SchemaText(None, TEXT, rules=("CEL",))
+    one = AvroDecoder(Framing.ID_OF_4_BYTES, lambda _: RegisteredSchema(text), AvroOptions())
+    assert one.decode([order(1)]).rejected == ()
+
+
+def test_registry_that_cannot_be_reached_ends_the_task() -> None:
+    def schema_of(schema_id: int) -> RegisteredSchema:
+        raise RegistryUnreachable("no answer")  # noqa: EM101
+
+    with pytest.raises(RegistryUnreachable):
+        AvroDecoder(Framing.ID_OF_4_BYTES, schema_of, AvroOptions()).decode([order(1)])

@@ -15,16 +15,15 @@ from floe_job.convert.avro.decoder import AvroDecoder
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
-from floe_job.convert.typed.schema_text import SchemaText
 from tests.support.avro import varint
-from tests.support.job.avro_orders import FRAME, decoder, order
+from tests.support.job.avro_orders import FRAME, decoder, order, registered
 
 MEGABYTE = 1_000_000
 EMPTY = {"type": "record", "name": "Empty", "fields": []}
 
 
 def decode(schema: Any, values: list[bytes]) -> TypedBatch:
-    text = SchemaText(json.dumps(schema))
+    text = registered(json.dumps(schema))
     return AvroDecoder(Framing.ID_OF_4_BYTES, lambda _: text, AvroOptions()).decode([FRAME + value for value in values])
 
 
@@ -54,6 +53,7 @@ def test_elements_without_bytes_are_limited() -> None:
 
 def test_record_of_too_many_values_is_rejected_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datums, "MAX_VALUES", 1000)
+    monkeypatch.setattr(datums, "MAX_CHUNK_VALUES", 500)
     schema = {
         "type": "array",
         "items": ["null", {"type": "record", "name": "R", "fields": [{"name": "f", "type": "int"}] * 1}],
