@@ -9,8 +9,8 @@ import psutil
 from pyiceberg.catalog import Catalog, load_catalog
 
 from bench.visible import Visible
-from stack.broker import Broker
-from stack.rest_catalog import RestCatalog
+from stack.services.broker import Broker
+from stack.services.rest_catalog import RestCatalog
 
 CATALOG = "bench"
 

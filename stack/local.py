@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stack import broker, jars, processes
-from stack.airflow import USER, Airflow
-from stack.broker import Broker
+from stack import jars, processes
 from stack.exceptions import AlreadyAtWork
 from stack.progress import say, step, wait_until
+from stack.services import broker
+from stack.services.airflow import USER, Airflow
+from stack.services.broker import Broker
 from stack.settings import Settings
 
 CATALOG = "demo"

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from stack.broker import Broker
-    from stack.rest_catalog import RestCatalog
-    from stack.schema_registry import SchemaRegistry
+    from stack.services.broker import Broker
+    from stack.services.rest_catalog import RestCatalog
+    from stack.services.schema_registry import SchemaRegistry
     from tests.support.tables.catalog_proxy import CatalogProxy
 
 TESTS = Path(__file__).parent
@@ -72,7 +72,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory, proxy_ports: tuple[int, int
 
     `broker.bootstrap` is its address.
     """
-    from stack.broker import Broker
+    from stack.services.broker import Broker
     from stack.settings import free_port
     from tests.support.kafka.compaction import QUICK_CLEANER
     from tests.support.kafka.proxy import listeners
@@ -89,7 +89,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory, proxy_ports: tuple[int, int
 @pytest.fixture(scope="session")
 def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
     """Iceberg's own REST catalog server, one for each worker; each test has tables of its own there."""
-    from stack.rest_catalog import RestCatalog
+    from stack.services.rest_catalog import RestCatalog
     from stack.settings import free_port
 
     one = RestCatalog(tmp_path_factory.mktemp("rest"), free_port())
@@ -103,7 +103,7 @@ def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatal
 @pytest.fixture(scope="session")
 def schema_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
     """A real schema registry, one for each worker; each test has subjects of its own there."""
-    from stack.schema_registry import SchemaRegistry
+    from stack.services.schema_registry import SchemaRegistry
 
     one = SchemaRegistry(tmp_path_factory.mktemp("registry"))
     try:

@@ -18,8 +18,8 @@ from bench.scenario import Scenario
 from bench.site import Site
 from bench.systems.floe import Floe
 from bench.topics import append, create
-from stack.airflow import Airflow
 from stack.progress import step, wait_until
+from stack.services.airflow import Airflow
 from stack.settings import REPOSITORY, free_port
 
 RECORDS = 10_000

@@ -21,8 +21,8 @@ from bench.scenario import Scenario
 from bench.site import Site
 from bench.topics import create, fill
 from bench.usage import Meter
+from stack.services.spark_connect import ConnectServer
 from stack.settings import REPOSITORY, free_port
-from stack.spark_connect import ConnectServer
 
 WARM_UP = "warm-up"
 PROGRAM = REPOSITORY / "bench" / "programs" / "run_floe.py"

@@ -26,7 +26,7 @@ from bench.site import Site
 from bench.topics import create
 from bench.usage import Meter
 from stack import processes
-from stack.kafka_connect import SINK, worker_command, worker_settings, write_properties
+from stack.services.kafka_connect import SINK, worker_command, worker_settings, write_properties
 from stack.settings import free_port
 
 COMMIT_INTERVAL_MS = 5_000

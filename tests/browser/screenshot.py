@@ -20,10 +20,10 @@ sys.path.insert(0, str(REPOSITORY))
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
-from stack.airflow import USER, Airflow  # noqa: E402
 from stack.demo import DAG  # noqa: E402
 from stack.local import Local  # noqa: E402
-from stack.rest import FINAL  # noqa: E402
+from stack.services.airflow import USER, Airflow  # noqa: E402
+from stack.services.rest import FINAL  # noqa: E402
 from stack.settings import Settings  # noqa: E402
 
 PICTURE = REPOSITORY / "docs" / "images" / "run.png"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from stack.broker import Broker
+from stack.services.broker import Broker
 from tests.faults.harness.sink import MakeSink, Sink
 from tests.faults.harness.zygote import Zygote
 

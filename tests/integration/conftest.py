@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from stack.broker import Broker
+from stack.services.broker import Broker
 from tests.support.kafka.proxy import KafkaProxy
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stack.airflow import Airflow
-from stack.broker import Broker
+from stack.services.airflow import Airflow
+from stack.services.broker import Broker
 from stack.settings import REPOSITORY, free_port
 from tests.support.canary import Canaries
 from tests.support.connectors import connector_keys

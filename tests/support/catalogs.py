@@ -10,7 +10,7 @@ from pyiceberg.exceptions import ForbiddenError
 from sqlalchemy.exc import OperationalError
 
 from floe.catalogs.providers.base import PlainProvider, settings_with_address
-from stack.rest_catalog import RestCatalog
+from stack.services.rest_catalog import RestCatalog
 from tests.support.tables.catalog_proxy import CatalogProxy, answer_lost, refused, reset
 from tests.support.tables.lake import Lake
 from tests.support.tables.wire import Wire, fails_first

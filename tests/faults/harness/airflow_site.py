@@ -11,9 +11,9 @@ from typing import Any
 
 import psutil
 
-from stack.airflow import Airflow
-from stack.broker import Broker
-from stack.rest_catalog import RestCatalog
+from stack.services.airflow import Airflow
+from stack.services.broker import Broker
+from stack.services.rest_catalog import RestCatalog
 from stack.settings import REPOSITORY, free_port
 from tests.faults.harness.ports import lasting_port
 from tests.faults.harness.sink import Sink

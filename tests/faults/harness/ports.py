@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import socket
 
-from stack.broker import Broker
 from stack.progress import wait_until
+from stack.services.broker import Broker
 from stack.settings import LOOPBACK
 
 BELOW_EPHEMERAL = range(20_000, 32_000)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from stack import processes
-from stack.broker import Broker
 from stack.progress import wait_until
+from stack.services.broker import Broker
 from tests.faults.harness.ports import lasting_port, restart
 from tests.faults.harness.run import STEPS, timeout_s
 from tests.faults.harness.sink import MakeSink

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from stack.rest_catalog import RestCatalog
+from stack.services.rest_catalog import RestCatalog
 from tests.faults.harness.run import Run
 from tests.faults.harness.sink import MakeSink, Sink
 from tests.support.tables import catalog_proxy as fault

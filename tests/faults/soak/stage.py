@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stack import processes
-from stack.broker import Broker
-from stack.rest_catalog import RestCatalog
+from stack.services.broker import Broker
+from stack.services.rest_catalog import RestCatalog
 from stack.settings import free_port
 from tests.faults.harness.ports import lasting_port
 from tests.faults.harness.run import Attempt, JobResult

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stack.broker import Broker
+from stack.services.broker import Broker
 from tests.support.airflow import Deployment
 
 

@@ -14,8 +14,8 @@ from pyspark.sql.connect.session import SparkSession
 from floe.operators.exceptions import JobFailed
 from floe.operators.spark import code_archive
 from floe.operators.spark.connect_session import open_session, session_id
+from stack.services.spark_connect import ConnectServer
 from stack.settings import free_port
-from stack.spark_connect import ConnectServer
 from tests.support.airflow import Deployment, first_run
 
 

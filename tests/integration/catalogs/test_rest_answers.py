@@ -12,7 +12,7 @@ import pytest
 from floe.catalogs.client import Tables
 from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.tables.exceptions import TablesBehind
-from stack.rest_catalog import RestCatalog
+from stack.services.rest_catalog import RestCatalog
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.tables.catalog_proxy import CatalogProxy
 

@@ -11,7 +11,7 @@ from pyiceberg.table import Table
 from floe.catalogs.client import Tables
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.history import LINKS
-from stack.rest_catalog import RestCatalog
+from stack.services.rest_catalog import RestCatalog
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import read_ids
 

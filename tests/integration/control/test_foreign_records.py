@@ -12,7 +12,7 @@ from floe.control import recent_tables
 from floe.control.wire.codec import decode
 from floe.control.wire.events import CommitToTable
 from floe.kafka.transactions import ControlRecord
-from stack.broker import Broker
+from stack.services.broker import Broker
 from tests.support.kafka.forged import forge, sent
 from tests.support.kafka.raw_records import produce_raw
 from tests.support.runs.pipeline import MakePipeline, Pipeline

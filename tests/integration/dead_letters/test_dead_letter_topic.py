@@ -13,7 +13,7 @@ import pytest
 from floe.kafka.admin import Cluster
 from floe.kafka.dead_letter_topic import DeadLetterTopicUnusable, ensure_dead_letter_topic
 from floe_job.dead_letters import DeadLetter, DeadLetterRefused, DeadLetterTopic
-from stack.broker import Broker
+from stack.services.broker import Broker
 
 BEFORE = ("__connect.errors.topic", b"forged")
 DEAD_LETTERS = [

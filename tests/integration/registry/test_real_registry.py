@@ -14,7 +14,7 @@ from floe.config.registry.apicurio import read_apicurio
 from floe.registry.client import Registries, SchemaRegistry
 from floe.registry.exceptions import NotARegistry, RegistryUnreachable, UnknownSchema
 from floe.registry.schema import Reference
-from stack import schema_registry as stack
+from stack.services import schema_registry as stack
 from tests.support.registry.settings import settings
 from tests.support.registry.subjects import register
 

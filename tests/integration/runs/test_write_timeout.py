@@ -28,8 +28,8 @@ from floe_job.runtime.job_files import JobRequest
 from floe_job.runtime.spark_runner import run_on
 from floe_job.runtime.time_limit import Jobs, TimeLimit
 from stack.progress import wait_until
+from stack.services.spark_connect import ConnectServer
 from stack.settings import free_port
-from stack.spark_connect import ConnectServer
 from tests.support.keys import KEY_TEXT
 from tests.support.runs.mishaps import BAD, GOOD, replace_table
 from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process

@@ -31,7 +31,7 @@ from floe_job.source.clients import Client, open_client
 from floe_job.source.native.consumer import Consumer, Event, LayoutUnknown, SettingRefused
 from floe_job.source.range_progress import Mode, RangeProgress
 from floe_job.source.range_reader import RangeReader
-from stack.broker import Broker
+from stack.services.broker import Broker
 
 MAX = 100
 

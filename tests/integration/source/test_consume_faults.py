@@ -18,7 +18,7 @@ from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeStalled
 from floe_job.source import clients
 from floe_job.source.range_reader import RangeReader
-from stack.broker import Broker
+from stack.services.broker import Broker
 from tests.support.kafka.compaction import COMPACTED, compacted_batches
 from tests.support.kafka.open_transactions import wait_for_markers
 from tests.support.kafka.proxy import Api, KafkaProxy

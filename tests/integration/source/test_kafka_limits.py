@@ -20,7 +20,7 @@ from floe.model.positions import Position, PositionMetadata
 from floe.model.ranges import OffsetRange, TopicPartition
 from floe_job.exceptions import SliceRefused
 from floe_job.source.range_reader import RangeReader
-from stack.broker import Broker
+from stack.services.broker import Broker
 from tests.support.kafka.open_transactions import wait_for_markers
 from tests.support.runs.pipeline import MakePipeline
 

@@ -12,7 +12,7 @@ import pytest
 from floe.kafka.settings import KafkaSettings
 from floe_job.source.native.consumer import Consumer
 from floe_job.source.native.kafka_batch import KafkaBatch, Stretch
-from stack.broker import Broker
+from stack.services.broker import Broker
 
 WHOLE: dict[str, Any] = {"linger.ms": 500, "message.max.bytes": 50_000_000, "batch.size": 50_000_000}
 

@@ -17,8 +17,8 @@ from floe.operators.spark.code_archive import archive
 from floe_job.contract.result import TaskResult
 from floe_job.contract.task import Task
 from floe_job.runtime.spark_runner import run_on
+from stack.services.spark_connect import ConnectServer
 from stack.settings import free_port
-from stack.spark_connect import ConnectServer
 from tests.support.repository import ROOT
 from tests.support.runs.pipeline import MakePipeline, Pipeline, in_process
 from tests.support.tables.fragile_io import FragileFileIO

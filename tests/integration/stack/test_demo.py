@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stack.airflow import Airflow
 from stack.exceptions import PortTaken
 from stack.jars import CACHE
+from stack.services.airflow import Airflow
 from stack.settings import REPOSITORY, free_port
 
 
@@ -66,7 +66,7 @@ def test_demo_moves_orders_in_two_runs_and_ends_all_processes(environment: dict[
 
 
 def test_a_port_that_is_taken_while_airflow_starts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stack.airflow.require_free", lambda *_: None)
+    monkeypatch.setattr("stack.services.airflow.require_free", lambda *_: None)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # as a connection has it: no process answers there
         port = taken.getsockname()[1]

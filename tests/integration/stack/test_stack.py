@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from stack import processes
-from stack.broker import Broker
 from stack.exceptions import PortTaken
+from stack.services.broker import Broker
 from stack.settings import free_port
 
 

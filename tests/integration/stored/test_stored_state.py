@@ -20,7 +20,7 @@ import pytest
 from floe.config import parse_connector
 from floe.model.plan import Plan
 from floe.tables.exceptions import DeadLettersLeft
-from stack.broker import Broker
+from stack.services.broker import Broker
 from stack.settings import free_port
 from tests.support.runs.pipeline import Pipeline
 from tests.support.runs.replays import replay

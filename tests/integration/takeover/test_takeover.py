@@ -17,9 +17,9 @@ from floe.model.ledger_codec import property_name, read_properties
 from floe.takeover.hand_back import hand_back
 from floe.takeover.sink_state import check_sink_is_stopped
 from floe.takeover.take_over import take_over
-from stack.kafka_connect import KafkaConnect
 from stack.progress import wait_until
-from stack.rest_catalog import RestCatalog
+from stack.services.kafka_connect import KafkaConnect
+from stack.services.rest_catalog import RestCatalog
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 QUICK = {"iceberg.control.commit.interval-ms": 1_000, "iceberg.control.commit.timeout-ms": 3_000}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stack.broker import PACKAGES
+from stack.services.broker import PACKAGES
 from tests.support.compose import DEPLOY, SERVICES
 from tests.support.repository import ROOT
 

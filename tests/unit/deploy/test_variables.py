@@ -16,8 +16,8 @@ import pytest
 
 from floe.config.__main__ import main as floe_config
 from floe.config.secrets.detection import is_secret
-from stack.airflow import Airflow
-from stack.broker import SINGLE_NODE
+from stack.services.airflow import Airflow
+from stack.services.broker import SINGLE_NODE
 from tests.support.compose import COMPOSE, DEPLOY, SERVICES, settings
 from tests.support.repository import ROOT
 

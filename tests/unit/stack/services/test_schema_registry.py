@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from stack import jars, schema_registry
+from stack import jars
 from stack.exceptions import DownloadFailed
+from stack.services import schema_registry
 
 
 @pytest.fixture

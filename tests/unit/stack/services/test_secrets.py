@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from floe.model.plan_seal import DeploymentKey
-from stack.airflow import Airflow
+from stack.services.airflow import Airflow
 
 NAME = "FLOE_SECRET_KEY"
 

@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from stack import rest
 from stack.exceptions import StackError
-from stack.rest import Rest
+from stack.services import rest
+from stack.services.rest import Rest
 
 
 @pytest.fixture

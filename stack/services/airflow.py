@@ -14,7 +14,7 @@ from pathlib import Path
 from stack import processes
 from stack.exceptions import PortTaken, StartFailed, Unsuitable
 from stack.progress import wait_until
-from stack.rest import Rest
+from stack.services.rest import Rest
 from stack.settings import AIRFLOW_PORT, LOOPBACK, REPOSITORY, require_free
 
 USER = "admin"
