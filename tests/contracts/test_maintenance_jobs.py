@@ -22,7 +22,7 @@ from floe.maintenance.exceptions import MaintenanceDeferred
 from floe.maintenance.job import Job, Policy, Report
 from floe.maintenance.jobs import JOBS, run_job
 from floe.model.ledger_codec import ledger_names, read_properties
-from floe.tables import expiry
+from floe.tables import expiry, retry
 from floe.tables.history import GROUP, branch_history, snapshot_property
 from floe.tables.table_state import TableState, TableStates
 from tests.support.tables.foreign_changes import append_foreign
@@ -82,7 +82,7 @@ def aging(tmp_path: Path) -> Iterator[AgingLake]:
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "WAIT", 0.0)
+    monkeypatch.setattr(retry, "CONFLICT_WAIT", 0.0)
 
 
 every_job = pytest.mark.parametrize("name", ALL)

@@ -1,11 +1,19 @@
-"""Retries of what may pass: with growing pauses, for a bounded time, each logged with its reason."""
+"""Retries of what may pass: with random pauses, for a bounded time or number of attempts, each logged with its reason."""
 
 import logging
 from collections.abc import Callable
 from typing import TypeVar
 
 from pyiceberg.exceptions import CommitFailedException
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_before_delay, wait_random_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_before_delay,
+    wait_random,
+    wait_random_exponential,
+)
 
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.tables.exceptions import TableNotCommitted
@@ -17,6 +25,9 @@ T = TypeVar("T")
 FIRST_WAIT, MAX_WAIT = 0.1, 10.0
 """Seconds between attempts, at most; doubled each time, with jitter."""
 
+CONFLICT_WAIT = 0.2
+"""Seconds at most before work that gives way to other commits is tried again."""
+
 
 def retry(what: str, retry_for: float, attempt: Callable[[], T]) -> T:
     """Return what ``attempt`` returns; after a conflict, and while the catalog cannot be reached, call it again.
@@ -24,9 +35,6 @@ def retry(what: str, retry_for: float, attempt: Callable[[], T]) -> T:
     ``what``: names what is committed, for log and error; ``retry_for``: seconds. Raises TableNotCommitted after them, and
     whatever else ``attempt`` raises.
     """
-
-    def say(state: RetryCallState) -> None:
-        log.warning("%s: %s; retrying in %.1f s", what, _reason(state), state.upcoming_sleep)
 
     def give_up(state: RetryCallState) -> T:
         msg = (
@@ -39,10 +47,32 @@ def retry(what: str, retry_for: float, attempt: Callable[[], T]) -> T:
         retry=retry_if_exception_type((CommitFailedException, CatalogUnreachable)),
         wait=wait_random_exponential(multiplier=FIRST_WAIT, max=MAX_WAIT),
         stop=stop_before_delay(retry_for),
-        before_sleep=say,
+        before_sleep=_logged(what),
         retry_error_callback=give_up,
     )
     return retrying(attempt)
+
+
+def retry_conflicts(what: str, most: int, attempt: Callable[[], T]) -> T:
+    """Return what ``attempt`` returns; after a conflict call it again, ``most`` times in all.
+
+    Raises the last conflict, a CommitFailedException, and whatever else ``attempt`` raises.
+    """
+    retrying = Retrying(
+        retry=retry_if_exception_type(CommitFailedException),
+        wait=wait_random(0, CONFLICT_WAIT),
+        stop=stop_after_attempt(most),
+        before_sleep=_logged(what, logging.INFO),
+        reraise=True,
+    )
+    return retrying(attempt)
+
+
+def _logged(what: str, level: int = logging.WARNING) -> Callable[[RetryCallState], None]:
+    def write(state: RetryCallState) -> None:
+        log.log(level, "%s: %s; retrying in %.1f s", what, _reason(state), state.upcoming_sleep)
+
+    return write
 
 
 def _reason(state: RetryCallState) -> str:

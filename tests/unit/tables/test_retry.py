@@ -7,7 +7,7 @@ from pyiceberg.exceptions import CommitFailedException
 
 from floe.catalogs.exceptions import CatalogUnreachable
 from floe.tables.exceptions import TableNotCommitted, TableRefused
-from floe.tables.retry import retry
+from floe.tables.retry import retry, retry_conflicts
 
 
 def failing(*errors: Exception) -> Callable[[], int]:
@@ -42,3 +42,15 @@ def test_retries_end_with_the_last_reason() -> None:
 
     with pytest.raises(TableNotCommitted, match=r"table 't' was not committed within 0 s: no answer\. Nothing is lost"):
         retry("table 't'", 0.05, attempt)
+
+
+def test_conflicts_are_tried_again_a_number_of_times() -> None:
+    conflicts = [CommitFailedException("the head moved")] * 2
+    assert retry_conflicts("work", 3, failing(*conflicts)) == 3
+    with pytest.raises(CommitFailedException, match="the head moved"):
+        retry_conflicts("work", 2, failing(*conflicts))
+
+
+def test_other_errors_end_attempts_after_conflicts() -> None:
+    with pytest.raises(CatalogUnreachable):
+        retry_conflicts("work", 3, failing(CommitFailedException("the head moved"), CatalogUnreachable("no answer.")))
