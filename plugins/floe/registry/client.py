@@ -9,8 +9,9 @@ from typing import Final
 
 from floe.config.registry.settings import IdKind, RegistrySettings
 from floe.config.secrets import mask
+from floe.config.secrets.detection import is_reference
 from floe.registry.apis import APIS
-from floe.registry.exceptions import UnknownSchema, UnknownSchemas, UnusableSchema
+from floe.registry.exceptions import RegistryMisconfigured, UnknownSchema, UnknownSchemas, UnusableSchema
 from floe.registry.references import with_references
 from floe.registry.schema import Reference, RegisteredSchema, SchemaText
 from floe.registry.schema_files import SchemaFiles
@@ -28,9 +29,13 @@ _Key = tuple[str, ...]
 
 
 class SchemaRegistry:
-    """A registry with what it answered; threads may use it together. Processes that are forked need their own."""
+    """A registry with what it answered; threads may use it together. Processes that are forked need their own.
+
+    Nothing is sent before the first schema is wanted. Raises RegistryMisconfigured for settings that are references.
+    """
 
     def __init__(self, settings: RegistrySettings, files: SchemaFiles | None = None) -> None:
+        _check_resolved(settings)
         mask.learn(settings.secrets())
         self._settings = settings
         self._service = RegistryService(settings)
@@ -122,6 +127,18 @@ class SchemaRegistry:
         while len(self._known) > 1 and (len(self._known) > MAX_SCHEMAS or self._characters > MAX_CHARACTERS):
             _, removed = self._known.popitem(last=False)
             self._characters -= removed.characters
+
+
+def _check_resolved(settings: RegistrySettings) -> None:
+    """Refuse references to secrets: they would be sent instead of the secrets."""
+    texts = {f"address {at}": one.url for at, one in enumerate(settings.addresses, 1)} | settings.secrets()
+    unresolved = [name for name, text in texts.items() if is_reference(text)]
+    if unresolved:
+        msg = (
+            f"the registry's settings below {settings.prefix!r} have references that were not resolved: "
+            f"{', '.join(unresolved)}. Nothing was sent. Write the values, or references of a provider that floe has"
+        )
+        raise RegistryMisconfigured(msg)
 
 
 class Registries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 
 from floe.config.registry.apicurio import read_apicurio
+from floe.config.registry.confluent import read_confluent
 from floe.registry import client
 from floe.registry.client import Registries, SchemaRegistry
-from floe.registry.exceptions import NotARegistry, UnknownSchema, UnknownSchemas, UnusableSchema
+from floe.registry.exceptions import NotARegistry, RegistryMisconfigured, UnknownSchema, UnknownSchemas, UnusableSchema
 from floe.registry.schema import Reference
 from floe.registry.schema_files import SchemaFiles
 from tests.support.registry.double import UNKNOWN, Reply, Request, as_json, schema, serving
@@ -210,6 +212,26 @@ def test_runs_share_schemas_and_not_unknown_ids(tmp_path: Path) -> None:
             with pytest.raises(UnknownSchema):
                 registry.schema(2)
         assert [path[-1] for path in double.paths] == ["1", "2", "2"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"schema.registry.url": "${env:REGISTRY}"},
+        {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "${file:/secrets:login}"},
+        {"bearer.auth.token": "${env:TOKEN}"},
+    ],
+)
+def test_reference_that_was_not_resolved_is_not_sent(given: dict[str, str]) -> None:
+    found = read_confluent({"schema.registry.url": "http://registry"} | given, "value.converter.").settings
+    assert found is not None
+    with pytest.raises(RegistryMisconfigured, match="not resolved"):
+        SchemaRegistry(found)
+
+
+def test_error_of_a_schema_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(UnknownSchema("gone", 7)))  # noqa: S301 - its own
+    assert (str(error), error.schema_id, error.code) == ("gone", 7, "FLOE-906")
 
 
 def apicurio(double_url: str, version: int = 2) -> SchemaRegistry:

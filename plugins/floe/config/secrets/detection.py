@@ -26,6 +26,8 @@ _SECRET_KEY = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_NO_SECRETS = ("basic.auth.credentials.source", "bearer.auth.credentials.source", "auth.service.token.endpoint")
+"""Keys of schema registries that look like those of secrets: which kind of credentials there is, and an address."""
 _IN_SECRET_KEYS = (
     *(
         "pass",
@@ -91,7 +93,9 @@ def _carries_secret(key: str, value: str) -> bool:
     scheme = value.find("://")
     if scheme >= 0 and value.find("@", scheme) >= 0:
         return True
-    return _is_secret_key(key) or _is_secret_value(value) or any(map(_is_misspelt, _WORD.findall(key)))
+    if _is_secret_value(value):
+        return True
+    return not key.endswith(_NO_SECRETS) and (_is_secret_key(key) or any(map(_is_misspelt, _WORD.findall(key))))
 
 
 def _is_secret_key(key: str) -> bool:

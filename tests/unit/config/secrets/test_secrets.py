@@ -36,6 +36,11 @@ SECRETS = {
         "apiKey",
         "private.key",
         "s3.session-token",
+        "value.converter.bearer.auth.token",
+        "value.converter.bearer.auth.client.secret",
+        "value.converter.schema.registry.ssl.keystore.key",
+        "value.converter.request.headers.X-Anything",
+        "value.converter.apicurio.registry.request.headers.X-Anything",
     ],
 )
 def test_a_key_that_looks_like_a_secrets_is_one(key):
@@ -67,6 +72,11 @@ def test_a_value_that_carries_a_secret_is_one(value):
         ("iceberg.kafka.bootstrap.servers", "a:9092,b:9092"),
         ("iceberg.catalog.oauth2-server-uri", "https://host/oidc"),
         ("transforms.meta.include_key", "true"),
+        ("value.converter.basic.auth.credentials.source", "USER_INFO"),
+        ("value.converter.schema.registry.bearer.auth.credentials.source", "OAUTHBEARER"),
+        ("value.converter.apicurio.auth.service.token.endpoint", "https://login/token"),
+        ("value.converter.apicurio.registry.headers.enabled", "true"),
+        ("value.converter.schema.registry.ssl.key.location", "/etc/key.pem"),
     ],
 )
 def test_a_harmless_setting_is_no_secret(key, value):
