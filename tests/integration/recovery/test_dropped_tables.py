@@ -238,7 +238,7 @@ def test_missing_table_beside_another_does_not_fail_the_plan(
     create(pizzas, "db.other")
     pizzas.produce(ids(0, 5))
     plan = pizzas.plan()
-    assert "table db.t takes no rows in this run: table 'db.t' does not exist" in caplog.text
+    assert "table db.t gets no rows in this run: table 'db.t' does not exist" in caplog.text
     pizzas.write(plan)
     with pytest.raises(TablesBehind, match=r"db\.t"):
         pizzas.commit(plan)

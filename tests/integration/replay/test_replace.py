@@ -123,7 +123,7 @@ def test_rows_of_another_route_are_taken_over(pipeline: MakePipeline) -> None:
     replay(one, ranges={"0": [20, 40]}, **REPLACE)
     assert one.column("id") == list(range(200))
     assert replay(one, ranges={"0": [20, 40]}).slices == ()
-    with pytest.raises(PlanRefused, match="under another routing"):
+    with pytest.raises(PlanRefused, match="under other routes"):
         drafted(one, ranges={"0": [0, 40]})
     assert json.loads(summary(one)["floe.net"]) == {}
 
@@ -298,7 +298,7 @@ def test_columns_of_another_type_are_refused_by_name(pipeline: MakePipeline) -> 
         update.delete_column("kafka_offset")
     with one.table().update_schema() as update:
         update.add_column("kafka_offset", StringType())
-    with pytest.raises(TableRefused, match=r"'kafka_offset' is of type string, and only int or long"):
+    with pytest.raises(TableRefused, match=r"'kafka_offset' is of type string, and must be int or long"):
         drafted(one, **REPLACE)
 
 

@@ -114,7 +114,7 @@ def test_offsets_of_other_route_are_refused_by_skip_only(eaten: Pipeline) -> Non
     with table.transaction() as change:
         change.set_properties(write_properties(name, ledger.rerouted(dict.fromkeys(routes, "before"))))
     before = trace(eaten)
-    with pytest.raises(PlanRefused, match=r"holds the offsets \[10, 20\) .*set overlap to replace, .*or to append"):
+    with pytest.raises(PlanRefused, match=r"contains the offsets \[10, 20\) .*set overlap to replace, .*or to append"):
         drafted(eaten, ranges={"0": [10, 20]})
     assert trace(eaten) == before
     replay(eaten, ranges={"0": [10, 20]}, overlap="append")

@@ -79,6 +79,6 @@ def test_sink_restarted_during_takeover_keeps_its_positions(stage: Stage, monkey
         return committed
 
     monkeypatch.setattr(takeover, "commit_takeover", land_and_meet_the_sink)
-    with pytest.raises(TakeoverBlocked, match="went from 150 to 120 while it was taken over"):
+    with pytest.raises(TakeoverBlocked, match="went from 150 to 120 during the takeover"):
         stage.take_over()
     assert stage.pipeline.position() == {0: 120}

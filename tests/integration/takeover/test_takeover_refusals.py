@@ -78,7 +78,7 @@ def test_a_file_that_is_gone_is_refused(stage: Stage) -> None:
     files = stage.sink.write(PASTA, range(150, 155))
     Path(files[0].file_path.removeprefix("file://")).unlink()
     stage.sink.announce(stage.sink.written(PASTA, files))
-    stage.refused(r"for table 'db\.pasta' cannot be committed: .*is not there")
+    stage.refused(r"for table 'db\.pasta' cannot be committed: .*does not exist")
 
 
 def test_a_file_outside_of_the_table_is_refused(stage: Stage) -> None:
@@ -122,7 +122,7 @@ def test_recreated_or_other_control_topic_is_refused(stage: Stage, topic: Callab
         take_over(missing.connector, missing.settings)
     assert stage.state() == before
     stage.sink.commit(PASTA, (), {0: 10_000})
-    stage.refused(r"up to 10000, but that ends at .*created again")
+    stage.refused(r"up to 10000, but that ends at .*re-created")
 
 
 def test_empty_control_topic_omits_announcements_of_old_one(stage: Stage, topic: Callable[..., str]) -> None:
