@@ -19,7 +19,7 @@ _ASCII: Final = 127
 def read_sizes(datums: Datums, pos: Places, end: Places, path: str) -> tuple[Longs, Places]:
     """Read how many bytes follow; returns that, and the positions where they begin. What goes on behind the end is 0."""
     sizes, begin = datums.varint(pos, end, path)
-    bad = (sizes < 0) | (sizes > end - begin)
+    bad = sizes.view(np.uint64) > (end - begin).view(np.uint64)  # a size below 0 is a large one
     if bad.any():
         wrong, left = sizes[bad], (end - begin)[bad]
         datums.fail(end[bad], path, lambda i: f"it has {wrong[i]} bytes by its length, and the record {left[i]} more")
@@ -122,7 +122,7 @@ class EnumReader:
         """Read a symbol from each position."""
         found, after = datums.varint(pos, end, self.path, MAX_INT)
         count = len(self._symbols)
-        bad = (found < 0) | (found >= count)
+        bad = found.view(np.uint64) >= count
         if bad.any():
             wrong = found[bad]
             datums.fail(end[bad], self.path, lambda i: f"it is symbol {wrong[i]} of an enum of {count}")

@@ -39,6 +39,8 @@ _SEVENS: Final = tuple(
     )
 )
 _ONE: Final = np.uint64(1)
+_OF_ONE_BYTE: Final = np.array([(byte >> 1) ^ -(byte & 1) for byte in range(256)], np.int64)
+"""The number that each byte is alone."""
 
 
 class TooManyValues(Exception):
@@ -102,7 +104,7 @@ class Datums:
         ``most``: bytes that one may have.
         """
         first = self.data[pos]
-        found = (first & 127).astype(np.uint64)
+        found = _OF_ONE_BYTE[first]
         pos = pos + 1
         more = np.flatnonzero(first > 127)
         if len(more):
@@ -115,14 +117,10 @@ class Datums:
         late = self.within(pos, end, path)
         if late is not None:
             found[late] = 0
-        sign = found & _ONE
-        found >>= _ONE
-        np.negative(sign, out=sign)
-        found ^= sign
-        return found.view(np.int64), pos
+        return found, pos
 
-    def _long(self, pos: Places) -> tuple[Any, Places]:
-        """Read numbers of more than a byte, without their sign; returns how many bytes each has, 11 for too many."""
+    def _long(self, pos: Places) -> tuple[Longs, Places]:
+        """Read numbers of more than a byte; returns how many bytes each has, 11 for too many."""
         words = self.words("<u8")[pos]
         stop = ~words & _STOPS
         mask = stop ^ (stop - _ONE)  # the bytes up to the first that ends a number
@@ -137,4 +135,5 @@ class Datums:
             has_tenth = ninth > 127
             words[rows] |= np.where(has_tenth, tenth & 1, 0).astype(np.uint64) << np.uint64(63)
             sizes[rows] = np.where(has_tenth, np.where(tenth > 1, 11, 10), 9)
-        return words, sizes
+        sign = np.negative(words & _ONE)
+        return ((words >> _ONE) ^ sign).view(np.int64), sizes

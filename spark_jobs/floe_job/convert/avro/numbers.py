@@ -64,8 +64,8 @@ class WholeReader:
         found, after = datums.varint(pos, end, self.path, self._most)
         if self._is_narrow:
             least, most, what, times = self._range
-            bad = (found < least) | (found > most)
-            if bad.any():
+            if len(found) and (found.min() < least or found.max() > most):
+                bad = (found < least) | (found > most)
                 wrong = found[bad]
                 datums.fail(end[bad], self.path, lambda i: f"{wrong[i]} is not {what}")
                 found[bad] = 0

@@ -82,7 +82,7 @@ class UnionReader:
         """Read a value of one of the branches from each position."""
         chosen, after = datums.varint(pos, end, self.path, MAX_INT)
         count = len(self._branches)
-        bad = (chosen < 0) | (chosen >= count)
+        bad = chosen.view(np.uint64) >= count
         if bad.any():
             wrong = chosen[bad]
             datums.fail(end[bad], self.path, lambda i: f"it is branch {wrong[i]} of a union of {count}")
