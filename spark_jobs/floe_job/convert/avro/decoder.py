@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from floe_job.contract.rejected import Rejected
+from floe_job.convert.avro.connect_schema import UNION
 from floe_job.convert.avro.lockstep import LockstepDecoder
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.typed.base import TypedBatch, TypedPart
@@ -40,16 +42,16 @@ class AvroDecoder:
         buffer = packed(values)
         frames = split_frames(buffer, self._framing)
         rejected = [self._rejected(index, Malformed(why)) for index, why in frames.bad]
-        parts = []
+        parts: list[TypedPart] = []
         for group in frames.groups:
             try:
                 part, bad = self._part(buffer, group)
+                parts += self._unwrapped(part) if part.schema.name == UNION else [part]
             except (UnknownSchema, UnusableSchema) as error:
                 rejected += [self._rejected(index, error) for index in group.places.tolist()]
                 continue
             rejected += bad
-            if len(part.places):
-                parts.append(part)
+        parts = [part for part in parts if len(part.places)]
         rejected.sort(key=lambda one: one.index)
         return TypedBatch(tuple(parts), tuple(rejected), sum(len(part.places) for part in parts))
 
@@ -61,6 +63,19 @@ class AvroDecoder:
             for row, why in column.bad
         ]
         return TypedPart(decoder.schema, group.places[column.rows], column.values), bad
+
+    def _unwrapped(self, part: TypedPart) -> Iterator[TypedPart]:
+        """Divide unions by their branches, if the options say so. What is null stays with the schema of the union."""
+        if not self._options.unwrap_union:
+            yield part
+            return
+        left = part.column.is_null()
+        yield TypedPart(part.schema, part.places[left.to_numpy(zero_copy_only=False)], part.column.filter(left))
+        for number, (_, schema) in enumerate(part.schema.fields):
+            branch = part.column.field(number)
+            here = branch.is_valid()
+            places = part.places[here.to_numpy(zero_copy_only=False)]
+            yield TypedPart(replace(schema, optional=False), places, branch.filter(here))
 
     def _decoder(self, schema_id: int) -> LockstepDecoder:
         """Return the decoder of a schema. Raises UnknownSchema, UnusableSchema and RegistryError."""

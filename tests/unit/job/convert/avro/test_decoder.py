@@ -173,3 +173,38 @@ def test_registry_that_cannot_be_reached_ends_the_task() -> None:
 
     with pytest.raises(RegistryUnreachable):
         AvroDecoder(Framing.ID_OF_4_BYTES, schema_of, AvroOptions()).decode([order(1)])
+
+
+UNION_OF_TWO = [
+    "null",
+    {"type": "record", "name": "A", "fields": [{"name": "a", "type": "int"}]},
+    {"type": "record", "name": "B", "fields": [{"name": "b", "type": ["null", "string"]}]},
+]
+OF_TWO = [FRAME + value for value in (b"\x02" + varint(1), b"\x04\x00", b"\x00", b"\x02" + varint(2), b"\x06")]
+
+
+def test_union_is_a_struct_of_its_branches() -> None:
+    (part,) = decoder(s7=UNION_OF_TWO).decode(OF_TWO).parts
+    empty = {"A": None, "B": None}
+    assert part.column.to_pylist() == [
+        {**empty, "A": {"a": 1}},
+        {**empty, "B": {"b": None}},
+        None,
+        {**empty, "A": {"a": 2}},
+    ]
+
+
+def test_union_is_divided_by_branches_if_unwrapped() -> None:
+    one = AvroDecoder(Framing.ID_OF_4_BYTES, source(s7=UNION_OF_TWO), AvroOptions(unwrap_union=True))
+    batch = one.decode(OF_TWO)
+    found = [
+        (part.schema.name, part.schema.optional, part.places.tolist(), part.column.to_pylist()) for part in batch.parts
+    ]
+    assert found == [
+        ("io.confluent.connect.avro.Union", True, [2], [None]),
+        ("A", False, [0, 3], [{"a": 1}, {"a": 2}]),
+        ("B", False, [1], [{"b": None}]),
+    ]
+    assert (list(reasons(batch)), batch.fast_rows) == ([4], 4)
+    for part in batch.parts:
+        assert part.column.type == arrow_type(part.schema)
