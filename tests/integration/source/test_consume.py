@@ -110,6 +110,9 @@ def test_every_part_of_a_record_is_what_the_client_says(
         batch, (end,) = to_end(consumer)
         assert batch.offsets.tolist() == [message.offset() for message in expected]
         assert list(batch.values) == [message.value() for message in expected]
+        data, starts, ends = batch.values.packed()
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        assert [bytes(data[start:end]) for start, end in spans] == [message.value() or b"" for message in expected]
         assert [m.key() for m in batch.messages] == [message.key() for message in expected]
         assert [m.timestamp() for m in batch.messages] == [message.timestamp()[1] for message in expected]
         assert [m.headers() for m in batch.messages] == [message.headers() or [] for message in expected]
