@@ -102,8 +102,10 @@ class PortableConsumer:
 
     def _consume(self, seconds: float, most: int) -> tuple[Batch, list[Event]]:
         found = self._client.consume(most, seconds)
+        if not any(map(ck.Message.error, found)):
+            return PortableBatch.of_messages(found), []
         events = [_event(message, error) for message in found if (error := message.error()) is not None]
-        return PortableBatch.of_messages([m for m in found if m.error() is None] if events else found), events
+        return PortableBatch.of_messages([message for message in found if message.error() is None]), events
 
 
 class _ReportingLog:
@@ -130,8 +132,8 @@ class AnswerSizes:
 
     def measure(self, records: Batch) -> Measured:
         """Return the size of records, keys and headers included, and their batches."""
-        own = records.records if isinstance(records, PortableBatch) else ()
-        nbytes = records.nbytes + len(own) + sum(headers_nbytes(headers) for _, headers in own if headers)
+        headers = filter(None, records.headers) if isinstance(records, PortableBatch) else ()
+        nbytes = records.nbytes + len(records) + sum(map(headers_nbytes, headers))
         is_unsure = not self._is_one and nbytes > self._limits.unsure_bytes
         return Measured(nbytes, [Stretch(int(records.offsets[0]), 0, nbytes)] if nbytes else [], is_unsure)
 

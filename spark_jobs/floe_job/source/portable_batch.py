@@ -16,14 +16,15 @@ from floe_job.source.values import CLOSING, OPENING, Lines, Packed, Values, pack
 
 NO_TIMESTAMP = ck.TIMESTAMP_NOT_AVAILABLE
 
-Record = tuple[ck.Message, Headers | None]
-"""A message, and its headers, which can be requested only once; None where they cannot be read."""
-
 
 class PortableBatch(Batch):
-    """Records of one partition, each an object of confluent-kafka's."""
+    """Records of one partition, each an object of confluent-kafka's.
 
-    records: Sequence[Record]
+    ``headers``: of each, as they can be requested only once; None where they cannot be read.
+    """
+
+    own: Sequence[ck.Message]
+    headers: Sequence[Headers | None]
 
     @classmethod
     def of_messages(cls, messages: Sequence[ck.Message]) -> PortableBatch:
@@ -31,21 +32,27 @@ class PortableBatch(Batch):
         count = len(messages)
         offsets: Words = np.fromiter(map(ck.Message.offset, messages), np.int64, count)
         sizes: Words = np.fromiter(map(len, messages), np.int64, count)
-        key_sizes: Words = np.fromiter(
-            (len(key) if key else 0 for key in map(ck.Message.key, messages)), np.int64, count
-        )
-        return cls._made(list(zip(messages, _headers(messages), strict=True)), offsets, sizes, key_sizes)
+        return cls._made(messages, _headers(messages), offsets, sizes, _key_sizes(messages))
 
     @classmethod
-    def _made(cls, records: Sequence[Record], offsets: Words, sizes: Words, key_sizes: Words) -> PortableBatch:
+    def _made(
+        cls,
+        own: Sequence[ck.Message],
+        headers: Sequence[Headers | None],
+        offsets: Words,
+        sizes: Words,
+        key_sizes: Words,
+    ) -> PortableBatch:
         nowhere = np.zeros_like(offsets)
         one = cls((), nowhere, offsets, nowhere, sizes, key_sizes)
-        object.__setattr__(one, "records", records)
+        object.__setattr__(one, "own", own)
+        object.__setattr__(one, "headers", headers)
         return one
 
     def _joined(self, parts: Sequence[Batch]) -> Batch:
         return self._made(
-            [r for part in parts if isinstance(part, PortableBatch) for r in part.records],
+            [message for part in parts if isinstance(part, PortableBatch) for message in part.own],
+            [headers for part in parts if isinstance(part, PortableBatch) for headers in part.headers],
             np.concatenate([part.offsets for part in parts]),
             np.concatenate([part.sizes for part in parts]),
             np.concatenate([part.key_sizes for part in parts]),
@@ -54,22 +61,23 @@ class PortableBatch(Batch):
     def where(self, mask: np.ndarray[Any, np.dtype[np.bool_]] | slice) -> Batch:
         """Return the records that a mask or a slice has."""
         if isinstance(mask, slice):
-            kept = self.records[mask]
+            own, headers = self.own[mask], self.headers[mask]
         elif mask.all():
             return self
         else:
-            kept = [self.records[i] for i in np.flatnonzero(mask).tolist()]
-        return self._made(kept, self.offsets[mask], self.sizes[mask], self.key_sizes[mask])
+            kept = np.flatnonzero(mask).tolist()
+            own, headers = [self.own[i] for i in kept], [self.headers[i] for i in kept]
+        return self._made(own, headers, self.offsets[mask], self.sizes[mask], self.key_sizes[mask])
 
     @property
     def values(self) -> Values:
         """The values, None for tombstones."""
-        return PortableValues([m.value() for m, _ in self.records])
+        return PortableValues(list(map(ck.Message.value, self.own)))
 
     @property
     def messages(self) -> Messages:
         """Each record with its key, time and headers."""
-        return PortableMessages(self.records)
+        return PortableMessages(self.own, self.headers)
 
 
 class PortableValues(Values):
@@ -125,11 +133,12 @@ class PortableValues(Values):
 class PortableMessages(Messages):
     """The records of a batch, or some of them."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = records
+    def __init__(self, own: Sequence[ck.Message], headers: Sequence[Headers | None]) -> None:
+        self._own = own
+        self._headers = headers
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self._own)
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -140,20 +149,22 @@ class PortableMessages(Messages):
 
     def select(self, indices: Sequence[int] | slice) -> Messages:
         """Return some of them, by index."""
-        chosen = self._records[indices] if isinstance(indices, slice) else [self._records[i] for i in indices]
-        return PortableMessages(chosen)
+        if isinstance(indices, slice):
+            return PortableMessages(self._own[indices], self._headers[indices])
+        chosen = list(indices)
+        return PortableMessages([self._own[i] for i in chosen], [self._headers[i] for i in chosen])
 
     def keys(self) -> list[bytes | None]:
         """Return the key of each, as it is in the log."""
-        return [_bytes(m.key()) for m, _ in self._records]
+        return [_bytes(key) for key in map(ck.Message.key, self._own)]
 
     def timestamps(self) -> list[int | None]:
         """Return the time of each, in epoch ms; None where the broker has none."""
-        return [None if kind == NO_TIMESTAMP else time for kind, time in (m.timestamp() for m, _ in self._records)]
+        return [None if kind == NO_TIMESTAMP else time for kind, time in map(ck.Message.timestamp, self._own)]
 
     def headers(self) -> list[Headers | None]:
         """Return the headers of each in their order; None where they cannot be read."""
-        return [headers for _, headers in self._records]
+        return list(self._headers)
 
 
 _EMPTY = np.zeros(0, np.int64)
@@ -180,7 +191,16 @@ def _headers(messages: Sequence[ck.Message]) -> list[Headers | None]:
             found.extend(map(_headers_of, left))
         except (SystemError, UnicodeDecodeError):
             found.append(_UNREADABLE)
+    if found.count(None) == len(found):
+        return [_NONE] * len(found)
     return [_NONE if one is None else None if one is _UNREADABLE else list(one) for one in found]
+
+
+def _key_sizes(messages: Sequence[ck.Message]) -> Words:
+    keys = list(map(ck.Message.key, messages))
+    if keys.count(None) == len(keys):
+        return np.zeros(len(keys), np.int64)
+    return np.fromiter((len(key) if key else 0 for key in keys), np.int64, len(keys))
 
 
 def headers_nbytes(headers: Headers) -> int:
