@@ -31,7 +31,7 @@ def admin(broker: Broker) -> AdminClient:
     return AdminClient({"bootstrap.servers": broker.bootstrap})
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def topic(admin: AdminClient) -> Callable[..., str]:
     """A factory: `topic(partitions=1, **config)` creates a topic with a name of its own and returns the name.
 

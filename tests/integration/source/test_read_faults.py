@@ -16,7 +16,6 @@ from floe.kafka.reader_limits import MIB, ReaderLimits
 from floe.kafka.settings import KafkaSettings
 from floe.model.ranges import OffsetRange
 from floe_job.exceptions import BatchCorrupt, BatchTooLarge, RangeStalled
-from floe_job.source import clients
 from floe_job.source.range_reader import RangeReader
 from stack.services.broker import Broker
 from tests.support.kafka.compaction import COMPACTED, compacted_batches
@@ -33,12 +32,7 @@ LONG_STALL = 1.5
 BY_HAND = r"leave this batch out: docs/how-to/skip-records\.md"
 
 
-@pytest.fixture(autouse=True, params=["fast", "portable"])
-def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The consumer that reads: every test is of both."""
-    if request.param == "portable":
-        monkeypatch.setattr(clients, "obstacle", lambda *_: "the test wants it")
-    return str(request.param)
+pytestmark = pytest.mark.usefixtures("client")
 
 
 @pytest.fixture
@@ -114,11 +108,16 @@ def test_stretch_of_aborted_records_is_progress(
     assert seconds_to_read(proxy, OffsetRange(name, "id", 0, 0, end), LONG_STALL / 6, limits) > 2 * LONG_STALL
 
 
-def test_stretch_of_compacted_batches_is_progress(broker: Broker, proxy: KafkaProxy, topic: Callable[..., str]) -> None:
+@pytest.fixture(scope="module")
+def compacted(broker: Broker, topic: Callable[..., str]) -> OffsetRange:
+    """Batches that compaction has emptied, for both consumers; the last record is b"last"."""
     name = topic(**COMPACTED)
-    end = compacted_batches(broker.bootstrap, name, 20)
+    return OffsetRange(name, "id", 0, 0, compacted_batches(broker.bootstrap, name, 10))
+
+
+def test_stretch_of_compacted_batches_is_progress(proxy: KafkaProxy, compacted: OffsetRange) -> None:
     limits = ReaderLimits(stall_seconds=LONG_STALL)
-    assert seconds_to_read(proxy, OffsetRange(name, "id", 0, 0, end), LONG_STALL / 3, limits) > LONG_STALL
+    assert seconds_to_read(proxy, compacted, LONG_STALL / 3, limits) > LONG_STALL
 
 
 def seconds_to_read(proxy: KafkaProxy, r: OffsetRange, delay: float, limits: ReaderLimits) -> float:

@@ -1,0 +1,140 @@
+"""Batches that burst when they are decompressed: how much memory a reader takes for them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import astuple
+from typing import Any
+
+import pytest
+
+from floe.kafka.reader_limits import MIB, ReaderLimits
+from floe.model.ranges import OffsetRange
+from floe_job.exceptions import BatchTooLarge
+from floe_job.source.clients import Client
+from floe_job.source.range_progress import Mode, RangeProgress
+from floe_job.source.range_reader import RangeReader
+from tests.support.kafka.source_clients import FAST_ONLY, produce
+
+pytestmark = pytest.mark.usefixtures("client")
+
+MB = 1_000_000
+
+
+def most_at_once(conf: dict[str, Any], topic: str, count: int, limits: ReaderLimits) -> int:
+    """Read a range in a process of its own; return by how many bytes its memory grew at most."""
+    program = (
+        "import json, sys\n"
+        "from contextlib import closing\n"
+        "from floe.kafka.reader_limits import ReaderLimits\n"
+        "from floe.model.ranges import OffsetRange\n"
+        "from floe_job.memory_tuning import tuned_memory\n"
+        "from floe_job.source.range_reader import RangeReader\n"
+        "def kept(name):\n"
+        "    return [int(x.split()[1]) * 1024 for x in open('/proc/self/status') if x.startswith(name)][0]\n"
+        "conf, topic, count, *limits = json.loads(sys.argv[1])\n"
+        "before, read = kept('VmRSS'), 0\n"
+        "with tuned_memory(), closing(RangeReader.open(conf, ReaderLimits(*limits))) as reader:\n"
+        "    for batch in reader.read(OffsetRange(topic, 'x', 0, 0, count)):\n"
+        "        read += len(batch)\n"
+        "        del batch\n"
+        "assert read == count, read\n"
+        "print(kept('VmHWM') - before)\n"
+    )
+    given = json.dumps([conf, topic, count, *astuple(limits)])
+    done = subprocess.run(
+        [sys.executable, "-c", program, given],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("client", "codec"),
+    [*(("fast", codec) for codec in ("gzip", "snappy", "lz4", "zstd")), ("portable", "gzip"), ("portable", "zstd")],
+    indirect=["client"],
+)
+def test_batches_that_burst_are_decompressed_one_by_one(
+    conf: dict[str, Any], topic: Callable[..., str], client: str, codec: str
+) -> None:
+    name = topic()
+    for _ in range(20):
+        produce(conf, name, [{"value": b"x" * 9 * MB}], **{"compression.type": codec, "message.max.bytes": 100 * MB})
+    limits = ReaderLimits(memory=64 * MIB, is_portable=client == "portable")
+    copies = 2 if limits.is_portable else 1  # each record is an object of Python's too
+    assert most_at_once(conf, name, 20, limits) < copies * 64 * MIB
+
+
+@FAST_ONLY
+@pytest.mark.parametrize(
+    ("codec", "part", "bursts"),
+    [("zstd", "value", 20), ("zstd", "key", 20), ("zstd", "headers", 20), ("gzip", "headers", 6)],
+)
+def test_burst_after_small_batches_is_bounded(
+    conf: dict[str, Any], topic: Callable[..., str], codec: str, part: str, bursts: int
+) -> None:
+    name, large = topic(), b"x" * 9 * MB
+    burst: dict[str, Any] = {"value": b"v", part: [("h", large)] if part == "headers" else large}
+    more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.num.messages": 1, "linger.ms": 0}
+    produce(conf, name, [{"value": b"small"}] * 300, **more)
+    produce(conf, name, [burst] * bursts, **more)
+    produce(conf, name, [{"value": b"small"}] * 100, **more)
+    assert most_at_once(conf, name, 400 + bursts, ReaderLimits(memory=64 * MIB)) < 64 * MIB
+
+
+@FAST_ONLY
+@pytest.mark.parametrize("codec", ["zstd", "gzip"])
+def test_burst_after_many_tiny_batches_is_bounded(
+    conf: dict[str, Any], topic: Callable[..., str], codec: str, modes: list[Mode]
+) -> None:
+    name = topic()
+    tiny = {"batch.size": 4000, "linger.ms": 5}
+    more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.num.messages": 1, "linger.ms": 0}
+    produce(conf, name, [{"value": b"%04d" % (i % 10_000) * 100} for i in range(6_000)], **tiny)
+    produce(conf, name, [{"value": b"x" * 9 * MB}] * 6, **more)
+    produce(conf, name, [{"value": b"small"}] * 40, **more)
+    limits = ReaderLimits(memory=64 * MIB)
+    assert most_at_once(conf, name, 6_046, limits) < 64 * MIB
+    with closing(RangeReader.open(conf, limits)) as reader:
+        assert sum(len(batch) for batch in reader.read(OffsetRange(name, "x", 0, 0, 6_046))) == 6_046
+    assert [mode for mode, _ in itertools.groupby(modes)] == [Mode.MANY, Mode.VERY_MANY, Mode.ONE, Mode.MANY]
+
+
+@pytest.fixture
+def modes(monkeypatch: pytest.MonkeyPatch) -> list[Mode]:
+    """How a reader asked for records, each time that it began to."""
+    found: list[Mode] = []
+    begin = RangeProgress.begin
+
+    def noted(self: RangeProgress, mode: Mode, consumer: Client) -> None:
+        found.append(mode)
+        begin(self, mode, consumer)
+
+    monkeypatch.setattr(RangeProgress, "begin", noted)
+    return found
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_batch_beyond_the_limit_is_refused_with_its_place(
+    conf: dict[str, Any], topic: Callable[..., str], codec: str
+) -> None:
+    name = topic()
+    produce(conf, name, [{"value": b"small"}])
+    more = {"compression.type": codec, "message.max.bytes": 100 * MB, "batch.size": 100 * MB}
+    produce(conf, name, [{"value": b"x" * 4000} for _ in range(2000)], **more, **{"batch.num.messages": 100_000})
+    limits = ReaderLimits(largest_batch=2 * MB)
+    with (
+        closing(RangeReader.open(conf, limits)) as reader,
+        pytest.raises(BatchTooLarge, match=rf"at offset 1 of {name}-0 .*floe\.batch\.max-bytes"),
+    ):
+        list(reader.read(OffsetRange(name, "x", 0, 0, 2001)))

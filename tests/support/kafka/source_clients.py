@@ -1,0 +1,56 @@
+"""Both consumers of the source: what they are given, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import confluent_kafka as ck
+import confluent_kafka.cimpl
+import pytest
+
+from floe.kafka.reader_limits import ReaderLimits
+from floe_job.source.batch import Batch
+from floe_job.source.clients import Client, open_client
+from floe_job.source.native.consumer import Event
+
+MAX = 100
+
+
+FAST_ONLY = pytest.mark.parametrize("client", ["fast"], indirect=True)
+"""For what is said of librdkafka's memory."""
+
+
+def produce(conf: dict[str, Any], topic: str, records: list[dict[str, Any]], **more: Any) -> None:
+    producer = ck.Producer({"bootstrap.servers": conf["bootstrap.servers"], "log_level": 0, "linger.ms": 50, **more})
+    for record in records:
+        producer.produce(topic, **record)
+    assert producer.flush(30) == 0
+
+
+@contextmanager
+def reading(conf: dict[str, Any], topic: str) -> Iterator[Client]:
+    with closing(open_client(conf, MAX, ReaderLimits())) as consumer:
+        consumer.assign(topic, 0, 0)
+        yield consumer
+
+
+def to_end(consumer: Client) -> tuple[Batch, list[Event]]:
+    """Read to the end of the partition."""
+    parts, events = [], []
+    while not events:
+        part, events = consumer.consume(0.05)
+        parts.append(part)
+    return Batch.joined(parts), events
+
+
+RECORDS: list[dict[str, Any]] = [
+    {"value": b"plain"},
+    {"value": None, "key": b"tombstone"},
+    {"value": b"", "key": b""},
+    {"value": b"x" * 200_000, "key": b"k" * 5_000},
+    {"value": b"named", "headers": [("a", b"1"), ("b", None), ("a", b""), ("", b"2"), ("\u00fc", b"\x00\xff")]},
+    {"value": b"early", "timestamp": 1},
+    *({"value": b"%d" % n, "key": b"%d" % (n % 7)} for n in range(300)),
+]
