@@ -90,7 +90,7 @@ def _widen_grid(page: Page) -> None:
     """Drag the bar between grid and run to the right, so that no run of the grid is cut off."""
     bar = page.locator("[data-panel-resize-handle-id], [role=separator]").first.bounding_box()
     if bar is None:
-        sys.exit("error: Airflow's page has no bar between grid and run any more: mend this script")
+        sys.exit("error: Airflow's page has no bar between grid and run any more: correct this script")
     x, y = bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] - 20
     page.mouse.move(x, y)
     page.mouse.down()

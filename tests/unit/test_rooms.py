@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +45,13 @@ def test_folders_of_code_have_few_modules() -> None:
 def test_modules_of_code_are_short() -> None:
     lines = {path.relative_to(ROOT).as_posix(): path.read_text().count("\n") for path in CODE}
     assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
+
+
+def test_no_folder_of_tests_has_more_than_16_modules() -> None:
+    folders = Counter(Path(name).parent for name in MODULES if Path(name).name not in ("__init__.py", "conftest.py"))
+    assert {str(folder): count for folder, count in folders.items() if count > 16} == {}
+
+
+def test_no_module_of_tests_has_more_than_400_lines() -> None:
+    lines = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in MODULES}
+    assert {name: count for name, count in lines.items() if count > 400} == {}
