@@ -1,6 +1,7 @@
 """``make bench``: measure everything, write ``results.json`` and the tables and plots of ``docs/internals/benchmarks.md``.
 
-``QUICK=1`` measures less of everything, for a first impression.
+``QUICK=1`` measures less of everything, for a first impression. ``AGAINST=<commit>`` compares with an older version,
+and fails if this one is slower.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from bench import machine, report
 from bench.measurement import Measurement
 from bench.site import Site
-from bench.suites import growth, hostile, latency, scale, side_by_side, sizes
+from bench.suites import growth, hostile, latency, scale, side_by_side, sizes, versions
 from bench.systems.floe import Floe
 from bench.systems.floor import Floor
 from bench.systems.sink import Sink
@@ -38,6 +39,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--rounds", type=int, help="times that each system is measured (3; quick: 1)")
     parser.add_argument("--out", type=Path, default=REPOSITORY / ".floe" / "bench", help="folder of the results")
     parser.add_argument("--publish", action="store_true", help="put the results into docs/internals/benchmarks.md")
+    parser.add_argument(
+        "--against", metavar="COMMIT", help="compare with an older version instead, five rounds (quick: 2)"
+    )
     asked = parser.parse_args(argv)
     unexpected = sorted(set(asked.suites) - set(SUITES))
     if unexpected:
@@ -48,6 +52,8 @@ def main(argv: list[str]) -> int:
     folder = Path(tempfile.mkdtemp(prefix="floe-bench-"))
     found: list[Measurement] = []
     try:
+        if asked.against:
+            return 0 if versions.compare(folder, asked.against, asked.out, asked.quick, asked.rounds) else 1
         for one in _measure(folder, asked.suites or SUITES, asked.quick, asked.rounds or (1 if asked.quick else 3)):
             say(f"    {one.scenario}, {one.system}: {one.seconds:.2f} s, {one.cpu_seconds:.1f} CPU seconds")
             found.append(one)

@@ -81,12 +81,12 @@ class Floe:
             )
             assert run.stdin is not None and run.stdout is not None
             with run:
-                line = _line(run.stdout, "ready", log.name)
+                line = read_line(run.stdout, "ready", log.name)
                 meter.add(psutil.Process(run.pid), from_now=True)
                 began = time.perf_counter()
                 run.stdin.write("go\n")
                 run.stdin.flush()
-                line = _line(run.stdout, "{", log.name)
+                line = read_line(run.stdout, "{", log.name)
                 seconds = time.perf_counter() - began
                 usage = meter.usage_now()
         found = self.site.visible.rows(names)
@@ -124,8 +124,8 @@ class Floe:
         }
 
 
-def _line(output: Any, start: str, log: str) -> str:
-    """Read on to the line that starts with ``start``."""
+def read_line(output: Any, start: str, log: str) -> str:
+    """Read on to the line that starts with ``start``. Raises RuntimeError with the end of the log if there is none."""
     for line in output:
         if line.startswith(start):
             return str(line)
