@@ -9,7 +9,13 @@ from typing import Protocol
 
 from pyiceberg.exceptions import CommitFailedException, ForbiddenError, UnauthorizedError, ValidationError
 
-from floe.catalogs.exceptions import CatalogError, CatalogMisconfigured, CatalogUnreachable, TableRefused
+from floe.catalogs.exceptions import (
+    CatalogError,
+    CatalogMisconfigured,
+    CatalogUnreachable,
+    LoginRefused,
+    TableRefused,
+)
 from floe.config.secrets.mask import clip, hide
 
 _SHOWN_CHARACTERS = 300
@@ -90,7 +96,7 @@ class CatalogErrors:
                 msg = hide(_refusal(action, error))
                 if committing:
                     return TableRefused(msg, code="FLOE-412" if isinstance(error, ValidationError) else "FLOE-411")
-                return CatalogMisconfigured(msg)
+                return LoginRefused(msg) if isinstance(error, UnauthorizedError) else CatalogMisconfigured(msg)
             case Answer.UNKNOWN:
                 # the table shows whether the commit was made
                 return CatalogUnreachable(

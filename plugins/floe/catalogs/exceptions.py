@@ -19,6 +19,10 @@ class CatalogMisconfigured(CatalogError, Terminal):
     code = "FLOE-402"
 
 
+class LoginRefused(CatalogMisconfigured):
+    """The catalog does not accept the account: no table can be used."""
+
+
 class TableRefused(CatalogError, Terminal):
     """The table cannot be written: it was replaced, rolled back or changed manually, or writing is not permitted."""
 

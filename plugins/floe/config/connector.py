@@ -85,6 +85,10 @@ class Connector:
         """Return the connector's settings of one table."""
         return self.settings.of(name)
 
+    def is_configured(self, table: str) -> bool:
+        """Say whether the connector itself names a table: in ``iceberg.tables``, or by settings of its own."""
+        return any(name == table for name, _ in self.settings.known)
+
     def route_rule(self, table: str, topic: str) -> object:
         """Return what decides which rows of a topic one table gets, as JSON: a part of the table's route hash.
 

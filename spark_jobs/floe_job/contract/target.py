@@ -23,7 +23,8 @@ class TableTarget:
 
     ``properties``: the table's own, overridden by the connector's write-props. ``held``: per range, the offsets that the
     table already contains; ranges of which it contains none are left out. ``backlog``: ranges it takes nothing of now.
-    ``value_converter``: how the values of records are read.
+    ``value_converter``: how the values of records are read. ``refusal``: why it takes none of the others, whose records are
+    dead letters.
     ``dead_letters``: per range, offsets of records with dead letters, which may become its rows.
     """
 
@@ -37,6 +38,7 @@ class TableTarget:
     transforms: tuple[TransformSpec, ...] = ()
     dead_letters: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
     value_converter: ConverterSpec = PLAIN_JSON
+    refusal: str | None = None
 
 
 @dataclass(frozen=True)

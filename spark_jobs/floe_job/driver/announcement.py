@@ -47,7 +47,7 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
     if job.plan.dead_letters and checked.dead_letter_counts is not None and checked.dead_letter_counts.assigned:
         counts[job.plan.dead_letters] = checked.dead_letter_counts
     tables = checked.slice_tables.by_name
-    problems = {name: tables[name].problem for name in counts if name in tables}
+    behind = {name: tables[name] for name in counts if name in tables and not tables[name].is_for_dead_letters}
     resolved = _resolved(inputs, checked)
     return Announcement(
         slice_id=job.slice_id,
@@ -58,7 +58,7 @@ def announcement_of(inputs: SliceInputs, checked: CheckedSlice) -> Announcement:
         tables=counts,
         counts=checked.ranges,
         assignments=_assignments(job, checked),
-        refused={name: str(problem) for name, problem in problems.items() if problem is not None},
+        refused={name: str(table.problem) for name, table in behind.items() if table.problem is not None},
         lost=_lost(job),
         recovered=resolved.recovered,
         resolved=resolved.resolved,

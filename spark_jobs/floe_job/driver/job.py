@@ -44,6 +44,15 @@ class SliceJob:
         """Whether this slice refuses records that reach no table, and resolves dead letters of no table."""
         return self.is_for_all_tables and self.slice.reason is not ReadReason.CATCH_UP
 
+    def gives_dead_letters_for(self, table: str) -> bool:
+        """Whether records of a table that refuses become dead letters: only a record has named it, and they are new.
+
+        A table that the connector names is behind instead. A replay leaves any table out, and fails at its end.
+        """
+        connector = self.connector
+        is_of_records = connector.routing.is_dynamic and not connector.is_configured(table)
+        return is_of_records and self.slice.reason is ReadReason.LIVE
+
     @property
     def transactional_id(self) -> str:
         """The id of the producer that announces the slice; it fences another one of the same id."""

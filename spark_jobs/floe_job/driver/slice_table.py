@@ -21,7 +21,7 @@ from floe.tables.table_state import TableState
 from floe_job.contract.target import TableTarget
 from floe_job.driver.job import SliceJob
 from floe_job.driver.write_check import check_writable
-from floe_job.exceptions import SliceRefused
+from floe_job.exceptions import REASON_LENGTH, SliceRefused, clip
 from floe_job.schema.rules import ColumnRules
 
 NewOffsets = tuple[tuple[OffsetRange, Intervals], ...]
@@ -31,9 +31,9 @@ NewOffsets = tuple[tuple[OffsetRange, Intervals], ...]
 class SliceTable:
     """A table with the content of its ledger for the slice.
 
-    ``new_offsets``: of the ranges whose rows it takes, the offsets to be written; none where it refuses. ``recovered``:
-    dead letters in these ranges whose records are rows according to its ledger. ``replaces``: its rows of the ranges are
-    removed.
+    ``new_offsets``: of the ranges whose rows it takes, the offsets to be written; of a table that refuses, those whose
+    records are dead letters, and none where it is behind. ``recovered``: dead letters in these ranges whose records are rows
+    according to its ledger. ``replaces``: its rows of the ranges are removed.
     """
 
     state: TableState
@@ -48,6 +48,7 @@ class SliceTable:
             return cls(state)
         mode = MODES[job.slice.mode]
         taken = job.plan.taken(job.slice, state.name)
+        new: NewOffsets = ()
         try:
             mode.check(state, job.plan, job.slice, job.connector)
             new = tuple((r, mode.wanted(state.name, state.ledger, job.slice, r, state.routes[r.topic])) for r in taken)
@@ -55,7 +56,7 @@ class SliceTable:
             found = cls(state, new, recovered, replaces=job.slice.mode.removes_rows)
             check_writable(found.target(job))
         except REFUSALS as error:
-            return cls(state.refused(error))
+            return cls(state, new).refused(job, error)
         return found
 
     @property
@@ -72,9 +73,24 @@ class SliceTable:
         """Why the table takes nothing."""
         return self.state.problem
 
-    def in_state(self, state: TableState) -> "SliceTable":
+    @property
+    def is_for_dead_letters(self) -> bool:
+        """Whether the table refuses and its records become dead letters; if it refuses otherwise, it is behind."""
+        return self.problem is not None and bool(self.new_offsets)
+
+    def in_state(self, job: SliceJob, state: TableState) -> "SliceTable":
         """Return the table after a change of it."""
-        return SliceTable(state) if state.problem is not None else replace(self, state=state)
+        return replace(self, state=state) if state.problem is None else self.refused(job, state.problem)
+
+    def refused(self, job: SliceJob, problem: FloeError) -> "SliceTable":
+        """Return the table as one that takes nothing. Where its ledger is known, its records can be dead letters."""
+        is_known = self.table is not None and job.gives_dead_letters_for(self.name)
+        return SliceTable(self.state.refused(problem), self.new_offsets if is_known else ())
+
+    def without_rows(self, job: SliceJob) -> "SliceTable":
+        """Return a table that refuses, and that contains no row of the slice: all its records become dead letters."""
+        taken = job.plan.taken(job.slice, self.name)
+        return replace(self, new_offsets=tuple((r, _whole(r)) for r in taken))
 
     def target(self, job: SliceJob, scan_open_dead_letters: DeadLetterOffsets | None = None) -> TableTarget:
         """Return what a worker needs to know of the table."""
@@ -82,7 +98,10 @@ class SliceTable:
         held = {r: held for r, new in self.new_offsets if (held := _whole(r) - new)}
         backlog = frozenset(job.slice.ranges) - {r for r, _ in self.new_offsets}
         watched = {r: found for r in job.slice.ranges if (found := self._watched(r, scan_open_dead_letters))}
-        target = replace(new_target(self.name, job.connector), held=held, backlog=backlog, dead_letters=watched)
+        refusal = _refusal(self.name, self.problem) if self.is_for_dead_letters else None
+        target = replace(
+            new_target(self.name, job.connector), held=held, backlog=backlog, dead_letters=watched, refusal=refusal
+        )
         if self.table is None:
             return target
         # workers need schema, spec, location and properties; the snapshots would be shipped to each of them
@@ -146,6 +165,13 @@ def new_target(name: str, connector: Connector) -> TableTarget:
         on_conflict=schema.on_conflict,
     )
     return TableTarget(name, rules=rules, transforms=connector.transforms, value_converter=connector.value_converter)
+
+
+def _refusal(name: str, problem: FloeError | None) -> str:
+    """Describe why a record is a dead letter, and what to do; the end of it is never cut."""
+    remedy = "; fix the table, then trigger the replay DAG with dead_letters"
+    begin = f"table {clip(name, 80)!r} takes no rows: {' '.join(str(problem).split())}"
+    return clip(begin.rstrip("."), REASON_LENGTH - len(remedy)) + remedy
 
 
 def _whole(r: OffsetRange) -> Intervals:

@@ -9,6 +9,7 @@ from floe.model.ledger import Ledger
 from floe.model.slice_kind import ReadReason
 from floe.tables.table_state import PARALLELISM, TableState, TableStates
 from floe_job.driver.job import SliceJob
+from floe_job.driver.refused_tables import refused_by_records
 from floe_job.driver.slice_table import SliceTable, raise_if_none_is_left
 from floe_job.driver.slice_tables import SliceTables, unknown_table_reason
 from floe_job.schema.evolution import SchemaChanges
@@ -73,7 +74,7 @@ class TableLookup:
         others = [table for table in named if table.table is not None]
         with ThreadPoolExecutor(PARALLELISM) as pool:
             evolved += pool.map(lambda table: self._evolved(table, changes[table.name]), others)
-        found = tables.including(evolved)
+        found = tables.including(refused_by_records(self.job, evolved))
         if self.job.slice.tables:
             raise_if_none_is_left(list(found.by_name.values()))
         _warn_of_problems(tables, found)
@@ -83,7 +84,7 @@ class TableLookup:
         state = self.states.evolve(table.state, changes)
         if state.problem is not None and self.job.slice.is_replay:
             raise state.problem
-        return table.in_state(state)
+        return table.in_state(self.job, state)
 
     def _opened(self, names: Sequence[str]) -> list[SliceTable]:
         must_exist = bool(self.job.slice.tables) and not self.job.connector.auto_create
@@ -120,7 +121,7 @@ class TableLookup:
                 raise table.problem
             if table.state.is_new and (self.job.slice.tables or table.name in tables.recent):
                 _warn_of_earlier_rows(self.job, table.name)
-        found = tables.including(opened)
+        found = tables.including(refused_by_records(self.job, opened))
         _warn_of_problems(tables, found)
         return found
 
@@ -130,7 +131,8 @@ def _warn_of_problems(before: SliceTables, now: SliceTables) -> None:
     known = {table.name for table in before.refusing}
     for table in now.refusing:
         if table.name not in known:
-            log.warning("table %s cannot take these rows: %s", table.name, table.problem)
+            what = "its records become dead letters" if table.is_for_dead_letters else "it is left out"
+            log.warning("table %s cannot take these rows, %s: %s", table.name, what, table.problem)
 
 
 def _warn_of_earlier_rows(job: SliceJob, table: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from floe.catalogs.exceptions import TableRefused
 from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
 from floe.model.ranges import OffsetRange
@@ -25,6 +26,12 @@ from floe_job.transform.chain import Chain
 from floe_job.transform.record_metadata import metadata_of
 from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.task_files import RowSink, TargetFiles
+
+REFUSED_STAGE = "table"
+"""The step that refuses the records of a table that takes no rows."""
+
+REFUSED = TableRefused.__name__
+"""The error of such records, whatever kept the table from taking them."""
 
 
 class TableRows:
@@ -88,6 +95,8 @@ class TableRows:
             records = fresh
         if not len(records):
             return []
+        if self._target.refusal is not None:
+            return self._refuse(records, self._target.refusal)
         decoded = self._decoder.decode(records.content)
         self._fast += decoded.fast_rows
         if self._decoder.needs and not is_final:
@@ -112,7 +121,7 @@ class TableRows:
         special = (
             part_range in target.backlog or target.held.get(part_range) or target.dead_letters or self._columns.injected
         )
-        return not special and not self._limits and not self._decoder.needs
+        return not special and target.refusal is None and not self._limits and not self._decoder.needs
 
     def take_rows(self, rows: pa.Table, *, fast: bool) -> None:
         """Take rows of as many records, of a plain range; ``fast``: they took the columnar path. Raises WriteFailed."""
@@ -134,6 +143,13 @@ class TableRows:
     def abort(self) -> None:
         """Drop what is not closed yet."""
         self._files.abort()
+
+    def _refuse(self, records: Records, reason: str) -> list[DeadLetter]:
+        """Make dead letters of all records, as the table refuses; none of them is decoded."""
+        refused = (Rejected(i, REFUSED_STAGE, reason, REFUSED) for i in range(len(records)))
+        self._dead += len(records)
+        self._watch.refused(records.slice_.range, records.offsets)
+        return dead_letters_of(records, refused, self.name)
 
     def _write(self, records: Records, decoded: Decoded) -> Sequence[DeadLetter]:
         """Write rows until a column turns out to be missing; then the task only reads on. Return the dead letters."""

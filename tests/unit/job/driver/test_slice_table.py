@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from pyiceberg.exceptions import UnauthorizedError
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
 from floe.catalogs.client import Tables
-from floe.catalogs.exceptions import TableMissing, TableUnsuitable
+from floe.catalogs.exceptions import LoginRefused, TableMissing, TableUnsuitable
 from floe.kafka.settings import KafkaSettings
 from floe.model.accounting import TableCounts
 from floe.model.intervals import Intervals
@@ -18,6 +19,7 @@ from floe.model.plan import Plan
 from floe.model.positions import PartitionBacklog
 from floe.tables.exceptions import TableRefused
 from floe.tables.table_state import TableStates
+from floe_job.driver import refused_tables
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable
 from floe_job.driver.slice_tables import SliceTables
@@ -233,6 +235,79 @@ def test_twenty_thousand_names_are_not_looked_up_each(lake: Lake, monkeypatch: p
     assert len(asked) <= MAX_LOOKED_UP + len(BOTH)
     assert {name for name, table in tables.by_name.items() if table.table is not None} == set(BOTH)
     assert sum(table.table is None for table in tables.by_name.values()) == 100
+
+
+BY_RECORD = {
+    "iceberg.tables": "",
+    "iceberg.tables.dynamic-enabled": "true",
+    "iceberg.tables.route-field": "target",
+    "iceberg.tables.auto-create-enabled": "true",
+}
+
+
+def named_by_records(lake: Lake, plan: Plan, **keys: str) -> tuple[SliceTable, SliceTable]:
+    """Return the two tables as records find them."""
+    job = slice_job(lake, plan, **BY_RECORD, **keys)
+    found = TableLookup(job, states(lake, job)).discover(SliceTables(), BOTH).by_name
+    return found[TABLE], found[OTHER_TABLE]
+
+
+def make_unwritable(lake: Lake) -> None:
+    lake.catalog().drop_table(OTHER_TABLE)
+    lake.create(properties={"write.format.default": "orc"}, name=OTHER_TABLE)
+
+
+def test_refusing_table_of_records_gets_dead_letters(lake: Lake) -> None:
+    make_unwritable(lake)
+    plan = make_plan((0, 3, 9), tables=())
+    first, second = named_by_records(lake, plan)
+    assert (first.is_for_dead_letters, second.is_for_dead_letters) == (False, True)
+    target = second.target(slice_job(lake, plan, **BY_RECORD))
+    assert (target.owed, target.held) == (frozenset(), {})
+    assert target.refusal is not None
+    assert target.refusal.startswith(f"table {OTHER_TABLE!r} takes no rows: ")
+    assert target.refusal.endswith("; fix the table, then trigger the replay DAG with dead_letters")
+
+
+@pytest.mark.parametrize("kind", ["catch-up", "skip"])
+def test_refusing_table_gets_dead_letters_in_live_runs_only(lake: Lake, kind: str) -> None:
+    make_unwritable(lake)
+    job = slice_job(lake, make_plan((0, 3, 9), tables=(OTHER_TABLE,), kind=kind), **BY_RECORD)
+    assert not job.gives_dead_letters_for(OTHER_TABLE)
+
+
+def test_refusing_table_with_own_settings_is_behind(lake: Lake) -> None:
+    make_unwritable(lake)
+    _, second = named_by_records(
+        lake, make_plan((0, 3, 9), tables=()), **{f"iceberg.table.{OTHER_TABLE}.id-columns": "id"}
+    )
+    assert second.problem is not None
+    assert second.new_offsets == ()
+
+
+@pytest.mark.parametrize(("start", "end", "is_behind"), [(8, 20, True), (9, 20, False), (0, 3, False), (0, 4, True)])
+def test_unknown_ledger_is_judged_by_what_was_announced(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, start: int, end: int, is_behind: bool
+) -> None:
+    lake.catalog().drop_table(OTHER_TABLE)
+    lake.create(properties=write_properties(LEDGER, Ledger("C0")), name=OTHER_TABLE)
+    plan = make_plan((0, 3, 9), tables=())
+    (r,) = plan.slices[0].ranges
+    announced = {OTHER_TABLE: {replace(r, start=start, end=end)}}
+    monkeypatch.setattr(refused_tables, "announced_ranges", lambda *_: announced)
+    monkeypatch.setattr(refused_tables, "control_ends", lambda *_: {})
+    _, second = named_by_records(lake, plan)
+    assert isinstance(second.problem, TableRefused)
+    assert second.is_for_dead_letters != is_behind
+
+
+def test_refused_login_is_no_refusal_of_a_table(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object) -> None:
+        raise UnauthorizedError
+
+    monkeypatch.setattr(type(lake.catalog()), "load_table", denied)
+    with pytest.raises(LoginRefused, match="not allowed to load table"):
+        named_by_records(lake, make_plan((0, 3, 9), tables=()))
 
 
 def test_few_names_are_looked_up_by_themselves(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,21 @@ def test_a_table_that_refused_takes_nothing_at_all() -> None:
     assert (result.counts, result.files, result.needs) == (TableCounts(assigned=4, backlog=4), None, None)
 
 
+def test_refusing_table_makes_dead_letters_of_what_it_lacks() -> None:
+    target = TableTarget("ns.t", held={RANGE: Intervals(((1, 3),))}, refusal="table 'ns.t' takes no rows: no grant")
+    writer = TableRows(target, 0)
+    assert not writer.is_plain(RANGE)
+    made = writer.take(records(PIECE, [b'{"n":1}', b"", b"", b"not json"]))
+    assert [(one.offset, one.table, one.stage, one.error) for one in made] == [
+        (0, "ns.t", "table", "TableRefused"),
+        (3, "ns.t", "table", "TableRefused"),
+    ]
+    assert made[1].reason == "table 'ns.t' takes no rows: no grant"
+    result = writer.close(complete=True)
+    assert (result.counts, result.files) == (TableCounts(assigned=4, dead=2, held=2), None)
+    assert not result.needs
+
+
 def test_missing_table_requests_columns_and_keeps_no_rows() -> None:
     writer = TableRows(TableTarget("ns.t"), 0)
     writer.take(records(PIECE, values(range(4))))
