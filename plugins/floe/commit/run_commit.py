@@ -5,9 +5,10 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 from floe.commit.backlogs import check_backlogs
+from floe.commit.incomplete_replay import incomplete_replay
 from floe.commit.redrive_outcome import report_redrive
 from floe.commit.slice_commit import SliceCommitter, SliceOutcome
 from floe.commit.table_commit import TableCommit
@@ -41,6 +42,7 @@ RETRY_PAUSE = 0.1
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})
+_NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,15 @@ class Committer:
         found = self._cluster.positions(self._plan.group_id, partitions)
         return tuple(s for s in self._plan.slices if progress(self._plan, s, found) is not Progress.DONE)
 
-    def commit(self, written: Collection[str], failure: str | None = None) -> CommitReport:
+    def commit(
+        self, written: Collection[str], failure: str | None = None, params: Mapping[str, Any] = _NO_PARAMS
+    ) -> CommitReport:
         """Commit every slice that was announced, table by table, then move the positions.
 
         ``written``: ids of the slices whose writers reported success; their announcements are waited for. ``failure``: why
-        others were not written, in the writer's words. What failed is raised at the end, after all else was committed:
-        a slice that was not written, a table that could not be committed in time, tables that are behind.
+        others were not written, in the writer's words. ``params``: of the run, to say how a replay is repeated. What failed
+        is raised at the end, after all else was committed: a slice that was not written, a table that could not be
+        committed in time, tables that are behind, and tables that a replay left out.
         """
         # a committer that died in its transaction would keep the positions unreadable until that times out
         producer = None if self._plan.is_replay else fence(self._connector, self._settings)
@@ -98,16 +103,22 @@ class Committer:
             return CommitReport(done=True)
         found = self.announcements({self._plan.slice_id(s) for s in slices} & set(written))
         outcomes = self._commit_slices(slices, found)
+        ended = [(slice_, outcome) for slice_, outcome in zip(slices, outcomes, strict=False) if outcome.is_done]
         committed = [one for outcome in outcomes for one in outcome.committed]
         ends = [outcome.end for outcome in outcomes if outcome.end is not None]
         errors = [error for outcome in outcomes for error in outcome.errors]
         if ends:
             self._finish(committed, ends, [found[self._plan.slice_id(end.slice)] for end in ends], producer)
+        incomplete = incomplete_replay(self._plan, ended, params) if self._plan.is_replay else None
+        if incomplete is not None and (errors or len(ended) < len(slices)):
+            log.error("%s", incomplete)
         if errors:
             raise next((error for error in errors if isinstance(error, Retryable)), errors[0])
         missing = [s for s in slices if self._plan.slice_id(s) not in found and s.reason is not ReadReason.CATCH_UP]
         if missing:
             raise SliceNotWritten(self._not_written(missing, failure))
+        if incomplete is not None:
+            raise incomplete
         behind = {table: reason for outcome in outcomes for table, reason in outcome.behind.items()}
         self._raise_backlogs(behind, slices, ends)
         report_redrive(self._plan, found.values())
@@ -117,9 +128,16 @@ class Committer:
         """Commit the slices that were announced; those of a replay in order, none beyond one that is not done."""
         committer = SliceCommitter(self._plan, self._connector)
         outcomes: list[SliceOutcome] = []
+        left_out: dict[str, str] = {}
         for slice_ in slices:
             announcement = found.get(self._plan.slice_id(slice_))
-            outcome = SliceOutcome() if announcement is None else committer.commit(slice_, announcement)
+            if announcement is None:
+                outcome = SliceOutcome()
+            elif self._plan.is_replay:
+                outcome = committer.commit(slice_, announcement, left_out)
+                left_out |= {t: why for t, why in outcome.behind.items() if t not in announcement.refused}
+            else:
+                outcome = committer.commit(slice_, announcement)
             outcomes.append(outcome)
             if self._plan.is_replay and not outcome.is_done:
                 break

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from floe.catalogs.client import Tables
 from floe.commit.contained_rows import check_contained, unwritten_tables
@@ -56,6 +57,11 @@ class _Commits:
     failed: tuple[FloeError, ...] = ()
 
 
+def _has_unrouted(announcement: Announcement) -> bool:
+    """Return whether records of a slice were refused before they were routed."""
+    return any(counts.dead for _, counts in announcement.counts)
+
+
 class SliceCommitter:
     """Commits the announced slices of a plan; the catalog is opened for the first table that is asked for."""
 
@@ -67,23 +73,28 @@ class SliceCommitter:
         self._retry_for = connector.commit_timeout_ms / 1000
         self._opened: Tables | None = None
 
-    def commit(self, slice_: Slice, announcement: Announcement) -> SliceOutcome:
+    def commit(
+        self, slice_: Slice, announcement: Announcement, left_out: Behind = MappingProxyType({})
+    ) -> SliceOutcome:
         """Commit one slice: its dead letters, its tables, then the resolved markers of dead letters that it dealt with.
 
-        Nothing is raised.
+        ``left_out``: tables of a replay that refused an earlier slice here. A table gets the slices of a replay in order, or
+        its ledger would hide the gap. Nothing is raised.
         """
         works = [TableWork(self._plan, slice_, announcement, files) for files in announcement.all_table_files]
-        of_rows = [work for work in works if not work.is_of_dead_letters]
+        refused = {**announcement.refused, **{t: left_out[t] for t in announcement.tables if t in left_out}}
+        of_rows = [work for work in works if not work.is_of_dead_letters and work.table not in refused]
         try:
             self._check_origin(announcement)
             if slice_.mode.removes_rows:
-                self._check_tables(announcement, of_rows)
+                refused |= self._check_tables(announcement, of_rows, refused)
+                of_rows = [work for work in of_rows if work.table not in refused]
             dead_letters = self._commit_dead_letters(work for work in works if work.is_of_dead_letters)
         except FloeError as error:
             log.error("slice %s: %s", announcement.slice_id, error)
             return SliceOutcome(errors=(error,))
         tables = self._commit_tables(slice_, announcement, of_rows)
-        behind = {**announcement.refused, **{table: str(error) for table, error in tables.refused.items()}}
+        behind = {**refused, **{table: str(error) for table, error in tables.refused.items()}}
         outcome = SliceOutcome((*dead_letters, *tables.committed), behind, tables.failed)
         if slice_.reason is ReadReason.CATCH_UP and behind:
             return outcome  # the backlog stays
@@ -125,16 +136,33 @@ class SliceCommitter:
                 )
                 raise AnnouncementVoid(msg)
 
-    def _check_tables(self, announcement: Announcement, works: Sequence[TableWork]) -> None:
-        """Raise what keeps a table from having its rows removed, before the dead letters of those rows are committed.
+    def _check_tables(
+        self, announcement: Announcement, works: Sequence[TableWork], refused: Behind
+    ) -> Mapping[str, str]:
+        """Return the tables that refuse to have their rows removed, and why, before dead letters are committed.
 
-        Nor may there be dead letters that the slice does not know: their records have rows in it.
+        Raises what keeps the others from it. A table that refuses keeps its rows: where the slice has dead letters of it, or
+        of no table, its refusal is raised. Nor may there be dead letters that the slice does not know: their records have
+        rows in it.
         """
         tables = self._tables()
-        waiting = [work for work in works if not check_table(tables, work, self._retry_for)]
+        waiting, errors = [], dict[str, FloeError]()
+        for work in works:
+            try:
+                if not check_table(tables, work, self._retry_for):
+                    waiting.append(work)
+            except REFUSALS as error:
+                errors[work.table] = error
+        are_all = len(errors) == len(works) and bool(works)
+        have_dead_letters = any(announcement.tables[table].dead for table in errors) or _has_unrouted(announcement)
+        if errors and (are_all or have_dead_letters):
+            raise next(iter(errors.values()))
+        if refused and _has_unrouted(announcement):
+            raise TableRefused("; ".join(refused.values()))
         if waiting and self._plan.dead_letters is not None:
             branch = self._routes.branch(self._plan.dead_letters)
             check_no_new_dead_letters(tables, self._plan, announcement, branch, {work.table for work in waiting})
+        return {table: str(error) for table, error in errors.items()}
 
     def _commit_dead_letters(self, works: Iterator[TableWork]) -> tuple[TableCommit, ...]:
         """Commit the slice's dead letters: before that is done, no table may have its rows. Raises what keeps them out."""
@@ -197,7 +225,9 @@ class SliceCommitter:
     def _is_no_table_left(self, slice_: Slice, announcement: Announcement, behind: Behind) -> bool:
         tables = slice_.tables or [table for table in announcement.tables if table != self._plan.dead_letters]
         takers = {table for table in tables if self._plan.taken(slice_, table)}
-        return slice_.reason is not ReadReason.LIVE or takers <= behind.keys()
+        if slice_.is_replay and not slice_.tables:
+            return False  # its records may name others in the next slice
+        return takers <= behind.keys()
 
     def _try_table(self, work: TableWork) -> TableCommit | FloeError:
         try:

@@ -9,6 +9,7 @@ from airflow.sdk import BaseOperator
 from floe.config import Connector
 from floe.operators import run_log, task_context
 from floe.operators.failures import failure_of, floe_task
+from floe.operators.run_params import params_of
 from floe.operators.stored_plan import announced_slices, pulled
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class CommitOperator(BaseOperator):
         settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
         failure = failure_of(context, task_context.WRITE_TASK)
         try:
-            report = Committer.open(plan, connector, settings, key).commit(announced, failure)
+            params = params_of(context) if plan.is_replay else {}
+            report = Committer.open(plan, connector, settings, key).commit(announced, failure, params)
         except CommitError:
             self._say_lag(plan, connector, settings)
             raise

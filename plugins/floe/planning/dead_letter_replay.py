@@ -16,6 +16,7 @@ from floe.model.plan import Plan, Slice
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason, WriteModeName
 from floe.planning.kept_rows import dead_letters_with_rows
+from floe.planning.refusing_tables import of_takers
 from floe.planning.replay_request import ReplayRequest
 from floe.planning.slicing import cut
 from floe.tables.table_state import TableStates
@@ -159,10 +160,10 @@ def _first_part(dead_letters: DeadLetterOffsets) -> str:
 
 
 def dead_letter_ledgers(target: Connector, plan: Plan, names: Iterable[str]) -> dict[str, Ledger]:
-    """Load the ledgers of the tables that dead letters are for. Raises TableRefused, TableMissing."""
+    """Load the ledgers of the tables that dead letters are for; of those that do not refuse. Raises when all refuse."""
     states = TableStates(Tables.of(target), target, plan.cluster_id)
     found = states.open(names, (), must_exist=not target.auto_create)
-    return {name: state.checked().ledger for name, state in found.items()}
+    return of_takers(found, lambda state: state.ledger)
 
 
 def _forecast(

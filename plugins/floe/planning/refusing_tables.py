@@ -1,16 +1,26 @@
-"""Tables that refuse what a plan would read for them: where all do, no Spark job is started."""
+"""Tables that refuse what a plan or a replay would read for them: where all do, no Spark job is started."""
 
 import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from floe.config import Connector
 from floe.exceptions import FloeError
+from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
+from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason
+from floe.planning.replay_request import Overlap, ReplayRequest
+from floe.planning.slicing import NewOffsets, net_of
 from floe.tables.connector_ledgers import Ledgers, LoadedTable
 from floe.tables.exceptions import REFUSALS
-from floe.tables.table_ledger import branch_ledger
+from floe.tables.routes import EVERY_TABLE
+from floe.tables.table_ledger import branch_ledger, check_seeded
+from floe.tables.table_state import TableState, TableStates
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 def check_one_takes(plan: Plan, ledgers: Ledgers, connector: Connector) -> None:
@@ -48,3 +58,50 @@ def _refusal(name: str, plan: Plan, ledgers: Ledgers, connector: Connector) -> F
     except REFUSALS as error:
         return error
     return None
+
+
+# -- replays -----------------------------------------------------------------------------------------------------
+
+
+def of_takers(states: Mapping[str, TableState], ask: Callable[[TableState], T]) -> dict[str, T]:
+    """Return what ``ask`` finds out about each table that does not refuse, logging the others.
+
+    Raises the first refusal when all tables refuse: the replay would do nothing.
+    """
+    found: dict[str, T] = {}
+    refused: dict[str, FloeError] = {}
+    for name, state in states.items():
+        try:
+            found[name] = ask(state.checked())
+        except REFUSALS as error:
+            refused[name] = error
+    if refused and not found:
+        raise next(iter(refused.values()))
+    for name, problem in refused.items():
+        log.warning("table %s takes nothing of this replay, which fails at its end: %s", name, problem)
+    return found
+
+
+def new_ranges_of(
+    states: TableStates, connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]
+) -> dict[str, NewOffsets]:
+    """Return the offsets that each table is to get; of a table that refuses, as its ledger is not known, all.
+
+    Raises PlanRefused for offsets that cannot be skipped, and the refusal of a table when no other lacks anything.
+    """
+    ranges = tuple(ranges)
+    whole = {r: Intervals(((r.start, r.end),)) for r in ranges}
+    if not request.tables:
+        # which tables the records name is not known before they are read: each then leaves out what it contains
+        return {EVERY_TABLE: whole}
+
+    def lacks(state: TableState) -> NewOffsets:
+        if state.table is not None and request.overlap is Overlap.SKIP:
+            check_seeded(state.table, state.branch, plan, state.ledger)
+        return net_of(state.name, state.ledger, ranges, state.routes[request.topic], request.overlap)
+
+    opened = states.open(request.tables, [request.topic], must_exist=not connector.auto_create)
+    found = of_takers(opened, lacks)
+    if len(found) < len(opened) and not any(any(offsets.values()) for offsets in found.values()):
+        of_takers({name: state for name, state in opened.items() if name not in found}, lacks)
+    return {name: found.get(name, whole) for name in opened}

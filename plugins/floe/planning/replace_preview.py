@@ -11,6 +11,7 @@ from floe.kafka.exceptions import KafkaMisconfigured
 from floe.model.exceptions import PlanRefused
 from floe.model.plan import Plan
 from floe.model.ranges import OffsetRange
+from floe.planning.refusing_tables import of_takers
 from floe.planning.replay_request import ReplayRequest
 from floe.tables.file_checks import file_access
 from floe.tables.row_removal import RowRemover, check_no_shared_offsets
@@ -58,7 +59,7 @@ class RemovalForecast:
 def forecast_removals(
     target: Connector, plan: Plan, request: ReplayRequest, ranges: Sequence[OffsetRange]
 ) -> tuple[RemovalForecast, ...]:
-    """Return what is removed from each table. Raises PlanRefused, TableRefused or TableMissing where that is unknown."""
+    """Return what is removed from each table that does not refuse. Raises PlanRefused, and the refusal when all refuse."""
     if not request.tables:
         msg = (
             "overlap=replace needs `tables`, as the records name them: rows are removed from the tables that are named, "
@@ -69,7 +70,7 @@ def forecast_removals(
         check_has_transform(name, target)
     states = TableStates(Tables.of(target), target, plan.cluster_id)
     found = states.open(request.tables, (), must_exist=not target.auto_create)
-    return tuple(_forecast(state.checked(), target, plan, ranges) for state in found.values())
+    return tuple(of_takers(found, lambda state: _forecast(state, target, plan, ranges)).values())
 
 
 def _forecast(state: TableState, target: Connector, plan: Plan, ranges: Sequence[OffsetRange]) -> RemovalForecast:

@@ -19,20 +19,19 @@ from floe.kafka.group_offsets import replay_transactional_id
 from floe.kafka.settings import KafkaSettings
 from floe.kafka.transactions import ControlRecord, TransactionalProducer
 from floe.model.exceptions import PlanRefused
-from floe.model.intervals import Intervals
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
 from floe.model.positions import check_owner
-from floe.model.ranges import OffsetRange, TopicPartition
+from floe.model.ranges import TopicPartition
 from floe.model.route_hash import MAIN_BRANCH
 from floe.model.slice_kind import ReadReason
 from floe.planning.dead_letter_replay import DeadLetterForecast, dead_letter_ledgers, find_dead_letters
+from floe.planning.refusing_tables import new_ranges_of
 from floe.planning.replace_preview import RemovalForecast, check_not_compacted, forecast_removals
 from floe.planning.replay_ranges import ReplayContext, check_no_backlogs, resolve
-from floe.planning.replay_request import Bounds, Overlap, ReplayRequest
-from floe.planning.slicing import Forecast, NewOffsets, cut, forecast, net_of
+from floe.planning.replay_request import Bounds, ReplayRequest
+from floe.planning.slicing import Forecast, cut, forecast
 from floe.tables.routes import EVERY_TABLE, Routes
-from floe.tables.table_ledger import check_seeded
 from floe.tables.table_state import TableStates
 
 BRANCH_KEY = "iceberg.tables.default-commit-branch"
@@ -131,7 +130,8 @@ def draft_replay(
         check_not_compacted(source, request.topic)
         replay = replace(replay, removals=forecast_removals(target, empty, request, ranges))
     if redrive is None:
-        new_ranges = _new_ranges_of(target, empty, request, ranges)
+        states = TableStates(Tables.of(target), target, cluster_id)
+        new_ranges = new_ranges_of(states, target, empty, request, ranges)
         range_parts = cut(ranges, list(new_ranges.values()), request.max_records)
         slices = tuple(
             Slice(i, ReadReason.REPLAY, request.overlap.mode, slice_, request.tables)
@@ -215,20 +215,3 @@ def _control_ends(control: Cluster, topic: str) -> dict[int, int]:
     """Return where announcements of a plan made now would begin; a missing control topic is created."""
     control.ensure_control_topic(topic)
     return control_ends(control, topic)
-
-
-def _new_ranges_of(
-    connector: Connector, plan: Plan, request: ReplayRequest, ranges: Iterable[OffsetRange]
-) -> dict[str, NewOffsets]:
-    if not request.tables:
-        # which tables the records name is not known before they are read: each then leaves out what it contains
-        return {EVERY_TABLE: {r: Intervals(((r.start, r.end),)) for r in ranges}}
-    states = TableStates(Tables.of(connector), connector, plan.cluster_id)
-    found = states.open(request.tables, [request.topic], must_exist=not connector.auto_create)
-    new_ranges = {}
-    for name, state in found.items():
-        table = state.checked().table
-        if table is not None and request.overlap is Overlap.SKIP:
-            check_seeded(table, state.branch, plan, state.ledger)
-        new_ranges[name] = net_of(name, state.ledger, tuple(ranges), state.routes[request.topic], request.overlap)
-    return new_ranges

@@ -58,6 +58,12 @@ class TablesBehind(CommitError, Terminal):
     code = "FLOE-602"
 
 
+class ReplayIncomplete(CommitError, Terminal):
+    """A replay left out tables that refused; all others were committed, and the error says how to repeat the rest."""
+
+    code = "FLOE-609"
+
+
 class DeadLettersLeft(CommitError, Terminal):
     """Every dead letter that was read again failed again; all of them stay open."""
 

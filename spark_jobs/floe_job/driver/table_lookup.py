@@ -30,8 +30,7 @@ class TableLookup:
     def open(self, recent: Iterable[str]) -> SliceTables:
         """Open the slice's tables; where records name them, those that ``recent`` runs wrote, and those of its dead letters.
 
-        A table that refuses is kept and takes nothing. Raises its problem when there is no other table to read the slice for,
-        and in a replay, which leaves no backlog.
+        A table that refuses is kept and takes nothing. Raises its problem when there is no other table to read the slice for.
         """
         slice_, connector = self.job.slice, self.job.connector
         tables = SliceTables(are_all=not connector.routing.is_dynamic or bool(slice_.tables), recent=frozenset(recent))
@@ -41,14 +40,14 @@ class TableLookup:
             of_dead_letters = slice_.dead_letters.tables
             likely, _ = self._listed(sorted(tables.recent))  # any producer may have named the recent ones
             opened = self._opened(sorted({*likely, *of_dead_letters}))
-            opened = [table for table in opened if table.name in of_dead_letters or self._is_worth_keeping(table)]
+            opened = [table for table in opened if table.name in of_dead_letters or not table.state.is_new]
         tables = self._with(tables, opened)
         if slice_.tables:
             raise_if_none_is_left(opened)
         return tables
 
     def discover(self, tables: SliceTables, names: Collection[str]) -> SliceTables:
-        """Look up tables that records named; after that, all tables are known. Raises the problem of one in a replay."""
+        """Look up tables that records named; after that, all tables are known."""
         connector = self.job.connector
         asked, missing = self._listed(sorted(set(names) - tables.by_name.keys()))
         opened = self._opened(asked)
@@ -64,9 +63,9 @@ class TableLookup:
         return SliceTables(found.by_name, are_all=True, recent=found.recent)
 
     def evolve(self, tables: SliceTables, changes: Mapping[str, SchemaChanges]) -> SliceTables:
-        """Create tables, or add what they lack, several at once. A table that cannot be changed refuses, and is behind.
+        """Create tables, or add what they lack, several at once. A table that cannot be changed refuses.
 
-        Raises the problem of one in a replay, and when no table is left.
+        Raises its problem when no table is left.
         """
         named = [tables.by_name[name] for name in changes if name in tables.by_name]
         # new tables may share a namespace that is new too: some catalogs fail when two create it at once
@@ -81,10 +80,7 @@ class TableLookup:
         return found
 
     def _evolved(self, table: SliceTable, changes: SchemaChanges) -> SliceTable:
-        state = self.states.evolve(table.state, changes)
-        if state.problem is not None and self.job.slice.is_replay:
-            raise state.problem
-        return table.in_state(self.job, state)
+        return table.in_state(self.job, self.states.evolve(table.state, changes))
 
     def _opened(self, names: Sequence[str]) -> list[SliceTable]:
         must_exist = bool(self.job.slice.tables) and not self.job.connector.auto_create
@@ -109,16 +105,10 @@ class TableLookup:
         others = [name for name in names if name not in listed]
         return [*sorted(listed), *others[:MAX_LOOKED_UP]], others[MAX_LOOKED_UP:]
 
-    def _is_worth_keeping(self, table: SliceTable) -> bool:
-        """Return whether a table that records may name exists. In a replay, a refusing one counts once a record names it."""
-        return table.table is not None or (table.problem is not None and not self.job.slice.is_replay)
-
     def _with(self, tables: SliceTables, opened: Iterable[SliceTable]) -> SliceTables:
-        """Return the tables and those that were opened. Raises the problem of one of these in a replay."""
+        """Return the tables and those that were opened."""
         opened = list(opened)
         for table in opened:
-            if table.problem is not None and self.job.slice.is_replay:
-                raise table.problem
             if table.state.is_new and (self.job.slice.tables or table.name in tables.recent):
                 _warn_of_earlier_rows(self.job, table.name)
         found = tables.including(refused_by_records(self.job, opened))

@@ -78,7 +78,7 @@ def written(one: Pipeline) -> list[Announcement]:
         for r, counts in one_slice.counts:
             check_range_counts(r, counts)
         for name, counts in one_slice.tables.items():
-            assert counts.assigned == counts.rows + counts.dead + counts.held + counts.owed, name
+            assert counts.assigned == counts.rows + counts.dead + counts.held + counts.backlog, name
     return announced
 
 

@@ -1,5 +1,6 @@
 """The order of a commit: tables first, positions last. The broker is stood in for; the lake is real."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from floe.model.positions import PartitionBacklog, Position, PositionMetadata
 from floe.model.ranges import TopicPartition
 from floe.tables.exceptions import (
     AnnouncementVoid,
+    ReplayIncomplete,
     SliceNotWritten,
     SliceStale,
     TableNotCommitted,
@@ -325,6 +327,27 @@ def test_a_replays_slices_behind_one_that_did_not_land_wait(
     assert lake.rows() == expected((0, 3))
     commit(plan, announcements)[0].commit([])
     assert lake.rows() == expected((0, 9))
+
+
+def test_replay_goes_on_without_a_refusing_table(lake: Lake, write: Write, commit: Commit) -> None:
+    for name in BOTH:
+        lake.create(name=name)
+    parts = (write((0, 3 * i, 3 * i + 3), kind="append", index=i, tables=BOTH) for i in range(3))
+    plan, announcements = of_all(lake, *parts)
+    lake.replace(OTHER_TABLE)
+    committer, broker = commit(plan, announcements, **{"iceberg.tables": ",".join(BOTH)})
+    with pytest.raises(ReplayIncomplete) as error:
+        committer.commit([], None, {"branch": "audit", "overlap": "append", "max_records": None})
+    assert lake.rows() == expected((0, 9))
+    assert lake.rows(name=OTHER_TABLE) == []
+    assert [type(event) for event in broker.moves[0].events] == [*[CommitToTable] * 3, CommitComplete]
+    message = str(error.value)
+    assert re.search(rf"table '{OTHER_TABLE}' got nothing of {TOPIC}-0\[0, 9\), because .*was replaced", message)
+    assert f"was committed to {TABLE!r} (9 rows)" in message
+    assert (
+        f'with {{"topic": "{TOPIC}", "ranges": {{"0": [0, 9]}}, "tables": ["{OTHER_TABLE}"], "overlap": "append", '
+        '"branch": "audit"}. Do not clear this run' in message
+    )
 
 
 def test_a_replay_does_not_mind_what_other_runs_owe(

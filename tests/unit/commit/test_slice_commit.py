@@ -220,12 +220,32 @@ def test_a_catch_up_that_cannot_be_committed_in_time_fails(landing: Landing) -> 
 
 
 @pytest.mark.parametrize("kind", ["skip", "append"])
-def test_table_refusing_a_replay_fails_slice_without_backlog(landing: Landing, kind: str) -> None:
+def test_table_refusing_a_replay_is_left_out_of_its_slice(landing: Landing, kind: str) -> None:
     written = landing.write((0, 0, 5), kind=kind)
     landing.lake.replace(OTHER_TABLE)
     outcome = landing.land(written)
+    assert outcome.is_done
+    assert outcome.errors == ()
+    assert "was replaced" in outcome.behind[OTHER_TABLE]
+    assert landing.rows() == (expected((0, 5)), [])
+
+
+@pytest.mark.parametrize("kind", ["skip", "append"])
+def test_all_tables_refusing_a_replay_fail_its_slice(landing: Landing, kind: str) -> None:
+    written = landing.write((0, 0, 5), kind=kind)
+    for name in BOTH:
+        landing.lake.replace(name)
+    outcome = landing.land(written)
     assert outcome.end is None
-    assert [type(error) for error in outcome.errors] == [TableRefused]
+    assert [type(error) for error in outcome.errors] == [TableRefused, TableRefused]
+
+
+def test_table_left_out_before_gets_no_later_slice(landing: Landing) -> None:
+    written = landing.write((0, 0, 5), kind="append", index=1)
+    committer = landing.committer(written)
+    outcome = committer.commit(written.plan.slices[0], written.announcement, {OTHER_TABLE: "it was dropped"})
+    assert outcome.is_done
+    assert outcome.behind == {OTHER_TABLE: "it was dropped"}
     assert landing.rows() == (expected((0, 5)), [])
 
 

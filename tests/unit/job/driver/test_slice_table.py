@@ -263,7 +263,7 @@ def test_refusing_table_of_records_gets_dead_letters(lake: Lake) -> None:
     first, second = named_by_records(lake, plan)
     assert (first.is_for_dead_letters, second.is_for_dead_letters) == (False, True)
     target = second.target(slice_job(lake, plan, **BY_RECORD))
-    assert (target.owed, target.held) == (frozenset(), {})
+    assert (target.backlog, target.held) == (frozenset(), {})
     assert target.refusal is not None
     assert target.refusal.startswith(f"table {OTHER_TABLE!r} takes no rows: ")
     assert target.refusal.endswith("; fix the table, then trigger the replay DAG with dead_letters")
