@@ -16,7 +16,7 @@ from floe.model.accounting import check_range_counts
 from floe.planning.replay_plan import draft_replay
 from floe.tables.exceptions import DeadLettersLeft, TablesBehind
 from floe_job.exceptions import SliceRefused, TooManyDeadLetters
-from tests.support.runs.mishaps import BAD, GOOD, break_ledger, clear, commit_and_die, replace_table, run_to_the_end
+from tests.support.runs.mishaps import BAD, GOOD, break_ledger, clear, commit_and_die, run_behind, run_to_the_end
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
 
@@ -173,7 +173,7 @@ def test_new_table_that_cannot_be_created_takes_dead_letters(pipeline: MakePipel
 
 
 def test_table_with_settings_of_its_own_has_backlog(pipeline: MakePipeline) -> None:
-    one = pipeline(**BY_RECORD, **{f"iceberg.table.{BAD}.id-columns": ""})
+    one = pipeline(**BY_RECORD, **{f"floe.table.{BAD}.sort-by": "id"})
     one.produce(orders(0, 10))
     one.run()
     repair = set_format(one)
@@ -277,11 +277,15 @@ def test_table_that_refuses_at_its_commit_only_is_behind(filled: Pipeline) -> No
     filled.produce(orders(10, 20))
     plan = filled.plan()
     filled.write(plan)
-    replace_table(filled, BAD)
-    with pytest.raises(TablesBehind, match=rf"{BAD}.*was replaced"):
+    repair = break_ledger(filled, BAD)
+    with pytest.raises(TablesBehind, match=rf"{BAD}.*is not a ledger"):
         filled.commit(plan)
     assert filled.position() == {0: 20}
     assert filled.backlogs() == {0: {BAD: 10}}
+    filled.produce(orders(20, 30))
+    run_behind(filled)
+    assert filled.column("id", GOOD) == list(range(0, 30, 2))
+    repair()
     run_to_the_end(filled)
-    assert filled.column("id", BAD) == list(range(11, 20, 2))
+    assert filled.column("id", BAD) == list(range(1, 30, 2))
     assert letters(filled) == Counter()
