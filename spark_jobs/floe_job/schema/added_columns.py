@@ -20,8 +20,8 @@ from floe_job.schema.field_outline import (
     outline,
     scalar_kind,
 )
-from floe_job.schema.inference import ELEMENT, VALUE, Path
 from floe_job.schema.limits import check_depth
+from floe_job.schema.proposal import ELEMENT, VALUE, Path
 from floe_job.schema.proposed_tree import STRUCT, Node
 
 

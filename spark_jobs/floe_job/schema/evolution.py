@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyiceberg.schema import Schema, assign_fresh_schema_ids, index_by_id, index_by_name
 from pyiceberg.table.update.schema import UpdateSchema
 from pyiceberg.types import (
-    DecimalType,
-    DoubleType,
     IcebergType,
     ListType,
-    LongType,
     MapType,
     NestedField,
-    PrimitiveType,
     StructType,
 )
 
 from floe.catalogs.pyiceberg_internals import changed_metadata, changed_schema
-from floe_job.schema.inference import ELEMENT, VALUE, ListOf, Path, Proposal, StructOf, count, iceberg_type, merge
+from floe_job.schema.inference import merge
 from floe_job.schema.limits import ColumnLimits, reserved_names
+from floe_job.schema.proposal import (
+    ELEMENT,
+    VALUE,
+    ListOf,
+    MapOf,
+    Path,
+    Proposal,
+    Required,
+    StructOf,
+    bare,
+    count,
+    iceberg_type,
+    primitive,
+)
 from floe_job.schema.rules import PLAIN, ColumnRules
 from floe_job.schema.tree import columns, is_wider, paths, resolve, widened
 from floe_job.types.promotions import identifiers, widest
@@ -30,9 +39,6 @@ from floe_job.types.promotions import identifiers, widest
 __all__ = ["Path", "SchemaChanges"]
 
 _ByName = Mapping[str, NestedField]
-
-_DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
-_PROMOTED: dict[str, PrimitiveType] = {"long": LongType(), "double": DoubleType()}
 
 
 @dataclass
@@ -58,13 +64,20 @@ class SchemaChanges:
         )
 
     def merge(self, other: SchemaChanges) -> None:
-        """Add the changes of another batch or task, whose rules are used if there were none yet.
+        """Add the changes of another batch, task or schema, whose rules are used if there were none yet.
+
+        A column that only one of them has is optional, as the records of the other have no value for it.
 
         Raises SchemaConflict for two types of one new column, if the rules say so.
         """
         if not self:
             self.rules = other.rules
-        self.update(other.columns)
+        if self.columns and other.columns:
+            mine, theirs = set(map(self.same, self.columns)), set(map(self.same, other.columns))
+            self.columns = {p: one if self.same(p) in theirs else bare(one) for p, one in self.columns.items()}
+            self.update((p, one if self.same(p) in mine else bare(one)) for p, one in other.columns.items())
+        else:
+            self.update(other.columns)
         self.widen(other.promotions, other.optional)
 
     def widen(self, promotions: Mapping[Path, str], optional: Mapping[Path, None]) -> bool:
@@ -74,7 +87,7 @@ class SchemaChanges:
         is_new = len(self.optional) > before
         for path, text in promotions.items():
             known = self.promotions.get(path)
-            self.promotions[path] = str(widest(_promoted(known) if known else None, _promoted(text)))
+            self.promotions[path] = str(widest(primitive(known) if known else None, primitive(text)))
             is_new = is_new or self.promotions[path] != known
         return is_new
 
@@ -99,7 +112,7 @@ class SchemaChanges:
         if not self.promotions and not self.optional:
             return schema
         by_id = paths(schema)
-        promoted = {i: _promoted(self.promotions[path]) for i, path in by_id.items() if path in self.promotions}
+        promoted = {i: primitive(self.promotions[path]) for i, path in by_id.items() if path in self.promotions}
         return widened(schema, promoted, {i for i, path in by_id.items() if path in self.optional})
 
     def beyond(self, schema: Schema) -> SchemaChanges:
@@ -112,7 +125,7 @@ class SchemaChanges:
         missing = SchemaChanges(rules=self.rules)
         missing.update(self._beyond(schema))
         for path, text in self.promotions.items():
-            if path in known and is_wider(known[path].field_type, _promoted(text)):
+            if path in known and is_wider(known[path].field_type, primitive(text)):
                 missing.promotions[path] = text
         for path in self.optional:
             if path in known and known[path].required and known[path].field_id not in required:
@@ -143,6 +156,7 @@ class SchemaChanges:
         yield from self._missing_inside(column.field_type, (*path[:-1], column.name), proposal)
 
     def _missing_inside(self, known: IcebergType, path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
+        proposal = bare(proposal)
         if isinstance(known, StructType) and isinstance(proposal, StructOf):
             by_name = self._by_name(known)
             for name, inner in proposal.fields:
@@ -152,16 +166,20 @@ class SchemaChanges:
         elif isinstance(known, MapType) and isinstance(proposal, StructOf):
             for _, inner in proposal.fields:
                 yield from self._missing_inside(known.value_type, (*path, VALUE), inner)
+        elif isinstance(known, MapType) and isinstance(proposal, MapOf):
+            yield from self._missing_inside(known.value_type, (*path, VALUE), proposal.value)
 
     def apply(self, update: UpdateSchema) -> None:
         """Make one schema update of everything. What the schema already has, and what it cannot get, is left out.
 
-        New columns are optional. If the columns of several tasks are too many only together, or in conflict with each other,
+        New columns are optional, what is inside them as proposed.
+
+        If the columns of several tasks are too many only together, or in conflict with each other,
         the later ones are left out: their records are rejected when they are read again.
         """
         missing = self.beyond(changed_schema(update))
         for path, text in missing.promotions.items():
-            update.update_column(path, _promoted(text))
+            update.update_column(path, primitive(text))
         for path in missing.optional:
             update.make_column_optional(path)
         reserved = reserved_names(changed_metadata(update).partition_specs, changed_schema(update))
@@ -171,7 +189,7 @@ class SchemaChanges:
     def new_schema(self) -> Schema:
         """Return the schema of a table made from the columns to add, with fresh field ids."""
         fields = (
-            NestedField(field_id=-1 - position, name=path[-1], field_type=iceberg_type(proposal), required=False)
+            NestedField(-1 - position, path[-1], iceberg_type(proposal), required=isinstance(proposal, Required))
             for position, (path, proposal) in enumerate(self._admitted(Schema()))
             if len(path) == 1
         )
@@ -184,9 +202,3 @@ class SchemaChanges:
             admitted = room.admit(path, proposal)
             if admitted is not None:
                 yield path, admitted
-
-
-def _promoted(text: str) -> PrimitiveType:
-    """Read the text of a promotion: ``long``, ``double``, ``decimal(12, 2)``."""
-    decimal = _DECIMAL.fullmatch(text)
-    return DecimalType(int(decimal[1]), int(decimal[2])) if decimal else _PROMOTED[text]

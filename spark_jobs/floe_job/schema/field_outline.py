@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from floe_job.schema.inference import Path
 from floe_job.schema.limits import MAX_COLUMN_DEPTH
+from floe_job.schema.proposal import Path
 from floe_job.types.number_tokens import Literal
 from floe_job.types.numbers import LONG_RANGE
 

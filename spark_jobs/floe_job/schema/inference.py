@@ -11,53 +11,12 @@ column becomes text; ``fail``, nothing is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, overload
 
-from pyiceberg.types import (
-    BooleanType,
-    DoubleType,
-    IcebergType,
-    ListType,
-    LongType,
-    NestedField,
-    PrimitiveType,
-    StringType,
-    StructType,
-)
-
 from floe_job.exceptions import VALUE_LENGTH, SchemaConflict, clip
+from floe_job.schema.proposal import ELEMENT, VALUE, ListOf, MapOf, Path, Proposal, Required, StructOf, bare
 from floe_job.schema.rules import ON_CONFLICT_KEY, PLAIN, ColumnRules, OnConflict
 from floe_job.types.number_tokens import HugeInteger, Literal
-
-Path = tuple[str, ...]
-"""The way from the table's root to a column: fields by name, inside a list ``element``, inside a map ``value``."""
-
-ELEMENT, VALUE = "element", "value"
-
-
-@dataclass(frozen=True)
-class ListOf:
-    """A list of optional elements."""
-
-    element: Proposal
-
-
-@dataclass(frozen=True)
-class StructOf:
-    """A struct of optional fields, in record order."""
-
-    fields: tuple[tuple[str, Proposal], ...]
-
-
-Proposal = str | ListOf | StructOf
-
-PRIMITIVES: dict[str, PrimitiveType] = {
-    "string": StringType(),
-    "boolean": BooleanType(),
-    "long": LongType(),
-    "double": DoubleType(),
-}
 
 SCALAR_KINDS: dict[type, str] = {
     str: "string",
@@ -123,21 +82,43 @@ def _infer_list(values: list[Any], rules: ColumnRules, path: Path) -> Proposal |
     return None if element is None else ListOf(element)
 
 
+_WIDER = {
+    frozenset({"int", "long"}): "long",
+    frozenset({"float", "double"}): "double",
+    frozenset({"int", "float"}): "double",
+    frozenset({"int", "double"}): "double",
+    frozenset({"long", "float"}): "double",
+    frozenset({"long", "double"}): "double",
+}
+"""The numbers of which one type holds both."""
+
+
 def merge(first: Proposal, later: Proposal | None, rules: ColumnRules = PLAIN, path: Path = ()) -> Proposal:
     """Merge a later proposal for the same column into the first one; ``path`` names the column in a SchemaConflict."""
     if later is None or first == later:
         return first
-    if {first, later} == {"long", "double"}:
-        return "double"
+    if isinstance(first, Required) or isinstance(later, Required):
+        merged = bare(merge(bare(first), bare(later), rules, path))
+        return Required(merged) if isinstance(first, Required) and isinstance(later, Required) else merged
+    if isinstance(first, str) and isinstance(later, str):
+        return _WIDER.get(frozenset({first, later})) or resolve_conflict(first, later, rules, path)
     if isinstance(first, ListOf) and isinstance(later, ListOf):
         return ListOf(merge(first.element, later.element, rules, (*path, ELEMENT)))
+    if isinstance(first, MapOf) and isinstance(later, MapOf) and first.key == later.key:
+        return MapOf(first.key, merge(first.value, later.value, rules, (*path, VALUE)))
     if isinstance(first, StructOf) and isinstance(later, StructOf):
-        fields = {same_name(name, rules): (name, proposal) for name, proposal in first.fields}
-        for name, proposal in later.fields:
-            known, so_far = fields.setdefault(same_name(name, rules), (name, proposal))
-            fields[same_name(name, rules)] = known, merge(so_far, proposal, rules, (*path, known))
-        return StructOf(tuple(fields.values()))
+        return _merge_structs(first, later, rules, path)
     return resolve_conflict(first, later, rules, path)
+
+
+def _merge_structs(first: StructOf, later: StructOf, rules: ColumnRules, path: Path) -> StructOf:
+    """Take the union of the fields; one that only one of the structs has is optional."""
+    fields = {same_name(name, rules): (name, proposal) for name, proposal in first.fields}
+    both = fields.keys() & {same_name(name, rules) for name, _ in later.fields}
+    for name, proposal in later.fields:
+        known, so_far = fields.setdefault(same_name(name, rules), (name, proposal))
+        fields[same_name(name, rules)] = known, merge(so_far, proposal, rules, (*path, known))
+    return StructOf(tuple((name, one if same in both else bare(one)) for same, (name, one) in fields.items()))
 
 
 def resolve_conflict(first: Proposal, later: Proposal, rules: ColumnRules, path: Path) -> Proposal:
@@ -153,9 +134,10 @@ def resolve_conflict(first: Proposal, later: Proposal, rules: ColumnRules, path:
 
 
 def _kind(proposal: Proposal) -> str:
+    proposal = bare(proposal)
     if isinstance(proposal, str):
         return proposal
-    return "list" if isinstance(proposal, ListOf) else "struct"
+    return "list" if isinstance(proposal, ListOf) else "map" if isinstance(proposal, MapOf) else "struct"
 
 
 def same_name(name: str, rules: ColumnRules) -> str:
@@ -200,26 +182,3 @@ def extend(proposal: Proposal | None, value: Any, rules: ColumnRules = PLAIN, pa
             element = extend(element, entry, rules, (*path, ELEMENT))
         return ListOf(element)
     return merge(proposal, infer(value, rules, path), rules, path)
-
-
-def count(proposal: Proposal) -> int:
-    """Count the columns of a proposal, nested ones included."""
-    if isinstance(proposal, ListOf):
-        return 1 + count(proposal.element)
-    if isinstance(proposal, StructOf):
-        return 1 + sum(count(field) for _, field in proposal.fields)
-    return 1
-
-
-def iceberg_type(proposal: Proposal) -> IcebergType:
-    """Turn a proposal into an Iceberg type; its field ids are placeholders, to be replaced when it is added."""
-    if isinstance(proposal, ListOf):
-        return ListType(element_id=-1, element=iceberg_type(proposal.element), element_required=False)
-    if isinstance(proposal, StructOf):
-        return StructType(
-            *(
-                NestedField(field_id=-1 - position, name=name, field_type=iceberg_type(field), required=False)
-                for position, (name, field) in enumerate(proposal.fields)
-            )
-        )
-    return PRIMITIVES[proposal]

@@ -10,7 +10,7 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema, index_by_name, make_compatible_name
 
 from floe_job.exceptions import VALUE_LENGTH, NameTooLong, NestedTooDeep, TooManyColumns, Unnameable, clip
-from floe_job.schema.inference import ELEMENT, ListOf, Path, Proposal, StructOf
+from floe_job.schema.proposal import ListOf, MapOf, Path, Proposal, Required, StructOf, bare, inside
 
 MAX_COLUMNS = 1000
 MAX_NAME_LENGTH = 255
@@ -146,10 +146,15 @@ class ColumnLimits:
         return admitted
 
     def _admit_inside(self, path: Path, proposal: Proposal) -> Proposal | None:
+        if isinstance(proposal, Required):
+            admitted = self._admit_inside(path, proposal.type)
+            return None if admitted is None else Required(bare(admitted))
         if isinstance(proposal, str):
             return proposal
-        found = ((inner[-1], self.admit(inner, nested)) for inner, nested in _inside(path, proposal))
+        found = ((inner[-1], self.admit(inner, nested)) for inner, nested in inside(path, proposal))
         kept = [(name, admitted) for name, admitted in found if admitted is not None]
+        if isinstance(proposal, MapOf):
+            return MapOf(kept[0][1], kept[1][1]) if len(kept) == len(("key", "value")) else None
         if not kept:
             return None
         return ListOf(kept[0][1]) if isinstance(proposal, ListOf) else StructOf(tuple(kept))
@@ -158,16 +163,8 @@ class ColumnLimits:
 def full_names(path: Path, proposal: Proposal) -> Iterator[str]:
     """Yield the dotted names by which Iceberg finds a column and those inside it."""
     yield ".".join(path)
-    for inner, nested in _inside(path, proposal):
+    for inner, nested in inside(path, proposal):
         yield from full_names(inner, nested)
-
-
-def _inside(path: Path, proposal: Proposal) -> Iterator[tuple[Path, Proposal]]:
-    if isinstance(proposal, ListOf):
-        yield (*path, ELEMENT), proposal.element
-    elif isinstance(proposal, StructOf):
-        for name, field in proposal.fields:
-            yield (*path, name), field
 
 
 def _places(name: str, columns: Container[str]) -> Iterator[tuple[str, str]]:

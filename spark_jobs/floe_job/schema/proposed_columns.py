@@ -13,22 +13,9 @@ from typing import Any
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.added_columns import AddedColumns
 from floe_job.schema.field_outline import Unsure
-from floe_job.schema.inference import (
-    ELEMENT,
-    PRIMITIVES,
-    SCALAR_KINDS,
-    ListOf,
-    Path,
-    Proposal,
-    StructOf,
-    distinct,
-    iceberg_type,
-    infer,
-    kind_of_all,
-    resolve_conflict,
-    same_name,
-)
+from floe_job.schema.inference import SCALAR_KINDS, distinct, infer, kind_of_all, resolve_conflict, same_name
 from floe_job.schema.limits import FullNames, check_count, check_depth, check_name, check_reserved
+from floe_job.schema.proposal import ELEMENT, PRIMITIVES, ListOf, Path, Proposal, StructOf, iceberg_type
 from floe_job.schema.proposed_tree import LIST, STRUCT, Change, Node
 from floe_job.schema.rules import ColumnRules
 from floe_job.types import Converter, converter

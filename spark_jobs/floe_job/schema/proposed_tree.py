@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from floe_job.schema.inference import ELEMENT, ListOf, Path, Proposal, StructOf
+from floe_job.schema.proposal import ELEMENT, ListOf, Path, Proposal, StructOf
 
 STRUCT, LIST = "struct", "list"
 

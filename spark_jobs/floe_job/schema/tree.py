@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping
 from pyiceberg.schema import Schema
 from pyiceberg.types import DecimalType, IcebergType, ListType, MapType, NestedField, PrimitiveType, StructType
 
-from floe_job.schema.inference import Path
+from floe_job.schema.proposal import Path
 
 
 def paths(schema: Schema) -> dict[int, Path]:

@@ -8,7 +8,8 @@ from typing import Any
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
-from floe_job.schema.inference import ELEMENT, VALUE, Path, distinct
+from floe_job.schema.inference import distinct
+from floe_job.schema.proposal import ELEMENT, VALUE, Path
 from floe_job.schema.rules import ColumnRules
 from floe_job.types import Lookup, StructLookup
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyiceberg.schema import Schema
 
 from floe_job.schema.evolution import Path
-from floe_job.schema.inference import Proposal
+from floe_job.schema.proposal import Proposal
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.record_metadata import RecordMetadata
 

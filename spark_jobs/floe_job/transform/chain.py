@@ -13,7 +13,7 @@ from floe.config.sections.transforms import TransformSpec, routing_steps, source
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
 from floe_job.convert.base import Converters
 from floe_job.schema.evolution import Path
-from floe_job.schema.inference import Proposal
+from floe_job.schema.proposal import Proposal
 from floe_job.source.record_batch import Records
 from floe_job.transform.base import ColumnTransform, Predicate, RecordTransform, Refusal
 from floe_job.transform.batch import ParsedBatch

@@ -16,7 +16,7 @@ from floe.config.sections import transforms as config
 from floe.config.sections.transforms import PredicateSpec, TransformSpec
 from floe.config.transforms.options import TransformClass, TransformOptions
 from floe_job.schema.evolution import Path
-from floe_job.schema.inference import Proposal
+from floe_job.schema.proposal import Proposal
 from floe_job.transform import registry
 from floe_job.transform.base import Refusal
 from floe_job.transform.batch import ParsedBatch

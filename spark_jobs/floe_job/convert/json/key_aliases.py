@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from floe_job.convert.json.fallbacks import NotExact
 from floe_job.convert.json.framing import Text
-from floe_job.schema.inference import Path
+from floe_job.schema.proposal import Path
 from floe_job.types import StructLookup
 
 MAX_KEY_ALIASES = 4

@@ -17,7 +17,7 @@ from floe_job.convert.json.key_aliases import Spellings
 from floe_job.convert.json.leaf_readers import ColumnReader, leaf_reader, map_reader
 from floe_job.convert.json.reserved_fields import Injected
 from floe_job.schema.evolution import Path, SchemaChanges
-from floe_job.schema.inference import ELEMENT, iceberg_type
+from floe_job.schema.proposal import ELEMENT, iceberg_type
 from floe_job.types import Lookup, StructLookup
 
 

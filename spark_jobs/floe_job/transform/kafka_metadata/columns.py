@@ -16,8 +16,8 @@ from pyiceberg.types import IcebergType, ListType, StructType
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.evolution import Path
-from floe_job.schema.inference import ListOf, Proposal, StructOf
 from floe_job.schema.limits import full_names
+from floe_job.schema.proposal import ListOf, Proposal, StructOf
 from floe_job.transform.base import Refusal
 from floe_job.transform.kafka_metadata.fill import Column, TemplateField
 from floe_job.transform.kafka_metadata.sources import Filler, Source, sources

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.types import ListType, MapType, StringType, StructType
 
-from floe_job.schema.inference import ListOf, Proposal, StructOf
+from floe_job.schema.proposal import ListOf, Proposal, StructOf
 from floe_job.transform.kafka_metadata.bytes import nbytes, text_of
 from floe_job.transform.kafka_metadata.fill import Column, TemplateField, convert_each, nulls
 from floe_job.transform.record_metadata import Headers

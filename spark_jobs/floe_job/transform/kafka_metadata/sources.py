@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyiceberg.types import StructType
 
 from floe.config.transforms.kafka_metadata import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, TOPIC, KafkaMetadata
-from floe_job.schema.inference import Proposal, StructOf
+from floe_job.schema.proposal import Proposal, StructOf
 from floe_job.transform.kafka_metadata.bytes import nbytes, text_of
 from floe_job.transform.kafka_metadata.fill import Column, TemplateField, constants, convert_each, longs, nulls
 from floe_job.transform.kafka_metadata.headers import HEADERS_PROPOSAL, headers, plain

@@ -16,8 +16,9 @@ from pyiceberg.types import LongType, NestedField
 from floe_job.convert import JsonDecoder
 from floe_job.convert.json.columnar import ColumnarReader
 from floe_job.exceptions import Unconvertible
-from floe_job.schema.inference import Proposal, count, extend
+from floe_job.schema.inference import extend
 from floe_job.schema.limits import MAX_COLUMNS, FullNames
+from floe_job.schema.proposal import Proposal, count
 from floe_job.schema.proposed_columns import ProposedColumns
 from floe_job.schema.rules import ColumnRules
 from tests.support.job.json_values import anything

@@ -25,8 +25,8 @@ from pyiceberg.types import (
 from floe_job.convert import Decoded, JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.inference import ListOf
 from floe_job.schema.limits import MAX_COLUMN_DEPTH, MAX_COLUMNS, MAX_NAME_LENGTH
+from floe_job.schema.proposal import ListOf
 from floe_job.schema.rules import ColumnRules, OnConflict
 from tests.support.tables.parquet_tables import TableFactory
 

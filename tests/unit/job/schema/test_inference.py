@@ -9,7 +9,8 @@ from pyiceberg.schema import Schema, assign_fresh_schema_ids, index_by_id
 from pyiceberg.types import NestedField
 
 from floe_job.exceptions import SchemaConflict
-from floe_job.schema.inference import ListOf, Proposal, StructOf, count, extend, iceberg_type, infer, merge
+from floe_job.schema.inference import extend, infer, merge
+from floe_job.schema.proposal import ListOf, Proposal, StructOf, count, iceberg_type
 from floe_job.schema.rules import ColumnRules
 
 STRING, FAIL, FOLD = (

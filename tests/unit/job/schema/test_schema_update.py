@@ -21,8 +21,8 @@ from pyiceberg.types import (
 
 from floe.parquet.layout import FileLayout
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.inference import ListOf, Proposal, StructOf
 from floe_job.schema.limits import MAX_COLUMNS
+from floe_job.schema.proposal import ListOf, Proposal, StructOf
 from floe_job.schema.rules import ColumnRules
 from tests.support.tables.parquet_tables import TableFactory
 

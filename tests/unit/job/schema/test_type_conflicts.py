@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from floe_job.convert import JsonDecoder
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.evolution import SchemaChanges
-from floe_job.schema.inference import ListOf, Proposal, StructOf, extend, infer, merge
+from floe_job.schema.inference import extend, infer, merge
+from floe_job.schema.proposal import ListOf, Proposal, StructOf
 from floe_job.schema.rules import ColumnRules, OnConflict
 from floe_job.schema.tree import columns
 from tests.support.job.json_values import LEAVES, anything

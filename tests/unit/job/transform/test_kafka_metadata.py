@@ -22,7 +22,7 @@ from pyiceberg.types import (
 from floe.config.transforms.kafka_metadata import KafkaMetadata
 from floe.parquet.exceptions import UnsupportedColumn
 from floe_job.convert import JsonDecoder
-from floe_job.schema.inference import ListOf, StructOf
+from floe_job.schema.proposal import ListOf, StructOf
 from floe_job.schema.rules import ColumnRules
 from floe_job.transform import MetadataColumns
 from tests.support.job.metadata_columns import FLAT, MILLIS, NESTED, column, facts, filled, one, rows_of, struct
