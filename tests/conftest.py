@@ -104,8 +104,9 @@ def rest_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatal
 def schema_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
     """A real schema registry, one for each worker; each test has subjects of its own there."""
     from stack.services.schema_registry import SchemaRegistry
+    from stack.settings import free_port
 
-    one = SchemaRegistry(tmp_path_factory.mktemp("registry"))
+    one = SchemaRegistry(tmp_path_factory.mktemp("registry"), free_port())
     try:
         one.start()
         yield one

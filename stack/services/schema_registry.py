@@ -17,7 +17,7 @@ from stack import jars, processes
 from stack.exceptions import DownloadFailed, StartFailed
 from stack.java import java
 from stack.progress import wait_until
-from stack.settings import LOOPBACK, free_port, require_free
+from stack.settings import LOOPBACK, require_free
 
 VERSION = "2.6.13.Final"
 PACKAGE = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
@@ -29,14 +29,11 @@ STOPPED_WITHIN = 20.0
 
 
 class SchemaRegistry:
-    """A registry whose log and record are in `folder`; its schemas are gone when it ends.
+    """A registry whose log and record are in `folder`; its schemas are gone when it ends."""
 
-    Without `port` a free one is used.
-    """
-
-    def __init__(self, folder: Path, port: int | None = None, jar_cache: Path = jars.CACHE, heap: str = "384m") -> None:
+    def __init__(self, folder: Path, port: int, jar_cache: Path = jars.CACHE, heap: str = "384m") -> None:
         self.folder = folder.absolute()
-        self.port = port or free_port()
+        self.port = port
         self.log = self.folder / "schema-registry.log"
         self.record = self.folder / "schema-registry.json"
         self._jar_cache = jar_cache

@@ -15,6 +15,7 @@ from floe.registry.client import Registries, SchemaRegistry
 from floe.registry.exceptions import NotARegistry, RegistryUnreachable, UnknownSchema
 from floe.registry.schema import Reference
 from stack.services import schema_registry as stack
+from stack.settings import free_port
 from tests.support.registry.settings import settings
 from tests.support.registry.subjects import register
 
@@ -123,7 +124,7 @@ def test_other_paths_of_the_server_are_not_a_registry(schema_registry: stack.Sch
 @pytest.fixture
 def own_registry(tmp_path: Path) -> Iterator[stack.SchemaRegistry]:
     """A registry that the test may stop."""
-    one = stack.SchemaRegistry(tmp_path / "registry")
+    one = stack.SchemaRegistry(tmp_path / "registry", free_port())
     one.start()
     yield one
     one.stop()
