@@ -12,7 +12,7 @@ from floe.model.plan import Slice
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import reason_and_mode
 from floe.planning.replay_request import ReplayRequest
-from tests.support.tables.lake import make_plan
+from tests.support.tables.slices import make_plan
 
 PLAN = make_plan((0, 0, 9), kind="skip")
 
