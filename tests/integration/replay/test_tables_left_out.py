@@ -13,7 +13,7 @@ from tests.support.runs.mishaps import BAD, GOOD, break_ledger, replace_table, t
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.records import ids
 from tests.support.runs.replacements import META
-from tests.support.runs.replays import drop, mend, opened, replay
+from tests.support.runs.replays import drop, fix_table, opened, replay
 
 LETTERS = "db.letters"
 
@@ -127,7 +127,7 @@ def test_redrive_goes_on_and_the_rest_stays_open(pipeline: MakePipeline) -> None
         one.produce([record])
         one.run()
     for table in (GOOD, BAD):
-        mend(one, table)
+        fix_table(one, table)
     repair = break_ledger(one)
     message = incomplete(one, dead_letters=True)
     assert one.column("id", GOOD) == [0, 1]
