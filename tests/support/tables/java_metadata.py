@@ -2,15 +2,15 @@
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 from pyiceberg.table import Table
 
 from stack.jars import resolve
 from stack.java import java
+from tests.support.repository import ROOT
 
-PROGRAM = Path(__file__).parents[1] / "integration" / "java" / "MetadataCheck.java"
+PROGRAM = ROOT / "tests" / "integration" / "java" / "MetadataCheck.java"
 PACKAGES = ("org.apache.iceberg:iceberg-kafka-connect-events:1.12.0", "org.slf4j:slf4j-nop:2.0.17")
 
 
