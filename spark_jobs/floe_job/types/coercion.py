@@ -203,7 +203,7 @@ _PRIMITIVES: dict[type[IcebergType], Converter] = {
 
 def converter(target: IcebergType, lookup: Lookup = EXACT) -> Converter:
     """Compile the converter for a column type. Raises UnsupportedColumn for types floe cannot write."""
-    return Trees(_primitive, lookup).converter(target)
+    return Trees(primitive_converter, lookup).converter(target)
 
 
 def field_converter(
@@ -214,10 +214,11 @@ def field_converter(
     With ``promotions``, a value that would fit a promoted column, or a null that would fit an optional one, is noted
     there, and the record converts; its row is then discarded.
     """
-    return Trees(_primitive, lookup, promotions).field_converter(field)
+    return Trees(primitive_converter, lookup, promotions).field_converter(field)
 
 
-def _primitive(target: IcebergType) -> Converter:
+def primitive_converter(target: IcebergType) -> Converter:
+    """Compile the converter of a column that has none inside. Raises UnsupportedColumn."""
     if isinstance(target, DecimalType):
         return decimal_column(target)
     if isinstance(target, FixedType):
