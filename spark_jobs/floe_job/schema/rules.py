@@ -16,7 +16,8 @@ class ColumnRules:
     case; ignored where the table has a name mapping. ``on_conflict``: what two types for one new column become.
     ``injected``: top-level names that a transform fills in beside the record; fields of these names in a record are
     ignored. ``taken``: full names of all columns of such a transform: they count, and no column of a record may get one of
-    them. ``reserved``: full names that partition fields of the table have, and so no new column may.
+    them. ``reserved``: full names that partition fields of the table have, and so no new column may. ``force_optional``:
+    nothing in a new column is required, whatever the schema of its values says.
     """
 
     evolve: bool = False
@@ -25,6 +26,7 @@ class ColumnRules:
     injected: frozenset[str] = frozenset()
     taken: frozenset[str] = frozenset()
     reserved: frozenset[str] = frozenset()
+    force_optional: bool = False
 
 
 PLAIN = ColumnRules()

@@ -1,0 +1,140 @@
+"""Columns of primitive values into columns of a table; see ``floe_job.convert.typed.columns``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+)
+
+from floe_job.connect import logical
+from floe_job.connect.arrow import arrow_type
+from floe_job.connect.schema import ConnectSchema
+from floe_job.convert.typed.python_values import as_numbers
+from floe_job.types.numbers import INT_RANGE, ROUNDS_TO_INFINITE_FLOAT
+from floe_job.types.temporal import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO, MICROS_PER_DAY
+
+Inexact = np.ndarray[Any, np.dtype[np.bool_]] | None
+"""The rows of a column that have no exact conversion; None for none of them."""
+Leaf = Callable[[pa.Array], tuple[pa.Array, Inexact]]
+
+RAW: Final = frozenset(
+    {
+        logical.AVRO_TIME_MICROS,
+        logical.AVRO_TIMESTAMP_MICROS,
+        logical.AVRO_LOCAL_TIMESTAMP_MICROS,
+        logical.AVRO_LOCAL_TIMESTAMP_MILLIS,
+    }
+)
+"""Times that the sink takes for plain longs: a long column gets their number."""
+
+_SAME: Final[dict[type[IcebergType], Callable[[pa.DataType], bool]]] = {
+    BooleanType: pa.types.is_boolean,
+    StringType: pa.types.is_large_string,
+    BinaryType: pa.types.is_large_binary,
+    LongType: pa.types.is_integer,
+    DoubleType: pa.types.is_floating,
+}
+"""The kinds of columns that every value of some Arrow types fits into."""
+
+
+def leaf(source: ConnectSchema, target: IcebergType, arrow: pa.DataType) -> Leaf | None:
+    """Return the conversion of a primitive column; None where values are converted one by one."""
+    have = arrow_type(source)
+    if type(target) in _SAME and _SAME[type(target)](have):
+        return _cast(arrow)
+    if isinstance(target, IntegerType) and pa.types.is_integer(have):
+        return _bounded(INT_RANGE, arrow) if have.bit_width > arrow.bit_width else _cast(arrow)
+    if isinstance(target, FloatType) and pa.types.is_floating(have):
+        return _cast(arrow) if have == arrow else _narrowed
+    if isinstance(target, LongType) and source.name in RAW and pa.types.is_temporal(have):
+        return _millis if source.name == logical.AVRO_LOCAL_TIMESTAMP_MILLIS else _numbers
+    if isinstance(target, DecimalType) and pa.types.is_decimal(have) and have.scale == target.scale:
+        return _decimals(target, arrow)
+    return _time(have, target, arrow)
+
+
+def _time(have: pa.DataType, target: IcebergType, arrow: pa.DataType) -> Leaf | None:
+    if isinstance(target, DateType) and pa.types.is_date32(have):
+        return _bounded((FIRST_DAY, LAST_DAY), arrow)
+    if isinstance(target, TimeType) and pa.types.is_time64(have):
+        return _bounded((0, MICROS_PER_DAY - 1), arrow)
+    if isinstance(target, TimestampType | TimestamptzType) and pa.types.is_timestamp(have):
+        return _bounded((FIRST_MICRO, LAST_MICRO), arrow)
+    return None
+
+
+def _cast(arrow: pa.DataType) -> Leaf:
+    return lambda column: (column.cast(arrow), None)
+
+
+def _bounded(limits: tuple[int, int], arrow: pa.DataType) -> Leaf:
+    def convert(column: pa.Array) -> tuple[pa.Array, Inexact]:
+        numbers = as_numbers(column)
+        beyond = _beyond(numbers, *limits)
+        if beyond is not None:
+            numbers = pc.if_else(pa.array(beyond), pa.scalar(None, numbers.type), numbers)
+        if pa.types.is_date32(arrow):
+            numbers = numbers.cast(pa.int32())
+        return numbers.cast(arrow), beyond
+
+    return convert
+
+
+def _narrowed(column: pa.Array) -> tuple[pa.Array, Inexact]:
+    sizes = pc.abs(column)
+    beyond = pc.and_(pc.greater_equal(sizes, ROUNDS_TO_INFINITE_FLOAT), pc.is_finite(column))
+    return column.cast(pa.float32(), safe=False), _rows(beyond)
+
+
+def _numbers(column: pa.Array) -> tuple[pa.Array, Inexact]:
+    return as_numbers(column), None
+
+
+def _millis(column: pa.Array) -> tuple[pa.Array, Inexact]:
+    return pc.divide(as_numbers(column), 1000), None
+
+
+def _decimals(target: DecimalType, arrow: pa.DataType) -> Leaf:
+    limit = pa.scalar(10 ** (target.precision - target.scale), pa.decimal128(38, 0)) if target.precision < 38 else None
+
+    def convert(column: pa.Array) -> tuple[pa.Array, Inexact]:
+        if limit is None:
+            return column, None
+        beyond = _rows(pc.greater_equal(pc.abs(column).cast(pa.decimal256(76, target.scale)), limit))
+        if beyond is not None:
+            column = pc.if_else(pa.array(beyond), pa.scalar(None, column.type), column)
+        return column.cast(arrow), beyond
+
+    return convert
+
+
+def _beyond(numbers: pa.Array, first: int, last: int) -> Inexact:
+    ends = pc.min_max(numbers).as_py()
+    if ends["min"] is None or (ends["min"] >= first and ends["max"] <= last):
+        return None
+    return _rows(pc.or_(pc.less(numbers, first), pc.greater(numbers, last)))
+
+
+def _rows(found: pa.Array) -> Inexact:
+    rows = cast(
+        "np.ndarray[Any, np.dtype[np.bool_]]", pc.fill_null(found, fill_value=False).to_numpy(zero_copy_only=False)
+    )
+    return rows if rows.any() else None

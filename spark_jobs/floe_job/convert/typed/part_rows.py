@@ -1,0 +1,163 @@
+"""Records of one schema into rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField
+
+from floe_job.connect.schema import ConnectSchema
+from floe_job.contract.rejected import Rejected
+from floe_job.convert.typed.base import Places, TypedPart
+from floe_job.convert.typed.columns import Columnar, chosen_fields, field_columnar
+from floe_job.convert.typed.leaves import Inexact
+from floe_job.convert.typed.python_values import python_values
+from floe_job.exceptions import Unconvertible
+from floe_job.schema.evolution import SchemaChanges
+from floe_job.schema.proposal import Path
+from floe_job.schema.rules import ColumnRules
+from floe_job.schema.tree import paths
+from floe_job.types import Converter, Lookup, PromotionRequests
+from floe_job.types.coercion import Trees
+from floe_job.types.typed_values import typed_primitive
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """Rows of some records. ``places[i]``: of the record that the i-th row is of. ``exact_rows``: converted one by one.
+
+    ``promotions`` and ``optional``: what values need beyond what their schema says.
+    """
+
+    table: pa.Table
+    places: Places
+    rejected: tuple[Rejected, ...]
+    exact_rows: int
+    accepted: bool
+    promotions: Mapping[Path, str]
+    optional: Mapping[Path, None]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """How one column is filled: by the source's field at ``place``, or with nulls."""
+
+    field: NestedField
+    arrow: pa.Field
+    place: int | None
+    columnar: Columnar | None
+    exact: Converter
+
+
+class PartRows:
+    """Converts records of one schema into rows of one table.
+
+    ``needs``: what the table lacks for the schema.
+    """
+
+    def __init__(
+        self,
+        source: ConnectSchema,
+        table: Schema,
+        lookup: Lookup,
+        rules: ColumnRules,
+        needs: SchemaChanges,
+        hidden: frozenset[str],
+    ) -> None:
+        """Compile the conversion; ``hidden``: top-level fields that fill no column."""
+        self.needs = needs
+        self._source = source
+        self._paths = paths(table)
+        self._promotions = PromotionRequests(table) if rules.evolve else None
+        arrow = schema_to_pyarrow(table)
+        chosen = chosen_fields(source, table.as_struct(), lookup)
+        trees = Trees(typed_primitive, lookup, self._promotions)
+        self._columns = []
+        for field, kind in zip(table.fields, arrow, strict=True):
+            place = chosen.get(field.name)
+            if place is not None and source.fields[place][0] in hidden:
+                place = None
+            convert = None
+            if place is not None:
+                convert = field_columnar(source.fields[place][1], field, kind.type, lookup)
+            self._columns.append(_Column(field, kind, place, convert, trees.field_converter(field)[1]))
+
+    def read(self, part: TypedPart) -> FoundRows:
+        """Return the rows of records, in their order, without those that are rejected."""
+        fields = part.column.flatten()
+        count = len(part.column)
+        bad: dict[int, Unconvertible] = {}
+        one_by_one = np.zeros(count, np.bool_)
+        promotions: dict[Path, str] = {}
+        optional: dict[Path, None] = {}
+        arrays = []
+        for column in self._columns:
+            array, rows = self._columnar(column, fields, count)
+            if rows is not None:
+                one_by_one |= rows
+                array = self._exactly(column, fields, array, np.flatnonzero(rows), bad, promotions, optional)
+            arrays.append(array)
+        table = pa.Table.from_arrays(arrays, schema=pa.schema([column.arrow for column in self._columns]))
+        places = part.places
+        if bad:
+            kept = np.delete(np.arange(count), sorted(bad))
+            table, places = table.take(pa.array(kept)), places[kept]
+        rejected = tuple(
+            Rejected(int(part.places[row]), error.stage, error.reason, type(error).__name__)
+            for row, error in sorted(bad.items())
+        )
+        found = int(one_by_one.sum())
+        return FoundRows(table, places, rejected, found, len(bad) < count, promotions, optional)
+
+    def _columnar(self, column: _Column, fields: Sequence[pa.Array], count: int) -> tuple[pa.Array, Inexact]:
+        every = np.ones(count, np.bool_) if count else None
+        if column.place is None:
+            return pa.nulls(count, column.arrow.type), every if column.field.required else None
+        if column.columnar is None:
+            return pa.nulls(count, column.arrow.type), every
+        return column.columnar(fields[column.place])
+
+    def _exactly(
+        self,
+        column: _Column,
+        fields: Sequence[pa.Array],
+        array: pa.Array,
+        rows: Places,
+        bad: dict[int, Unconvertible],
+        promotions: dict[Path, str],
+        optional: dict[Path, None],
+    ) -> pa.Array:
+        """Convert some values of a column one by one, and put them in their places."""
+        values: list[Any] = [None] * len(rows)
+        if column.place is not None:
+            chosen = fields[column.place].take(pa.array(rows))
+            values = python_values(chosen, self._source.fields[column.place][1])
+        converted: list[Any] = []
+        for row, value in zip(rows.tolist(), values, strict=True):
+            try:
+                converted.append(column.exact({column.field.name: value}))
+            except Unconvertible as error:
+                bad.setdefault(row, error)
+                converted.append(None)
+        if self._promotions is not None and self._promotions:
+            promotions |= {self._paths[i]: str(wider) for i, wider in self._promotions.promoted.items()}
+            optional |= {self._paths[i]: None for i in self._promotions.optional}
+            self._promotions.clear()
+        exact = pa.array(converted, _storage(column.arrow.type))
+        if exact.type != column.arrow.type:
+            exact = column.arrow.type.wrap_array(exact)
+        if len(rows) == len(array):
+            return exact
+        order = np.arange(len(array))
+        order[rows] = len(array) + np.arange(len(rows))
+        return pa.concat_arrays([array, exact]).take(pa.array(order))
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind

@@ -1,0 +1,123 @@
+"""Values with schemas into the rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.schema import Schema
+from pyiceberg.table.name_mapping import NameMapping
+
+from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.contract.rejected import Rejected
+from floe_job.convert.base import Decoded
+from floe_job.convert.json.reserved_fields import Injected
+from floe_job.convert.typed.base import TypedDecoder, TypedPart
+from floe_job.convert.typed.part_rows import PartRows
+from floe_job.convert.typed.schema_needs import SchemaNeeds
+from floe_job.exceptions import InvalidRecord, Unnameable
+from floe_job.schema.evolution import SchemaChanges
+from floe_job.schema.rules import ColumnRules
+from floe_job.types import Lookup
+
+MAX_KNOWN = 1000
+"""Schemas whose conversion is kept: a topic with more has others compiled again."""
+
+
+class TypedTable:
+    """Decodes the records of one table, each part of a batch by its schema.
+
+    ``needs`` accumulates over all calls. As long as anything is missing, no rows are returned.
+    """
+
+    def __init__(
+        self,
+        decoder: TypedDecoder,
+        schema: Schema | None,
+        rules: ColumnRules,
+        *,
+        create: bool,
+        name_mapping: NameMapping | None = None,
+    ) -> None:
+        """Decode into ``schema``; None for a table yet to be created, for which every column is missing."""
+        if schema is None and not create:
+            problem = "the table does not exist and is not to be created: a schema is needed"
+            raise ValueError(problem)
+        self._decoder = decoder
+        self._lookup = Lookup(fold=rules.case_insensitive, mapping=name_mapping)
+        self._rules = replace(rules, evolve=rules.evolve or schema is None, case_insensitive=self._lookup.fold)
+        self.needs = SchemaChanges(rules=self._rules)
+        self._arrow_schema = schema_to_pyarrow(schema) if schema is not None else None
+        self._injected = Injected(schema or Schema(), self._lookup, self._rules)
+        self._schema = self._injected.left_empty(schema or Schema())
+        self._missing = SchemaNeeds(self._schema, self._lookup, self._rules)
+        self._rows: dict[ConnectSchema, PartRows | InvalidRecord] = {}
+
+    def decode(self, values: Sequence[bytes]) -> Decoded:
+        """Decode record values, none of them None. A rejected record changes neither the others nor the needs."""
+        batch = self._decoder.decode(values)
+        rejected = list(batch.rejected)
+        tables, places, exact = [], [], 0
+        for part in batch.parts:
+            present, nulls = _without_nulls(part)
+            rejected += nulls
+            rows = self._rows_of(part.schema)
+            if isinstance(rows, InvalidRecord):
+                error = type(rows).__name__
+                rejected += [Rejected(i, rows.stage, rows.reason, error) for i in present.places.tolist()]
+                continue
+            found = rows.read(present)
+            rejected += found.rejected
+            exact += found.exact_rows
+            if found.accepted:
+                self.needs.merge(rows.needs)
+                self.needs.widen(found.promotions, found.optional)
+            tables.append(found.table)
+            places.append(found.places)
+        rejected.sort(key=lambda one: one.index)
+        return Decoded(self._joined(tables, places), tuple(rejected), max(0, batch.fast_rows - exact), len(values))
+
+    def _rows_of(self, schema: ConnectSchema) -> PartRows | InvalidRecord:
+        if schema not in self._rows:
+            if len(self._rows) >= MAX_KNOWN:
+                self._rows.clear()
+            self._rows[schema] = self._compiled(schema)
+        return self._rows[schema]
+
+    def _compiled(self, schema: ConnectSchema) -> PartRows | InvalidRecord:
+        if schema.kind is not Kind.STRUCT:
+            return NoStruct(f"cannot convert type: {schema.kind.value} at the top, a struct is needed")
+        hidden = frozenset(name for name, _ in schema.fields if self._injected.hides(name))
+        try:
+            needs = self._missing.of(schema, hidden) if self._rules.evolve else SchemaChanges(rules=self._rules)
+        except Unnameable as error:
+            return error
+        return PartRows(schema, self._schema, self._lookup, self._rules, needs, hidden)
+
+    def _joined(self, tables: list[pa.Table], places: list[np.ndarray]) -> pa.Table | None:
+        if self._arrow_schema is None or self.needs:
+            return None
+        tables = [pa.Table.from_arrays(table.columns, schema=self._arrow_schema) for table in tables]
+        joined = pa.concat_tables(tables) if tables else self._arrow_schema.empty_table()
+        if len(tables) < 2:
+            return joined
+        return joined.combine_chunks().take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
+
+
+class NoStruct(InvalidRecord):
+    """A value that has a schema, but no fields."""
+
+    stage = "coerce"
+
+
+def _without_nulls(part: TypedPart) -> tuple[TypedPart, list[Rejected]]:
+    """Take out the records whose whole value is null."""
+    if not part.column.null_count:
+        return part, []
+    present = part.column.is_valid().to_numpy(zero_copy_only=False)
+    why = "its value is null, though its bytes are not: a tombstone has no bytes"
+    nulls = [Rejected(i, NoStruct.stage, why, "Malformed") for i in part.places[~present].tolist()]
+    return TypedPart(part.schema, part.places[present], part.column.filter(pa.array(present))), nulls
