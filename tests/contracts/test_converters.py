@@ -20,7 +20,7 @@ from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
-from tests.support.job import line_converter
+from tests.support.job import avro_records, line_converter
 from tests.support.kafka.messages import values_of
 
 SCHEMA = Schema(
@@ -32,24 +32,37 @@ EVOLVE = ColumnRules(evolve=True)
 
 @dataclass(frozen=True)
 class Case:
-    """One implementation. ``encode``: the bytes of a record of texts as producers write it; ``bad``: what cannot be read."""
+    """One implementation. ``encode``: the bytes of a record of texts as producers write it; ``bad``: what cannot be read.
+
+    ``stages``: of what cannot be read, and of a value that its column does not take.
+    """
 
     spec: ConverterSpec
     encode: Callable[[dict[str, str]], bytes]
     bad: tuple[bytes, ...]
+    stages: tuple[str, str] = ("decode", "convert")
 
 
 REGISTERED = {
     "json": Case(PLAIN_JSON, lambda record: json.dumps(record).encode(), (b"", b"{", b"[1]", b"\xff", b"null"))
 }
-THROW_AWAY = Case(ConverterSpec(line_converter.KIND), line_converter.encode, (b"no pair", b"\xff", b"x"))
+UNREGISTERED = {
+    line_converter.KIND: Case(ConverterSpec(line_converter.KIND), line_converter.encode, (b"no pair", b"\xff", b"x")),
+    avro_records.KIND: Case(
+        ConverterSpec(avro_records.KIND),
+        avro_records.encode,
+        (b"", b"\x01\x00\x00\x00\x00", b"\x00\xff\xff\xff\xff", avro_records.encode({"id": "1"})[:-1]),
+        ("value_converter", "convert"),
+    ),
+}
 
 
-@pytest.fixture(params=[*REGISTERED, line_converter.KIND])
+@pytest.fixture(params=[*REGISTERED, *UNREGISTERED])
 def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
     """Each registered implementation, and one that is registered here, by one line."""
     monkeypatch.setitem(registry.CONVERTERS, line_converter.KIND, line_converter.LineConverters)
-    return REGISTERED.get(request.param, THROW_AWAY)
+    monkeypatch.setitem(registry.CONVERTERS, avro_records.KIND, avro_records.converters)
+    return {**REGISTERED, **UNREGISTERED}[request.param]
 
 
 @pytest.fixture
@@ -115,7 +128,7 @@ def test_converter_bad_record_rejects_itself_only(case: Case, converters: Conver
     for bad in case.bad:
         values = [*pizzas(case, 0, 40), bad, *pizzas(case, 40, 80)]
         decoded = table_of(converters).decode(values)
-        assert [(one.index, one.stage) for one in decoded.rejected] == [(40, "decode")], bad
+        assert [(one.index, one.stage) for one in decoded.rejected] == [(40, case.stages[0])], bad
         assert all(one.reason for one in decoded.rejected)
         assert [row["id"] for row in rows(decoded)] == list(range(80))
 
@@ -123,7 +136,7 @@ def test_converter_bad_record_rejects_itself_only(case: Case, converters: Conver
 def test_converter_value_that_does_not_fit_is_rejected(case: Case, converters: Converters) -> None:
     values = [*pizzas(case, 0, 3), case.encode({"id": "many", "sauce": "x"}), *pizzas(case, 3, 6)]
     decoded = table_of(converters).decode(values)
-    assert [(one.index, one.stage) for one in decoded.rejected] == [(3, "convert")]
+    assert [(one.index, one.stage) for one in decoded.rejected] == [(3, case.stages[1])]
     assert [row["id"] for row in rows(decoded)] == list(range(6))
 
 
@@ -178,7 +191,7 @@ def test_converter_whole_values_keep_their_places(case: Case, converters: Conver
     (good,) = pizzas(case, 7, 8)
     parsed = converters.whole([None, good, case.bad[0], None])
     assert [value is None for value in parsed.values] == [True, False, True, True]
-    assert [(one.index, one.stage) for one in parsed.rejected] == [(2, "decode")]
+    assert [(one.index, one.stage) for one in parsed.rejected] == [(2, case.stages[0])]
 
 
 @pytest.mark.parametrize("left", [7, "text", None, {"id": b"bytes"}, {3: 4}, {"id": float("nan")}], ids=repr)

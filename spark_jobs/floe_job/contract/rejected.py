@@ -1,6 +1,8 @@
 """A record that some step refused."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -11,3 +13,7 @@ class Rejected:
     stage: str
     reason: str
     error: str
+
+    def at(self, index: int) -> Rejected:
+        """Return the same of another index."""
+        return replace(self, index=index)

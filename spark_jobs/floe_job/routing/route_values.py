@@ -19,6 +19,8 @@ from floe_job.source.record_batch import UNREADABLE, Records
 
 STAGE = "route"
 UNROUTABLE = "Unroutable"
+UNREAD = frozenset({"decode", "value_converter"})
+"""Stages of records whose value cannot be read at all, whatever is asked of it."""
 
 Matches = Callable[[Sequence[str]], "np.ndarray[Any, np.dtype[np.bool_]]"]
 
@@ -74,7 +76,7 @@ def matcher(pattern: str) -> Matches:
 
 def _renamed(rejected: Rejected, path: Sequence[str]) -> Rejected:
     """Reject a record whose field cannot be read as one without a route."""
-    if rejected.stage == "decode":
+    if rejected.stage in UNREAD:
         return rejected
     reason = f"the route field {'.'.join(path)!r} cannot be read: {rejected.reason}"
     return Rejected(rejected.index, STAGE, reason, UNROUTABLE)

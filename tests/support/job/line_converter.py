@@ -13,7 +13,7 @@ from floe.config.sections.converters import ConverterClass, ConverterSpec, Role
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Decoded, Parsed
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.convert.json.field import JsonField
+from floe_job.convert.table_field import TableField, schema_of
 from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
@@ -89,7 +89,7 @@ class LineField:
     """One field."""
 
     def __init__(self, path: tuple[str, ...]) -> None:
-        self._objects = JsonField(path)
+        self._objects = TableField(path, JsonDecoder(schema_of(path), ColumnRules(), create=False))
 
     def read(self, values: Sequence[bytes] | ParsedValues) -> tuple[Sequence[Rejected], pa.Array]:
         good, kept, rejected = _parsed(values)

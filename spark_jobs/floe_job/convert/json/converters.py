@@ -11,8 +11,8 @@ from floe.config.sections.converters import ConverterSpec
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.convert.json.field import JsonField
 from floe_job.convert.json.parse import parse_any
+from floe_job.convert.table_field import TableField, schema_of
 from floe_job.exceptions import InvalidRecord
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
@@ -30,9 +30,9 @@ class JsonConverters:
         """Make the decoder of one table."""
         return JsonDecoder(schema, rules, create=create, name_mapping=name_mapping)
 
-    def for_field(self, path: tuple[str, ...]) -> JsonField:
+    def for_field(self, path: tuple[str, ...]) -> TableField:
         """Make the reader of one field."""
-        return JsonField(path)
+        return TableField(path, JsonDecoder(schema_of(path), ColumnRules(), create=False))
 
     def whole(self, values: Sequence[bytes | None]) -> Parsed:
         """Parse values of any JSON type but null; floats keep their digits (``Literal``), for decimal columns."""

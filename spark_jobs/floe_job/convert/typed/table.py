@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +15,18 @@ from pyiceberg.table.name_mapping import NameMapping
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Decoded
+from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.reserved_fields import Injected
-from floe_job.convert.typed.base import TypedDecoder, TypedPart
+from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
+from floe_job.convert.typed.parsed import TypedValues, batch_of
 from floe_job.convert.typed.part_rows import PartRows
 from floe_job.convert.typed.schema_needs import SchemaNeeds
 from floe_job.exceptions import InvalidRecord, Unnameable
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
+from floe_job.source.record_batch import ParsedValues
 from floe_job.types import Lookup
+from floe_job.types.typed_values import json_form
 
 MAX_KNOWN = 1000
 """Schemas whose conversion is kept: a topic with more has others compiled again."""
@@ -55,10 +60,25 @@ class TypedTable:
         self._schema = self._injected.left_empty(schema or Schema())
         self._missing = SchemaNeeds(self._schema, self._lookup, self._rules)
         self._rows: dict[ConnectSchema, PartRows | InvalidRecord] = {}
+        self._plain = cache(partial(JsonDecoder, schema, rules, create=create, name_mapping=name_mapping))
 
-    def decode(self, values: Sequence[bytes]) -> Decoded:
-        """Decode record values, none of them None. A rejected record changes neither the others nor the needs."""
-        batch = self._decoder.decode(values)
+    def decode(self, values: Sequence[bytes] | ParsedValues) -> Decoded:
+        """Decode record values, none of them None. A rejected record changes neither the others nor the needs.
+
+        Values that a transform has changed have no schema any more: they are read as those of JSON are.
+        """
+        if isinstance(values, TypedValues):
+            return self._decoded(batch_of(values), len(values))
+        if isinstance(values, ParsedValues):
+            return self._without_schema(values)
+        return self._decoded(self._decoder.decode(values), len(values))
+
+    def _without_schema(self, values: ParsedValues) -> Decoded:
+        decoded = self._plain().decode(ParsedValues([json_form(value) for value in values]))
+        self.needs.merge(self._plain().needs)
+        return decoded if not self.needs else replace(decoded, table=None)
+
+    def _decoded(self, batch: TypedBatch, count: int) -> Decoded:
         rejected = list(batch.rejected)
         tables, places, exact = [], [], 0
         for part in batch.parts:
@@ -78,7 +98,7 @@ class TypedTable:
             tables.append(found.table)
             places.append(found.places)
         rejected.sort(key=lambda one: one.index)
-        return Decoded(self._joined(tables, places), tuple(rejected), max(0, batch.fast_rows - exact), len(values))
+        return Decoded(self._joined(tables, places), tuple(rejected), max(0, batch.fast_rows - exact), count)
 
     def _rows_of(self, schema: ConnectSchema) -> PartRows | InvalidRecord:
         if schema not in self._rows:

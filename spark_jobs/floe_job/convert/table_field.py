@@ -1,4 +1,4 @@
-"""One field of JSON values, as text."""
+"""One field of values, as text: read as the only column of a table."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, NestedField, StringType, StructType
 
 from floe_job.contract.rejected import Rejected
-from floe_job.convert.json.decoder import JsonDecoder
-from floe_job.schema.rules import ColumnRules
+from floe_job.convert.base import TableConverter
 from floe_job.source.record_batch import ParsedValues
 
 
-class JsonField:
-    """Reads a field as a table's text column is read: numbers and booleans by their text, on the fast and the exact path."""
+class TableField:
+    """Reads a field as a table's text column is read: numbers and booleans by their text."""
 
-    def __init__(self, path: tuple[str, ...]) -> None:
+    def __init__(self, path: tuple[str, ...], table: TableConverter) -> None:
+        """``table``: the converter of a table with ``schema_of(path)``."""
         self._path = path
-        self._decoder = JsonDecoder(_schema_of(path), ColumnRules(), create=False)
+        self._table = table
 
     def read(self, values: Sequence[bytes] | ParsedValues) -> tuple[Sequence[Rejected], pa.Array]:
         """Return the texts of those records that are not rejected, null where there is none."""
-        decoded = self._decoder.decode(values)
+        decoded = self._table.decode(values)
         assert decoded.table is not None  # noqa: S101 - it has a schema, and lacks nothing
         column: Any = decoded.table.column(self._path[0]).combine_chunks()
         if len(self._path) > 1:
@@ -35,7 +35,7 @@ class JsonField:
 
 
 @lru_cache
-def _schema_of(path: tuple[str, ...]) -> Schema:
+def schema_of(path: tuple[str, ...]) -> Schema:
     """Return the schema of nothing but the field, as text."""
     kind: IcebergType = StringType()
     for depth in range(len(path) - 1, 0, -1):
