@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import confluent_kafka as ck
+from confluent_kafka.admin import AdminClient
 
 from stack.progress import wait_until
+from tests.faults.oracle.kafka_log import logs_of
 from tests.faults.oracle.stamps import BROKEN, Stamp, checksum, raw_stamp, read_stamp, write_stamp
 from tests.support.runs.poison import Poison
 
@@ -117,6 +119,7 @@ class StampingProducer:
         if value is None:
             value = poison.make(record) if poison is not None else write_stamp(stamp, "w", fields)
         is_whole = read_stamp(value) != BROKEN
+        topic_id = "" if is_whole else self._topic_id()
 
         def declare(stamp: Stamp) -> None:
             if poison is not None:
@@ -129,7 +132,7 @@ class StampingProducer:
         def note(error: ck.KafkaError | None, message: ck.Message) -> None:
             assert error is None, error
             place = (self.topic, int(message.partition() or 0), int(message.offset() or 0))
-            named = stamp if is_whole else raw_stamp(*place)
+            named = stamp if is_whole else raw_stamp(self.topic, topic_id, *place[1:])
             self.acks.places[named] = place
             declare(named)
 
@@ -138,6 +141,12 @@ class StampingProducer:
         )
         self._producer.poll(0)
         return stamp
+
+    def _topic_id(self) -> str:
+        """Return which incarnation of the topic there is now."""
+        self.partitions()  # waits for a topic that was just created
+        admin = AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
+        return next(iter(logs_of(admin, self.topic))).topic_id
 
     def next_value(self, **fields: Any) -> bytes:
         """Return the bytes that the record written next would have."""

@@ -82,7 +82,7 @@ class KafkaLog:
         records = self.partitions.setdefault(log, PartitionRecords())
         stamp = None if value is None else read_stamp(value)
         if stamp == BROKEN:
-            stamp = raw_stamp(log.topic, log.partition, offset)
+            stamp = raw_stamp(*log, offset)
         records.offsets.append(offset)
         records.stamps.append(stamp)
         records.digests.append(digest_of(key, value, headers))
@@ -98,7 +98,7 @@ class KafkaLog:
         Call it before records or topics are deleted on purpose: what was never seen cannot be asked after.
         """
         admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-        logs = [log for topic in topics for log in _logs(admin, topic)]
+        logs = [log for topic in topics for log in logs_of(admin, topic)]
         starts, ends = _offsets(admin, logs, OffsetSpec.earliest()), _offsets(admin, logs, OffsetSpec.latest())
         wanted: dict[tuple[str, int], tuple[LogKey, int]] = {}
         for log in logs:
@@ -160,7 +160,8 @@ def _bytes(text: str | bytes | None) -> bytes | None:
     return text.encode() if isinstance(text, str) else text
 
 
-def _logs(admin: AdminClient, topic: str) -> list[LogKey]:
+def logs_of(admin: AdminClient, topic: str) -> list[LogKey]:
+    """Return the partitions of a topic as it is now; none if it does not exist."""
     try:
         facts = admin.describe_topics(ck.TopicCollection([topic]), request_timeout=30)[topic].result(60)
     except ck.KafkaException as error:

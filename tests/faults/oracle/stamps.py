@@ -29,9 +29,9 @@ RAW = "raw"
 """The run of records that are not whole in Kafka already: their place tells them apart."""
 
 
-def raw_stamp(topic: str, partition: int, offset: int) -> Stamp:
-    """Return the stamp for a record that carries no stamp."""
-    return Stamp(RAW, f"{topic}-{partition}", offset)
+def raw_stamp(topic: str, topic_id: str, partition: int, offset: int) -> Stamp:
+    """Return the stamp for a record that carries no stamp, in one incarnation of a topic."""
+    return Stamp(RAW, f"{topic}-{topic_id}-{partition}", offset)
 
 
 def checksum(stamp: Stamp, pad: str) -> int:
