@@ -44,7 +44,7 @@ def test_row_04_driver_killed_after_announcing_announces_once(site: Site, sink: 
     run = site.begin(sink)
     assert site.end(run) == "success"
     assert killed
-    assert "announced by an earlier try" in run.log("write")
+    assert "an earlier try announced all of plan" in run.log("write")
     assert len(sink.announcements()) == 1
     sink.assert_exactly_once()
 
