@@ -66,11 +66,15 @@ def test_record_of_too_many_values_is_rejected_alone(monkeypatch: pytest.MonkeyP
 
 
 def cpu(values: list[bytes]) -> tuple[float, TypedBatch]:
+    """Return the least time of three, as a collection of all objects of the test process may fall into one."""
     one = decoder()
     one.decode(values[:10])
-    begin = time.process_time()
-    batch = one.decode(values)
-    return time.process_time() - begin, batch
+    times = []
+    for _ in range(3):
+        begin = time.process_time()
+        batch = one.decode(values)
+        times.append(time.process_time() - begin)
+    return min(times), batch
 
 
 BAD = {
