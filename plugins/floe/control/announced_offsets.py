@@ -38,7 +38,7 @@ def announced_ranges(
 def _with_files(message: ControlMessage, names: Collection[str]) -> Iterator[str]:
     """Yield those of the tables that an announcement has files of, or removes rows of."""
     text = message.headers.get(h.TABLES)
-    if text is None or not any(name in text for name in names):
+    if text is None or not any(json.dumps(name) in text for name in names):
         return
     try:
         tables = json.loads(text)

@@ -1,6 +1,7 @@
 """What earlier announcements say that a table may contain."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -20,7 +21,9 @@ def message(tables: object, ranges: object = None, kind: str = "live") -> Contro
     return ControlMessage(0, 0, None, b"", headers)
 
 
-def announced(monkeypatch: pytest.MonkeyPatch, *messages: ControlMessage) -> dict[str, set[OffsetRange]]:
+def announced(
+    monkeypatch: pytest.MonkeyPatch, *messages: ControlMessage, names: Sequence[str] = ("db.a", "db.b")
+) -> dict[str, set[OffsetRange]]:
     class Cluster:
         @staticmethod
         def of_control(_: object) -> "Cluster":
@@ -32,7 +35,7 @@ def announced(monkeypatch: pytest.MonkeyPatch, *messages: ControlMessage) -> dic
     monkeypatch.setattr(module, "Cluster", Cluster)
     monkeypatch.setattr(module, "read_control", lambda *_: iter(messages))
     settings = KafkaSettings.__new__(KafkaSettings)
-    return module.announced_ranges(settings, "control", {0: 9}, "g", ["db.a", "db.b"])
+    return module.announced_ranges(settings, "control", {0: 9}, "g", names)
 
 
 def test_ranges_of_announcements_with_files_are_returned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +49,13 @@ def test_ranges_of_announcements_with_files_are_returned(monkeypatch: pytest.Mon
 
 def test_replacement_without_files_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert announced(monkeypatch, message({"db.a": {"files": 0}}, kind="replace")) == {"db.a": {HERE}}
+
+
+@pytest.mark.parametrize("name", ["db.café", "db.поле", 'db."q"', "db.😀"])
+def test_names_are_found_as_headers_write_them(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    headers = dict(h.header_list("s", "live", {h.TABLES: {name: {"files": 1}}, h.RANGES: ranges_to_json([HERE])}))
+    one = ControlMessage(0, 0, None, b"", headers)
+    assert announced(monkeypatch, one, names=[name]) == {name: {HERE}}
 
 
 @pytest.mark.parametrize("tables", [None, 5, ["db.a"], {"db.a": 1}, "db.a"])
