@@ -92,9 +92,7 @@ class TypedTable:
             found = rows.read(present)
             rejected += found.rejected
             exact += found.exact_rows
-            if found.accepted:
-                self.needs.merge(rows.needs)
-                self.needs.widen(found.promotions, found.optional)
+            self.needs.merge(found.needs)
             tables.append(found.table)
             places.append(found.places)
         rejected.sort(key=lambda one: one.index)

@@ -184,6 +184,19 @@ def test_schema_with_too_many_columns_rejects_its_records_only() -> None:
     assert not one.needs
 
 
+def test_rejected_record_widens_no_column() -> None:
+    schema = struct({"a": MONEY, "b": TEXT})
+    fields = field("a", DecimalType(9, 2)), field("b", LongType(), field_id=2)
+    for columns in (fields, tuple(reversed(fields))):
+        one = table(*columns)
+        good, bad = {"a": Decimal("1.00"), "b": "1"}, {"a": Decimal("12345678.90"), "b": "many"}
+        decoded = one.decode([(schema, good), (schema, bad)])
+        assert [found.index for found in decoded.rejected] == [1]
+        assert not one.needs
+        one.decode([(schema, {**bad, "b": "2"})])
+        assert one.needs.promotions == {("a",): "decimal(10, 2)"}
+
+
 PLAIN = ColumnRules()
 GOOD: list[tuple[ConnectSchema, IcebergType, list[Any], list[Any]]] = [
     (LONG, IntegerType(), [1, 2**31 - 1, -(2**31)], [1, 2**31 - 1, -(2**31)]),
