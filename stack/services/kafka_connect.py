@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from stack import jars, processes
 from stack.exceptions import StartFailed
@@ -53,6 +54,11 @@ def worker_command(options: Sequence[str], *files: Path) -> list[str]:
     """Return the command of a worker with Java's options: its properties, then connectors to start with."""
     path = os.pathsep.join(map(str, [*jars.resolve(PACKAGES), *jars.resolve(LOGGER)]))
     return [java(), *options, "-cp", path, WORKER, *map(str, files)]
+
+
+_TAIL: Final = 40
+_ROUTINE: Final = re.compile(r"_COMMIT|DATA_COMPLETE|initiated commit|ready, received|committed to 0 table")
+"""What is in the log in each commit interval without records."""
 
 
 @dataclass
@@ -106,7 +112,10 @@ class KafkaConnect:
             self._process = None
 
     def _tail(self) -> str:
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-60:])
+        """Return the end of the log without what a coordinator writes in each interval, but for the last lines of all."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        telling = [line for line in lines[:-_TAIL] if not _ROUTINE.search(line)]
+        return "\n".join([*telling[-_TAIL:], *lines[-_TAIL:]])
 
     def _connector(self, over: Mapping[str, Any]) -> dict[str, str]:
         known = {key: value for key, value in self.keys.items() if not key.startswith("floe.") and key != "name"}

@@ -12,9 +12,10 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
+from floe.config.converters import registry as config
+from floe.config.converters.base import PLAIN_JSON, ConverterSpec
+from floe.config.converters.registry import read_converter
 from floe.config.keys.reader import Settings
-from floe.config.sections import converters as config
-from floe.config.sections.converters import PLAIN_JSON, ConverterSpec, read_converter
 from floe_job.convert import registry
 from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.registry import converters_of

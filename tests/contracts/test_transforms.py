@@ -12,9 +12,9 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
+from floe.config.converters.base import PLAIN_JSON
 from floe.config.keys.reader import Settings
 from floe.config.sections import transforms as config
-from floe.config.sections.converters import PLAIN_JSON
 from floe.config.sections.transforms import TransformSpec, read_transforms, source_columns
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
 from floe_job.contract.rejected import Rejected

@@ -4,10 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from floe.config.converters.base import ConverterSpec
 from floe.config.properties import Properties
 from floe.config.secrets.detection import is_secret, reference
 from floe.config.sections.catalog import CatalogSpec
-from floe.config.sections.converters import ConverterSpec
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.schema_rules import SchemaRules

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
+from floe.config.converters.registry import read_converter
 from floe.config.document import unwrap
 from floe.config.exceptions import ConfigError
 from floe.config.keys.reader import Settings
@@ -12,7 +13,6 @@ from floe.config.names import connector_name_problem, plain_problem, topic_probl
 from floe.config.properties import Properties, flatten
 from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.sections.catalog import read_catalog
-from floe.config.sections.converters import read_converter
 from floe.config.sections.error_policy import DEAD_LETTER_TABLE, read_errors
 from floe.config.sections.kafka_client import read_consumer_overrides, read_control_client
 from floe.config.sections.routing import BY, NAMESPACE, TEMPLATE, read_routing, template_problems

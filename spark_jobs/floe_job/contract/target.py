@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pyiceberg.io import FileIO
 from pyiceberg.table.metadata import TableMetadata
 
-from floe.config.sections.converters import PLAIN_JSON, ConverterSpec
+from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.sections.transforms import TransformSpec
 from floe.control.announcement import SpecFiles
 from floe.model.accounting import TableCounts

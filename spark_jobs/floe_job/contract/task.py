@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from floe.config.sections.converters import PLAIN_JSON, ConverterSpec
+from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Final
 
-from floe.config.sections.converters import JSON, ConverterSpec
+from floe.config.converters.base import JSON, ConverterSpec
 from floe_job.convert.base import Converters
 from floe_job.convert.json.converters import JsonConverters
 
 CONVERTERS: Final[dict[str, Callable[[ConverterSpec], Converters]]] = {
     JSON: JsonConverters,
 }
-"""By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.sections.converters``."""
+"""By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.converters.base``."""
 
 
 def converters_of(spec: ConverterSpec) -> Converters:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from floe.config.converters.base import ConverterSpec
 from floe.config.expressions.java_regex import compile_expression
-from floe.config.sections.converters import ConverterSpec
 from floe.config.sections.routing import Routing
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import FieldConverter

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from floe.config.sections import converters as converter_config
+from floe.config.converters import registry as converter_config
 from floe.model.accounting import RangeCounts
 from floe.tables.exceptions import DeadLettersLeft
 from floe.tables.routes import Routes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from floe.config.sections.converters import ConverterSpec
+from floe.config.converters.base import ConverterSpec
 from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema
 from floe_job.convert.avro.decoder import AvroDecoder

@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe.config.keys.reader import Settings
-from floe.config.sections.converters import ConverterClass, ConverterSpec, Role
+from floe.config.converters.base import ConverterClass, ConverterSpec, Role
+from floe.config.keys.option_reader import OptionReader
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Decoded, Parsed
 from floe_job.convert.json.decoder import JsonDecoder
@@ -23,9 +23,9 @@ KIND = "lines"
 CLASS = "example.LineConverter"
 
 
-def read_lines(settings: Settings, role: Role) -> ConverterSpec | None:
+def read_lines(options: OptionReader, role: Role) -> ConverterSpec:
     """Read the options: there are none."""
-    return ConverterSpec(KIND)
+    return ConverterSpec(KIND, role=role)
 
 
 LINES = ConverterClass(frozenset({"value"}), read_lines)

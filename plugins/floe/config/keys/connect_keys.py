@@ -94,7 +94,7 @@ CONNECT: Final = (
         "false",
         "Add Connect's headers `__connect.errors.…` to dead letters.",
     ),
-    no_effect("value.converter.*", Kind.MAP, None, "JSON without schemas has no further settings."),
+    supported("value.converter.*", Kind.MAP, None, "Options of that class.", key_class=KeyClass.REPLAY),
     no_effect("errors.retry.timeout", Kind.LONG, "0", "Airflow's retries of the task take its place."),
     no_effect("errors.retry.delay.max.ms", Kind.LONG, "60000", "Airflow's retries of the task take its place."),
     no_effect("config.action.reload", Kind.STRING, "restart", "The file is read again for every run."),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
+from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.values import parse_list
-from floe.config.registry.options import OptionReader
 from floe.config.registry.settings import Address, Login
 from floe.config.secrets.detection import is_reference, shown_address
 

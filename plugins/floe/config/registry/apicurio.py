@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, cast
 
+from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.addresses import read_addresses, read_url
-from floe.config.registry.options import OptionReader, RegistryOptions
+from floe.config.registry.options import RegistryOptions
 from floe.config.registry.settings import (
     ID_HEADERS,
     Address,
@@ -75,7 +76,7 @@ def read_apicurio(given: Mapping[str, str], prefix: str = "") -> RegistryOptions
         ids=_ids(options, is_v3=any(f"{_API}v3" in one.url for one in addresses)),
         prefix=prefix,
     )
-    return options.result(settings)
+    return RegistryOptions.of(options, settings)
 
 
 def _with_api(options: OptionReader, address: Address) -> Address:

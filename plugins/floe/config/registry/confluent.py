@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.addresses import read_addresses, read_login, read_proxy, read_url
-from floe.config.registry.options import OptionReader, RegistryOptions
+from floe.config.registry.options import RegistryOptions
 from floe.config.registry.settings import BearerToken, Credentials, Limits, OAuthClient, RegistrySettings
 from floe.config.registry.tls import CONFLUENT, read_tls
 
@@ -77,7 +78,7 @@ def read_confluent(given: Mapping[str, str], prefix: str = "") -> RegistryOption
         limits=_limits(options),
         prefix=prefix,
     )
-    return options.result(settings)
+    return RegistryOptions.of(options, settings)
 
 
 def _credentials(options: OptionReader) -> Credentials | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from floe.config.registry.options import OptionReader
+from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.settings import TlsSettings
 
 _PEM_FILES = (".pem", ".crt", ".cer", ".key")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
-from floe.config.sections.converters import ConverterSpec
+from floe.config.converters.base import ConverterSpec
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.convert.json.decoder import JsonDecoder

@@ -12,7 +12,7 @@ MANUAL = DOCS / "reference" / "configuration.md"
 def test_the_manual_has_the_table_of_keys_row_by_row(status):
     text = MANUAL.read_text()
     missing = [row for row in key_table(status).splitlines() if row not in text]
-    assert not missing, "print the tables anew: python -m floe.config keys"
+    assert not missing, "print the tables again: python -m floe.config keys"
 
 
 def test_the_manual_has_the_table_of_library_settings():

@@ -1,0 +1,60 @@
+"""What a converter is to the configuration: a class of Kafka Connect, and the options that the job needs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
+
+from floe.config.keys.option_reader import OptionReader
+from floe.config.properties import Properties
+
+Role = Literal["key", "value", "header"]
+
+JSON: Final = "json"
+"""The kind of JSON without schemas."""
+
+
+@dataclass(frozen=True)
+class ConverterSpec:
+    """How the bytes of one role are read: picklable, and JSON by ``to_json``.
+
+    ``kind``: the name of the implementation in ``floe_job.convert.registry``. ``options``: what it needs beside that, as
+    the options of the Java class are written, without the prefix of the role.
+    """
+
+    kind: str = JSON
+    options: Properties = Properties()  # noqa: RUF009 - immutable
+    role: Role = "value"
+
+    @property
+    def prefix(self) -> str:
+        """Return what is before the options in a connector file."""
+        return prefix_of(self.role)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON; options that are secrets are in it."""
+        return {"kind": self.kind, "options": dict(self.options), "role": self.role}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+        """Read what ``to_json`` wrote."""
+        return cls(str(fields["kind"]), Properties(fields["options"]), fields["role"])
+
+
+PLAIN_JSON: Final = ConverterSpec()
+
+
+@dataclass(frozen=True)
+class ConverterClass:
+    """A converter class of Kafka Connect that floe reads for some roles.
+
+    ``read`` reads the options of one role: it returns the kind of the implementation, and the options that this needs.
+    What is wrong, and what changes nothing, it notes in the reader; options that it does not ask for change nothing.
+    """
+
+    roles: frozenset[Role]
+    read: Callable[[OptionReader, Role], ConverterSpec]
+
+
+def prefix_of(role: Role) -> str:
+    """Return what is before the options of a role in a connector file."""
+    return f"{role}.converter."
