@@ -14,6 +14,8 @@ from floe.config.exceptions import ConfigError, MalformedFile
 from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
 from floe.config.names import legal_name
 from floe.config.parser import parse_connector
+from floe.config.worker.defaults import with_defaults
+from floe.config.worker.worker_file import WorkerFile, worker_file
 
 FOLDER_VARIABLE = "FLOE_CONNECTORS_DIR"
 _SHOWN_PATHS = 5
@@ -81,10 +83,11 @@ def read_file(path: Path, last_good: Identity = UNKNOWN) -> ConnectorFile:
         content = _content(path)
     except MalformedFile as error:
         return _unreadable(path, last_good, error)
-    key = (hashlib.sha256(content).digest(), path.stem)
+    worker = worker_file(os.environ)
+    key = (hashlib.sha256(content).digest(), path.stem, worker)
     parsed = _PARSED.get(key)
     if parsed is None:
-        parsed = _parse(content, path.stem)
+        parsed = _parse(content, path.stem, worker)
         while len(_PARSED) >= _MAX_PARSED:
             _PARSED.pop(next(iter(_PARSED)), None)
         _PARSED[key] = parsed
@@ -116,19 +119,21 @@ class _Parsed:
     given: frozenset[str] = frozenset()
 
 
-_PARSED: dict[tuple[bytes, str], _Parsed] = {}
-"""By content and file name: several DAG files of one process read the same folder."""
+_PARSED: dict[tuple[bytes, str, WorkerFile], _Parsed] = {}
+"""By content, file name and worker file: several DAG files of one process read the same folder."""
 
 
-def _parse(content: bytes, stem: str) -> _Parsed:
+def _parse(content: bytes, stem: str, worker: WorkerFile) -> _Parsed:
     try:
         document = parse_document(content)
     except MalformedFile as error:
         return _Parsed(None, identity_in_text(content[:MAX_BYTES]), type(error), error.problems)
     try:
-        return _Parsed(parse_connector(document, default_name=stem), given=frozenset(unwrap(document)[0]))
+        connector = parse_connector(document, default_name=stem, worker=worker)
     except ConfigError as error:
         return _Parsed(None, identity_of(document), type(error), error.problems)
+    given = frozenset(unwrap(document)[0])
+    return _Parsed(connector, given=given - with_defaults(dict.fromkeys(given, ""), worker).taken)
 
 
 def make_names_unique(files: list[ConnectorFile]) -> list[ConnectorFile]:

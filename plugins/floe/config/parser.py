@@ -21,6 +21,8 @@ from floe.config.sections.table_properties import is_icebergs, misplaced, unusab
 from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
 from floe.config.sections.transforms import read_transforms, renames_topics
+from floe.config.worker.defaults import with_defaults
+from floe.config.worker.worker_file import NO_FILE, WorkerFile
 
 CLASSES = (
     "org.apache.iceberg.connect.IcebergSinkConnector",
@@ -35,11 +37,16 @@ _DISTRIBUTION = "write.distribution-mode"
 
 
 def parse_connector(
-    document: Mapping[str, object], default_name: str | None = None, *, narrowed: bool = False
+    document: Mapping[str, object],
+    default_name: str | None = None,
+    *,
+    narrowed: bool = False,
+    worker: WorkerFile = NO_FILE,
 ) -> Connector:
     """Parse ``{"name": …, "config": {…}}`` or the flat map; ``default_name`` is used when neither contains a name.
 
-    ``narrowed``: the settings are of one run, which may read fewer topics than the settings of tables name.
+    ``narrowed``: the settings are of one run, which may read fewer topics than the settings of tables name. ``worker``: the
+    defaults of what the document leaves out; what a run is planned with contains them already.
 
     :raises ConfigError: with all problems found.
     """
@@ -47,14 +54,17 @@ def parse_connector(
     flat, more = flatten(items)
     if default_name is not None:
         flat.setdefault("name", default_name)
-    settings = Settings(flat)
-    settings.problems += [*problems, *more]
+    merged = with_defaults(flat, worker)
+    settings = Settings(merged.keys, worker.named, merged.taken)
+    settings.problems += [*worker.problems, *problems, *more]
+    settings.warnings += merged.warnings
     check_limits(settings)
     _check_cross_keys(settings)
     settings.check_keys()
     connector = _build(settings, narrowed=narrowed)
     if settings.problems:
-        raise ConfigError(*without_secrets(flat, dict.fromkeys(settings.problems)))
+        located = [merged.located(problem, worker) for problem in dict.fromkeys(settings.problems)]
+        raise ConfigError(*without_secrets(settings.properties, located))
     return connector
 
 

@@ -14,14 +14,17 @@ from floe.config.secrets.detection import shown
 from floe.config.secrets.mask import Mask, short_secret
 from floe.config.sections.error_policy import TOLERANCE
 from floe.config.sections.routing import ON_UNROUTABLE
+from floe.config.worker.defaults import is_default
+from floe.config.worker.worker_file import WorkerFile
 from floe.exceptions import with_code
 
 _MAX_KEY = 60
 _MAX_VALUE = 200
+_MAX_KEYS = 50
 
 
 class Row(NamedTuple):
-    """One key: its value with secrets hidden, ``file`` or ``default``, and the class that says which runs may set it."""
+    """One key: its value with secrets hidden, where it is from, and the class that says which runs may set it."""
 
     key: str
     value: str
@@ -46,6 +49,17 @@ def report(file: ConnectorFile) -> str:
     return "\n".join(lines)
 
 
+def worker_line(worker: WorkerFile) -> str:
+    """Describe a worker file in one line: which of its keys are defaults of connectors."""
+    used = [key for key in worker.keys if is_default(key)]
+    shown_keys = ", ".join([*used[:_MAX_KEYS], *(["…"] if len(used) > _MAX_KEYS else [])]) or "none"
+    others = counted(len(worker.keys) - len(used), "other key")
+    return readable(
+        f"worker file {worker.path}: connectors take {shown_keys} from it; {others} of the worker itself "
+        "(REST, plugins, storage, ...) mean nothing to floe"
+    )
+
+
 def warnings_of(connector: Connector) -> tuple[str, ...]:
     """Return a connector's warnings, and one for each secret that is too short to be hidden.
 
@@ -56,9 +70,9 @@ def warnings_of(connector: Connector) -> tuple[str, ...]:
 
 
 def rows_of(connector: Connector, given: Collection[str]) -> Iterator[Row]:
-    """Yield the keys of a connector: those ``given`` in its file, then those whose default holds."""
+    """Yield the keys of a connector: ``given`` in its file, taken from the worker file, then those whose default holds."""
     for key, value in connector.properties.items():
-        yield _row(key, value, "file" if key in given else "default")
+        yield _row(key, value, "file" if key in given else "default" if key == "name" else "worker")
     spelled = {canonical(key) for key in connector.properties}
     effective = {
         OFFSET_RESET: connector.offset_reset,

@@ -39,7 +39,8 @@ def read_converter(settings: Settings, role: Role) -> ConverterSpec:
     found = next((converter for full, converter in CONVERTERS.items() if name in _spellings(full)), None)
     if not name:
         settings.problems.append(
-            f"{key} is not given, and there is no worker with a default: set {_JSON} and {key}.{SCHEMAS_ENABLE}=false"
+            f"{key} is not given, neither by the connector nor by {settings.worker}: name a class in one of them, such as "
+            f"{_JSON} with {key}.{SCHEMAS_ENABLE}=false"
         )
     elif found is None or role not in found.roles:
         known = any(name in _spellings(full) for full in (*_LATER, *CONVERTERS))

@@ -1,6 +1,6 @@
 """Typed access to the flat map by the table of keys, with collection of problems and warnings."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from floe.config.keys.key import Key, Kind, Status
 from floe.config.keys.lookup import canonical_of, find, is_own, near_miss, nearest
@@ -17,10 +17,20 @@ _CHECKED_KINDS = (Kind.BOOLEAN, Kind.INT, Kind.LONG)
 
 
 class Settings:
-    """Reads values by key name. A wrong value is noted once, and the key's default is returned."""
+    """Reads values by key name. A wrong value is noted once, and the key's default is returned.
 
-    def __init__(self, properties: Mapping[str, str]) -> None:
+    ``worker``: the worker file, for messages. ``taken``: the keys that are from there.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        worker: str = "the worker file",
+        taken: Collection[str] = frozenset(),
+    ) -> None:
         self.properties = Properties(properties)
+        self.worker = worker
+        self._taken = taken
         self._flat = dict(properties)
         self.problems: list[str] = []
         self.warnings: list[str] = []
@@ -107,7 +117,7 @@ class Settings:
             self.problems.append(str(error))
 
     def _check_status(self, entry: Key, key: str, value: str) -> None:
-        if entry.status is Status.NO_EFFECT:
+        if entry.status is Status.NO_EFFECT and key not in self._taken:
             self.warnings.append(f"{key} has no effect: {entry.doc}")
         if entry.status is not Status.REFUSED:
             return

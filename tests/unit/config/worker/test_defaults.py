@@ -1,0 +1,133 @@
+"""What connectors take from a worker file: per role all or nothing; what the plan contains stays as it was planned."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from floe.config import ConfigError, Connector, load_connector, override, restore_config
+from floe.config.__main__ import main
+from floe.config.connector_files import read_file
+from floe.config.report import rows_of
+from floe.config.worker.worker_file import VARIABLE
+from tests.support.connectors import JSON
+
+CLASS, SCHEMAS = "value.converter", "value.converter.schemas.enable"
+NO_CLASS = {"name": "pizzas", "topics": "t", "iceberg.tables": "db.t", "iceberg.catalog.type": "sql"}
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Write the worker file."""
+    path = tmp_path / "worker.properties"
+    monkeypatch.setenv(VARIABLE, str(path))
+    changes = iter(range(1, 100))
+
+    def make(**keys: str) -> None:
+        path.write_text("".join(f"{key} = {value}\n" for key, value in keys.items()))
+        os.utime(path, (at := next(changes), at))
+
+    return make
+
+
+@pytest.fixture
+def load(write: Callable[..., Path]) -> Callable[..., Connector]:
+    def make(**over: object) -> Connector:
+        return load_connector(write("x.json", {**NO_CLASS, **over}))
+
+    return make
+
+
+def test_a_connector_without_class_takes_the_workers(worker: Any, load: Any):
+    worker(**JSON, **{"rest.port": "8083"})
+    connector = load()
+    assert dict(connector.properties) == {**NO_CLASS, **JSON}
+    assert connector.warnings == ()
+
+
+def test_a_connector_with_class_takes_none_of_the_role(worker: Any, load: Any):
+    worker(**{CLASS: "my.Own", "value.converter.x": "1"})
+    assert dict(load(**JSON).properties) == {**NO_CLASS, **JSON}
+
+
+def test_options_without_class_have_no_effect(worker: Any, load: Any):
+    worker(**JSON)
+    connector = load(**{SCHEMAS: "true"})
+    assert connector.properties[SCHEMAS] == "false"
+    (warning,) = connector.warnings
+    assert warning.startswith(f"{SCHEMAS} has no effect: the connector names no {CLASS}") and VARIABLE in warning
+
+
+def test_no_class_anywhere_names_both_places(worker: Any, load: Any, monkeypatch: pytest.MonkeyPatch):
+    worker(**{"rest.port": "8083"})
+    with pytest.raises(ConfigError, match=rf"neither by the connector nor by the worker file .*\({VARIABLE}\)"):
+        load()
+    monkeypatch.delenv(VARIABLE)
+    with pytest.raises(ConfigError, match=rf"nor by a worker file \({VARIABLE} is not set\)"):
+        load()
+
+
+def test_problems_of_the_workers_keys_name_its_file(worker: Any, load: Any):
+    worker(**{CLASS: "my.Own"})
+    with pytest.raises(ConfigError, match=rf"my.Own.*\(value.converter is from the worker file .*\({VARIABLE}\)"):
+        load()
+
+
+def test_a_changed_worker_file_counts_at_the_next_parse(worker: Any, load: Any):
+    worker(**{CLASS: "my.Own"})
+    with pytest.raises(ConfigError):
+        load()
+    worker(**JSON)
+    assert load().properties[SCHEMAS] == "false"
+
+
+def test_a_broken_worker_file_breaks_connectors_and_keeps_names(worker: Any, write: Any):
+    worker(**{"a": "\\u1"})
+    file = read_file(write("x.json", {**NO_CLASS, **JSON, "iceberg.control.commit.interval-ms": 7000}))
+    assert file.connector is None and (file.name, file.interval_ms) == ("pizzas", 7000)
+    assert "line 1" in str(file.error)
+
+
+def test_a_plan_keeps_what_was_decided(worker: Any, load: Any):
+    worker(**JSON)
+    frozen = load().frozen()
+    worker(**{CLASS: "my.Own"})
+    current = load(**JSON)
+    assert restore_config(frozen, current).properties == {**NO_CLASS, **JSON}
+
+
+def test_a_plan_from_before_the_worker_file_is_the_same(worker: Any, load: Any):
+    worker()
+    frozen = load(**JSON).frozen()
+    worker(**{"key.converter": "my.Own", "header.converter": "my.Own"})
+    assert restore_config(frozen, load(**JSON)).properties == {**NO_CLASS, **JSON}
+
+
+def test_secrets_of_the_worker_are_references_in_a_plan(worker: Any, load: Any):
+    worker(**JSON, **{"value.converter.basic.auth.user.info": "me:first-secret"})
+    frozen = load().frozen()
+    assert frozen["value.converter.basic.auth.user.info"] == "${floe:value.converter.basic.auth.user.info}"
+    worker(**JSON, **{"value.converter.basic.auth.user.info": "me:next-secret"})
+    restored = restore_config(frozen, load())
+    assert restored.properties["value.converter.basic.auth.user.info"] == "me:next-secret"
+
+
+def test_an_override_keeps_the_workers_keys(worker: Any, load: Any):
+    worker(**JSON)
+    assert override(load(), {"tasks.max": 3}).properties == {**NO_CLASS, **JSON, "tasks.max": "3"}
+
+
+def test_the_report_says_what_is_the_workers(worker: Any, write: Any, capsys: pytest.CaptureFixture[str]):
+    worker(**JSON, **{"rest.port": "8083", "plugin.path": "/x"})
+    path = write("x.json", {**NO_CLASS, SCHEMAS: "true"})
+    file = read_file(path)
+    assert file.connector is not None
+    sources = {row.key: row.source for row in rows_of(file.connector, file.given)}
+    assert (sources["topics"], sources[CLASS], sources[SCHEMAS]) == ("file", "worker", "worker")
+    assert main(["check", str(path)]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert f"connectors take {CLASS}, {SCHEMAS} from it; 2 other keys" in first
