@@ -113,7 +113,7 @@ class GrowthLake:
         _, table_files, plan = self.write(tables.require(name))
         tables.catalog.close()
         landing = Tables.of(self.connector(name))
-        landing.load("nobody.knows")  # opens the connection, as a run's first request does
+        landing.load("none.here")  # opens the connection, as a run's first request does
         begun = time.perf_counter()
         committed = self.land(landing, plan, announced(plan, table_files), table_files)
         took = time.perf_counter() - begun

@@ -24,6 +24,7 @@ A bad record is data, not an error: its short ``reason`` goes into its dead lett
 from pyiceberg.types import PrimitiveType
 
 from floe.exceptions import FloeError, Retryable, Terminal
+from floe_job import stages
 
 REASON_LENGTH = 300
 VALUE_LENGTH = 60
@@ -36,7 +37,7 @@ class JobError(FloeError):
 class InvalidRecord(JobError):
     """One record cannot become a row. ``stage`` names the step that refused it."""
 
-    stage = "decode"
+    stage = stages.VALUE_CONVERTER
 
     @property
     def reason(self) -> str:
@@ -51,19 +52,15 @@ class Malformed(InvalidRecord):
 class UnusableSchema(InvalidRecord):
     """A schema that no record can be read by: it is not one, or has what a table cannot have."""
 
-    stage = "value_converter"
-
 
 class UnknownSchema(InvalidRecord):
     """A record names a schema that the registry does not have."""
-
-    stage = "value_converter"
 
 
 class Unconvertible(InvalidRecord):
     """A value that its column's type cannot hold without loss. ``wider`` is the promoted type that could."""
 
-    stage = "convert"
+    stage = stages.COERCE
 
     def __init__(self, problem: str, wider: PrimitiveType | None = None) -> None:
         super().__init__(problem)
@@ -85,7 +82,7 @@ class Unconvertible(InvalidRecord):
 class Unnameable(InvalidRecord):
     """A record requires a column beyond the limits on number, depth or name."""
 
-    stage = "schema"
+    stage = stages.SCHEMA
 
 
 class NameTooLong(Unnameable):

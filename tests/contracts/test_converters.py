@@ -41,7 +41,7 @@ class Case:
     spec: ConverterSpec
     encode: Callable[[dict[str, str]], bytes]
     bad: tuple[bytes, ...]
-    stages: tuple[str, str] = ("decode", "convert")
+    stages: tuple[str, str] = ("value_converter", "coerce")
 
 
 REGISTERED = {
@@ -53,7 +53,6 @@ UNREGISTERED = {
         ConverterSpec(avro_records.KIND),
         avro_records.encode,
         (b"", b"\x01\x00\x00\x00\x00", b"\x00\xff\xff\xff\xff", avro_records.encode({"id": "1"})[:-1]),
-        ("value_converter", "convert"),
     ),
 }
 

@@ -205,7 +205,7 @@ def test_job_that_only_meets_conflicts_gives_up_unharmed(name: str, aging: Aging
     much_to_do(aging)
     before = metadata_of(aging)
     wire = Wire(aging.catalog(), before=fails_first(CommitFailedException("another was first"), times=100))
-    with pytest.raises(MaintenanceDeferred, match="10 other commits in a row"):
+    with pytest.raises(MaintenanceDeferred, match=r"10 other commits in a row\. Nothing was changed"):
         carry_out(aging, name, wire)
     assert (metadata_of(aging), wire.sent) == (before, jobs.MAX_CONFLICTS)
 
@@ -255,6 +255,18 @@ def test_expiry_goes_on_until_nothing_is_due(aging: AgingLake, monkeypatch: pyte
     report = carry_out(aging, "expire-snapshots")
     assert report is not None and adds_up(report)
     assert (report.before["snapshots"], report.after["snapshots"], aging.kept()) == (6, 1, made[-1:])
+
+
+def test_expiry_that_gives_up_later_says_what_is_done(aging: AgingLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expiry, "MAX_PER_COMMIT", 2)
+    aging.create(properties=AGE)
+    aging.commit(*range(6))
+    aging.make_older(20)
+    conflicts = fails_first(CommitFailedException("another was first"), times=100)
+    wire = Wire(aging.catalog(), before=lambda attempt: conflicts(attempt) if attempt else None)
+    with pytest.raises(MaintenanceDeferred, match=r"earlier rounds are committed \(.*removed 2 snapshots.*; left: 4"):
+        carry_out(aging, "expire-snapshots", wire)
+    assert len(aging.kept()) == 4
 
 
 def test_expiry_alone_and_in_a_commit_leave_the_same(aging: AgingLake) -> None:

@@ -223,7 +223,7 @@ def test_chain_converter_rejects_stay_rejected() -> None:
     batch = ParsedBatch.of(source, converters_of(PLAIN_JSON).whole(source.values))
     done = Chain.of([steer()]).apply(batch)
     assert done.places == [1, 2]
-    assert [(one.index, one.stage) for one in done.rejected] == [(0, "decode")]
+    assert [(one.index, one.stage) for one in done.rejected] == [(0, "value_converter")]
 
 
 def test_chain_columns_of_two_kinds_refuse_together() -> None:

@@ -46,7 +46,7 @@ from tests.support.tables.wire import Wire, fails_first, once
 
 __all__ = ["lake", "short_waits"]
 
-TOLD = Schema(
+KAFKA_COLUMNS = Schema(
     NestedField(1, "kafka_topic", StringType(), required=False),
     NestedField(2, "kafka_partition", IntegerType(), required=False),
     NestedField(3, "kafka_offset", LongType(), required=False),
@@ -180,7 +180,7 @@ def own_mode(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=CASES)
 def stage(request: pytest.FixtureRequest, lake: Lake, own_mode: None) -> Stage:
     """Give a table that contains the offsets 0 to 5; of 4 it has no row."""
-    lake.create(schema=TOLD)
+    lake.create(schema=KAFKA_COLUMNS)
     made = Stage(lake, CASES[request.param])
     plan = make_plan((0, 0, 6), plan_id="plan-1")
     (r,) = plan.slices[0].ranges
@@ -309,7 +309,7 @@ def test_registry_has_every_mode_that_a_slice_can_name() -> None:
 def test_own_mode_goes_through_the_commit_of_a_slice(
     lake: Lake, own_mode: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lake.create(schema=TOLD)
+    lake.create(schema=KAFKA_COLUMNS)
     work = Stage(lake, CASES["even"]).work()
     plan = Plan.from_json(work.plan.to_json())
     assert plan == work.plan

@@ -84,7 +84,7 @@ class Deployment:
 
 
 def _secret_environment(canaries: Canaries, echo: Echo) -> dict[str, str]:
-    """Return settings of catalogs that answer to nobody, with canaries in the place of their secrets."""
+    """Return settings of catalogs that refuse every client, with canaries in the place of their secrets."""
 
     def planted(name: str) -> str:
         return canaries.plant(f"{ENVIRONMENT}{name}")

@@ -6,7 +6,7 @@
     …runs, failing ones too…
     assert canaries.seen() == []
 
-A later issue adds a place by one more ``watch``: anything that yields where a text stands, and its bytes.
+A later issue adds a place by one more ``watch``: anything that yields where a text is, and its bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import confluent_kafka as ck
 import psutil
 
 Texts = Iterable[tuple[str, bytes]]
-"""Where a text stands, and the text."""
+"""Where a text is, and the text."""
 Place = Callable[[], Texts]
 
 HARD = "/p@"
@@ -109,7 +109,7 @@ def needles_of(secret: str) -> set[bytes]:
 
 
 def _in_base64(text: str) -> set[str]:
-    """Return what base64 has in it, whatever user stands in front of the text."""
+    """Return what base64 has in it, whatever user is in front of the text."""
     codes = ((before, base64.b64encode(b"\0" * before + text.encode()).decode()) for before in range(3))
     return {code[-(-before * 4 // 3) : (before + len(text.encode())) * 4 // 3] for before, code in codes}
 
@@ -188,7 +188,7 @@ def topics(bootstrap: str, names: Collection[str]) -> Place:
 class Processes:
     """Argument lists of all processes of the machine, and their environments, as long as it watches.
 
-    ``home``: the ``AIRFLOW_HOME`` by which processes of floe's own are told from others.
+    ``home``: the ``AIRFLOW_HOME`` by which processes of floe's own differ from others.
     """
 
     def __init__(self, home: Path, *, pause: float = 0.5) -> None:
@@ -233,7 +233,7 @@ class Processes:
 
 
 OWN = "floe's own environment:"
-"""How sightings in the environment of Airflow and of what it starts begin: what is given there stands there."""
+"""How sightings in the environment of Airflow and of what it starts begin: what is given there is there."""
 
 
 def _unpacked(value: bytes) -> bytes:

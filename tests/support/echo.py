@@ -1,4 +1,4 @@
-"""A listener that refuses everything, and says back whatever it was told: a server that quotes credentials."""
+"""A listener that refuses everything, and says back whatever it was sent: a server that quotes credentials."""
 
 from __future__ import annotations
 

@@ -38,10 +38,8 @@ def run_job(job: Job[Any], states: TableStates, name: str, now_ms: int, *, dry_r
             if dry_run:
                 break
     except CommitFailedException as error:
-        msg = (
-            f"{what} conflicted with {MAX_CONFLICTS} other commits in a row. Nothing was done to the table. Run it again "
-            "later"
-        )
+        so_far = "Nothing was changed" if done is None else f"Its earlier rounds are committed ({done})"
+        msg = f"{what} conflicted with {MAX_CONFLICTS} other commits in a row. {so_far}. Run it again later"
         raise MaintenanceDeferred(msg) from error
     return done
 

@@ -8,6 +8,7 @@ import confluent_kafka as ck
 from floe.kafka.client_log import ClientLog
 from floe_job.contract.dead_letter import DeadLetter
 from floe_job.exceptions import DeadLetterRefused, DeadLetterUndelivered, JobError, SliceRefused
+from floe_job.stages import connect_stage
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -15,8 +16,6 @@ DELIVERY_SECONDS = 60.0
 """Seconds after which a dead letter that no broker accepted counts as undelivered."""
 
 _PREFIX = "__connect.errors."
-_STAGES = {"decode": "VALUE_CONVERTER", "transform": "TRANSFORMATION"}
-_OTHER_STAGE = "TASK_PUT"
 
 _DEFAULTS: Mapping[str, Any] = {
     "log_level": 4,
@@ -159,7 +158,7 @@ def connect_headers(dead_letter: DeadLetter, connector: str, task_index: int) ->
         "offset": str(dead_letter.offset),
         "connector.name": connector,
         "task.id": str(task_index),
-        "stage": _STAGES.get(dead_letter.stage, _OTHER_STAGE),
+        "stage": connect_stage(dead_letter.stage),
         "class.name": f"floe.{dead_letter.stage}",
         "exception.class.name": dead_letter.error,
         "exception.message": dead_letter.short_reason,

@@ -16,11 +16,9 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import FieldConverter
 from floe_job.convert.registry import converters_of
 from floe_job.source.record_batch import UNREADABLE, Records
+from floe_job.stages import ROUTE, VALUE_CONVERTER
 
-STAGE = "route"
 UNROUTABLE = "Unroutable"
-UNREAD = frozenset({"decode", "value_converter"})
-"""Stages of records whose value cannot be read at all, whatever is asked of it."""
 
 Matches = Callable[[Sequence[str]], "np.ndarray[Any, np.dtype[np.bool_]]"]
 
@@ -49,7 +47,7 @@ class RouteValues:
         readable, bad = [], []
         for index, headers in enumerate(records.all_headers()):
             if headers is None:
-                bad.append(Rejected(index, STAGE, UNREADABLE, UNROUTABLE))
+                bad.append(Rejected(index, ROUTE, UNREADABLE, UNROUTABLE))
             else:
                 readable.append((index, _last(headers, name)))
         return _texts(f"header {name!r}", readable, bad)
@@ -76,10 +74,10 @@ def matcher(pattern: str) -> Matches:
 
 def _renamed(rejected: Rejected, path: Sequence[str]) -> Rejected:
     """Reject a record whose field cannot be read as one without a route."""
-    if rejected.stage in UNREAD:
+    if rejected.stage == VALUE_CONVERTER:  # no value of it can be read
         return rejected
     reason = f"the route field {'.'.join(path)!r} cannot be read: {rejected.reason}"
-    return Rejected(rejected.index, STAGE, reason, UNROUTABLE)
+    return Rejected(rejected.index, ROUTE, reason, UNROUTABLE)
 
 
 def _texts(
@@ -91,7 +89,7 @@ def _texts(
         try:
             texts.append(None if raw is None else raw.decode())
         except UnicodeDecodeError:
-            bad.append(Rejected(index, STAGE, f"the {what} is not UTF-8", UNROUTABLE))
+            bad.append(Rejected(index, ROUTE, f"the {what} is not UTF-8", UNROUTABLE))
     return bad, pa.array(texts, pa.large_string())
 
 

@@ -14,10 +14,11 @@ from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe_job.contract.rejected import Rejected
 from floe_job.contract.task import RouteRules
-from floe_job.routing.route_values import STAGE, UNROUTABLE, RouteValues, matcher
+from floe_job.routing.route_values import UNROUTABLE, RouteValues, matcher
 from floe_job.routing.rules import Destination, Places, Routed
 from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
 from floe_job.source.record_batch import Records
+from floe_job.stages import ROUTE
 
 TOO_LONG = "\ud800"
 """Replaces all values of more than MAX_CHARACTERS: a producer may send a value of a megabyte. It is no text of UTF-8."""
@@ -94,8 +95,8 @@ class Router:
     def spread(self, records: Records, values: pa.Array, rejected: Sequence[Rejected] = ()) -> Routed:
         """Find the places of records by their route values: of all records but those that were rejected."""
         routed, topic = Routed(), records.topic
-        routed.malformed = [one for one in rejected if one.stage != STAGE]
-        unreadable = [one for one in rejected if one.stage == STAGE]
+        routed.malformed = [one for one in rejected if one.stage != ROUTE]
+        unreadable = [one for one in rejected if one.stage == ROUTE]
         encoded: pa.DictionaryArray = values.dictionary_encode(null_encoding="encode")
         destinations = self._destinations(topic, encoded.dictionary.to_pylist())
         codes = np.full(len(records), NOWHERE)
@@ -127,7 +128,7 @@ class Router:
             tables = self._own(destination)
             if isinstance(tables, Unusable):
                 places = by_code.of([code]) if kept is None else kept[by_code.of([code])]
-                routed.unroutable += [Rejected(i, STAGE, tables.reason, UNROUTABLE) for i in places.tolist()]
+                routed.unroutable += [Rejected(i, ROUTE, tables.reason, UNROUTABLE) for i in places.tolist()]
             elif not tables:
                 routed.filtered += by_code.count(code)
             else:

@@ -11,11 +11,10 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
 from floe_job.source.messages import Headers
 from floe_job.source.record_batch import ParsedValues, RecordChanges, Records
-
-STAGE = "transform"
-"""The error name of records that a transform refuses."""
+from floe_job.stages import TRANSFORM
 
 REFUSED = "TransformRefused"
+"""The error name of records that a transform refuses."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ class ParsedBatch:
         """Refuse records, by their place in this batch: they become dead letters, whole, as Kafka has them."""
         if not reasons:
             return self
-        refused = tuple(Rejected(self.places[row], STAGE, reasons[row], error) for row in sorted(reasons))
+        refused = tuple(Rejected(self.places[row], TRANSFORM, reasons[row], error) for row in sorted(reasons))
         left = self.select([row for row in range(len(self)) if row not in reasons])
         return replace(left, rejected=(*self.rejected, *refused))
 
@@ -146,8 +145,8 @@ class ParsedBatch:
 
     def rejected_by_stage(self) -> tuple[list[Rejected], list[Rejected]]:
         """Return what the converter refused, and what transforms refused."""
-        by_transforms = [one for one in self.rejected if one.stage == STAGE]
-        return [one for one in self.rejected if one.stage != STAGE], by_transforms
+        by_transforms = [one for one in self.rejected if one.stage == TRANSFORM]
+        return [one for one in self.rejected if one.stage != TRANSFORM], by_transforms
 
     @property
     def tombstones(self) -> int:

@@ -21,14 +21,11 @@ from floe_job.exceptions import Unconvertible
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import reserved_names
 from floe_job.source.record_batch import UNREADABLE, Records
-from floe_job.transform.batch import STAGE as TRANSFORM_STAGE
+from floe_job.stages import TABLE, TRANSFORM
 from floe_job.transform.chain import Chain
 from floe_job.transform.record_metadata import metadata_of
 from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.task_files import RowSink, TargetFiles
-
-REFUSED_STAGE = "table"
-"""The step that refuses the records of a table that takes no rows."""
 
 REFUSED = TableRefused.__name__
 """The error of such records, whatever kept the table from taking them."""
@@ -146,7 +143,7 @@ class TableRows:
 
     def _refuse(self, records: Records, reason: str) -> list[DeadLetter]:
         """Make dead letters of all records, as the table refuses; none of them is decoded."""
-        refused = (Rejected(i, REFUSED_STAGE, reason, REFUSED) for i in range(len(records)))
+        refused = (Rejected(i, TABLE, reason, REFUSED) for i in range(len(records)))
         self._dead += len(records)
         self._watch.refused(records.slice_.range, records.offsets)
         return dead_letters_of(records, refused, self.name)
@@ -168,7 +165,7 @@ class TableRows:
             metadata = metadata_of(records, keys=self._columns.with_keys, headers=self._columns.with_headers)
             rows, refused = self._columns.fill(rows, metadata)
             dead_letters += dead_letters_of(
-                records, (Rejected(i, TRANSFORM_STAGE, why, error) for i, error, why in refused), self.name
+                records, (Rejected(i, TRANSFORM, why, error) for i, error, why in refused), self.name
             )
             records = records.without([index for index, _, _ in refused])
         if self._limits and rows.num_rows:
@@ -197,7 +194,7 @@ class TableRows:
         if not bad:
             return rows, records, []
         dead_letters = dead_letters_of(
-            records, (Rejected(i, TRANSFORM_STAGE, UNREADABLE, "Unconvertible") for i in bad), self.name
+            records, (Rejected(i, TRANSFORM, UNREADABLE, "Unconvertible") for i in bad), self.name
         )
         kept = np.delete(np.arange(len(records)), bad)
         return (rows.take(kept) if rows.num_columns else rows), records.without(bad), dead_letters

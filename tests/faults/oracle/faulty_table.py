@@ -128,7 +128,7 @@ class Planted:
     def spoil(self, *offsets: int) -> None:
         """Make records bad: they must become letters."""
         for offset in offsets:
-            self.acks.poison[stamp(offset)] = Poison(spoiled(), "convert", "column 'n'")
+            self.acks.poison[stamp(offset)] = Poison(spoiled(), "coerce", "column 'n'")
 
     def add_dead_letters(self, *offsets: int, held: tuple[int, int] = (0, 30), **changes: Any) -> None:
         """Add a snapshot of letters of the table, or of other letters."""
@@ -186,7 +186,7 @@ class Planted:
 def _letter(offset: int) -> dict[str, Any]:
     value = write_stamp(stamp(offset), "pad")
     fields = {"topic": TOPIC, "topic_id": "T1", "partition": 0, "offset": offset, "kind": "dead", "value": value}
-    return {**fields, "table": TABLE, "stage": "convert", "reason": "column 'n': no"}
+    return {**fields, "table": TABLE, "stage": "coerce", "reason": "column 'n': no"}
 
 
 def _write(path: str, schema: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:

@@ -22,7 +22,10 @@ MEGABYTE = 1024 * 1024
 def test_row_30_every_bad_record_becomes_dead_letter_others_rows(lettered: Sink) -> None:
     mixed(lettered, POISON)
     lettered.run()
-    assert dead_letters(lettered) == {("decode", "db.t"): 2 * len(MALFORMED), ("convert", "db.t"): 2 * len(UNFIT)}
+    assert dead_letters(lettered) == {
+        ("value_converter", "db.t"): 2 * len(MALFORMED),
+        ("coerce", "db.t"): 2 * len(UNFIT),
+    }
     lettered.assert_exactly_once()
 
 
@@ -195,7 +198,7 @@ def test_row_30_dead_letter_of_fixed_table_is_resolved_once(lettered: Sink, poin
     assert run.step("plan").is_done
     assert run.step("write").is_done
     assert run.step("commit", crash="commit.table.landed@1").was_killed
-    assert dead_letters(lettered) == {("convert", "db.t"): 2}
+    assert dead_letters(lettered) == {("coerce", "db.t"): 2}
     foreign.drop_column(lettered, "extra")
     if point is not None:
         again = lettered.new_run()

@@ -40,7 +40,7 @@ def test_row_34_int_column_is_widened_within_an_interval(lettered: Sink) -> None
     lettered.run()
     assert columns_of(lettered)["size"] == "int"
     numbers(lettered, 3, 3_000_000_000, 4, field="size")
-    numbers(lettered, "no", True, 2**63, field="size", poison=Poison(spoiled(), "convert", "column 'size'"))
+    numbers(lettered, "no", True, 2**63, field="size", poison=Poison(spoiled(), "coerce", "column 'size'"))
     lettered.run()
     assert columns_of(lettered)["size"] == "long"
     assert values_in(lettered, "size") == sorted([1, 2, 3, 3_000_000_000, 4] * 2)
@@ -63,7 +63,7 @@ def test_row_34_column_widened_by_others_before_commit_is_kept(lettered: Sink) -
 
 @pytest.mark.parametrize("kind", ["long", "string", "boolean", "int"])
 def test_row_34_column_added_by_others_during_evolution_is_used(lettered: Sink, kind: str) -> None:
-    unfit = Poison(spoiled(), "convert", "column 'extra'")
+    unfit = Poison(spoiled(), "coerce", "column 'extra'")
     numbers(lettered, 1, 2, 3, field="extra", poison=unfit if kind == "boolean" else None)
     run = lettered.new_run()
     assert run.step("plan").is_done
@@ -85,7 +85,7 @@ def test_row_34_two_connectors_change_one_table_at_once(make_sink: MakeSink, the
     catalog = {key: value for key, value in ours.keys.items() if key.startswith("iceberg.catalog")}
     other = make_sink(folder=ours.folder, **catalog, **{"floe.deadletter.table": "dead.others"})
     value = {"long": 7, "text": "seven"}[theirs]
-    poison = Poison(spoiled(), "convert", "column 'both'") if theirs == "text" else None
+    poison = Poison(spoiled(), "coerce", "column 'both'") if theirs == "text" else None
     for partition in (0, 1):
         for i in range(20):
             ours.producer.write(partition=partition, n=i, mine=i, both=i)

@@ -104,7 +104,7 @@ def test_row_33_static_tables_filter_unroutable_is_dead_letter(
             sink.producer.write(MALFORMED["an array"], i % 2, to="a")
     sink.producer.flush()
     sink.run()
-    assert dead_letters(sink) == {("route", None): 14, ("decode", None): 14}
+    assert dead_letters(sink) == {("route", None): 14, ("value_converter", None): 14}
     sink.assert_exactly_once()
 
 

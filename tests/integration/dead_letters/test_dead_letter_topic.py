@@ -27,12 +27,12 @@ DEAD_LETTERS = [
         b"\xff{",
         (("h", b"1"), ("n", None), BEFORE),
         None,
-        "decode",
+        "value_converter",
         "E",
         "bad",
     ),
-    DeadLetter("t", "T1", 0, 8, None, None, b"", (), "db.t", "convert", "E", "too large"),
-    DeadLetter("t", "T1", 1, 9, None, b"k", None, (), "db.t", "convert", "E", "a tombstone that died"),
+    DeadLetter("t", "T1", 0, 8, None, None, b"", (), "db.t", "coerce", "E", "too large"),
+    DeadLetter("t", "T1", 1, 9, None, b"k", None, (), "db.t", "coerce", "E", "a tombstone that died"),
 ]
 
 
@@ -103,7 +103,8 @@ def test_many_letters_fit_where_each_of_them_does(conf: dict[str, object], topic
     noise = random.Random(7)
     dead_letters = DeadLetterTopic.open(conf, name, context_headers=True, connector="sink")
     dead_letters.send(
-        DeadLetter("t", "T1", 0, n, None, None, noise.randbytes(900), (), None, "decode", "E", "x") for n in range(500)
+        DeadLetter("t", "T1", 0, n, None, None, noise.randbytes(900), (), None, "value_converter", "E", "x")
+        for n in range(500)
     )
     dead_letters.flush()
     assert len(consume(conf, name, 500)) == 500
@@ -116,5 +117,5 @@ def test_dead_letter_refused_by_topic_is_named_with_advice(conf: dict[str, objec
     with pytest.raises(
         DeadLetterRefused, match=r"'t' partition 3 offset 11 .*MSG_SIZE_TOO_LARGE.*raise max\.message\.bytes"
     ):
-        dead_letters.send([DeadLetter("t", "T1", 3, 11, None, None, value, (), None, "decode", "E", "x")])
+        dead_letters.send([DeadLetter("t", "T1", 3, 11, None, None, value, (), None, "value_converter", "E", "x")])
         dead_letters.flush()

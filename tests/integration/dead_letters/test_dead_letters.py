@@ -37,7 +37,7 @@ def test_bad_records_are_kept_whole_and_their_neighbours_land(pipeline: MakePipe
     one.commit(plan)
     assert one.column("id") == [1, 2, 3]
     assert dead_letters(one) == [
-        (2, "db.t", "decode", BAD[0]), (3, "db.t", "convert", BAD[1]), (4, "db.t", "decode", BAD[2])
+        (2, "db.t", "value_converter", BAD[0]), (3, "db.t", "coerce", BAD[1]), (4, "db.t", "value_converter", BAD[2])
     ]  # fmt: skip
     row = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()[0]
     assert (row["key"], row["topic"], row["kind"], row["connector"]) == (b"k", one.topic, "dead", one.connector.name)

@@ -41,7 +41,7 @@ KINDS = {
     "a route through a text": Poison(spoiled(to=REPLACED), "route", "cannot be read"),
     **{kind: UNFIT[kind] for kind in ("too large", "a boolean", "a fraction")},
 }
-OF_TABLES = {kind for kind, bad in KINDS.items() if bad.stage == "convert"}
+OF_TABLES = {kind for kind, bad in KINDS.items() if bad.stage == "coerce"}
 
 
 class Place(NamedTuple):

@@ -59,7 +59,7 @@ def test_own_converter_writes_rows_and_dead_letters(pipeline: MakePipeline) -> N
     one.produce([b"id=1 sauce=hot", b"no pair", b"id=2", None, b"id=3 sauce=mild"])
     one.run()
     assert one.column("id") == ["1", "2", "3"]
-    assert dead_letters(one) == [(1, "db.t", "decode", b"no pair")]
+    assert dead_letters(one) == [(1, "db.t", "value_converter", b"no pair")]
     assert one.run().slices == ()
 
 
@@ -83,8 +83,8 @@ def test_own_transform_accounts_for_every_record(pipeline: MakePipeline) -> None
     assert counts == RangeCounts(routed=3, dead=2, tombstones=2, filtered_by_transforms=1)
     assert dead_letters(one) == [
         (3, None, "transform", b'{"id": 3, "do": "refuse"}'),
-        (6, None, "decode", b"no json"),
-        (7, "db.t", "convert", b'{"id": "many"}'),
+        (6, None, "value_converter", b"no json"),
+        (7, "db.t", "coerce", b'{"id": "many"}'),
     ]
     assert one.position() == {0: 9}
     assert one.run().slices == ()

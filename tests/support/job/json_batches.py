@@ -30,29 +30,8 @@ from pyiceberg.types import (
 )
 
 from floe_job.schema.rules import ColumnRules
+from tests.support.job.column_types import primitives
 from tests.support.job.json_records import NAMES, hollow, records
-
-primitives = st.sampled_from(
-    [
-        BooleanType(),
-        IntegerType(),
-        LongType(),
-        FloatType(),
-        DoubleType(),
-        StringType(),
-        DateType(),
-        TimeType(),
-        TimestampType(),
-        TimestamptzType(),
-        DecimalType(4, 2),
-        DecimalType(9, 2),
-        DecimalType(38, 10),
-        DecimalType(38, 38),
-        UUIDType(),
-        BinaryType(),
-        FixedType(2),
-    ]
-)
 
 
 def structs(types: st.SearchStrategy[IcebergType]) -> st.SearchStrategy[StructType]:
@@ -68,7 +47,7 @@ def structs(types: st.SearchStrategy[IcebergType]) -> st.SearchStrategy[StructTy
 
 
 types = st.recursive(
-    primitives,
+    primitives((4, 2), (9, 2), (38, 10), (38, 38)),
     lambda inner: st.one_of(
         structs(inner),
         st.builds(lambda of, required: ListType(100, of, element_required=required), inner, st.booleans()),

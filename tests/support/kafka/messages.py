@@ -30,7 +30,7 @@ class Message:
 
 
 class GivenMessages(Messages):
-    """Stands in for messages in librdkafka's memory, whose times and headers only librdkafka can read."""
+    """Replaces messages in librdkafka's memory, whose times and headers only librdkafka can read."""
 
     def __init__(self, given: Sequence[Message]) -> None:
         self._given = given

@@ -6,7 +6,7 @@ from floe.kafka.admin import Cluster
 from stack.progress import wait_until
 
 SECONDS = 10
-"""Far below the time-out of a transaction that somebody has left open."""
+"""Far below the time-out of a transaction that a producer has left open."""
 
 
 def wait_for_markers(cluster: Cluster, topic: str) -> dict[int, int]:

@@ -39,7 +39,7 @@ def listeners(port: int, controller_port: int, behind: int, proxy: int) -> dict[
 
 
 class KafkaProxy:
-    """Forwards connections on ``port`` to the broker's port ``behind``, as long as it is not told otherwise."""
+    """Forwards connections on ``port`` to the broker's port ``behind``, unless it is set to do otherwise."""
 
     def __init__(self, port: int, behind: int) -> None:
         self.port = port

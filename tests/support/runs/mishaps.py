@@ -64,7 +64,7 @@ def run_each(pizzas: Pipeline, *starts: int, length: int = 10) -> None:
 
 
 def run_behind(pizzas: Pipeline, **decisions: Any) -> TablesBehind:
-    """Run as the DAG does: what can be written is, and the commit tells who owes."""
+    """Run as the DAG does: what can be written is, and the commit names the tables that are behind."""
     plan = pizzas.plan(**decisions)
     pizzas.try_write(plan)
     with pytest.raises(TablesBehind) as message:
@@ -208,7 +208,7 @@ def lose_end_of_log(pizzas: Pipeline, ahead: int, partition: int = 0, table: str
 
 
 def commit_as(pizzas: Pipeline, offset: int, metadata: str | None, partition: int = 0) -> None:
-    """Commit an offset of the group as somebody else would."""
+    """Commit an offset of the group as another tool would."""
     consumer = ck.Consumer({"bootstrap.servers": pizzas.bootstrap, "group.id": pizzas.connector.group_id})
     at = ck.TopicPartition(pizzas.topic, partition, offset, metadata=metadata or "")
     consumer.commit(offsets=[at], asynchronous=False)

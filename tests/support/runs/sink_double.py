@@ -116,7 +116,7 @@ class SinkDouble:
         producer.commit_transaction(30)
 
     def commit(self, name: str, ids: Sequence[int], control_offsets: Mapping[int, int]) -> None:
-        """Append rows as the sink's coordinator does: with the control offsets that it stands at."""
+        """Append rows as the sink's coordinator does: with the control offsets that it is at."""
         table = self.load(name)
         key = f"kafka.connect.offsets.{self.connector.control_topic}.{self.group}"
         offsets = json.dumps({str(p): offset for p, offset in control_offsets.items()}, separators=(",", ":"))

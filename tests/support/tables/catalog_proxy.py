@@ -1,4 +1,4 @@
-"""An HTTP proxy in front of a REST catalog: what it does to the next commits is told beforehand."""
+"""An HTTP proxy in front of a REST catalog: what it does to the next commits is set beforehand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stack.settings import LOOPBACK
 class Fault:
     """What happens to one commit.
 
-    ``sends``: how often it is sent to the catalog. ``status``: what the client is told instead of the catalog's
+    ``sends``: how often it is sent to the catalog. ``status``: what the client gets instead of the catalog's
     answer. ``is_dropped``: the connection ends without an answer. ``delay``: seconds before the answer.
     """
 
@@ -37,17 +37,17 @@ class Fault:
 
 
 def answer_lost() -> Fault:
-    """The catalog carries it out, nobody hears of it."""
+    """The catalog carries it out, the client gets no answer."""
     return Fault("commit answer lost", is_dropped=True)
 
 
 def answer_rewritten(status: int) -> Fault:
-    """The catalog carries it out, the client is told of an error."""
+    """The catalog carries it out, the client gets an error."""
     return Fault(f"commit answered {status}, applied", status=status)
 
 
 def refused(status: int) -> Fault:
-    """The catalog never sees it, the client is told of an error."""
+    """The catalog never sees it, the client gets an error."""
     return Fault(f"commit answered {status}, not applied", sends=0, status=status)
 
 
@@ -147,7 +147,7 @@ class CatalogProxy:
                 _drop(handler)
                 return
             if fault.status is not None:
-                message = {"error": {"message": "as told by the proxy", "type": "Proxy", "code": fault.status}}
+                message = {"error": {"message": "made by the proxy", "type": "Proxy", "code": fault.status}}
                 status, headers, answer = (
                     fault.status,
                     [("Content-Type", "application/json")],

@@ -16,7 +16,7 @@ BOTH = (TABLE, OTHER_TABLE)
 
 @dataclass
 class Landing:
-    """Two tables, a committer for each plan, and what stands between it and the catalog."""
+    """Two tables, a committer for each plan, and what is between it and the catalog."""
 
     lake: Lake
     monkeypatch: pytest.MonkeyPatch

@@ -25,7 +25,7 @@ SCHEMA = Schema(
 
 @pytest.fixture
 def closed_port() -> int:
-    """Find a port that nobody listens on."""
+    """Find a port that no process listens on."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

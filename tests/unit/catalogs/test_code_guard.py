@@ -45,7 +45,7 @@ def nothing_ran():
 
 @pytest.fixture
 def altered(tables):
-    """Make a table with a property that somebody else gave it, and a second one without."""
+    """Make a table with a property that another client set, and a second one without."""
 
     def make(key, value):
         made = tables()

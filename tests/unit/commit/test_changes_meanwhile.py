@@ -82,7 +82,7 @@ def test_partition_field_added_meanwhile_is_kept_files_keep_spec(lake: Lake, wri
 
 
 def test_a_property_set_in_between_is_not_overwritten(lake: Lake, write: Write) -> None:
-    lake.create(properties={"owner": "nobody"})
+    lake.create(properties={"owner": "another"})
     written = write((0, 0, 5))
 
     def own() -> None:

@@ -52,7 +52,7 @@ def of_one(written: Written) -> tuple[Plan, dict[str, Announcement]]:
 
 
 def of_all(lake: Lake, *written: Written) -> tuple[Plan, dict[str, Announcement]]:
-    """Put the slices of several plans into one, each with its announcement, written anew for it."""
+    """Put the slices of several plans into one, each with its announcement, written again for it."""
     first = written[0].plan
     slices = tuple(replace(w.plan.slices[0], index=i) for i, w in enumerate(written))
     plan = replace(first, slices=slices)

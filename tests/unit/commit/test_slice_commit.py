@@ -186,7 +186,7 @@ def test_catalog_denying_access_is_a_refusal_of_all_tables(landing: Landing, mon
 
 
 def catch_up(landing: Landing, start: int, end: int, plan_id: str = "plan-2") -> Written:
-    """Write what the other table owes."""
+    """Write what the other table lacks."""
     backlogs = {OTHER_TABLE: PartitionBacklog(start, ROUTE)}
     return landing.write(
         (0, start, end), tables=(OTHER_TABLE,), backlogs=backlogs, kind="catch-up", plan_id=plan_id, index=1

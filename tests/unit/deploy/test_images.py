@@ -69,7 +69,7 @@ def test_image_installs_requirements_under_constraints(name: str) -> None:
     text = (DEPLOY / name / "Dockerfile").read_text()
     assert "COPY requirements.txt constraints.txt /tmp/floe/" in text
     assert "-c /tmp/floe/constraints.txt" in text
-    assert not re.search(r"pip install[^&]*==", text), "a pin stands in the requirements only"
+    assert not re.search(r"pip install[^&]*==", text), "a pin is in the requirements only"
 
 
 def test_airflow_and_spark_have_the_same_python() -> None:

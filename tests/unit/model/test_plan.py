@@ -18,7 +18,7 @@ from tests.support.partitions import ROUTE, is_behind, position, span
 
 @pytest.fixture
 def plan() -> Callable[..., Plan]:
-    """Make a plan over two topics: a live slice, and one of what a table owes."""
+    """Make a plan over two topics: a live slice, and one of what a table lacks."""
 
     def make(plan_id: str = "p1", group_id: str = "connect-pizzas") -> Plan:
         def position(topic: str, partition: int, offset: int, since: int) -> Position:
@@ -209,7 +209,7 @@ def test_a_debt_never_grows_by_a_slice_that_caught_up_less(after: Callable[..., 
 def test_backlog_dropped_meanwhile_is_what_live_slice_lacked(
     after: Callable[..., Position],
 ) -> None:
-    """The plan left its rows to the catch-up that nobody will run: stepping over them would lose them."""
+    """The plan left its rows to the catch-up that will not run: stepping over them would lose them."""
     planned = position(50, backlogs=is_behind(a=7))
     assert after(position(50), live(span(50, 60)), planned=planned) == position(60, backlogs=is_behind(a=50))
     assert after(position(50, backlogs=is_behind(a=20)), live(span(50, 60)), planned=planned) == position(

@@ -28,7 +28,7 @@ META = {
     "transforms.meta.type": "org.apache.iceberg.connect.transforms.KafkaMetadataTransform",
     "transforms.meta.field_name": "k",
 }
-TOLD = Schema(
+KAFKA_COLUMNS = Schema(
     NestedField(1, "name", StringType(), required=False),
     NestedField(2, "k_topic", StringType(), required=False),
     NestedField(3, "k_partition", LongType(), required=False),
@@ -41,7 +41,7 @@ BELOW_SURROGATES = "a" * 15 + "\ud7ff" + "bbb"
 @pytest.fixture
 def message(lake: Lake) -> Lake:
     """A lake with a table of ten rows in one file, as workers write it."""
-    table = lake.create(schema=TOLD)
+    table = lake.create(schema=KAFKA_COLUMNS)
     rows = [{"name": BELOW_SURROGATES, "k_topic": TOPIC, "k_partition": 0, "k_offset": offset} for offset in range(10)]
     writer = TableWriter(table.metadata, table.io, table.schema(), table.spec(), table.properties, "test")
     writer.write(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())))

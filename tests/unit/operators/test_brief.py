@@ -1,4 +1,4 @@
-"""An error is told in three short lines."""
+"""An error is shown in three short lines."""
 
 import pytest
 

@@ -54,12 +54,12 @@ def message(monkeypatch: pytest.MonkeyPatch) -> Message:
     def act_with(keys: Mapping[str, Any], act: Callable[[Connector], object]) -> str:
         # secrets of other tasks look like this one's, and would hide it
         monkeypatch.setattr(mask, "_KNOWN", mask.Mask())
-        return told(keys, act)
+        return message_of(keys, act)
 
     return act_with
 
 
-def told(keys: Mapping[str, Any], act: Callable[[Connector], object]) -> str:
+def message_of(keys: Mapping[str, Any], act: Callable[[Connector], object]) -> str:
 
     @floe_task
     def execute(_self: object) -> None:

@@ -26,7 +26,7 @@ from tests.support.tables.lake import CLUSTER, GROUP, LEDGER, OTHER_TABLE, ROUTE
 REPLAY = "0192f0c1d2e37a4b8c5d6e7f8a9b0c1d"
 LOG = LogId(TOPIC, TOPIC_ID, 0)
 TEN = OffsetRange(*LOG, 0, 10)
-TOLD = Schema(
+KAFKA_COLUMNS = Schema(
     NestedField(1, "kafka_topic", StringType(), required=False),
     NestedField(2, "kafka_partition", IntegerType(), required=False),
     NestedField(3, "kafka_offset", LongType(), required=False),
@@ -42,7 +42,7 @@ KEYS = {
 @pytest.fixture
 def message(lake: Lake) -> Lake:
     """Give a table with rows of the offsets 0 to 4, and dead letters of 2, 3 (for no table yet) and 7."""
-    lake.create(schema=TOLD)
+    lake.create(schema=KAFKA_COLUMNS)
     rows = [{"kafka_topic": TOPIC, "kafka_partition": 0, "kafka_offset": offset} for offset in range(5)]
     table = lake.load()
     table.append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(table.schema())))

@@ -88,9 +88,9 @@ def test_a_plan_goes_back_where_a_decision_does(broker: Broker, plan: Plan, open
     "found",
     [
         pytest.param(position(4), id="moved back"),
-        pytest.param(Position(TopicPartition(TOPIC, 0), 5, "by hand"), id="written by somebody else"),
-        pytest.param(Position(TopicPartition(TOPIC, 0), 50, ""), id="moved on by somebody else"),
-        pytest.param(position(5, backlog=2), id="a debt that the plan does not know"),
+        pytest.param(Position(TopicPartition(TOPIC, 0), 5, "by hand"), id="written by another tool"),
+        pytest.param(Position(TopicPartition(TOPIC, 0), 50, ""), id="moved on by another tool"),
+        pytest.param(position(5, backlog=2), id="a backlog that the plan does not know"),
         pytest.param(position(5, routing="other"), id="another routing"),
         pytest.param(position(5, since=3), id="a routing of another time"),
         pytest.param(position(5, topic_id="T2"), id="another topic"),

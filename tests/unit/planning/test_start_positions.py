@@ -80,12 +80,12 @@ def test_ledgers_are_asked_for_copies_only_to_recover() -> None:
 
 @pytest.mark.parametrize("held", [frozenset({"T1"}), frozenset({"T0", "T1"}), frozenset()])
 def test_lost_positions_are_not_taken_for_a_new_connector(held: frozenset[str]) -> None:
-    """Nor are those that went with their whole group, when nobody knows of which topics they were."""
+    """Nor are those that went with their whole group, when no table says of which topics they were."""
     refused(r"topic 'pizzas' has a position, but a table.*positions were lost.*`recover`", contained_ids=lambda _: held)
 
 
 @pytest.mark.parametrize("metadata", ["", "offset written by hand", '{"floe":2}'])
-def test_a_position_that_somebody_else_wrote_is_refused(metadata: str) -> None:
+def test_position_that_another_tool_wrote_is_refused(metadata: str) -> None:
     foreign = Position(TopicPartition("pizzas", 4), 17, metadata)
     refused(
         r"position 17 of pizzas-4 was not written by floe.*Stop it.*`recover`.*`takeover`",

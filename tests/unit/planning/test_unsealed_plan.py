@@ -39,7 +39,7 @@ def refused(
     has_signed: bool = False,
     **positions: Position,
 ) -> str:
-    """Return why a plan is refused whose positions are as it says, unless told otherwise."""
+    """Return why a plan is refused whose positions are as it says, unless others are given."""
     found = {p.tp: p for p in unsealed(connector).positions} | {p.tp: p for p in positions.values()}
     with pytest.raises(SealBroken, match="Trigger a new run") as caught:
         check_sealed(plan, connector, allowed, found, has_signed=has_signed)

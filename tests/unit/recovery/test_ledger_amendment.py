@@ -39,7 +39,7 @@ def to_c2(table: Table, branch: str = "main") -> Ledger | None:
 
 @pytest.fixture
 def updated_ledger(lake: Lake, write: Write) -> Callable[..., int | None]:
-    """Amend a table that holds five rows, by a client that ``wire`` stands before."""
+    """Amend a table that holds five rows, by a client that ``wire`` is put before."""
     lake.create()
     write((0, 0, 5)).land()
 

@@ -1,4 +1,4 @@
-"""Expiry with a commit: what floe still needs stays, and history is told across the gaps."""
+"""Expiry with a commit: what floe still needs stays, and history is known across the gaps."""
 
 import logging
 

@@ -161,8 +161,8 @@ def test_pending_file_that_is_not_parquet_is_refused(sink: Sink) -> None:
 def test_pending_file_with_false_bounds_hides_no_row(sink: Sink) -> None:
     written = sink.write(0, 5)
     far = (10**12).to_bytes(8, "little")
-    lies = {"lower_bounds": {2: far}, "upper_bounds": {2: far}, "null_value_counts": {2: 5}, "value_counts": {2: 5}}
-    forged = tuple(replace(file, **lies) for file in written.payload.data_files or ())
+    false = {"lower_bounds": {2: far}, "upper_bounds": {2: far}, "null_value_counts": {2: 5}, "value_counts": {2: 5}}
+    forged = tuple(replace(file, **false) for file in written.payload.data_files or ())
     one = written._replace(payload=replace(written.payload, data_files=forged))
     sink.check_table(one)
     sink.land(one)
@@ -181,7 +181,7 @@ def test_a_partition_type_that_is_not_the_spec_s_is_refused(sink: Sink, lake: La
 
 @pytest.mark.parametrize("files", [True, False])
 def test_a_rollback_past_rows_of_the_sink_is_not_read_again(sink: Sink, files: bool) -> None:
-    """Which offsets the sink's files hold nobody knows: reading all of them again would double what stayed."""
+    """Which offsets the sink's files hold is unknown: reading all of them again would double what stayed."""
     append_foreign(sink.lake, 7)
     first = head(sink.lake)
     as_the_sink(sink.lake)

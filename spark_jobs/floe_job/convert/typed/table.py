@@ -25,6 +25,7 @@ from floe_job.exceptions import InvalidRecord, Unnameable
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
+from floe_job.stages import COERCE
 from floe_job.types import Lookup
 from floe_job.types.typed_values import json_form
 
@@ -128,7 +129,7 @@ class TypedTable:
 class NoStruct(InvalidRecord):
     """A value that has a schema, but no fields."""
 
-    stage = "coerce"
+    stage = COERCE
 
 
 def _without_nulls(part: TypedPart) -> tuple[TypedPart, list[Rejected]]:

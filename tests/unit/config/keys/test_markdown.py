@@ -16,7 +16,7 @@ def test_the_manual_has_the_table_of_keys_row_by_row(status):
 
 
 def test_the_manual_has_the_table_of_library_settings():
-    assert library_table() in MANUAL.read_text(), "print the table anew: python -m floe.config keys"
+    assert library_table() in MANUAL.read_text(), "print the table again: python -m floe.config keys"
 
 
 def test_the_manual_has_no_rows_of_keys_that_are_gone():

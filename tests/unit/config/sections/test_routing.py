@@ -1,4 +1,4 @@
-"""Routing, as configured: where the route value stands, how it names tables, what cannot be."""
+"""Routing, as configured: where the route value is, how it names tables, what cannot be."""
 
 import pytest
 
@@ -71,7 +71,7 @@ def test_keys_for_other_routings_are_warned_of(connector, key):
     assert warning == f"{key} has no effect: the tables are those of iceberg.tables"
 
 
-# -- where the value stands -------------------------------------------------------------------------------------------
+# -- where the value is -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ ODD = [b"", *(bytes([byte_]) for byte_ in b'"\\{}[]:, \t0-xn')]
 )
 @pytest.mark.parametrize("kept", [0, 1])
 def test_one_octet_more_or_less_or_another_is_noticed(whole: bytes, place: int, kept: int) -> None:
-    """An octet is replaced, or another, or none, stands in front of it: ``kept`` is how many of it stay."""
+    """An octet is replaced, or another, or none, is in front of it: ``kept`` is how many of it stay."""
     for odd in ODD if kept or place < len(whole) - 1 else ():
         changed = whole[:place] + odd + whole[place + 1 - kept :]
         for row in (0, 4, 8):

@@ -8,7 +8,7 @@ from floe_job.dead_letters import DeadLetter, TooManyDeadLetters, check_ratio
 
 def dead_letters(count: int) -> list[DeadLetter]:
     return [
-        DeadLetter("pizzas", "T1", 2, n, None, None, b"{", (), None, "decode", "Malformed", "not JSON")
+        DeadLetter("pizzas", "T1", 2, n, None, None, b"{", (), None, "value_converter", "Malformed", "not JSON")
         for n in range(count)
     ]
 

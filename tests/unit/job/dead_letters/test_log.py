@@ -8,7 +8,7 @@ from floe_job.dead_letters import DeadLetter, DeadLetterLog
 
 
 def dead_letter(offset: int = 7, value: bytes | None = b"{", reason: str = "not JSON") -> DeadLetter:
-    return DeadLetter("pizzas", "T1", 2, offset, None, None, value, (), None, "decode", "Malformed", reason)
+    return DeadLetter("pizzas", "T1", 2, offset, None, None, value, (), None, "value_converter", "Malformed", reason)
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -18,7 +18,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_a_line_names_place_stage_and_reason_and_not_the_value(caplog: pytest.LogCaptureFixture) -> None:
     DeadLetterLog(messages=False).note([dead_letter(value=b"secret")])
-    assert lines(caplog) == ["bad record: topic 'pizzas' partition 2 offset 7, stage decode: not JSON"]
+    assert lines(caplog) == ["bad record: topic 'pizzas' partition 2 offset 7, stage value_converter: not JSON"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Letters as rows: in floe's own table, in one made by somebody else, and in one that will not do."""
+"""Dead letters as rows: in floe's own table, in one that a user created, and in one that is not suitable."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ LETTER = DeadLetter(
     value=b"\xff not json",
     headers=(("trace", b"\x01"), ("empty", b""), ("none", None), ("trace", b"again")),
     table="rpc.pizzas",
-    stage="decode",
+    stage="value_converter",
     error="Malformed",
     reason="not UTF-8",
 )
@@ -63,7 +63,7 @@ def test_a_letter_keeps_the_whole_record_and_says_why() -> None:
                 {"key": "trace", "value": b"again"},
             ],
             "table": "rpc.pizzas",
-            "stage": "decode",
+            "stage": "value_converter",
             "error": "Malformed",
             "reason": "not UTF-8",
             "connector": "pizzas-sink",

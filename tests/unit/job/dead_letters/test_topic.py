@@ -1,11 +1,14 @@
-"""Letters to a topic, without a broker: context headers, and what a producer refuses by itself."""
+"""Dead letters to a topic, without a broker: context headers, and what a producer refuses by itself."""
+
+from collections.abc import Iterator
 
 import pytest
 
 from floe.exceptions import Retryable, Terminal
 from floe_job.dead_letters import DeadLetter, DeadLetterRefused, DeadLetterTopic, DeadLetterUndelivered
 from floe_job.dead_letters.topic import connect_headers
-from floe_job.exceptions import SliceRefused
+from floe_job.exceptions import InvalidRecord, SliceRefused
+from floe_job.stages import STAGES
 
 SECRET = "canary-7f3a"
 NOWHERE = {
@@ -16,7 +19,7 @@ NOWHERE = {
 }
 
 
-def dead_letter(stage: str = "decode", value: bytes = b"{", reason: str = "not JSON: ü") -> DeadLetter:
+def dead_letter(stage: str = "value_converter", value: bytes = b"{", reason: str = "not JSON: ü") -> DeadLetter:
     return DeadLetter(
         "pizzas", "T1", 2, 7, 1_700_000_000_123, b"k", value, (), "rpc.pizzas", stage, "Malformed", reason
     )
@@ -30,7 +33,7 @@ def test_context_headers_are_those_of_kafka_connect() -> None:
         ("__connect.errors.connector.name", b"pizzas-sink"),
         ("__connect.errors.task.id", b"3"),
         ("__connect.errors.stage", b"VALUE_CONVERTER"),
-        ("__connect.errors.class.name", b"floe.decode"),
+        ("__connect.errors.class.name", b"floe.value_converter"),
         ("__connect.errors.exception.class.name", b"Malformed"),
         ("__connect.errors.exception.message", "not JSON: ü".encode()),
         ("__connect.errors.exception.stacktrace", "Malformed: not JSON: ü".encode()),
@@ -40,15 +43,29 @@ def test_context_headers_are_those_of_kafka_connect() -> None:
 @pytest.mark.parametrize(
     ("stage", "spelled"),
     [
-        ("decode", b"VALUE_CONVERTER"),
+        ("key_converter", b"KEY_CONVERTER"),
+        ("value_converter", b"VALUE_CONVERTER"),
+        ("header_converter", b"HEADER_CONVERTER"),
         ("transform", b"TRANSFORMATION"),
-        ("convert", b"TASK_PUT"),
-        ("schema", b"TASK_PUT"),
         ("route", b"TASK_PUT"),
+        ("table", b"TASK_PUT"),
+        ("coerce", b"TASK_PUT"),
+        ("schema", b"TASK_PUT"),
     ],
 )
 def test_stages_are_spelled_as_connect_does(stage: str, spelled: bytes) -> None:
+    assert stage in STAGES
     assert ("__connect.errors.stage", spelled) in connect_headers(dead_letter(stage), "pizzas-sink", 0)
+
+
+def test_errors_of_records_name_a_known_stage() -> None:
+    assert {error.stage for error in errors_below(InvalidRecord)} <= STAGES
+
+
+def errors_below(error: type[InvalidRecord]) -> Iterator[type[InvalidRecord]]:
+    yield error
+    for one in error.__subclasses__():
+        yield from errors_below(one)
 
 
 def test_a_reason_in_the_headers_is_bounded() -> None:

@@ -114,7 +114,7 @@ def test_failures_raise_what_is_final_first() -> None:
 
 @dataclass
 class Catalog:
-    """Stands for the catalog: a table that records name is there once it was looked up."""
+    """Replaces the catalog: a table that records name is there once it was looked up."""
 
     asked: list[set[str]] = field(default_factory=list)
 
@@ -128,7 +128,7 @@ class Catalog:
 
 @dataclass
 class Spark:
-    """Stands for Spark: gives the results of one round after the other, and keeps what was asked for."""
+    """Replaces Spark: gives the results of one round after the other, and keeps what was asked for."""
 
     rounds: list[list[TaskResult]]
     ran: list[list[int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What makes a table one that no file can be written for, told by the driver before any task is."""
+"""What makes a table one that no file can be written for, found by the driver before any task is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a re-drive hands to which table: letters of a table to that one, letters of none routed anew, all else filtered."""
+"""What a redrive hands to which table: dead letters of a table to that one, those of none are routed, others filtered."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_a_path_leads_into_objects_and_through_nothing_else() -> None:
 
 def test_what_is_no_json_object_is_no_matter_of_routing() -> None:
     routed = route(static(a=".*"), [b"no json", b"[1]", {"to": "x"}])
-    assert [(one.index, one.stage) for one in routed.malformed] == [(0, "decode"), (1, "decode")]
+    assert [(one.index, one.stage) for one in routed.malformed] == [(0, "value_converter"), (1, "value_converter")]
     assert (routed.unroutable, offsets(routed)) == ([], {"a": [2]})
 
 

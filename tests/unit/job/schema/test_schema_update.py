@@ -177,7 +177,7 @@ def test_the_first_needs_merged_in_bring_their_rules() -> None:
 
 def test_schema_changed_meanwhile_gets_only_possible_requests() -> None:
     changed = Schema(
-        NestedField(1, "i", LongType(), required=True),  # promoted by somebody else, still required
+        NestedField(1, "i", LongType(), required=True),  # promoted by another writer, still required
         NestedField(2, "d", DecimalType(38, 2), required=False),  # wider than asked for
         NestedField(3, "l", StringType(), required=False),  # another type altogether
         NestedField(9, "s", StructType(NestedField(10, "i", IntegerType(), required=True)), required=True),

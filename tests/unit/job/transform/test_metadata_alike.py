@@ -12,21 +12,10 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import (
     BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
     FixedType,
-    FloatType,
     IcebergType,
-    IntegerType,
     ListType,
-    LongType,
     StringType,
-    TimestampType,
-    TimestamptzType,
-    TimeType,
-    UUIDType,
 )
 
 from floe.config.transforms.kafka_metadata import KafkaMetadata
@@ -34,32 +23,10 @@ from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.exceptions import Unconvertible
 from floe_job.transform import MetadataColumns, RecordMetadata
 from floe_job.types import converter
+from tests.support.job.column_types import primitives
 from tests.support.job.metadata_columns import HEADED, column, struct
 
-primitives = st.sampled_from(
-    [
-        BooleanType(),
-        IntegerType(),
-        LongType(),
-        FloatType(),
-        DoubleType(),
-        StringType(),
-        DateType(),
-        TimeType(),
-        TimestampType(),
-        TimestamptzType(),
-        DecimalType(1, 0),
-        DecimalType(9, 2),
-        DecimalType(19, 0),
-        DecimalType(20, 19),
-        DecimalType(38, 0),
-        DecimalType(38, 10),
-        DecimalType(38, 38),
-        UUIDType(),
-        BinaryType(),
-        FixedType(2),
-    ]
-)
+primitive_types = primitives((1, 0), (9, 2), (19, 0), (20, 19), (38, 0), (38, 10), (38, 38))
 
 
 edges = [0, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**53 + 1, 2**63 - 1, -(2**63), 253402300799999, 253402300800000]
@@ -122,7 +89,7 @@ def same(found: list[Any], expected: list[Any]) -> bool:
     records=st.lists(record, max_size=6),
     topic=texts,
     partition=st.integers(0, 2**31 - 1),
-    types=st.tuples(*[primitives] * 6),
+    types=st.tuples(*[primitive_types] * 6),
     required=st.tuples(*[st.booleans()] * 6),
     nested=st.booleans(),
 )
@@ -150,7 +117,7 @@ def test_whole_arrays_agree_with_the_converter(records, topic, partition, types,
 
 
 @settings(max_examples=200, deadline=None)
-@given(records=st.lists(record, max_size=6), value=primitives, required=st.booleans())
+@given(records=st.lists(record, max_size=6), value=primitive_types, required=st.booleans())
 def test_headers_agree_with_the_converter(records, value, required):
     fields = (column("value", value, required=required, field_id=61), column("key", StringType(), field_id=62))
     of = ListType(60, struct(*fields), element_required=True)

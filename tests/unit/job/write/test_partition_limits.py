@@ -36,8 +36,8 @@ def test_record_without_partition_becomes_a_dead_letter(new_table: TableFactory)
     values = [b'{"d":1}', b'{"d":"x"}', b'{"d":-9999999.99}', b'{"d":-9999990.00}', b'{"d":9999999.99}', b"{}"]
     dead_letters = writer.take(records(PIECE, values))
     assert [(dead_letter.offset, dead_letter.stage, dead_letter.error) for dead_letter in dead_letters] == [
-        (1, "convert", "Unconvertible"),
-        (2, "convert", "Unconvertible"),
+        (1, "coerce", "Unconvertible"),
+        (2, "coerce", "Unconvertible"),
     ]
     assert dead_letters[1].reason == (
         "column 'd': -9999999.99 has no partition: truncate[1000] takes it below what decimal(9, 2) holds"
@@ -81,7 +81,7 @@ def test_only_a_table_with_limits_wants_to_see_every_record(new_table: TableFact
     ],
 )
 def test_the_least_value_with_a_partition_is_the_last_multiple(of: DecimalType, width: int, least: str | None) -> None:
-    """38 nines are more than Python's decimals compute with unless told to."""
+    """38 nines are more than Python's decimals compute with by default."""
     schema = Schema(NestedField(1, "d", of, required=False))
     limits = PartitionLimits(spec((1, TruncateTransform(width), "p")), schema)
     bottom = -(10**of.precision - 1)
@@ -156,7 +156,7 @@ def test_null_struct_around_required_partition_column_is_refused(new_table: Tabl
     table = new_table(Schema(NestedField(1, "s", inner, required=False)), spec((2, IdentityTransform(), "p")))
     writer = TableRows(target_of(table), 0)
     dead_letters = writer.take(records(PIECE, [b'{"s":null}', b'{"s":{"x":1}}', b"{}"]))
-    assert [(dead_letter.offset, dead_letter.stage) for dead_letter in dead_letters] == [(0, "convert"), (2, "convert")]
+    assert [(dead_letter.offset, dead_letter.stage) for dead_letter in dead_letters] == [(0, "coerce"), (2, "coerce")]
     assert dead_letters[0].reason.startswith("column 's.x': null with its struct, and the table is partitioned by it")
     assert writer.close(complete=True).counts == TableCounts(assigned=3, rows=1, dead=2)
 

@@ -118,7 +118,7 @@ def test_unconvertible_record_is_dead_letter_with_its_place(new_table: TableFact
     )
     assert (dead_letter.table, dead_letter.stage, dead_letter.error, dead_letter.value) == (
         "ns.t",
-        "convert",
+        "coerce",
         "Unconvertible",
         b'{"n":"many"}',
     )

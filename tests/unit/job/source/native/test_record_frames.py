@@ -1,4 +1,4 @@
-"""Records of one batch are told by what stands between them."""
+"""Records of one batch are recognised by what is between them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def shape(offset: int, key: bytes | None, value: bytes | None) -> RecordShape:
 def between(
     first: bytes | None, headers: Headers, delta: int, key: bytes | None, value: bytes | None, time: int
 ) -> bytes:
-    """Return what stands behind a record with a value, or a key alone, and before the next."""
+    """Return what is behind a record with a value, or a key alone, and before the next."""
     nbytes = (number(NULL) if first is None else b"") + tail(headers) + head(delta, key, time)
     return nbytes + (number(len(value or b"")) if key is None else b"")
 
