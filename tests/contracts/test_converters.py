@@ -15,6 +15,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 from floe.config.converters import registry as config
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.converters.registry import read_converter
+from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe_job.convert import registry
 from floe_job.convert.base import Converters, Decoded, TableConverter
@@ -93,10 +94,10 @@ def test_converter_every_registered_kind_has_a_case() -> None:
 
 
 def test_converter_specs_of_all_classes_name_an_implementation() -> None:
-    settings = Settings({"value.converter.schemas.enable": "false"})
+    options = {"schemas.enable": "false"}
     for converter in config.CONVERTERS.values():
         for role in converter.roles:
-            spec = converter.read(settings, role)
+            spec = converter.read(OptionReader(options), role)
             assert spec is not None
             assert spec.kind in registry.CONVERTERS
 
