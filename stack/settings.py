@@ -24,6 +24,9 @@ CONTROLLER_PORT = "KAFKA_CONTROLLER_PORT"
 CONTROLLER_PORT_DEFAULT = 9093
 AIRFLOW_PORT = "AIRFLOW_PORT"
 AIRFLOW_PORT_DEFAULT = 8080
+REGISTRY = "REGISTRY"
+REGISTRY_PORT = "SCHEMA_REGISTRY_PORT"
+REGISTRY_PORT_DEFAULT = 8081
 
 GIVEN = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The first and the last of the ports that the system gives to outgoing connections."""
@@ -34,7 +37,7 @@ _TRIES = 100
 
 @dataclass(frozen=True)
 class Settings:
-    """Ports and folders of one stack."""
+    """Ports and folders of one stack, and whether it has a schema registry."""
 
     state: Path
     jars: Path
@@ -43,6 +46,8 @@ class Settings:
     kafka_port: int
     controller_port: int
     airflow_port: int
+    registry_port: int
+    registry: bool
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Settings:
@@ -56,6 +61,8 @@ class Settings:
             kafka_port=_port(environ, KAFKA_PORT, KAFKA_PORT_DEFAULT),
             controller_port=_port(environ, CONTROLLER_PORT, CONTROLLER_PORT_DEFAULT),
             airflow_port=_port(environ, AIRFLOW_PORT, AIRFLOW_PORT_DEFAULT),
+            registry_port=_port(environ, REGISTRY_PORT, REGISTRY_PORT_DEFAULT),
+            registry=_flag(environ, REGISTRY),
         )
 
     @property
@@ -114,3 +121,11 @@ def _port(environ: Mapping[str, str], variable: str, default: int) -> int:
         message = f"{variable}={text!r} is not a port: set it to a number between 1 and 65535"
         raise StackError(message)
     return int(text)
+
+
+def _flag(environ: Mapping[str, str], variable: str) -> bool:
+    text = environ.get(variable) or "0"
+    if text not in ("0", "1"):
+        message = f"{variable}={text!r} is neither 0 nor 1: set it to 1, or leave it out"
+        raise StackError(message)
+    return text == "1"

@@ -10,10 +10,12 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from stack import processes
 from stack.exceptions import PortTaken, StartFailed, Unsuitable
 from stack.progress import wait_until
+from stack.services.recorded_service import RecordedService
 from stack.services.rest import Rest
 from stack.settings import AIRFLOW_PORT, LOOPBACK, REPOSITORY, require_free
 
@@ -38,8 +40,10 @@ exec {airflow} "$@"
 _FOREIGN = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONHOME", "SPARK_HOME", "SPARK_CONF_DIR")
 
 
-class Airflow:
+class Airflow(RecordedService):
     """An Airflow whose home, log and record are in `folder`."""
+
+    name: ClassVar[str] = "airflow"
 
     def __init__(
         self,
@@ -49,26 +53,12 @@ class Airflow:
         plugins: Path,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.folder = folder.absolute()
-        self.port = port
-        self.log = self.folder / "airflow.log"
-        self.record = self.folder / "airflow.json"
-        self.url = f"http://{LOOPBACK}:{port}"
+        super().__init__(folder, port)
+        self.url = f"http://{self.address}"
         self.rest = Rest(self.url, USER, self.password)
         self._dags = dags
         self._plugins = plugins
         self._environment = dict(environment or {})
-
-    @property
-    def process(self) -> processes.Process | None:
-        """The leader of Airflow's processes as recorded, running or not; None if it was never started."""
-        return processes.load(self.record)
-
-    @property
-    def running(self) -> bool:
-        """Whether Airflow's leader runs."""
-        process = self.process
-        return process is not None and processes.alive(process)
 
     def password(self) -> str:
         """Return the password that Airflow generated for its user."""

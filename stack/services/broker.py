@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import base64
 import os
-import signal
 import socket
 import subprocess
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
-from stack import jars, processes
+from stack import jars
 from stack.exceptions import StartFailed
 from stack.java import java, spark_jar
-from stack.progress import wait_until
+from stack.services.recorded_service import RecordedService
 from stack.settings import CONTROLLER_PORT, KAFKA_PORT, LOOPBACK, free_port, require_free
 
 PACKAGES = ("org.apache.kafka:kafka_2.13:4.2.0", "org.slf4j:slf4j-simple:1.7.36")
-READY_WITHIN = 60.0
-STOPPED_WITHIN = 20.0
 
 # What a single node needs, and what makes it quick to start.
 SINGLE_NODE = {
@@ -36,11 +34,13 @@ SINGLE_NODE = {
 }
 
 
-class Broker:
+class Broker(RecordedService):
     """A broker whose data, log and record are in `folder`.
 
     `properties` are server properties that override those of a single node. Without `controller_port` a free one is used.
     """
+
+    name: ClassVar[str] = "broker"
 
     def __init__(
         self,
@@ -51,10 +51,7 @@ class Broker:
         jar_cache: Path = jars.CACHE,
         heap: str = "512m",
     ) -> None:
-        self.folder = folder.absolute()
-        self.port = port
-        self.log = self.folder / "broker.log"
-        self.record = self.folder / "broker.json"
+        super().__init__(folder, port)
         self._controller_port = controller_port
         self._properties = dict(properties or {})
         self._jar_cache = jar_cache
@@ -63,18 +60,7 @@ class Broker:
     @property
     def bootstrap(self) -> str:
         """The address for `bootstrap.servers`."""
-        return f"{LOOPBACK}:{self.port}"
-
-    @property
-    def process(self) -> processes.Process | None:
-        """The broker's process as recorded, running or not; None if it was never started."""
-        return processes.load(self.record)
-
-    @property
-    def running(self) -> bool:
-        """Whether the broker's process runs."""
-        process = self.process
-        return process is not None and processes.alive(process)
+        return self.address
 
     def start(self) -> None:
         """Start the broker on its data (formatted if new) and wait until it answers; harmless if it runs.
@@ -91,26 +77,7 @@ class Broker:
         settings.write_text(self._server_properties(controller_port))
         self._format(settings)
         command = [*self._java(), f"-Xmx{self._heap}", "kafka.Kafka", str(settings)]
-        process = processes.start_recorded(command, os.environ, self.log, self.folder, self.record)
-        try:
-            self._wait_until_ready(process)
-        except BaseException:
-            self.stop()
-            raise
-
-    def stop(self) -> None:
-        """End the broker by SIGTERM and wait; by SIGKILL if it does not end. Harmless if it does not run."""
-        process = self.process
-        if process is not None:
-            processes.stop(process, signal.SIGTERM, STOPPED_WITHIN)
-            self.record.unlink(missing_ok=True)
-
-    def kill(self) -> None:
-        """End the broker by SIGKILL, as a machine that loses power would; `start` starts it again on its data."""
-        process = self.process
-        if process is not None:
-            processes.stop(process, signal.SIGKILL, STOPPED_WITHIN)
-            self.record.unlink(missing_ok=True)
+        self._launch(command, lambda: self._listens() and self._answers())
 
     def _java(self) -> list[str]:
         found = [*jars.resolve(PACKAGES, self._jar_cache), spark_jar("scala-library")]
@@ -145,15 +112,6 @@ class Broker:
         }
         return "".join(f"{key}={value}\n" for key, value in properties.items())
 
-    def _wait_until_ready(self, process: processes.Process) -> None:
-        if not wait_until(lambda: not processes.alive(process) or self._listens(), READY_WITHIN):
-            message = f"the broker did not open port {self.port} within {READY_WITHIN:.0f} s: read {self.log}"
-            raise StartFailed(message)
-        if not processes.alive(process) or not self._answers():
-            tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
-            message = f"the broker ended or does not answer; the end of {self.log}:\n{tail}"
-            raise StartFailed(message)
-
     def _listens(self) -> bool:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             return probe.connect_ex((LOOPBACK, self.port)) == 0
@@ -164,6 +122,6 @@ class Broker:
 
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
-            return bool(client.list_topics(timeout=READY_WITHIN).brokers)
+            return bool(client.list_topics(timeout=self.ready_within).brokers)
         except KafkaException:
             return False

@@ -1,94 +1,67 @@
-"""A schema registry: Apicurio 2.6, in memory, with Confluent's API beside its own, as a process of its own."""
+"""A schema registry: Apicurio 2.6, with Confluent's API beside its own, as a process of its own."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import shutil
-import signal
 import tarfile
 import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import ClassVar
 
-from stack import jars, processes
-from stack.exceptions import DownloadFailed, StartFailed
+from stack import jars
+from stack.exceptions import DownloadFailed
 from stack.java import java
-from stack.progress import wait_until
-from stack.settings import LOOPBACK, require_free
+from stack.services.recorded_service import RecordedService
+from stack.settings import LOOPBACK, REGISTRY_PORT, require_free
 
 VERSION = "2.6.13.Final"
 PACKAGE = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
 SHA256 = "3cda1b34aa020fb4ac4dd6a66018d757e81e437f97e20a1f92d366b70091c6ba"
 RUNNER = f"apicurio-registry-app-{VERSION}-runner.jar"
-PORT = "SCHEMA_REGISTRY_PORT"
-READY_WITHIN = 60.0
-STOPPED_WITHIN = 20.0
+CONFLUENT_API = "/apis/ccompat/v7"
 
 
-class SchemaRegistry:
-    """A registry whose log and record are in `folder`; its schemas are gone when it ends."""
+class SchemaRegistry(RecordedService):
+    """A registry whose log and record are in ``folder``.
 
-    def __init__(self, folder: Path, port: int, jar_cache: Path = jars.CACHE, heap: str = "384m") -> None:
-        self.folder = folder.absolute()
-        self.port = port
-        self.log = self.folder / "schema-registry.log"
-        self.record = self.folder / "schema-registry.json"
+    ``keeps``: its schemas are in a database there, else in memory, and gone when it ends.
+    """
+
+    name: ClassVar[str] = "schema registry"
+
+    def __init__(
+        self, folder: Path, port: int, jar_cache: Path = jars.CACHE, heap: str = "384m", *, keeps: bool = False
+    ) -> None:
+        super().__init__(folder, port)
         self._jar_cache = jar_cache
         self._heap = heap
+        self._keeps = keeps
 
     @property
     def url(self) -> str:
         """The server's address: what `apicurio.registry.url` is set to."""
-        return f"http://{LOOPBACK}:{self.port}"
+        return f"http://{self.address}"
 
     @property
     def confluent_url(self) -> str:
         """The address of Confluent's API: what `schema.registry.url` is set to."""
-        return f"{self.url}/apis/ccompat/v7"
-
-    @property
-    def process(self) -> processes.Process | None:
-        """The server's process as recorded, running or not; None if it was never started."""
-        return processes.load(self.record)
-
-    @property
-    def running(self) -> bool:
-        """Whether the server's process runs."""
-        process = self.process
-        return process is not None and processes.alive(process)
+        return f"{self.url}{CONFLUENT_API}"
 
     def start(self) -> None:
         """Start it and wait until it answers; harmless if it runs. Raises PortTaken, DownloadFailed, StartFailed."""
         if self.running:
             return
-        require_free(self.port, PORT)
+        require_free(self.port, REGISTRY_PORT)
         self.folder.mkdir(parents=True, exist_ok=True)
         options = [f"-Xmx{self._heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         options += [f"-Dquarkus.http.host={LOOPBACK}", f"-Dquarkus.http.port={self.port}"]
-        command = [java(), *options, "-jar", str(installed(self._jar_cache) / RUNNER)]
-        process = processes.start_recorded(command, os.environ, self.log, self.folder, self.record)
-        try:
-            self._wait_until_ready(process)
-        except BaseException:
-            self.stop()
-            raise
-
-    def stop(self) -> None:
-        """End it by SIGTERM and wait; by SIGKILL if it does not end. Harmless if it does not run."""
-        process = self.process
-        if process is not None:
-            processes.stop(process, signal.SIGTERM, STOPPED_WITHIN)
-            self.record.unlink(missing_ok=True)
-
-    def _wait_until_ready(self, process: processes.Process) -> None:
-        is_ready = wait_until(lambda: not processes.alive(process) or self._answers(), READY_WITHIN)
-        if not (is_ready and processes.alive(process)):
-            tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
-            message = f"the schema registry ended or does not answer; the end of {self.log}:\n{tail}"
-            raise StartFailed(message)
+        if self._keeps:
+            options.append(f"-Dquarkus.datasource.jdbc.url=jdbc:h2:file:{self.folder / 'schemas'}")
+        self._launch([java(), *options, "-jar", str(installed(self._jar_cache) / RUNNER)], self._answers)
 
     def _answers(self) -> bool:
         try:

@@ -51,7 +51,7 @@ def test_dockerfile_copies_existing_files_not_ignored(dockerfile: Path) -> None:
     taken = [line[1:] for line in ignore if line.startswith("!")]
     for line in re.findall(r"^COPY (?!--from)(.+)", dockerfile.read_text(), re.MULTILINE):
         for source in [word for word in line.split() if not word.startswith("--")][:-1]:
-            assert (ROOT / source).exists(), source
+            assert list(ROOT.glob(source)), source
             assert any(source == entry or source.startswith(f"{entry}/") for entry in taken), source
 
 
@@ -67,9 +67,20 @@ def test_versions_are_those_of_the_requirements() -> None:
 @pytest.mark.parametrize("name", ["airflow", "spark"])
 def test_image_installs_requirements_under_constraints(name: str) -> None:
     text = (DEPLOY / name / "Dockerfile").read_text()
-    assert "COPY requirements.txt constraints.txt /tmp/floe/" in text
+    ignore = (DEPLOY / name / "Dockerfile.dockerignore").read_text().split()
+    assert "COPY requirements*.txt constraints.txt /tmp/floe/" in text
+    assert "cat /tmp/floe/requirements*.txt" in text
+    assert ignore.index("!requirements*.txt") < ignore.index("requirements-dev.txt"), "the last rule decides"
     assert "-c /tmp/floe/constraints.txt" in text
     assert not re.search(r"pip install[^&]*==", text), "a pin is in the requirements only"
+
+
+def test_requirements_of_features_are_pins_alone() -> None:
+    """Images read all files as one: an include would bring in what an image leaves out."""
+    files = [file for file in ROOT.glob("requirements*.txt") if file.name != "requirements-dev.txt"]
+    lines = [line for file in files for line in file.read_text().splitlines() if line and not line.startswith("#")]
+    assert [line for line in lines if not re.fullmatch(r"[\w-]+(\[[\w,-]+\])?==\S+", line)] == []
+    assert all(file.read_text().endswith("\n") for file in files), "else the next file begins on its last line"
 
 
 def test_airflow_and_spark_have_the_same_python() -> None:

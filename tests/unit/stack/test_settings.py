@@ -17,6 +17,7 @@ def test_without_variables_the_defaults_hold() -> None:
     assert settings.jars == REPOSITORY / ".floe" / "jars"
     assert settings.dags == REPOSITORY / "dags"
     assert (settings.kafka_port, settings.controller_port, settings.airflow_port) == (9092, 9093, 8080)
+    assert (settings.registry, settings.registry_port) == (False, 8081)
 
 
 def test_an_empty_variable_is_as_good_as_none() -> None:
@@ -29,6 +30,16 @@ def test_each_variable_changes_what_it_names(tmp_path: Path) -> None:
     assert settings.airflow_port == 18080
     assert settings.catalog_uri == f"sqlite:///{tmp_path}/catalog.db"
     assert settings.warehouse == tmp_path / "warehouse"
+
+
+@pytest.mark.parametrize(("text", "is_on"), [("1", True), ("0", False), ("", False)])
+def test_registry_is_switched_on_by_1(text: str, *, is_on: bool) -> None:
+    assert Settings.read({"REGISTRY": text}).registry is is_on
+
+
+def test_registry_that_is_neither_0_nor_1_is_an_error() -> None:
+    with pytest.raises(StackError, match="REGISTRY='yes' is neither 0 nor 1"):
+        Settings.read({"REGISTRY": "yes"})
 
 
 @pytest.mark.parametrize("text", ["x", "0", "65536", "-1", "9092 "])
