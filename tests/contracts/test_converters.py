@@ -23,6 +23,7 @@ from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from tests.support.job import avro_records, line_converter
+from tests.support.job.converters import NO_REGISTRY
 from tests.support.kafka.messages import values_of
 
 SCHEMA = Schema(
@@ -68,7 +69,7 @@ def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cas
 
 @pytest.fixture
 def converters(case: Case) -> Converters:
-    return converters_of(case.spec)
+    return converters_of(case.spec, NO_REGISTRY)
 
 
 def pizzas(case: Case, start: int, end: int, **more: str) -> list[bytes]:
@@ -98,13 +99,13 @@ def test_converter_specs_of_all_classes_name_an_implementation() -> None:
     for converter in config.CONVERTERS.values():
         for role in converter.roles:
             spec = converter.read(OptionReader(options), role)
-            assert spec is not None
             assert spec.kind in registry.CONVERTERS
+            assert spec.role == role
 
 
 def test_converter_unknown_kind_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="no converter reads 'morse'; known: json"):
-        converters_of(ConverterSpec("morse"))
+        converters_of(ConverterSpec("morse"), NO_REGISTRY)
 
 
 def test_converter_spec_survives_pickle_and_json(case: Case) -> None:

@@ -12,20 +12,19 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
-from floe.config.converters.base import PLAIN_JSON
 from floe.config.keys.reader import Settings
 from floe.config.sections import transforms as config
 from floe.config.sections.transforms import TransformSpec, read_transforms, source_columns
 from floe.config.transforms.options import SourceColumnNames, TransformOptions
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
-from floe_job.convert.registry import converters_of
 from floe_job.source.record_batch import ParsedValues
 from floe_job.transform import registry
 from floe_job.transform.batch import ParsedBatch
 from floe_job.transform.chain import Chain
 from floe_job.transform.record_metadata import metadata_of
 from tests.support.job import own_transforms
+from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.own_transforms import has_field, label, steer
 from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import PIECE, records, values_of
@@ -155,13 +154,13 @@ def test_transform_columns_equal_what_records_get() -> None:
     schema = Schema(NestedField(1, "id", LongType(), required=False))
     source = records(PIECE, [b'{"id":1}', b'{"id":2}'])
     for spec in (metadata(), label()):
-        whole = as_records(spec, ParsedBatch.of(source, converters_of(PLAIN_JSON).whole(source.values)))
+        whole = as_records(spec, ParsedBatch.of(source, JSON_CONVERTERS.whole(source.values)))
         new = Chain.of([spec]).columns_of(schema, fold=False).needs()
         fields = [
             NestedField(2 + i, *path, _TYPES[str(kind)], required=False) for i, (path, kind) in enumerate(new.items())
         ]
         columns = Chain.of([spec]).columns_of(Schema(*schema.fields, *fields), fold=False)
-        rows = converters_of(PLAIN_JSON).for_table(columns.record_schema, _rules(), create=False).decode(source.values)
+        rows = JSON_CONVERTERS.for_table(columns.record_schema, _rules(), create=False).decode(source.values)
         table, refused = columns.fill(
             rows.table, metadata_of(source, keys=columns.with_keys, headers=columns.with_headers)
         )
@@ -220,7 +219,7 @@ def test_chain_condition_leaves_the_others_as_they_are() -> None:
 
 def test_chain_converter_rejects_stay_rejected() -> None:
     source = records(PIECE, [b"{", b'{"id":1}', None])
-    batch = ParsedBatch.of(source, converters_of(PLAIN_JSON).whole(source.values))
+    batch = ParsedBatch.of(source, JSON_CONVERTERS.whole(source.values))
     done = Chain.of([steer()]).apply(batch)
     assert done.places == [1, 2]
     assert [(one.index, one.stage) for one in done.rejected] == [(0, "value_converter")]
@@ -238,7 +237,7 @@ def test_chain_columns_of_two_kinds_refuse_together() -> None:
     columns = Chain.of([label(picky=True), metadata()]).columns_of(schema, fold=False)
     assert columns.injected == set(names) - {"id"}
     source = records(PIECE, [b'{"id":%d}' % i for i in range(5)])
-    rows = converters_of(PLAIN_JSON).for_table(columns.record_schema, _rules(), create=False).decode(source.values)
+    rows = JSON_CONVERTERS.for_table(columns.record_schema, _rules(), create=False).decode(source.values)
     table, refused = columns.fill(rows.table, metadata_of(source, keys=False, headers=False))
     assert [row for row, _, _ in refused] == [1, 3]
     assert table["id"].to_pylist() == table["m_offset"].to_pylist() == [0, 2, 4]
@@ -277,7 +276,7 @@ def test_batch_rejected_records_keep_their_index() -> None:
 
 
 def test_whole_values_of_kafka_memory_are_parsed() -> None:
-    parsed = converters_of(PLAIN_JSON).whole(values_of([b'{"a":1}', None, b"[1]"]))
+    parsed = JSON_CONVERTERS.whole(values_of([b'{"a":1}', None, b"[1]"]))
     assert parsed.values == [{"a": 1}, None, [1]]
 
 

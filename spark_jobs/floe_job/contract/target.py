@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pyiceberg.io import FileIO
 from pyiceberg.table.metadata import TableMetadata
 
-from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.sections.transforms import TransformSpec
 from floe.control.announcement import SpecFiles
 from floe.model.accounting import TableCounts
@@ -23,9 +22,8 @@ class TableTarget:
 
     ``properties``: the table's own, overridden by the connector's write-props. ``held``: per range, the offsets that the
     table already contains; ranges of which it contains none are left out. ``backlog``: ranges it takes nothing of now.
-    ``value_converter``: how the values of records are read. ``refusal``: why it takes none of the others, whose records are
-    dead letters.
-    ``dead_letters``: per range, offsets of records with dead letters, which may become its rows.
+    ``refusal``: why it takes none of the others, whose records are dead letters. ``dead_letters``: per range, offsets of
+    records with dead letters, which may become its rows.
     """
 
     name: str
@@ -37,7 +35,6 @@ class TableTarget:
     rules: ColumnRules = field(default_factory=ColumnRules)
     transforms: tuple[TransformSpec, ...] = ()
     dead_letters: Mapping[OffsetRange, Intervals] = field(default_factory=dict)
-    value_converter: ConverterSpec = PLAIN_JSON
     refusal: str | None = None
 
 

@@ -23,8 +23,8 @@ class RouteRules:
     where they are not all; records of other tables are ignored. ``rejects_records``: whether records that reach no table
     are rejected by the slice. ``reserved``: a name that records may not use. ``closed``: why a table other than the known
     ones does not exist, once all that exist or are being created are known; None while the task has to find out.
-    ``redriven``: the dead letters that a redrive reads; other records are ignored. ``value_converter``: how a route's field
-    is read. ``transforms``: applied to records before they are routed.
+    ``redriven``: the dead letters that a redrive reads; other records are ignored. ``value_converter``: how values are
+    read, for routing and for tables. ``transforms``: applied to records before they are routed.
     """
 
     routing: Routing
@@ -60,7 +60,7 @@ class Task:
 
     ``assumed_target``: the target assumed for an unknown table, where floe may create it. ``writers``: how many tasks
     write the files of tables that are spread by partition; with 0, every task writes the files of what it has read.
-    ``limits``: of the memory used for reading.
+    ``limits``: of the memory used for reading. ``attempt``: any text that differs between attempts to write the slice.
     """
 
     index: int
@@ -72,3 +72,4 @@ class Task:
     assumed_target: TableTarget | None = None
     writers: int = 0
     limits: ReaderLimits = field(default_factory=ReaderLimits)
+    attempt: str = ""

@@ -72,7 +72,7 @@ class FieldConverter(Protocol):
 
 
 class Converters(Protocol):
-    """What one kind of bytes can be turned into. One per task and use, made from a ``ConverterSpec``."""
+    """What one kind of bytes can be turned into. One per task, for all of its uses."""
 
     def for_table(
         self, schema: Schema | None, rules: ColumnRules, *, create: bool, name_mapping: NameMapping | None = None

@@ -5,17 +5,18 @@ from typing import Final
 
 from floe.config.converters.base import JSON, ConverterSpec
 from floe_job.convert.base import Converters
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.converters import JsonConverters
 
-CONVERTERS: Final[dict[str, Callable[[ConverterSpec], Converters]]] = {
+CONVERTERS: Final[dict[str, Callable[[ConverterSpec, ConverterContext], Converters]]] = {
     JSON: JsonConverters,
 }
-"""By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.converters.base``."""
+"""By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.converters.registry``."""
 
 
-def converters_of(spec: ConverterSpec) -> Converters:
+def converters_of(spec: ConverterSpec, context: ConverterContext) -> Converters:
     """Make the converters that read what ``spec`` describes. Raises ValueError for a kind that nothing reads."""
     if spec.kind not in CONVERTERS:
         problem = f"no converter reads {spec.kind!r}; known: {', '.join(sorted(CONVERTERS))}"
         raise ValueError(problem)
-    return CONVERTERS[spec.kind](spec)
+    return CONVERTERS[spec.kind](spec, context)

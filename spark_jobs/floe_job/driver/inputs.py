@@ -1,8 +1,9 @@
 """All that the write of a slice needs from the catalog and from Kafka, requested before anything is read."""
 
 import logging
+import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from floe.catalogs.client import Tables
 from floe.control.recent_tables import recent_tables
@@ -23,7 +24,8 @@ log = logging.getLogger(__name__)
 class SliceInputs:
     """What ``prepare`` found. ``job``: without what is done already. ``parts``: what each task reads.
 
-    ``lookup``: the catalog, for tables and columns that records turn out to need.
+    ``lookup``: the catalog, for tables and columns that records turn out to need. ``attempt``: differs between attempts to
+    write the slice.
     """
 
     job: SliceJob
@@ -31,6 +33,7 @@ class SliceInputs:
     tables: SliceTables
     parts: tuple[tuple[RangePart, ...], ...]
     lookup: TableLookup
+    attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
 def prepare(job: SliceJob) -> SliceInputs:

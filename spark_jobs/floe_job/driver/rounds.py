@@ -80,7 +80,7 @@ def tasks_of(inputs: SliceInputs, current: Round) -> list[Task]:
     )
     writers = writing_tasks(targets, len(current.parts), job.connector.tasks_max)
     return [
-        Task(i, inputs.parts[i], targets, routes, dead_letters, conf, assumed_target, writers, limits)
+        Task(i, inputs.parts[i], targets, routes, dead_letters, conf, assumed_target, writers, limits, inputs.attempt)
         for i in current.parts
     ]
 

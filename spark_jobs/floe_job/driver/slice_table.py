@@ -164,7 +164,7 @@ def new_target(name: str, connector: Connector) -> TableTarget:
         case_insensitive=schema.case_insensitive,
         on_conflict=schema.on_conflict,
     )
-    return TableTarget(name, rules=rules, transforms=connector.transforms, value_converter=connector.value_converter)
+    return TableTarget(name, rules=rules, transforms=connector.transforms)
 
 
 def _refusal(name: str, problem: FloeError | None) -> str:

@@ -8,10 +8,13 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import BucketTransform, TruncateTransform, UnknownTransform
 
 from floe.catalogs.exceptions import TableUnsuitable
+from floe.config.converters.base import PLAIN_JSON
 from floe.parquet import TableWriter
 from floe.parquet.exceptions import UnsupportedColumn, UnsupportedFileFormat
 from floe.tables.file_checks import is_inside, roots_of
 from floe_job.contract.target import TableTarget
+from floe_job.convert.context import ConverterContext
+from floe_job.convert.registry import converters_of
 from floe_job.write.table_rows import TableRows
 
 _MAX_PARAMETER = 2**31 - 1
@@ -29,7 +32,8 @@ def check_writable(target: TableTarget) -> None:
     if target.metadata is None or target.io is None:
         return
     try:
-        TableRows(target, 0)
+        # the columns that no row can be made for are the same for all converters
+        TableRows(target, 0, converters_of(PLAIN_JSON, ConverterContext.of_attempt("")))
         properties = dict(target.properties)
         metadata, schema = target.metadata, target.metadata.schema()
         writer = TableWriter(metadata, target.io, schema, metadata.spec(), properties, "check")

@@ -9,12 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from floe.config.converters.base import ConverterSpec
 from floe.config.expressions.java_regex import compile_expression
 from floe.config.sections.routing import Routing
 from floe_job.contract.rejected import Rejected
-from floe_job.convert.base import FieldConverter
-from floe_job.convert.registry import converters_of
+from floe_job.convert.base import Converters, FieldConverter
 from floe_job.source.record_batch import UNREADABLE, Records
 from floe_job.stages import ROUTE, VALUE_CONVERTER
 
@@ -26,9 +24,9 @@ Matches = Callable[[Sequence[str]], "np.ndarray[Any, np.dtype[np.bool_]]"]
 class RouteValues:
     """Reads the route values of records: from a field, a header or the key."""
 
-    def __init__(self, routing: Routing, value_converter: ConverterSpec) -> None:
+    def __init__(self, routing: Routing, converters: Converters) -> None:
         self._routing = routing
-        self._field = converters_of(value_converter).for_field(routing.path) if routing.path else None
+        self._field = converters.for_field(routing.path) if routing.path else None
 
     def of(self, records: Records) -> tuple[Sequence[Rejected], pa.Array]:
         """Return the values as text, null where there is none, of those records that are not rejected."""

@@ -14,6 +14,7 @@ from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe_job.contract.rejected import Rejected
 from floe_job.contract.task import RouteRules
+from floe_job.convert.base import Converters
 from floe_job.routing.route_values import UNROUTABLE, RouteValues, matcher
 from floe_job.routing.rules import Destination, Places, Routed
 from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
@@ -30,15 +31,15 @@ MAX_UNKNOWN = 20_000
 
 
 class Router:
-    """Routes the records of one task. ``known``: the tables that the task received."""
+    """Routes the records of one task. ``known``: the tables that the task received. ``converters``: of values."""
 
-    def __init__(self, rules: RouteRules, known: Mapping[str, object]) -> None:
+    def __init__(self, rules: RouteRules, known: Mapping[str, object], converters: Converters) -> None:
         self._rules = rules
         self._known = known
         self.unknown: dict[str, None] = {}
         self._found: dict[tuple[str, str | None], Destination] = {}
         self._patterns = {t: matcher(s.route_regex) for t, s in rules.tables if s.route_regex is not None}
-        self._values = RouteValues(rules.routing, rules.value_converter)
+        self._values = RouteValues(rules.routing, converters)
 
     def route(self, records: Records) -> Routed:
         """Find the tables of each record; none of the values is None."""

@@ -16,7 +16,7 @@ from pyiceberg.types import StringType, StructType
 
 from floe_job.contract.target import TableTarget
 from floe_job.contract.task import RouteRules
-from floe_job.convert.registry import converters_of
+from floe_job.convert.base import Converters, TableConverter
 from floe_job.exceptions import SchemaConflict
 from floe_job.source.record_batch import Records
 
@@ -38,12 +38,12 @@ class DecodedTogether:
 class SharedDecoder:
     """Decodes records of tables with the same columns. ``path``: the field of the route value."""
 
-    def __init__(self, schema: Schema, target: TableTarget, path: Sequence[str]) -> None:
-        self._decoder = converters_of(target.value_converter).for_table(schema, target.rules, create=False)
+    def __init__(self, decoder: TableConverter, path: Sequence[str]) -> None:
+        self._decoder = decoder
         self._path = path
 
     @classmethod
-    def of(cls, targets: Sequence[TableTarget], routes: RouteRules) -> SharedDecoder | None:
+    def of(cls, targets: Sequence[TableTarget], routes: RouteRules, converters: Converters) -> SharedDecoder | None:
         """Return None where tables differ, may differ from what the route is read by, or where it is not in a column."""
         path = routes.routing.path
         if len(targets) < 2 or not path or routes.redriven is not None:
@@ -55,14 +55,13 @@ class SharedDecoder:
         is_uniform = all(
             target.metadata is not None
             and not target.transforms
-            and target.value_converter == first.value_converter
             and not target.rules.case_insensitive
             and target.rules == first.rules
             and target.metadata.name_mapping() is None
             and target.metadata.schema() == schema
             for target in targets
         )
-        return cls(schema, first, path) if is_uniform else None
+        return cls(converters.for_table(schema, first.rules, create=False), path) if is_uniform else None
 
     def decode(self, records: Records) -> DecodedTogether | None:
         """Decode records; None when a record contains columns that tables lack: then each table has to decode its own."""

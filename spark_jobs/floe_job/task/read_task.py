@@ -16,6 +16,7 @@ from floe.parquet.budget import WriteBudget
 from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
 from floe_job.contract.result import Failure, RangePartResult, TaskResult
 from floe_job.contract.task import Task
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.registry import converters_of
 from floe_job.dead_letters.collector import DeadLetterCollector
 from floe_job.dead_letters.limits import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
@@ -92,12 +93,12 @@ class _TaskRun:
         self._targets = {target.name: target for target in task.targets}
         self._writers: dict[str, TableRows] = {}
         self._given_up: set[str] = set()
-        self._router = Router(task.routes, self._targets)
+        self._converters = converters_of(task.routes.value_converter, ConverterContext.of_attempt(task.attempt))
+        self._router = Router(task.routes, self._targets, self._converters)
         self._collector = DeadLetterCollector(task.dead_letters, task.index, self._budget)
         self._send_queue = SendQueue(task.index, task.writers) if task.writers else None
         self._chain = Chain.of(task.routes.transforms)
-        self._converters = converters_of(task.routes.value_converter)
-        self._shared_decoder = SharedDecoder.of(task.targets, task.routes)
+        self._shared_decoder = SharedDecoder.of(task.targets, task.routes, self._converters)
         self._deliveries = 0
         self._bad = BadRecordCollector()
         self._checked = 0
@@ -236,7 +237,7 @@ class _TaskRun:
             if self._send_queue is not None and is_spread(target)
             else None
         )
-        self._writers[name] = TableRows(target, self._task.index, self._budget, sender)
+        self._writers[name] = TableRows(target, self._task.index, self._converters, self._budget, sender)
         return self._writers[name]
 
     def _collect_changes(self, name: str, writer: TableRows, records: Records) -> None:

@@ -15,8 +15,7 @@ from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
 from floe_job.contract.dead_letter_outcomes import OutcomeRecorder
 from floe_job.contract.rejected import Rejected
 from floe_job.contract.target import TableResult, TableTarget
-from floe_job.convert.base import Decoded
-from floe_job.convert.registry import converters_of
+from floe_job.convert.base import Converters, Decoded
 from floe_job.exceptions import Unconvertible
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.schema.limits import reserved_names
@@ -35,9 +34,14 @@ class TableRows:
     """Takes records in the order of their offsets; the files are complete after ``close``."""
 
     def __init__(
-        self, target: TableTarget, task_index: int, budget: WriteBudget | None = None, sink: RowSink | None = None
+        self,
+        target: TableTarget,
+        task_index: int,
+        converters: Converters,
+        budget: WriteBudget | None = None,
+        sink: RowSink | None = None,
     ) -> None:
-        """Write rows to files of this task, or else pass them to ``sink``."""
+        """Write rows to files of this task, or else pass them to ``sink``. ``converters``: of the task's values."""
         self._target = target
         schema = target.metadata.schema() if target.metadata is not None else None
         self._columns = Chain.of(target.transforms).columns_of(schema, fold=target.rules.case_insensitive)
@@ -48,7 +52,7 @@ class TableRows:
             taken=self._columns.full_names,
             reserved=frozenset() if schema is None else reserved_names(specs, schema),
         )
-        self._decoder = converters_of(target.value_converter).for_table(
+        self._decoder = converters.for_table(
             self._columns.record_schema,
             rules,
             create=target.metadata is None,

@@ -7,6 +7,7 @@ from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema
 from floe_job.convert.avro.decoder import AvroDecoder
 from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.typed.converters import TypedConverters
 from floe_job.convert.typed.frames import Framing
 from tests.support.avro import varint
@@ -34,6 +35,6 @@ def schema_of(schema_id: int) -> RegisteredSchema:
     return registered(f'{{"type": "record", "name": "R", "fields": [{fields}]}}')
 
 
-def converters(_: ConverterSpec) -> TypedConverters:
+def converters(spec: ConverterSpec, context: ConverterContext) -> TypedConverters:
     """Make the converters."""
     return TypedConverters(lambda: AvroDecoder(Framing.ID_OF_4_BYTES, schema_of, AvroOptions()))

@@ -12,6 +12,7 @@ from floe.config.converters.base import ConverterClass, ConverterSpec, Role
 from floe.config.keys.option_reader import OptionReader
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Decoded, Parsed
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.table_field import TableField, schema_of
 from floe_job.exceptions import InvalidRecord, Malformed
@@ -44,10 +45,21 @@ def parse(value: bytes) -> dict[str, str]:
         raise Malformed(problem) from None
 
 
+def parse_all(values: Sequence[bytes | None]) -> Parsed:
+    parsed, rejected = ParsedValues(), []
+    for index, value in enumerate(values):
+        try:
+            parsed.append(None if value is None else parse(value))
+        except InvalidRecord as error:
+            parsed.append(None)
+            rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
+    return Parsed(parsed, tuple(rejected))
+
+
 class LineConverters:
     """Parses lines, and leaves the rest to what reads objects."""
 
-    def __init__(self, spec: ConverterSpec) -> None:
+    def __init__(self, spec: ConverterSpec, context: ConverterContext) -> None:
         self.spec = spec
 
     def for_table(
@@ -59,14 +71,7 @@ class LineConverters:
         return LineField(path)
 
     def whole(self, values: Sequence[bytes | None]) -> Parsed:
-        parsed, rejected = ParsedValues(), []
-        for index, value in enumerate(values):
-            try:
-                parsed.append(None if value is None else parse(value))
-            except InvalidRecord as error:
-                parsed.append(None)
-                rejected.append(Rejected(index, error.stage, error.reason, type(error).__name__))
-        return Parsed(parsed, tuple(rejected))
+        return parse_all(values)
 
 
 class LineTable:
@@ -100,7 +105,7 @@ class LineField:
 def _parsed(values: Sequence[bytes] | ParsedValues) -> tuple[ParsedValues, list[int], tuple[Rejected, ...]]:
     if isinstance(values, ParsedValues):
         return values, list(range(len(values))), ()
-    parsed = LineConverters(ConverterSpec(KIND)).whole(values)
+    parsed = parse_all(values)
     kept = [i for i in range(len(values)) if i not in {one.index for one in parsed.rejected}]
     return parsed.values.select(kept), kept, parsed.rejected
 

@@ -10,6 +10,7 @@ from pyiceberg.table.name_mapping import NameMapping
 from floe.config.converters.base import ConverterSpec
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.parse import parse_any
 from floe_job.convert.table_field import TableField, schema_of
@@ -21,8 +22,8 @@ from floe_job.source.record_batch import ParsedValues
 class JsonConverters:
     """Readers of JSON values."""
 
-    def __init__(self, spec: ConverterSpec) -> None:
-        self._spec = spec
+    def __init__(self, spec: ConverterSpec, context: ConverterContext) -> None:
+        """Read what ``spec`` describes: it has no options, and JSON without schemas needs no registry."""
 
     def for_table(
         self, schema: Schema | None, rules: ColumnRules, *, create: bool, name_mapping: NameMapping | None = None

@@ -12,6 +12,7 @@ from floe.model.intervals import Intervals
 from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
 from floe_job.routing.rules import Routed
+from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.kafka.messages import OTHER_PIECE, PIECE, RANGE, records
 
 LOG = LogId.of(RANGE)
@@ -25,7 +26,9 @@ def routed(dead_letters: dict[str | None, tuple[int, ...]], **rules: Any) -> Rou
     )
     tables = tuple((f"db.{t}", TableSettings(route_regex=f".*{t}.*")) for t in "ab")
     routing = Routing("field", ("to",), on_unroutable="dead-letter")
-    router = Router(RouteRules(routing, tables, redriven=offsets, **rules), {"db.a": None, "db.b": None})
+    router = Router(
+        RouteRules(routing, tables, redriven=offsets, **rules), {"db.a": None, "db.b": None}, JSON_CONVERTERS
+    )
     return router.route(records(PIECE, VALUES))
 
 
@@ -54,7 +57,7 @@ def test_record_with_both_kinds_comes_once_to_a_table() -> None:
 
 def test_records_of_another_partition_are_no_business_of_it() -> None:
     dead_letters = DeadLetterOffsets.of([("db.a", LOG, Intervals(((0, 6),)))])
-    router = Router(RouteRules(Routing(), redriven=dead_letters), {"db.a": None})
+    router = Router(RouteRules(Routing(), redriven=dead_letters), {"db.a": None}, JSON_CONVERTERS)
     found = router.route(records(OTHER_PIECE, VALUES))
     assert (found.tables, found.filtered) == ({}, len(VALUES))
 

@@ -19,6 +19,7 @@ from floe_job.contract.task import RouteRules
 from floe_job.routing.router import Router
 from floe_job.routing.rules import Routed
 from floe_job.routing.table_names import MAX_CHARACTERS, Unusable, table_name
+from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.kafka.messages import PIECE, Message, records
 
 FIELD = Routing(by="field", path=("to",))
@@ -34,7 +35,7 @@ def route(
 ) -> Routed:
     raw = [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
     names = [name for name, _ in rules.tables]
-    return Router(rules, dict.fromkeys([*names, *known])).route(records(PIECE, raw, messages))
+    return Router(rules, dict.fromkeys([*names, *known]), JSON_CONVERTERS).route(records(PIECE, raw, messages))
 
 
 def offsets(routed: Routed) -> dict[str, list[int]]:
@@ -121,7 +122,7 @@ def test_no_value_is_taken_for_one_that_is_too_long(value: str) -> None:
 
 
 def test_long_route_values_are_not_kept() -> None:
-    router = Router(RouteRules(DYNAMIC), {})
+    router = Router(RouteRules(DYNAMIC), {}, JSON_CONVERTERS)
     for dead_letter in "abc":
         router.route(records(PIECE, [json.dumps({"to": dead_letter * 1_000_000}).encode()]))
     assert sum(len(value or "") for _, value in router._found) < 10
@@ -130,7 +131,7 @@ def test_long_route_values_are_not_kept() -> None:
 def test_unreadable_headers_make_record_unroutable_dead_letter() -> None:
     rules = RouteRules(Routing(by="header", header="to", template="db.{value}"))
     mine = records(PIECE, [b"{}"], [Message(0, headers=None)])
-    routed = Router(rules, {}).route(mine)
+    routed = Router(rules, {}, JSON_CONVERTERS).route(mine)
     assert "headers cannot be read" in reasons(routed)[0][1]
     (dead_letter,) = dead_letters_of(mine, [Rejected(0, "route", "why", "Unroutable")], None)
     assert (dead_letter.headers, dead_letter.value) == ((), b"{}")
@@ -147,7 +148,7 @@ def test_the_value_in_lower_case_is_the_tables_name() -> None:
 
 
 def test_unknown_tables_are_requested_then_refused_when_missing() -> None:
-    router = Router(RouteRules(DYNAMIC), {"db.t": None})
+    router = Router(RouteRules(DYNAMIC), {"db.t": None}, JSON_CONVERTERS)
     values = [json.dumps({"to": to}).encode() for to in ("db.t", "db.new")]
     router.route(records(PIECE, values))
     assert list(router.unknown) == ["db.new"]
@@ -169,7 +170,7 @@ def test_the_table_of_the_dead_letters_is_nobodys_destination() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_name_reaches_no_catalog(value: str) -> None:
-    router = Router(RouteRules(DYNAMIC), {})
+    router = Router(RouteRules(DYNAMIC), {}, JSON_CONVERTERS)
     routed = router.route(records(PIECE, [json.dumps({"to": value}).encode()]))
     assert (len(routed.unroutable), router.unknown, routed.tables) == (1, {}, {})
 
@@ -254,7 +255,7 @@ def test_distinct_routes_are_each_looked_for_once(monkeypatch: pytest.MonkeyPatc
     flatnonzero = np.flatnonzero
     monkeypatch.setattr("floe_job.routing.router.np.flatnonzero", counted)
     values = [b'{"t":"%s%d"}' % (b"no-" if i % 2 else b"t", i) for i in range(2000)]
-    router = Router(RouteRules(Routing(by="field", path=("t",), template="ns.{value}")), {})
+    router = Router(RouteRules(Routing(by="field", path=("t",), template="ns.{value}")), {}, JSON_CONVERTERS)
     routed = router.route(records(PIECE, values))
     assert [one.index for one in routed.unroutable] == list(range(1, 2000, 2))
     assert [mine.offsets for mine in routed.tables.values()] == [[i] for i in range(0, 2000, 2)]

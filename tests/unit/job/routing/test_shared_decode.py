@@ -15,6 +15,7 @@ from floe_job.contract.target import TableTarget
 from floe_job.contract.task import RouteRules
 from floe_job.routing.shared_decode import SharedDecoder
 from floe_job.schema.rules import ColumnRules
+from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import PIECE, records
 from tests.support.tables.parquet_tables import TableFactory
@@ -38,25 +39,25 @@ def targets(new_table: TableFactory) -> list[TableTarget]:
 
 
 def test_tables_of_one_shape_are_alike(targets: list[TableTarget]) -> None:
-    assert SharedDecoder.of(targets, rules())
-    assert SharedDecoder.of(targets, rules(path=("to", "kind")))
-    assert SharedDecoder.of(targets[:2], rules())
+    assert SharedDecoder.of(targets, rules(), JSON_CONVERTERS)
+    assert SharedDecoder.of(targets, rules(path=("to", "kind")), JSON_CONVERTERS)
+    assert SharedDecoder.of(targets[:2], rules(), JSON_CONVERTERS)
 
 
 @pytest.mark.parametrize("path", [(), ("nowhere",), ("id",), ("to",), ("to", "n"), ("to", "kind", "x"), ("kind", "x")])
 def test_a_route_that_is_in_no_column_of_text_is_read_by_itself(
     targets: list[TableTarget], path: tuple[str, ...]
 ) -> None:
-    assert SharedDecoder.of(targets, rules(path=path)) is None
+    assert SharedDecoder.of(targets, rules(path=path), JSON_CONVERTERS) is None
 
 
 def test_one_table_has_nothing_to_share(targets: list[TableTarget]) -> None:
-    assert SharedDecoder.of(targets[:1], rules()) is None
-    assert SharedDecoder.of([], rules()) is None
+    assert SharedDecoder.of(targets[:1], rules(), JSON_CONVERTERS) is None
+    assert SharedDecoder.of([], rules(), JSON_CONVERTERS) is None
 
 
 def test_a_re_drive_is_routed_by_its_letters(targets: list[TableTarget]) -> None:
-    assert SharedDecoder.of(targets, replace(rules(), redriven=DeadLetterOffsets())) is None
+    assert SharedDecoder.of(targets, replace(rules(), redriven=DeadLetterOffsets()), JSON_CONVERTERS) is None
 
 
 @pytest.mark.parametrize(
@@ -73,29 +74,29 @@ def test_one_that_differs_makes_all_ask_for_themselves(
     targets: list[TableTarget], over: dict[str, Any], place: int
 ) -> None:
     targets[place] = replace(targets[place], **over)
-    assert SharedDecoder.of(targets, rules()) is None
+    assert SharedDecoder.of(targets, rules(), JSON_CONVERTERS) is None
 
 
 def test_columns_have_to_be_the_same_with_their_ids(targets: list[TableTarget], new_table: TableFactory) -> None:
     other = new_table(Schema(*(field for field in SCHEMA.fields if field.name != "to"))).metadata
-    assert SharedDecoder.of([*targets, TableTarget("ns.other", other)], rules()) is None
+    assert SharedDecoder.of([*targets, TableTarget("ns.other", other)], rules(), JSON_CONVERTERS) is None
 
 
 def test_names_found_by_other_spellings_are_left_to_the_tables(
     targets: list[TableTarget], new_table: TableFactory
 ) -> None:
     folded = [replace(target, rules=ColumnRules(case_insensitive=True)) for target in targets]
-    assert SharedDecoder.of(folded, rules()) is None
+    assert SharedDecoder.of(folded, rules(), JSON_CONVERTERS) is None
     mapping = '[{"field-id": 2, "names": ["kind", "sort"]}]'
     mapped = [
         TableTarget(f"ns.m{i}", new_table(SCHEMA, properties={"schema.name-mapping.default": mapping}).metadata)
         for i in range(2)
     ]
-    assert SharedDecoder.of(mapped, rules()) is None
+    assert SharedDecoder.of(mapped, rules(), JSON_CONVERTERS) is None
 
 
 def test_each_row_has_its_route_and_what_has_no_row_is_left_over(targets: list[TableTarget]) -> None:
-    together = SharedDecoder.of(targets, rules())
+    together = SharedDecoder.of(targets, rules(), JSON_CONVERTERS)
     assert together
     values = [b'{"id":1,"kind":"a"}', b"{", b'{"id":2}', b'{"id":"x","kind":"b"}', b'{"id":3,"kind":4}']
     found = together.decode(records(PIECE, values))
@@ -109,7 +110,7 @@ def test_each_row_has_its_route_and_what_has_no_row_is_left_over(targets: list[T
 @pytest.mark.parametrize("on_conflict", ["fail", "dead-letter", "string"])
 def test_columns_that_tables_lack_are_for_each_to_say(targets: list[TableTarget], on_conflict: str) -> None:
     evolving = [replace(target, rules=ColumnRules(evolve=True, on_conflict=on_conflict)) for target in targets]
-    together = SharedDecoder.of(evolving, rules())
+    together = SharedDecoder.of(evolving, rules(), JSON_CONVERTERS)
     assert together
     values = [b'{"id":1,"kind":"a","new":1}', b'{"id":2,"kind":"b","new":"text"}']
     assert together.decode(records(PIECE, values)) is None

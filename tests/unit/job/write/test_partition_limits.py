@@ -17,6 +17,7 @@ from floe.model.accounting import TableCounts
 from floe_job.contract.target import TableTarget
 from floe_job.write.partition_limits import PartitionLimits
 from floe_job.write.table_rows import TableRows
+from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import PIECE, RANGE, records
 from tests.support.tables.parquet_tables import TableFactory, commit, spec
@@ -32,7 +33,7 @@ def target_of(table: Any, **over: Any) -> TableTarget:
 
 
 def test_record_without_partition_becomes_a_dead_letter(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(NARROW, TRUNCATED)), 0)
+    writer = TableRows(target_of(new_table(NARROW, TRUNCATED)), 0, JSON_CONVERTERS)
     values = [b'{"d":1}', b'{"d":"x"}', b'{"d":-9999999.99}', b'{"d":-9999990.00}', b'{"d":9999999.99}', b"{}"]
     dead_letters = writer.take(records(PIECE, values))
     assert [(dead_letter.offset, dead_letter.stage, dead_letter.error) for dead_letter in dead_letters] == [
@@ -49,7 +50,7 @@ def test_record_without_partition_becomes_a_dead_letter(new_table: TableFactory)
 
 
 def test_nothing_but_such_records_is_no_file(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(NARROW, TRUNCATED)), 0)
+    writer = TableRows(target_of(new_table(NARROW, TRUNCATED)), 0, JSON_CONVERTERS)
     assert len(writer.take(records(PIECE, [b'{"d":-9999999.99}'] * 2))) == 2
     result = writer.close(complete=True)
     assert (result.counts, result.files) == (TableCounts(assigned=2, dead=2), None)
@@ -58,7 +59,7 @@ def test_nothing_but_such_records_is_no_file(new_table: TableFactory) -> None:
 def test_letters_name_the_record_beside_metadata_columns(new_table: TableFactory) -> None:
     schema = Schema(*NARROW.fields, NestedField(2, "m_offset", LongType(), required=False))
     table = new_table(schema, TRUNCATED)
-    writer = TableRows(target_of(table, transforms=(metadata("m"),)), 0)
+    writer = TableRows(target_of(table, transforms=(metadata("m"),)), 0, JSON_CONVERTERS)
     values = [b'{"d":"x"}', b'{"d":1}', b'{"d":-9999999.99}', b'{"d":2}']
     assert [dead_letter.offset for dead_letter in writer.take(records(PIECE, values))] == [0, 2]
     result = writer.close(complete=True)
@@ -68,7 +69,7 @@ def test_letters_name_the_record_beside_metadata_columns(new_table: TableFactory
 def test_only_a_table_with_limits_wants_to_see_every_record(new_table: TableFactory) -> None:
     for how, is_plain in ((TruncateTransform(1000), False), (BucketTransform(4), True), (IdentityTransform(), True)):
         table = new_table(NARROW, spec((1, how, "p")))
-        assert TableRows(target_of(table), 0).is_plain(RANGE) is is_plain
+        assert TableRows(target_of(table), 0, JSON_CONVERTERS).is_plain(RANGE) is is_plain
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_integers_below_the_least_multiple_have_no_partition(of: IcebergType, wi
 
 def test_filters_find_the_least_integers_that_have_a_partition(new_table: TableFactory) -> None:
     table = new_table(Schema(NestedField(1, "i", LongType(), required=False)), spec((1, TruncateTransform(10), "p")))
-    writer = TableRows(target_of(table), 0)
+    writer = TableRows(target_of(table), 0, JSON_CONVERTERS)
     values = [-(2**63), -(2**63) + 7, -(2**63) + 8, -5, 2**63 - 1]
     dead_letters = writer.take(records(PIECE, [b'{"i":%d}' % value for value in values]))
     assert [dead_letter.offset for dead_letter in dead_letters] == [0, 1]
@@ -154,7 +155,7 @@ def test_a_limit_may_be_inside_a_struct_and_there_may_be_several() -> None:
 def test_null_struct_around_required_partition_column_is_refused(new_table: TableFactory) -> None:
     inner = StructType(NestedField(2, "x", LongType(), required=True))
     table = new_table(Schema(NestedField(1, "s", inner, required=False)), spec((2, IdentityTransform(), "p")))
-    writer = TableRows(target_of(table), 0)
+    writer = TableRows(target_of(table), 0, JSON_CONVERTERS)
     dead_letters = writer.take(records(PIECE, [b'{"s":null}', b'{"s":{"x":1}}', b"{}"]))
     assert [(dead_letter.offset, dead_letter.stage) for dead_letter in dead_letters] == [(0, "coerce"), (2, "coerce")]
     assert dead_letters[0].reason.startswith("column 's.x': null with its struct, and the table is partitioned by it")

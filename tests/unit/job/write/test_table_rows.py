@@ -13,6 +13,7 @@ from floe.model.intervals import Intervals
 from floe_job.contract.target import TableTarget
 from floe_job.schema.rules import ColumnRules
 from floe_job.write.table_rows import TableRows
+from tests.support.job.converters import JSON_CONVERTERS
 from tests.support.job.transforms import metadata
 from tests.support.kafka.messages import OTHER_PIECE, PIECE, RANGE, Message, records
 from tests.support.tables.parquet_tables import TableFactory
@@ -35,7 +36,7 @@ def target_of(table: Table, **over: Any) -> TableTarget:
 
 
 def test_rows_are_written_and_counted_from_the_files(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(SCHEMA)), 0)
+    writer = TableRows(target_of(new_table(SCHEMA)), 0, JSON_CONVERTERS)
     writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=True)
     assert result.counts == TableCounts(assigned=4, rows=4)
@@ -44,14 +45,14 @@ def test_rows_are_written_and_counted_from_the_files(new_table: TableFactory) ->
 
 
 def test_what_is_held_is_left_out_and_counted(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(SCHEMA), held={RANGE: Intervals(((1, 3),))}), 0)
+    writer = TableRows(target_of(new_table(SCHEMA), held={RANGE: Intervals(((1, 3),))}), 0, JSON_CONVERTERS)
     writer.take(records(PIECE, values(range(4))))
     writer.take(records(OTHER_PIECE, values(range(4))))
     assert writer.close(complete=True).counts == TableCounts(assigned=8, rows=6, held=2)
 
 
 def test_what_is_owed_is_not_even_decoded_and_counted(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(SCHEMA), backlog=frozenset({RANGE})), 0)
+    writer = TableRows(target_of(new_table(SCHEMA), backlog=frozenset({RANGE})), 0, JSON_CONVERTERS)
     writer.take(records(PIECE, [b"not json"] * 3))
     writer.take(records(OTHER_PIECE, values(range(4))))
     assert writer.close(complete=True).counts == TableCounts(assigned=7, rows=4, backlog=3)
@@ -59,7 +60,7 @@ def test_what_is_owed_is_not_even_decoded_and_counted(new_table: TableFactory) -
 
 def test_a_table_that_refused_takes_nothing_at_all() -> None:
     target = TableTarget("ns.t", backlog=frozenset({RANGE}))
-    writer = TableRows(target, 0)
+    writer = TableRows(target, 0, JSON_CONVERTERS)
     writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=True)
     assert (result.counts, result.files, result.needs) == (TableCounts(assigned=4, backlog=4), None, None)
@@ -67,7 +68,7 @@ def test_a_table_that_refused_takes_nothing_at_all() -> None:
 
 def test_refusing_table_makes_dead_letters_of_what_it_lacks() -> None:
     target = TableTarget("ns.t", held={RANGE: Intervals(((1, 3),))}, refusal="table 'ns.t' takes no rows: no grant")
-    writer = TableRows(target, 0)
+    writer = TableRows(target, 0, JSON_CONVERTERS)
     assert not writer.is_plain(RANGE)
     made = writer.take(records(PIECE, [b'{"n":1}', b"", b"", b"not json"]))
     assert [(one.offset, one.table, one.stage, one.error) for one in made] == [
@@ -81,7 +82,7 @@ def test_refusing_table_makes_dead_letters_of_what_it_lacks() -> None:
 
 
 def test_missing_table_requests_columns_and_keeps_no_rows() -> None:
-    writer = TableRows(TableTarget("ns.t"), 0)
+    writer = TableRows(TableTarget("ns.t"), 0, JSON_CONVERTERS)
     writer.take(records(PIECE, values(range(4))))
     assert writer.needs
     result = writer.close(complete=False)
@@ -92,14 +93,14 @@ def test_missing_table_requests_columns_and_keeps_no_rows() -> None:
 
 def test_rows_are_dropped_when_another_table_lacks_columns(new_table: TableFactory) -> None:
     """All tables of a task are written again together."""
-    writer = TableRows(target_of(new_table(SCHEMA)), 0)
+    writer = TableRows(target_of(new_table(SCHEMA)), 0, JSON_CONVERTERS)
     writer.take(records(PIECE, values(range(4))))
     result = writer.close(complete=False)
     assert (result.counts, result.files, result.needs) == (TableCounts(), None, None)
 
 
 def test_writer_that_lacks_columns_makes_no_letters_yet(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(SCHEMA), rules=ColumnRules(evolve=True)), 0)
+    writer = TableRows(target_of(new_table(SCHEMA), rules=ColumnRules(evolve=True)), 0, JSON_CONVERTERS)
     bad, new = b'{"n":"many"}', b'{"m":1}'
     assert len(writer.take(records(PIECE, [bad]), is_final=False)) == 1
     assert writer.take(records(PIECE, [bad, new]), is_final=False) == []
@@ -108,7 +109,7 @@ def test_writer_that_lacks_columns_makes_no_letters_yet(new_table: TableFactory)
 
 
 def test_unconvertible_record_is_dead_letter_with_its_place(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(SCHEMA)), 0)
+    writer = TableRows(target_of(new_table(SCHEMA)), 0, JSON_CONVERTERS)
     (dead_letter,) = writer.take(records(PIECE, [b'{"n":1}', b'{"n":"many"}', b'{"n":3}']))
     assert (dead_letter.topic, dead_letter.topic_id, dead_letter.partition, dead_letter.offset) == (
         "pizzas",
@@ -130,7 +131,7 @@ def test_metadata_columns_belong_to_records_that_became_rows(new_table: TableFac
     columns = [NestedField(i, f"m_{name}", LongType(), required=False) for i, name in ((2, "offset"), (3, "timestamp"))]
     table = new_table(Schema(*SCHEMA.fields, *columns))
     target = target_of(table, transforms=(metadata("m"),), held={RANGE: Intervals(((0, 1),))})
-    writer = TableRows(target, 0)
+    writer = TableRows(target, 0, JSON_CONVERTERS)
     writer.take(records(PIECE, [b'{"n":0}', b'{"n":"many"}', b'{"n":2}', b'{"n":3}']))
     result = writer.close(complete=True)
     assert result.counts == TableCounts(assigned=4, rows=2, dead=1, held=1)
@@ -140,7 +141,7 @@ def test_metadata_columns_belong_to_records_that_became_rows(new_table: TableFac
 
 
 def test_missing_metadata_columns_are_requested_after_others(new_table: TableFactory) -> None:
-    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m"),)), 0)
+    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m"),)), 0, JSON_CONVERTERS)
     writer.take(records(PIECE, values(range(1))))
     needs = writer.close(complete=False).needs
     assert needs is not None
@@ -149,7 +150,7 @@ def test_missing_metadata_columns_are_requested_after_others(new_table: TableFac
 
 def test_record_of_thousand_fields_leaves_metadata_columns_in() -> None:
     """The caps count what a transform fills in, too: else the table would lack it for ever."""
-    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m"),)), 0)
+    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m"),)), 0, JSON_CONVERTERS)
     many = b"{" + b",".join(b'"f%d":1' % number for number in range(1000)) + b"}"
     (dead_letter,) = writer.take(records(PIECE, [many]))
     assert (dead_letter.stage, writer.take(records(PIECE, [b'{"n":1}']))) == ("schema", [])
@@ -159,7 +160,7 @@ def test_record_of_thousand_fields_leaves_metadata_columns_in() -> None:
 
 
 def test_record_column_never_gets_name_of_metadata_column() -> None:
-    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m", nested=True),)), 0)
+    writer = TableRows(TableTarget("ns.t", transforms=(metadata("m", nested=True),)), 0, JSON_CONVERTERS)
     (dead_letter,) = writer.take(records(PIECE, [b'{"m.topic":1}']))
     assert dead_letter.stage == "schema"
 
@@ -167,7 +168,7 @@ def test_record_column_never_gets_name_of_metadata_column() -> None:
 def test_metadata_columns_are_found_case_insensitively(new_table: TableFactory) -> None:
     table = new_table(Schema(NestedField(1, "n", LongType(), required=False), NestedField(2, "M_OFFSET", LongType())))
     rules = ColumnRules(evolve=True, case_insensitive=True)
-    writer = TableRows(target_of(table, transforms=(metadata("m"),), rules=rules), 0)
+    writer = TableRows(target_of(table, transforms=(metadata("m"),), rules=rules), 0, JSON_CONVERTERS)
     writer.take(records(PIECE, values(range(1))))
     needs = writer.close(complete=False).needs
     assert needs is not None
@@ -175,7 +176,7 @@ def test_metadata_columns_are_found_case_insensitively(new_table: TableFactory) 
 
 
 def test_record_with_unreadable_headers_column_is_no_row(new_table: TableFactory) -> None:
-    writer = TableRows(target_of(new_table(SCHEMA), transforms=(metadata("m", headers=True),)), 0)
+    writer = TableRows(target_of(new_table(SCHEMA), transforms=(metadata("m", headers=True),)), 0, JSON_CONVERTERS)
     (dead_letter,) = writer.take(records(PIECE, values(range(3)), [Message(0), Message(1, headers=None), Message(2)]))
     assert (dead_letter.offset, dead_letter.stage, dead_letter.headers) == (1, "transform", ())
     assert writer.close(complete=True).counts == TableCounts(assigned=3, rows=2, dead=1)
