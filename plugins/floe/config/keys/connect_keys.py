@@ -100,6 +100,21 @@ CONNECT: Final = (
     no_effect("config.action.reload", Kind.STRING, "restart", "The file is read again for every run."),
     no_effect("tasks.max.enforce", Kind.BOOLEAN, "true", "tasks.max always holds."),
     no_effect("connector.plugin.version", Kind.STRING, None, "There is no plugin path: the version is floe's own."),
+    no_effect(
+        "consumer.auto.offset.reset",
+        Kind.STRING,
+        None,
+        "As in Connect, which reads it in the worker file: a connector's is consumer.override.auto.offset.reset.",
+    ),
+    no_effect(
+        "transaction.timeout.ms", Kind.LONG, None, "As in Connect: it has no prefix. floe's transactions have 60 s."
+    ),
+    no_effect(
+        "retries", Kind.LONG, None, "As in Connect: it has no prefix. For the control topic: iceberg.kafka.retries."
+    ),
+    no_effect(
+        "max.block.ms", Kind.LONG, None, "As in Connect: it has no prefix. floe's clients have their own time limits."
+    ),
     no_effect("producer.override.*", Kind.MAP, None, "Clients of the control topic are set by iceberg.kafka.*."),
     no_effect("admin.override.*", Kind.MAP, None, "Clients of the control topic are set by iceberg.kafka.*."),
     supported(

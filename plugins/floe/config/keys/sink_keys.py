@@ -89,6 +89,12 @@ SINK: Final = (
         minimum=1,
         key_class=KeyClass.LIVE,
     ),
+    no_effect(
+        "iceberg.control.commitIntervalMs",
+        Kind.LONG,
+        None,
+        "No release of the sink has this key: set iceberg.control.commit.interval-ms.",
+    ),
     supported("iceberg.connect.group-id", Kind.STRING, "connect-<name>", "The group that holds the position."),
     supported(
         "iceberg.control.group-id",

@@ -38,7 +38,11 @@ _IN_LIBRDKAFKA = {
     "ssl.truststore.type": "set ssl.ca.location to a PEM file",
     "ssl.keystore.type": "set ssl.keystore.location to a PKCS#12 file",
     "fetch.max.wait.ms": "set fetch.wait.max.ms",
-    "max.poll.records": "remove it: ranges are read to their end",
+}
+_NO_EFFECT = {
+    "max.poll.records": "ranges are read to their end",
+    "transaction.timeout.ms": "floe's transactions have 60 s",
+    "max.block.ms": "it is the Java producer's; floe's has a time limit of its own",
 }
 
 
@@ -68,6 +72,8 @@ def read_consumer_overrides(settings: Settings) -> Properties:
 
 
 def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Properties:
+    settings.warnings += [f"{prefix}{key} has no effect: {why}" for key, why in _NO_EFFECT.items() if key in client]
+    client = {key: value for key, value in client.items() if key not in _NO_EFFECT}
     known = [key for key in client if key not in _IN_LIBRDKAFKA and not _RUNS_CODE.fullmatch(key)]
     settings.problems += unusable_client_values(prefix, client)
     settings.problems += unknown_settings(prefix, known, CLIENT_NAMES, "librdkafka")

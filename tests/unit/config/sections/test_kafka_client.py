@@ -74,3 +74,12 @@ def test_the_offset_reset_of_the_control_topic_is_floes_own(problems):
 )
 def test_weak_protection_is_warned_of(connector, key, value):
     assert connector({f"iceberg.kafka.{key}": value}).warnings[0].startswith(f"iceberg.kafka.{key}")
+
+
+@BOTH
+@pytest.mark.parametrize("key", ["max.poll.records", "max.block.ms", "transaction.timeout.ms"])
+def test_client_settings_without_effect_are_named(connector, prefix, key):
+    made = connector({prefix + key: "5000"})
+    assert key not in {**made.control_kafka, **made.consumer_overrides}
+    (warning,) = made.warnings
+    assert warning.startswith(f"{prefix}{key} has no effect: ")
