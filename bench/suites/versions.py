@@ -95,13 +95,14 @@ class Side:
 
 
 def _rounds(site: Site, sides: dict[str, Side], scenario: Scenario, rounds: int) -> Iterator[tuple[str, Measurement]]:
-    """Measure old, new, old, new …; each has run once before that counts, as the first reads what no cache has."""
+    """Measure old, new, new, old, old …, so that none always follows the other; each has run once before that counts."""
     with step(f"{scenario.records} records in topic {scenario.topic!r}"):
         fill(site.bootstrap, scenario.topic, scenario.shape, scenario.records)
     for side in sides.values():
         side.measure(scenario)
     for number in range(rounds):
-        for name, side in sides.items():
+        in_order = list(sides.items())
+        for name, side in reversed(in_order) if number % 2 else in_order:
             with step(f"{scenario.name}, round {number + 1}: {name}"):
                 found = side.measure(scenario)
             say(f"    {found.seconds:.2f} s, {found.cpu_seconds:.1f} CPU seconds")
