@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, STRING
+from floe.config.properties import Properties
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected import Rejected
+from floe_job.convert.plain.decoder import KINDS, PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
 from tests.support.job import avro_orders
 from tests.support.kafka.messages import values_of
@@ -42,6 +47,20 @@ class DigitsDecoder:
         return TypedBatch(parts, rejected, len(places))
 
 
+def plain(
+    kind: str, encode: Callable[[int], bytes], read: Callable[[int], Any], *bad: bytes, charset: str = ""
+) -> Case:
+    """Return the case of plain values."""
+    spec = ConverterSpec(kind, Properties({ENCODING: charset} if charset else {}))
+    return Case(lambda: PlainDecoder(spec), encode, read, bad)
+
+
+def numbers(kind: str, form: str) -> Case:
+    """Return the case of numbers of a form of ``struct``."""
+    size = struct.calcsize(form)
+    return plain(kind, lambda n: struct.pack(form, n - 9), lambda n: n - 9, b"", bytes(size - 1), bytes(size + 1))
+
+
 ORDER = avro_orders.order(5)
 DECODERS = {
     "avro": Case(
@@ -50,6 +69,17 @@ DECODERS = {
         avro_orders.read,
         (b"", b"\x01" + ORDER[1:], ORDER[:4], ORDER[:-1], ORDER + b"\x00", b"\x00\x00\x00\x00\x08" + ORDER[5:]),
     ),
+    "short": numbers("short", ">h"),
+    "int": numbers("int", ">i"),
+    "long": numbers("long", ">q"),
+    "float": numbers("float", ">f"),
+    "double": numbers("double", ">d"),
+    "boolean": plain(BOOLEAN, lambda n: bytes([n % 2]), lambda n: n % 2 == 1, b"", b"\x02", b"\x00\x01"),
+    "string": plain(STRING, lambda n: f"{n} é".encode(), lambda n: f"{n} é", b"\xff", b"\xed\xa0\x80"),
+    "string in another set": plain(
+        STRING, lambda n: f"{n} é".encode("utf-16"), lambda n: f"{n} é", b"x", b"\xd8\x00", charset="UTF-16"
+    ),
+    "bytes": plain(BYTES, lambda n: bytes([n % 256]) * n, lambda n: bytes([n % 256]) * n),
     "throw-away": Case(DigitsDecoder, lambda n: str(n).encode(), lambda n: n, (b"", b"x")),
 }
 
@@ -68,6 +98,10 @@ def rows(batch: TypedBatch) -> dict[int, Any]:
         assert (np.diff(part.places) > 0).all()
         found |= zip(part.places.tolist(), part.column.to_pylist(), strict=True)
     return found
+
+
+def test_decoder_every_plain_kind_has_a_case() -> None:
+    assert set(DECODERS) >= KINDS
 
 
 def test_decoder_returns_each_record_once(case: Case) -> None:
@@ -100,7 +134,8 @@ def test_decoder_names_bad_records_in_their_order(case: Case) -> None:
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_decoder_result_is_the_same_for_any_batches(case: Case, size: int) -> None:
     values = [case.encode(n) for n in range(200)]
-    values[3], values[150] = case.bad[0], case.bad[-1]
+    if case.bad:
+        values[3], values[150] = case.bad[0], case.bad[-1]
     whole, decoder = case.decoder().decode(values), case.decoder()
     found, rejected = {}, []
     for start in range(0, len(values), size):
@@ -112,5 +147,5 @@ def test_decoder_result_is_the_same_for_any_batches(case: Case, size: int) -> No
 
 
 def test_decoder_reads_values_wherever_they_are(case: Case) -> None:
-    values = [case.encode(n) for n in range(50)] + [case.bad[-1]]
+    values = [case.encode(n) for n in range(50)] + list(case.bad[-1:])
     assert rows(case.decoder().decode(values_of(values))) == rows(case.decoder().decode(values))

@@ -29,7 +29,7 @@ class Connector:
 
     ``name`` is also the dag_id. ``topics`` is empty while ``topics_regex`` is not resolved (``with_topics``). A limit of
     None is no limit; limits count records, sizes are in bytes, times in milliseconds. ``properties`` is the whole flat map
-    that was parsed.
+    that was parsed. ``key_converter`` and ``header_converter`` are None where floe has none for the class that is named.
     """
 
     name: str
@@ -43,6 +43,8 @@ class Connector:
     schema: SchemaRules
     write_props: Properties
     value_converter: ConverterSpec
+    key_converter: ConverterSpec | None
+    header_converter: ConverterSpec | None
     transforms: tuple[TransformSpec, ...]
     errors: ErrorPolicy
     catalog: CatalogSpec

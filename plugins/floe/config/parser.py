@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
+from floe.config.converters.key_and_header import read_key_or_header
 from floe.config.converters.registry import read_converter
 from floe.config.document import unwrap
 from floe.config.exceptions import ConfigError
@@ -118,6 +119,8 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         schema=read_schema_rules(settings),
         write_props=_read_table_props(settings, "iceberg.table.write-props.", "iceberg.tables.write-props."),
         value_converter=value_converter,
+        key_converter=read_key_or_header(settings, "key"),
+        header_converter=read_key_or_header(settings, "header"),
         transforms=transforms,
         errors=errors,
         catalog=read_catalog(settings),

@@ -7,9 +7,11 @@ from floe.config.converters.base import JSON, ConverterSpec
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.converters import JsonConverters
+from floe_job.convert.plain.decoder import KINDS, plain_converters
 
 CONVERTERS: Final[dict[str, Callable[[ConverterSpec, ConverterContext], Converters]]] = {
     JSON: JsonConverters,
+    **dict.fromkeys(KINDS, plain_converters),
 }
 """By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.converters.registry``."""
 

@@ -163,6 +163,7 @@ def new_target(name: str, connector: Connector) -> TableTarget:
         evolve=schema.evolve,
         case_insensitive=schema.case_insensitive,
         on_conflict=schema.on_conflict,
+        force_optional=schema.force_optional,
     )
     return TableTarget(name, rules=rules, transforms=connector.transforms)
 

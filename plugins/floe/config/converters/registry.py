@@ -4,6 +4,7 @@ from typing import Final
 
 from floe.config.converters.base import PLAIN_JSON, ConverterClass, ConverterSpec, Role, prefix_of
 from floe.config.converters.json import SCHEMAS_ENABLE, read_json
+from floe.config.converters.plain import PLAIN
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 
@@ -12,20 +13,12 @@ _SUFFIX: Final = "Converter"
 _SHOWN_CHARACTERS: Final = 100
 
 CONVERTERS: Final[dict[str, ConverterClass]] = {
-    _JSON: ConverterClass(frozenset({"value"}), read_json),
+    _JSON: ConverterClass(frozenset({"key", "value", "header"}), read_json),
+    **PLAIN,
 }
 """By Java class. A new converter needs a line here, and one in ``floe_job.convert.registry`` for its kind."""
 
 _LATER: Final = (
-    "org.apache.kafka.connect.storage.StringConverter",
-    "org.apache.kafka.connect.storage.SimpleHeaderConverter",
-    "org.apache.kafka.connect.converters.ByteArrayConverter",
-    "org.apache.kafka.connect.converters.BooleanConverter",
-    "org.apache.kafka.connect.converters.ShortConverter",
-    "org.apache.kafka.connect.converters.IntegerConverter",
-    "org.apache.kafka.connect.converters.LongConverter",
-    "org.apache.kafka.connect.converters.FloatConverter",
-    "org.apache.kafka.connect.converters.DoubleConverter",
     "io.confluent.connect.avro.AvroConverter",
     "io.confluent.connect.protobuf.ProtobufConverter",
     "io.confluent.connect.json.JsonSchemaConverter",
@@ -36,15 +29,18 @@ def read_converter(settings: Settings, role: Role) -> ConverterSpec:
     """Read the converter of a role. If there are problems, they are noted in ``settings`` and JSON is returned."""
     key = f"{role}.converter"
     name = settings.text(key)
-    found = next((converter for full, converter in CONVERTERS.items() if name in _spellings(full)), None)
+    found = converter_of(name, role)
     if not name:
         settings.problems.append(
             f"{key} is not given, neither by the connector nor by {settings.worker}: name a class in one of them, such as "
             f"{_JSON} with {key}.{SCHEMAS_ENABLE}=false"
         )
-    elif found is None or role not in found.roles:
-        known = any(name in _spellings(full) for full in (*_LATER, *CONVERTERS))
-        problem = "is not supported yet" if known else "is no converter that floe knows"
+    elif found is None:
+        problem = "is no converter that floe knows"
+        if any(name in _spellings(full) for full in (*_LATER, *CONVERTERS)):
+            problem = (
+                "is not supported yet" if any(name in _spellings(full) for full in _LATER) else f"reads no {role}s"
+            )
         settings.problems.append(
             f"{key} {name[:_SHOWN_CHARACTERS]!r} {problem}: floe reads {_JSON} with {key}.{SCHEMAS_ENABLE}=false"
         )
@@ -53,11 +49,18 @@ def read_converter(settings: Settings, role: Role) -> ConverterSpec:
     return PLAIN_JSON
 
 
+def converter_of(name: str, role: Role) -> ConverterClass | None:
+    """Return the converter of a class, by any of its names; None if floe knows none for this role."""
+    found = next((converter for full, converter in CONVERTERS.items() if name in _spellings(full)), None)
+    return found if found is not None and role in found.roles else None
+
+
 def _read(settings: Settings, role: Role, converter: ConverterClass, name: str) -> ConverterSpec:
     prefix = prefix_of(role)
     options = OptionReader(settings.properties.under(prefix), prefix)
     spec = converter.read(options, role)
     settings.problems.extend(options.problems)
+    settings.warnings.extend(options.warnings)
     settings.warnings.extend(f"{prefix}{option} has no effect: {why}" for option, why in options.without_effect.items())
     settings.warnings.extend(
         f"{prefix}{option[:_SHOWN_CHARACTERS]} has no effect: it is no option of {name[:_SHOWN_CHARACTERS]}"

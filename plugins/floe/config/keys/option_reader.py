@@ -25,6 +25,7 @@ class OptionReader:
     namespace: str = ""
     used: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     without_effect: dict[str, str] = field(default_factory=dict)
 
     def key(self, *names: str) -> str | None:

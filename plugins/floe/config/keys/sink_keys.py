@@ -158,11 +158,13 @@ SINK: Final = (
     ),
     refused("iceberg.tables.cdc-field", Kind.STRING, None, "Comes with upserts. Remove it: rows are appended."),
     refused("iceberg.tables.upsert-mode-enabled", Kind.BOOLEAN, "false", "Comes with upserts. Rows are appended."),
-    no_effect(
+    supported(
         "iceberg.tables.schema-force-optional",
         Kind.BOOLEAN,
         "false",
-        "JSON without schemas requires nothing: everything in columns that floe adds is optional as it is.",
+        "Everything in columns that floe adds is optional, whatever the schema of the values requires. Without a schema it "
+        "is optional anyway.",
+        key_class=KeyClass.REPLAY,
     ),
     supported(
         "iceberg.tables.schema-case-insensitive",

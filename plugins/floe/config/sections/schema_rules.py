@@ -15,13 +15,14 @@ OnUnsuitable = Literal["fail", "unpartitioned"]
 class SchemaRules:
     """``evolve``: new columns of records are added, types widened. ``case_insensitive``: how a field finds its column.
     ``on_conflict``: what to do with two types for one new column in one run. ``on_unsuitable``: what to do with a
-    partitioning that does not fit a new table's columns.
+    partitioning that does not fit a new table's columns. ``force_optional``: nothing in a new column is required.
     """
 
     evolve: bool = False
     case_insensitive: bool = False
     on_conflict: OnConflict = "dead-letter"
     on_unsuitable: OnUnsuitable = "fail"
+    force_optional: bool = False
 
 
 def read_schema_rules(settings: Settings) -> SchemaRules:
@@ -38,4 +39,5 @@ def read_schema_rules(settings: Settings) -> SchemaRules:
         case_insensitive=settings.boolean("iceberg.tables.schema-case-insensitive"),
         on_conflict="string" if on_conflict == "string" else "fail" if on_conflict == "fail" else "dead-letter",
         on_unsuitable="unpartitioned" if on_unsuitable == "unpartitioned" else "fail",
+        force_optional=settings.boolean("iceberg.tables.schema-force-optional"),
     )

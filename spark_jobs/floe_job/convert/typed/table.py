@@ -108,7 +108,7 @@ class TypedTable:
 
     def _compiled(self, schema: ConnectSchema) -> PartRows | InvalidRecord:
         if schema.kind is not Kind.STRUCT:
-            return NoStruct(f"cannot convert type: {schema.kind.value} at the top, a struct is needed")
+            return NoStruct(f"the value is of type {schema.kind.value}: only a struct, which has fields, makes a row")
         hidden = frozenset(name for name, _ in schema.fields if self._injected.hides(name))
         try:
             needs = self._missing.of(schema, hidden) if self._rules.evolve else SchemaChanges(rules=self._rules)

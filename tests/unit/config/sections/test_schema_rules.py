@@ -11,12 +11,14 @@ def test_every_rule_is_read(connector):
         "iceberg.tables.schema-case-insensitive": True,
         "floe.schema.on-conflict": "string",
         "floe.partition.on-unsuitable": "unpartitioned",
+        "iceberg.tables.schema-force-optional": "true",
     }
     expected = SchemaRules(
         evolve=True,
         case_insensitive=True,
         on_conflict="string",
         on_unsuitable="unpartitioned",
+        force_optional=True,
     )
     assert connector(over).schema == expected
 

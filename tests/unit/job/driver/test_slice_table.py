@@ -21,9 +21,10 @@ from floe.tables.exceptions import TableRefused
 from floe.tables.table_state import TableStates
 from floe_job.driver import refused_tables
 from floe_job.driver.job import SliceJob
-from floe_job.driver.slice_table import SliceTable
+from floe_job.driver.slice_table import SliceTable, new_target
 from floe_job.driver.slice_tables import SliceTables
 from floe_job.driver.table_lookup import MAX_LOOKED_UP, TableLookup
+from floe_job.schema.rules import ColumnRules
 from tests.support.tables.lake import CLUSTER, LEDGER, OTHER_TABLE, ROUTE, TABLE, TOPIC, Lake
 from tests.support.tables.slices import make_plan, write_rows, write_slice
 
@@ -315,3 +316,9 @@ def test_few_names_are_looked_up_by_themselves(lake: Lake, monkeypatch: pytest.M
     tables, asked = discovered(lake, ["rpc.other", *BOTH], monkeypatch)
     assert sorted(asked) == sorted(["rpc.other", *BOTH])
     assert sorted(tables.by_name) == sorted(["rpc.other", *BOTH])
+
+
+def test_target_has_the_connectors_rules_for_columns(lake: Lake) -> None:
+    keys = {"iceberg.tables.evolve-schema-enabled": "true", "iceberg.tables.schema-force-optional": "true"}
+    assert new_target(TABLE, lake.connector()).rules == ColumnRules()
+    assert new_target(TABLE, lake.connector(**keys)).rules == ColumnRules(evolve=True, force_optional=True)

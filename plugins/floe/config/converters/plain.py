@@ -1,0 +1,85 @@
+"""The converters of plain values, which have no fields: text, bytes, numbers, booleans; and that of headers."""
+
+from collections.abc import Callable
+from typing import Final
+
+from floe.config.converters.base import ConverterClass, ConverterSpec, Role
+from floe.config.converters.charsets import codec_of
+from floe.config.keys.option_reader import OptionReader
+from floe.config.properties import Properties
+from floe.config.secrets.detection import is_reference
+
+STRING: Final = "string"
+BYTES: Final = "bytes"
+BOOLEAN: Final = "boolean"
+NUMBERS: Final = ("short", "int", "long", "float", "double")
+"""The kinds of numbers, as Kafka's serializers write them: of 2, 4, 8, 4 and 8 bytes, the highest byte first."""
+
+SIMPLE_HEADER: Final = "simple-header"
+"""The kind of headers that are text, from which Connect guesses a type. Nothing decodes headers yet."""
+
+ENCODING: Final = "converter.encoding"
+"""The option with the character set of text; without it UTF-8."""
+
+_TYPE: Final = "converter.type"
+_SIDES: Final = ("key.", "value.", "")
+_WRITTEN: Final = tuple(f"{side}serializer.encoding" for side in _SIDES)
+_ROLES: Final = frozenset[Role]({"key", "value", "header"})
+
+
+def read_string(options: OptionReader, role: Role) -> ConverterSpec:
+    """Read the options: the character set. That of the role's deserializer takes precedence, as in Kafka's class."""
+    own = f"{'key' if role == 'key' else 'value'}.deserializer.encoding"
+    key = options.key(own, ENCODING)
+    options.ignore(_WRITTEN, "floe writes no records with it")
+    others = (f"{side}deserializer.encoding" for side in _SIDES)
+    options.ignore((one for one in others if one != own), f"{ENCODING} takes its place")
+    _ignore_type(options)
+    _note_no_fields(options, role)
+    if key is None:
+        return ConverterSpec(STRING, role=role)
+    charset = options.options[key].strip()
+    if not is_reference(charset) and codec_of(charset) is None:
+        options.refuse_value(key, "no character set of this name is known to floe; UTF-8 is the default")
+    return ConverterSpec(STRING, Properties({ENCODING: charset}), role)
+
+
+def read_simple_header(options: OptionReader, role: Role) -> ConverterSpec:
+    """Read the options: there are none."""
+    return ConverterSpec(SIMPLE_HEADER, role=role)
+
+
+def _without_options(kind: str) -> Callable[[OptionReader, Role], ConverterSpec]:
+    def read(options: OptionReader, role: Role) -> ConverterSpec:
+        _ignore_type(options)
+        _note_no_fields(options, role)
+        return ConverterSpec(kind, role=role)
+
+    return read
+
+
+def _ignore_type(options: OptionReader) -> None:
+    options.ignore((_TYPE,), "the prefix of the option says what is converted")
+
+
+def _note_no_fields(options: OptionReader, role: Role) -> None:
+    if role == "value":
+        options.warnings.append(
+            "value.converter gives values without fields, of which no row can be made: every record is rejected. Set the "
+            "converter that the producer's serializer belongs to, such as JsonConverter for JSON"
+        )
+
+
+PLAIN: Final[dict[str, ConverterClass]] = {
+    "org.apache.kafka.connect.storage.StringConverter": ConverterClass(_ROLES, read_string),
+    "org.apache.kafka.connect.converters.ByteArrayConverter": ConverterClass(_ROLES, _without_options(BYTES)),
+    "org.apache.kafka.connect.converters.BooleanConverter": ConverterClass(_ROLES, _without_options(BOOLEAN)),
+    **{
+        f"org.apache.kafka.connect.converters.{name}Converter": ConverterClass(_ROLES, _without_options(kind))
+        for name, kind in zip(("Short", "Integer", "Long", "Float", "Double"), NUMBERS, strict=True)
+    },
+    "org.apache.kafka.connect.storage.SimpleHeaderConverter": ConverterClass(
+        frozenset[Role]({"header"}), read_simple_header
+    ),
+}
+"""By Java class."""

@@ -1,0 +1,1 @@
+"""Plain values, as Kafka's own serializers write them: text, bytes, numbers, booleans."""
