@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe_job.convert import registry
 from floe_job.convert.base import Converters, Decoded, TableConverter
+from floe_job.convert.context import ConverterContext
 from floe_job.convert.plain.decoder import KINDS as PLAIN_KINDS
 from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
@@ -46,18 +48,26 @@ class Case:
     encode: Callable[[dict[str, str]], bytes]
     bad: tuple[bytes, ...]
     stages: tuple[str, str] = ("value_converter", "coerce")
+    context: ConverterContext = NO_REGISTRY
 
 
 REGISTERED = {
-    "json": Case(PLAIN_JSON, lambda record: json.dumps(record).encode(), (b"", b"{", b"[1]", b"\xff", b"null"))
+    "json": Case(PLAIN_JSON, lambda record: json.dumps(record).encode(), (b"", b"{", b"[1]", b"\xff", b"null")),
+    "avro": Case(
+        avro_records.CONFLUENT,
+        avro_records.encode,
+        (b"", b"\x01\x00\x00\x00\x00", b"\x00\xff\xff\xff\xff", avro_records.encode({"id": "1"})[:-1]),
+        context=avro_records.CONTEXT,
+    ),
+    "avro of apicurio": Case(
+        avro_records.APICURIO,
+        partial(avro_records.encode, nbytes=8),
+        (b"", b"\x01" + bytes(8), b"\x00" + b"\xff" * 8, avro_records.encode({"id": "1"}, 8)[:-1]),
+        context=avro_records.CONTEXT,
+    ),
 }
 UNREGISTERED = {
     line_converter.KIND: Case(ConverterSpec(line_converter.KIND), line_converter.encode, (b"no pair", b"\xff", b"x")),
-    avro_records.KIND: Case(
-        ConverterSpec(avro_records.KIND),
-        avro_records.encode,
-        (b"", b"\x01\x00\x00\x00\x00", b"\x00\xff\xff\xff\xff", avro_records.encode({"id": "1"})[:-1]),
-    ),
 }
 
 
@@ -65,13 +75,12 @@ UNREGISTERED = {
 def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
     """Each registered implementation, and one that is registered here, by one line."""
     monkeypatch.setitem(registry.CONVERTERS, line_converter.KIND, line_converter.LineConverters)
-    monkeypatch.setitem(registry.CONVERTERS, avro_records.KIND, avro_records.converters)
     return {**REGISTERED, **UNREGISTERED}[request.param]
 
 
 @pytest.fixture
 def converters(case: Case) -> Converters:
-    return converters_of(case.spec, NO_REGISTRY)
+    return converters_of(case.spec, case.context)
 
 
 def pizzas(case: Case, start: int, end: int, **more: str) -> list[bytes]:
@@ -93,7 +102,7 @@ def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 
 
 def test_converter_every_registered_kind_has_a_case() -> None:
-    assert set(registry.CONVERTERS) - PLAIN_KINDS == set(REGISTERED)
+    assert set(registry.CONVERTERS) - PLAIN_KINDS == {case.spec.kind for case in REGISTERED.values()}
 
 
 def test_converter_specs_of_all_classes_name_an_implementation() -> None:

@@ -15,6 +15,7 @@ from floe.registry.client import SchemaRegistry
 from floe.registry.exceptions import NotARegistry, UnknownSchema
 from floe.registry.schema import Reference, SchemaText
 from tests.support.registry.double import PAGE, Reply, as_json, schema, serving
+from tests.support.registry.settings import found_in
 
 NAMED = Reference("x.B", "b", "3")
 
@@ -31,7 +32,7 @@ class Case:
 
     def settings(self, url: str) -> RegistrySettings:
         read = read_apicurio if self.name.startswith("apicurio") else read_confluent
-        found = read({key: value.format(url=url) for key, value in self.options.items()}).settings
+        found = found_in(read, {key: value.format(url=url) for key, value in self.options.items()}).settings
         assert found is not None
         return found
 

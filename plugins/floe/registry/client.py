@@ -11,20 +11,19 @@ from floe.config.registry.settings import IdKind, RegistrySettings
 from floe.config.secrets import mask
 from floe.config.secrets.detection import is_reference
 from floe.registry.apis import APIS
-from floe.registry.exceptions import RegistryMisconfigured, UnknownSchema, UnknownSchemas, UnusableSchema
+from floe.registry.exceptions import RegistryMisconfigured, UnknownSchema, UnusableSchema
 from floe.registry.references import with_references
 from floe.registry.schema import Reference, RegisteredSchema, SchemaText
 from floe.registry.schema_files import SchemaFiles
 from floe.registry.service import RegistryService
 
 MAX_UNUSABLE: Final = 1_000
-"""Ids without a usable schema in one run, after which the run fails: each is a request, and records may have any id."""
+"""Ids without a usable schema in one run, after which no other is asked for: records may have any id, each is a request."""
 MAX_SCHEMAS: Final = 1_000
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
 """Of the schemas that are kept in the process."""
 MAX_REGISTRIES: Final = 8
 
-_NAMED = 5
 _Key = tuple[str, ...]
 
 
@@ -51,8 +50,8 @@ class SchemaRegistry:
         """Return the schema of an id with all that it refers to. ``kind``: what the id counts, else as configured.
 
         Raises UnknownSchema and UnusableSchema, which are about this id only; RegistryUnreachable, RegistryRefused,
-        NotARegistry and RegistryMisconfigured, after which nothing can be read; and UnknownSchemas after too many
-        unknown ids.
+        NotARegistry and RegistryMisconfigured, after which nothing can be read. After MAX_UNUSABLE ids that are not usable,
+        all that are not kept already are UnknownSchema.
         """
         kind = kind or self._settings.ids.kind
         if not 0 <= schema_id <= self._api.max_id:
@@ -87,6 +86,9 @@ class SchemaRegistry:
             return found
 
     def _read(self, key: _Key, label: int | str, read: Callable[[], SchemaText | None]) -> RegisteredSchema:
+        if len(self._unusable) >= MAX_UNUSABLE:
+            msg = f"schema {label} was not looked up, as {MAX_UNUSABLE} others in this run are unknown"
+            raise UnknownSchema(msg, label)
         try:
             text = read()
             if text is None:
@@ -94,22 +96,11 @@ class SchemaRegistry:
                 raise UnknownSchema(msg, label)
             found = with_references(text, lambda one: self._api.by_reference(self._service.get, one), label)
         except UnusableSchema as error:
-            self._note_unusable(key, type(error)(str(error), label))
+            self._unusable[key] = type(error)(str(error), label)
             raise type(error)(str(error), label) from None
         if self._files is not None and self._is_stored(key):
             self._files.store(self._file(key), found)
         return found
-
-    def _note_unusable(self, key: _Key, error: UnusableSchema) -> None:
-        self._unusable[key] = error
-        if len(self._unusable) > MAX_UNUSABLE:
-            named = ", ".join(str(one.schema_id) for one in list(self._unusable.values())[:_NAMED])
-            url = self._settings.addresses[0].url
-            msg = (
-                f"more than {MAX_UNUSABLE} schema ids in this run are unknown at {url}, such as {named}: the records are "
-                "of another registry, or they are not in its format. Nothing was announced"
-            )
-            raise UnknownSchemas(msg) from None
 
     def _stored(self, key: _Key) -> RegisteredSchema | None:
         return self._files.load(self._file(key)) if self._files is not None and self._is_stored(key) else None

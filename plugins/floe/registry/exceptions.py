@@ -7,7 +7,7 @@ RegistryError
 ├── NotARegistry            the answer is not one of a registry
 ├── UnusableSchema          the registry has the schema, and it cannot be had whole
 │   └── UnknownSchema       the registry has no schema with this id
-└── UnknownSchemas          so many ids are unknown that this is the wrong registry
+└── UnknownSchemas          it has none of the schemas that the records of a slice name
 """
 
 from floe.exceptions import FloeError, Retryable, Terminal
@@ -58,6 +58,6 @@ class UnknownSchema(UnusableSchema):
 
 
 class UnknownSchemas(RegistryError, Terminal):
-    """The registry knows few of the ids that records name."""
+    """The registry has none of the schemas that the records of a slice name."""
 
     code = "FLOE-907"

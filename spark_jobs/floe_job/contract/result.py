@@ -9,6 +9,7 @@ from floe.control.announcement import SpecFiles
 from floe.exceptions import FloeError, Terminal
 from floe.model.accounting import RangeCounts, TableCounts
 from floe_job.contract.dead_letter import DeadLetter
+from floe_job.contract.schema_lookups import SchemaLookups
 from floe_job.contract.target import TableResult
 from floe_job.source.range_part import RangePart
 
@@ -89,7 +90,8 @@ class TaskResult:
 
     When a table lacks columns, or records named tables that the task was not given (``unknown``), nothing was written.
     ``bad``: records that the connector does not tolerate; nothing was written either.
-    A task that writes what others have read has no range parts, and of a table's record counts only the rows.
+    A task that writes what others have read has no range parts, and of a table's record counts only the rows. ``schemas``:
+    which ids of schemas the records had.
     """
 
     index: int
@@ -99,6 +101,7 @@ class TaskResult:
     unknown: tuple[str, ...] = ()
     failure: Failure | None = None
     bad: BadRecordCounts = field(default_factory=BadRecordCounts)
+    schemas: SchemaLookups = SchemaLookups()  # noqa: RUF009 - immutable
 
     @property
     def is_complete(self) -> bool:

@@ -10,7 +10,40 @@ from typing import Self
 
 from floe.config.registry.settings import RegistrySettings
 from floe.registry.client import Registries
+from floe.registry.exceptions import UnknownSchema, UnusableSchema
+from floe.registry.schema import RegisteredSchema
+from floe_job.contract.schema_lookups import MAX_NAMED, SchemaLookups
 from floe_job.convert.typed.schema_source import SchemaSource
+
+
+class LookupRecorder:
+    """Notes which ids of schemas were found."""
+
+    def __init__(self) -> None:
+        self._found = False
+        self._unknown: list[int] = []
+
+    def watched(self, source: SchemaSource) -> SchemaSource:
+        """Return a source that notes what it is asked for."""
+
+        def schema_of(schema_id: int) -> RegisteredSchema:
+            try:
+                schema = source(schema_id)
+            except UnknownSchema:
+                if len(self._unknown) < MAX_NAMED and schema_id not in self._unknown:
+                    self._unknown.append(schema_id)
+                raise
+            except UnusableSchema:
+                self._found = True
+                raise
+            self._found = True
+            return schema
+
+        return schema_of
+
+    def lookups(self) -> SchemaLookups:
+        """Return what was found so far."""
+        return SchemaLookups(self._found, tuple(self._unknown))
 
 
 @dataclass(frozen=True)
@@ -23,12 +56,12 @@ class ConverterContext:
     schemas: Callable[[RegistrySettings], SchemaSource]
 
     @classmethod
-    def of_attempt(cls, attempt: str) -> Self:
+    def of_attempt(cls, attempt: str, recorder: LookupRecorder) -> Self:
         """Return the registries of this process, for one attempt to write a slice.
 
         Schemas are kept from one attempt to the next. What a registry did not have, another attempt asks for again.
         """
-        return cls(lambda settings: _registries().of_run(settings, attempt).schema)
+        return cls(lambda settings: recorder.watched(_registries().of_run(settings, attempt).schema))
 
 
 @cache

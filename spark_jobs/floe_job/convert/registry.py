@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
+from floe.config.converters.avro import AVRO
 from floe.config.converters.base import JSON, ConverterSpec
+from floe_job.convert.avro.converters import avro_converters
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.json.converters import JsonConverters
@@ -11,6 +13,7 @@ from floe_job.convert.plain.decoder import KINDS, plain_converters
 
 CONVERTERS: Final[dict[str, Callable[[ConverterSpec, ConverterContext], Converters]]] = {
     JSON: JsonConverters,
+    AVRO: avro_converters,
     **dict.fromkeys(KINDS, plain_converters),
 }
 """By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.converters.registry``."""

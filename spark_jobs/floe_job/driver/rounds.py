@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from floe.crash_points import CrashPoint, reach
 from floe.kafka.reader_limits import ReaderLimits
+from floe.registry.exceptions import UnknownSchemas
 from floe_job.contract.result import Failure, TaskResult
+from floe_job.contract.schema_lookups import SchemaLookups
 from floe_job.contract.task import Task
 from floe_job.dead_letters.limits import bad_records
 from floe_job.driver.inputs import SliceInputs
@@ -44,13 +46,15 @@ class Done:
 def run_rounds(inputs: SliceInputs, run_tasks: RunTasks) -> Done:
     """Run the tasks, and again those that lacked a column or a table, until none lacks anything.
 
-    Raises SliceRefused or SliceFailed for the failures of tasks, SchemaConflict, BadRecords, and what the catalog raises.
+    Raises SliceRefused or SliceFailed for the failures of tasks, UnknownSchemas, SchemaConflict, BadRecords, and what the
+    catalog raises.
     """
     current = Round(inputs.tables, tuple(range(len(inputs.parts))))
     for number in range(1, MAX_ROUNDS + 1):
         tasks = tasks_of(inputs, current)
         done = run_tasks(tasks)
         raise_failures(done)
+        raise_unknown_schemas({**current.results, **{result.index: result for result in done}}.values())
         tables = _evolved(inputs, current.tables, done)
         following = next_round(inputs.job, current, done, tables)
         if isinstance(following, Done):
@@ -115,6 +119,18 @@ def raise_failures(results: Sequence[TaskResult]) -> None:
         raise SliceRefused(bad_records(counts), code="FLOE-501")
     if failures:
         raise SliceFailed(failures[0].message, code=failures[0].code)
+
+
+def raise_unknown_schemas(results: Iterable[TaskResult]) -> None:
+    """Raise UnknownSchemas where records have ids of schemas, and the registry has none of them."""
+    lookups = SchemaLookups.of_all(result.schemas for result in results)
+    if lookups.are_all_unknown:
+        named = ", ".join(map(str, lookups.unknown))
+        msg = (
+            f"the schema registry has none of the schemas that the records name, such as {named}: they are of another "
+            "registry, or their converter is another one. Nothing was announced. Check address and class of value.converter"
+        )
+        raise UnknownSchemas(msg)
 
 
 def _evolved(inputs: SliceInputs, tables: SliceTables, done: Sequence[TaskResult]) -> SliceTables:

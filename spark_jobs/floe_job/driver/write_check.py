@@ -13,7 +13,7 @@ from floe.parquet import TableWriter
 from floe.parquet.exceptions import UnsupportedColumn, UnsupportedFileFormat
 from floe.tables.file_checks import is_inside, roots_of
 from floe_job.contract.target import TableTarget
-from floe_job.convert.context import ConverterContext
+from floe_job.convert.context import ConverterContext, LookupRecorder
 from floe_job.convert.registry import converters_of
 from floe_job.write.table_rows import TableRows
 
@@ -33,7 +33,7 @@ def check_writable(target: TableTarget) -> None:
         return
     try:
         # the columns that no row can be made for are the same for all converters
-        TableRows(target, 0, converters_of(PLAIN_JSON, ConverterContext.of_attempt("")))
+        TableRows(target, 0, converters_of(PLAIN_JSON, ConverterContext.of_attempt("", LookupRecorder())))
         properties = dict(target.properties)
         metadata, schema = target.metadata, target.metadata.schema()
         writer = TableWriter(metadata, target.io, schema, metadata.spec(), properties, "check")

@@ -16,7 +16,7 @@ from floe.parquet.budget import WriteBudget
 from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
 from floe_job.contract.result import Failure, RangePartResult, TaskResult
 from floe_job.contract.task import Task
-from floe_job.convert.context import ConverterContext
+from floe_job.convert.context import ConverterContext, LookupRecorder
 from floe_job.convert.registry import converters_of
 from floe_job.dead_letters.collector import DeadLetterCollector
 from floe_job.dead_letters.limits import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
@@ -93,7 +93,9 @@ class _TaskRun:
         self._targets = {target.name: target for target in task.targets}
         self._writers: dict[str, TableRows] = {}
         self._given_up: set[str] = set()
-        self._converters = converters_of(task.routes.value_converter, ConverterContext.of_attempt(task.attempt))
+        self._lookups = LookupRecorder()
+        context = ConverterContext.of_attempt(task.attempt, self._lookups)
+        self._converters = converters_of(task.routes.value_converter, context)
         self._router = Router(task.routes, self._targets, self._converters)
         self._collector = DeadLetterCollector(task.dead_letters, task.index, self._budget)
         self._send_queue = SendQueue(task.index, task.writers) if task.writers else None
@@ -115,7 +117,7 @@ class _TaskRun:
                     results.append((yield from self._read(reader, slice_)))
             bad = self._bad.counts(self._checked)
             if bad:
-                return TaskResult(self._task.index, tuple(results), bad=bad)
+                return TaskResult(self._task.index, tuple(results), bad=bad, schemas=self._lookups.lookups())
             complete = not self._router.unknown and not any(table.needs for table in self._writers.values())
             tables = {name: table.close(complete=complete) for name, table in self._writers.items()}
             dead_letters = self._collector.close(complete=complete)
@@ -125,7 +127,8 @@ class _TaskRun:
             for table in self._writers.values():
                 table.abort()
             self._collector.abort()
-        return TaskResult(self._task.index, tuple(results), tables, dead_letters, tuple(self._router.unknown), bad=bad)
+        unknown, schemas = tuple(self._router.unknown), self._lookups.lookups()
+        return TaskResult(self._task.index, tuple(results), tables, dead_letters, unknown, schemas=schemas)
 
     def _read(self, reader: RangeReader, slice_: RangePart) -> Generator[tuple[int, RowBlock], None, RangePartResult]:
         seen = 0

@@ -16,7 +16,7 @@ from floe.registry.exceptions import NotARegistry, RegistryUnreachable, UnknownS
 from floe.registry.schema import Reference
 from stack.services import schema_registry as stack
 from stack.settings import free_port
-from tests.support.registry.settings import settings
+from tests.support.registry.settings import found_in, settings
 from tests.support.registry.subjects import register
 
 ADDRESS = {"type": "record", "name": "Address", "namespace": "x", "fields": [{"name": "street", "type": "string"}]}
@@ -39,7 +39,7 @@ def subject() -> str:
 
 
 def apicurio(url: str, **options: str) -> SchemaRegistry:
-    found = read_apicurio({"apicurio.registry.url": url, **options})
+    found = found_in(read_apicurio, {"apicurio.registry.url": url, **options})
     assert found.settings is not None
     return SchemaRegistry(found.settings)
 

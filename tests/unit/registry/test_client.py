@@ -13,11 +13,11 @@ from floe.config.registry.apicurio import read_apicurio
 from floe.config.registry.confluent import read_confluent
 from floe.registry import client
 from floe.registry.client import Registries, SchemaRegistry
-from floe.registry.exceptions import NotARegistry, RegistryMisconfigured, UnknownSchema, UnknownSchemas, UnusableSchema
+from floe.registry.exceptions import NotARegistry, RegistryMisconfigured, UnknownSchema, UnusableSchema
 from floe.registry.schema import Reference
 from floe.registry.schema_files import SchemaFiles
 from tests.support.registry.double import UNKNOWN, Reply, Request, as_json, schema, serving
-from tests.support.registry.settings import settings
+from tests.support.registry.settings import found_in, settings
 
 
 def referring(*names: str) -> Reply:
@@ -81,15 +81,21 @@ def test_impossible_id_is_unknown_without_a_request(schema_id: int) -> None:
         assert double.requests == []
 
 
-def test_many_unknown_ids_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_unknown_ids_end_the_requests_not_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "MAX_UNUSABLE", 3)
-    with serving(UNKNOWN) as double:
+    with serving(routes(id1=schema(), id9=schema())) as double:
         registry = SchemaRegistry(settings(double.url))
-        for schema_id in (1, 2, 3):
-            with pytest.raises(UnknownSchema):
+        registry.schema(1)
+        for schema_id in (2, 3, 4):
+            with pytest.raises(UnknownSchema, match="has no schema"):
                 registry.schema(schema_id)
-        with pytest.raises(UnknownSchemas, match=r"such as 1, 2, 3, 4: .*Nothing was announced"):
-            registry.schema(4)
+        for schema_id in (5, 9, 5):
+            with pytest.raises(UnknownSchema, match=f"schema {schema_id} was not looked up"):
+                registry.schema(schema_id)
+        assert len(double.requests) == 4
+        assert registry.schema(1).schema.text == '"string"'
+        registry.start_run()
+        assert registry.schema(9).schema.text == '"string"'
 
 
 def test_references_come_before_what_refers_to_them() -> None:
@@ -223,7 +229,7 @@ def test_runs_share_schemas_and_not_unknown_ids(tmp_path: Path) -> None:
     ],
 )
 def test_reference_that_was_not_resolved_is_not_sent(given: dict[str, str]) -> None:
-    found = read_confluent({"schema.registry.url": "http://registry"} | given, "value.converter.").settings
+    found = found_in(read_confluent, {"schema.registry.url": "http://registry"} | given, "value.converter.").settings
     assert found is not None
     with pytest.raises(RegistryMisconfigured, match="not resolved"):
         SchemaRegistry(found)
@@ -235,7 +241,7 @@ def test_error_of_a_schema_can_be_pickled() -> None:
 
 
 def apicurio(double_url: str, version: int = 2) -> SchemaRegistry:
-    found = read_apicurio({"apicurio.registry.url": f"{double_url}/apis/registry/v{version}"}).settings
+    found = found_in(read_apicurio, {"apicurio.registry.url": f"{double_url}/apis/registry/v{version}"}).settings
     assert found is not None
     return SchemaRegistry(found)
 

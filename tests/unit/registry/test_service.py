@@ -200,7 +200,7 @@ def test_host_that_cannot_be_named_is_misconfigured() -> None:
 
 def test_headers_of_options_are_sent() -> None:
     with serving(schema()) as double:
-        SchemaRegistry(settings(double.url, **{"request_headers_X-Tenant": "a"})).schema(1)
+        SchemaRegistry(settings(double.url, **{"request_header_X-Tenant": "a"})).schema(1)
         (request,) = double.requests
     assert request.headers["x-tenant"] == "a"
     assert "authorization" not in request.headers

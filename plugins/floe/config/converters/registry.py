@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from floe.config.converters.avro import read_apicurio_avro, read_confluent_avro
 from floe.config.converters.base import PLAIN_JSON, ConverterClass, ConverterSpec, Role, prefix_of
 from floe.config.converters.json import SCHEMAS_ENABLE, read_json
 from floe.config.converters.plain import PLAIN
@@ -11,18 +12,26 @@ from floe.config.keys.reader import Settings
 _JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 _SUFFIX: Final = "Converter"
 _SHOWN_CHARACTERS: Final = 100
+_KEYS_AND_VALUES: Final = frozenset[Role]({"key", "value"})
 
 CONVERTERS: Final[dict[str, ConverterClass]] = {
     _JSON: ConverterClass(frozenset({"key", "value", "header"}), read_json),
     **PLAIN,
+    "io.confluent.connect.avro.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_confluent_avro),
+    "io.apicurio.registry.utils.converter.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_apicurio_avro),
 }
 """By Java class. A new converter needs a line here, and one in ``floe_job.convert.registry`` for its kind."""
 
 _LATER: Final = (
-    "io.confluent.connect.avro.AvroConverter",
     "io.confluent.connect.protobuf.ProtobufConverter",
     "io.confluent.connect.json.JsonSchemaConverter",
 )
+
+_OTHER_REGISTRIES: Final = {
+    "com.amazonaws.services.schemaregistry.": "AWS Glue's registry",
+    "com.microsoft.azure.schemaregistry.": "Azure's registry",
+}
+"""By the packages of their converters: their records and their requests are neither Confluent's nor Apicurio's."""
 
 
 def read_converter(settings: Settings, role: Role) -> ConverterSpec:
@@ -35,15 +44,10 @@ def read_converter(settings: Settings, role: Role) -> ConverterSpec:
             f"{key} is not given, neither by the connector nor by {settings.worker}: name a class in one of them, such as "
             f"{_JSON} with {key}.{SCHEMAS_ENABLE}=false"
         )
+    elif len(_classes(name)) > 1:
+        settings.problems.append(f"{key} {name!r} is the name of several classes: write {' or '.join(_classes(name))}")
     elif found is None:
-        problem = "is no converter that floe knows"
-        if any(name in _spellings(full) for full in (*_LATER, *CONVERTERS)):
-            problem = (
-                "is not supported yet" if any(name in _spellings(full) for full in _LATER) else f"reads no {role}s"
-            )
-        settings.problems.append(
-            f"{key} {name[:_SHOWN_CHARACTERS]!r} {problem}: floe reads {_JSON} with {key}.{SCHEMAS_ENABLE}=false"
-        )
+        settings.problems.append(f"{key} {name[:_SHOWN_CHARACTERS]!r} {_problem(name, role)}")
     else:
         return _read(settings, role, found, name)
     return PLAIN_JSON
@@ -51,8 +55,26 @@ def read_converter(settings: Settings, role: Role) -> ConverterSpec:
 
 def converter_of(name: str, role: Role) -> ConverterClass | None:
     """Return the converter of a class, by any of its names; None if floe knows none for this role."""
-    found = next((converter for full, converter in CONVERTERS.items() if name in _spellings(full)), None)
+    found = next((CONVERTERS[full] for full in _classes(name)), None)
     return found if found is not None and role in found.roles else None
+
+
+def _classes(name: str) -> list[str]:
+    """Return the classes of a name: a simple one may be that of several."""
+    return [name] if name in CONVERTERS else [full for full in CONVERTERS if name in _spellings(full)]
+
+
+def _problem(name: str, role: Role) -> str:
+    """Return what is wrong with a class, and what to do."""
+    other = next((registry for package, registry in _OTHER_REGISTRIES.items() if name.startswith(package)), None)
+    if other is not None:
+        return f"needs {other}: floe reads schemas and records of registries with Confluent's API, and of Apicurio"
+    problem = "is no converter that floe knows"
+    if any(name in _spellings(full) for full in _LATER):
+        problem = "is not supported yet"
+    elif _classes(name):
+        problem = f"reads no {role}s"
+    return f"{problem}: floe reads {', '.join(full for full, one in CONVERTERS.items() if role in one.roles)}"
 
 
 def _read(settings: Settings, role: Role, converter: ConverterClass, name: str) -> ConverterSpec:

@@ -28,7 +28,7 @@ CONNECT: Final = (
         minimum=1,
         key_class=KeyClass.LIVE,
     ),
-    supported("value.converter", Kind.STRING, None, "How values are decoded: JsonConverter. Required."),
+    supported("value.converter", Kind.STRING, None, "How values are decoded: JsonConverter, AvroConverter. Required."),
     supported(
         "value.converter.schemas.enable",
         Kind.BOOLEAN,

@@ -17,7 +17,8 @@ class OptionReader:
     """The options of one converter, without the prefix of its role.
 
     ``prefix``: that of the role, for messages. ``namespace``: a prefix that each option may have besides, such as
-    ``schema.registry.``; an option with it takes precedence. A value that is a reference is not checked.
+    ``schema.registry.``; an option with it takes precedence. A value that is a reference is not checked. A copy with another
+    namespace notes in the same places.
     """
 
     options: Mapping[str, str]

@@ -7,7 +7,6 @@ from typing import Literal, cast
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.addresses import read_addresses, read_url
-from floe.config.registry.options import RegistryOptions
 from floe.config.registry.settings import (
     ID_HEADERS,
     Address,
@@ -54,16 +53,16 @@ _OF_CACHES = (
 _OF_REFERENCES = ("apicurio.registry.dereference-schema", "apicurio.registry.deserializer.dereference-schema")
 
 
-def read_apicurio(given: Mapping[str, str], prefix: str = "") -> RegistryOptions:
-    """Read the options of one converter, given without the prefix of its role (``prefix``, for messages)."""
-    options = OptionReader(given, prefix)
+def read_apicurio(options: OptionReader) -> RegistrySettings:
+    """Read the options of one converter. Where problems are noted, the settings are not to be used."""
+    given = options.options
     addresses = tuple(_with_api(options, one) for one in read_addresses(options, _URL))
     headers = {name.removeprefix(start): given[name] for start in _HEADERS for name in given if name.startswith(start)}
     options.used.update(name for name in given if name.startswith(_HEADERS))
     options.ignore(_OF_PRODUCERS, "it is for producers")
     options.ignore(_OF_CACHES, "floe keeps schemas by their id")
     options.ignore(_OF_REFERENCES, "floe reads the schemas that a schema refers to")
-    settings = RegistrySettings(
+    return RegistrySettings(
         api="apicurio",
         addresses=addresses,
         credentials=_credentials(options),
@@ -74,9 +73,8 @@ def read_apicurio(given: Mapping[str, str], prefix: str = "") -> RegistryOptions
             first_wait=options.seconds("apicurio.registry.retry-backoff-ms", Limits.first_wait, 0),
         ),
         ids=_ids(options, is_v3=any(f"{_API}v3" in one.url for one in addresses)),
-        prefix=prefix,
+        prefix=options.prefix,
     )
-    return RegistryOptions.of(options, settings)
 
 
 def _with_api(options: OptionReader, address: Address) -> Address:

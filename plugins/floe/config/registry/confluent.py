@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.addresses import read_addresses, read_login, read_proxy, read_url
-from floe.config.registry.options import RegistryOptions
 from floe.config.registry.settings import BearerToken, Credentials, Limits, OAuthClient, RegistrySettings
 from floe.config.registry.tls import CONFLUENT, read_tls
 
@@ -26,6 +25,7 @@ _SENT = {
     "bearer.auth.identity.pool.id": "Confluent-Identity-Pool-Id",
 }
 
+_HEADER = "request.header."
 _OF_PRODUCERS = (
     "auto.register.schemas",
     "normalize.schemas",
@@ -49,17 +49,16 @@ _OF_CACHES = (
 _OF_TOKENS = ("bearer.auth.scope.claim.name", "bearer.auth.sub.claim.name")
 
 
-def read_confluent(given: Mapping[str, str], prefix: str = "") -> RegistryOptions:
-    """Read the options of one converter, given without the prefix of its role (``prefix``, for messages)."""
-    options = OptionReader(given, prefix, NAMESPACE)
+def read_confluent(options: OptionReader) -> RegistrySettings:
+    """Read the options of one converter. Where problems are noted, the settings are not to be used."""
+    given = options.options
+    options = replace(options, namespace=NAMESPACE)
     addresses = read_addresses(options, _URL)
     credentials = _credentials(options)
     if credentials is not None:
         addresses = tuple(type(one)(one.url) for one in addresses)
-    headers = {
-        name.removeprefix("request.headers."): given[name] for name in given if name.startswith("request.headers.")
-    }
-    options.used.update(f"request.headers.{name}" for name in headers)
+    headers = {name.removeprefix(_HEADER): given[name] for name in given if name.startswith(_HEADER)}
+    options.used.update(_HEADER + name for name in headers)
     if isinstance(credentials, BearerToken | OAuthClient):
         headers |= {header: text for name, header in _SENT.items() if (text := options.text(name))}
     else:
@@ -68,7 +67,7 @@ def read_confluent(given: Mapping[str, str], prefix: str = "") -> RegistryOption
     options.ignore(_OF_CACHES, "floe keeps schemas by their id, and tokens until they end")
     options.ignore(_OF_TOKENS, "floe does not look into tokens")
     options.ignore(("url.randomize",), "the addresses are asked in their order, beginning with the last that answered")
-    settings = RegistrySettings(
+    return RegistrySettings(
         api="confluent",
         addresses=addresses,
         credentials=credentials,
@@ -76,9 +75,8 @@ def read_confluent(given: Mapping[str, str], prefix: str = "") -> RegistryOption
         proxy=read_proxy(options),
         headers=tuple(sorted(headers.items())),
         limits=_limits(options),
-        prefix=prefix,
+        prefix=options.prefix,
     )
-    return RegistryOptions.of(options, settings)
 
 
 def _credentials(options: OptionReader) -> Credentials | None:

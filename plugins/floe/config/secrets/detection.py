@@ -205,7 +205,8 @@ def _plain_texts(value: str) -> Iterator[str]:
     """Yield a value that is a secret as a whole, its lines, the part after ``user:`` and the part after a header's scheme."""
     yield value
     yield value.strip()
-    yield from (line.strip() for line in value.splitlines()[:_MAX_LINES] if not line.startswith("-----"))
+    lines = value.replace("\\n", "\n").splitlines()  # Java's PEM texts have line ends as two characters
+    yield from (line.strip() for line in lines[:_MAX_LINES] if not line.startswith("-----"))
     yield value.partition(":")[2].strip()
     header = _SCHEME.match(value.strip())
     if header:

@@ -16,7 +16,7 @@ from floe_job.schema.rules import ColumnRules
 
 
 class TypedConverters:
-    """Readers of values with schemas; ``make``: a decoder of the format, one for each use."""
+    """Readers of values with schemas; ``make``: a decoder of the format, for each use, or the same for all."""
 
     def __init__(self, make: Callable[[], TypedDecoder]) -> None:
         self._make = make

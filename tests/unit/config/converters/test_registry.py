@@ -16,7 +16,7 @@ def test_schemas_are_refused_even_as_default_of_connect(problems):
 
 @pytest.mark.parametrize(
     "name",
-    ["io.confluent.connect.avro.AvroConverter", "Avro"],
+    ["io.confluent.connect.protobuf.ProtobufConverter", "Protobuf"],
 )
 def test_other_value_converters_are_refused_by_name(problems, name):
     assert f"value.converter {name!r} is not supported yet" in problems({"value.converter": name})[0]

@@ -3,15 +3,15 @@
 import pytest
 
 from floe.config.registry.apicurio import read_apicurio
-from floe.config.registry.options import RegistryOptions
 from floe.config.registry.settings import Login, OAuthClient, RegistrySettings, SchemaIdFormat
+from tests.support.registry.settings import Found, found_in
 
 URL = "http://registry:8080"
 REGISTRY = "apicurio.registry."
 
 
-def read(url: str = URL, **options: str) -> RegistryOptions:
-    return read_apicurio({"apicurio.registry.url": url, **options}, "value.converter.")
+def read(url: str = URL, **options: str) -> Found:
+    return found_in(read_apicurio, {"apicurio.registry.url": url, **options}, "value.converter.")
 
 
 def taken(url: str = URL, **options: str) -> RegistrySettings:

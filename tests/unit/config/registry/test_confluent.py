@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from floe.config.registry.confluent import read_confluent
-from floe.config.registry.options import RegistryOptions
 from floe.config.registry.settings import Address, BearerToken, Limits, Login, OAuthClient, RegistrySettings
 from floe.config.secrets.mask import Mask
+from tests.support.registry.settings import Found, found_in
 
 URL = "http://registry:8081"
 PREFIX = "value.converter."
@@ -21,9 +21,9 @@ OAUTH = {
 }
 
 
-def read(url: str = URL, /, **options: str) -> RegistryOptions:
+def read(url: str = URL, /, **options: str) -> Found:
     named = {name.replace("_", "."): value for name, value in options.items()}
-    return read_confluent({"schema.registry.url": url} | named, PREFIX)
+    return found_in(read_confluent, {"schema.registry.url": url} | named, PREFIX)
 
 
 def taken(url: str = URL, /, **options: str) -> RegistrySettings:
@@ -132,7 +132,7 @@ def test_token_is_taken_without_a_source_too() -> None:
 
 def test_client_credentials_are_read() -> None:
     more = {"bearer.auth.logical.cluster": "lsrc-1", "bearer.auth.identity.pool.id": "pool-1"}
-    found = read_confluent({"schema.registry.url": URL, **OAUTH, **more}).settings
+    found = found_in(read_confluent, {"schema.registry.url": URL, **OAUTH, **more}).settings
     assert found is not None
     assert found.credentials == OAuthClient(
         "https://login.example/token", "floe", "quite-secret", "registry", "bearer.auth.client.secret"
@@ -189,7 +189,10 @@ def test_references_to_secrets_are_not_checked() -> None:
 
 def test_options_of_the_converter_are_left_to_it() -> None:
     given = {"schema.registry.url": URL, "enhanced.avro.schema.support": "true", "ssl.engine.factory.class": "x.Y"}
-    assert set(given) - read_confluent(given).used == {"enhanced.avro.schema.support", "ssl.engine.factory.class"}
+    assert set(given) - found_in(read_confluent, given).used == {
+        "enhanced.avro.schema.support",
+        "ssl.engine.factory.class",
+    }
 
 
 def test_options_of_producers_are_named() -> None:
@@ -203,13 +206,13 @@ def test_options_of_producers_are_named() -> None:
     [
         {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "me:quite-secret"},
         {"bearer.auth.token": "quite-secret"},
-        {"request.headers.X-Key": "quite-secret"},
+        {"request.header.X-Key": "quite-secret"},
         {"ssl.certificate.location": "/c", "ssl.key.location": "/k", "ssl.key.password": "quite-secret"},
         OAUTH,
     ],
 )
 def test_secrets_are_hidden_and_can_be_learned(options: dict[str, Any]) -> None:
-    found = read_confluent({"schema.registry.url": URL, **options}).settings
+    found = found_in(read_confluent, {"schema.registry.url": URL, **options}).settings
     assert found is not None
     assert "quite-secret" not in repr(found)
     assert "quite-secret" not in Mask.of(found.secrets()).hide("a quite-secret thing")
@@ -222,7 +225,11 @@ def test_settings_can_be_pickled_and_hashed() -> None:
 
 
 def test_identity_is_of_addresses_and_credentials() -> None:
-    same = [taken(), taken(http_read_timeout_ms="9"), read_confluent({"schema.registry.url": URL}, "key.").settings]
+    same = [
+        taken(),
+        taken(http_read_timeout_ms="9"),
+        found_in(read_confluent, {"schema.registry.url": URL}, "key.").settings,
+    ]
     assert len({one.identity for one in same if one}) == 1
     others = [
         taken("http://other:8081"),
@@ -230,6 +237,6 @@ def test_identity_is_of_addresses_and_credentials() -> None:
         taken(bearer_auth_token="abc"),
         taken(basic_auth_credentials_source="USER_INFO", basic_auth_user_info="a:b"),
         taken(ssl_certificate_location="/c", ssl_key_location="/k"),
-        taken(**{"request_headers_X": "1"}),
+        taken(**{"request_header_X": "1"}),
     ]
     assert len({one.identity for one in [*others, taken()]}) == len(others) + 1

@@ -39,6 +39,7 @@ SECRETS = {
         "value.converter.bearer.auth.token",
         "value.converter.bearer.auth.client.secret",
         "value.converter.schema.registry.ssl.keystore.key",
+        "value.converter.request.header.X-Anything",
         "value.converter.request.headers.X-Anything",
         "value.converter.apicurio.registry.request.headers.X-Anything",
     ],

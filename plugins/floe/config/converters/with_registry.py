@@ -1,0 +1,50 @@
+"""Converters whose schemas are in a registry: Confluent's classes and Apicurio's, for any format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, cast
+
+from floe.config.converters.base import ConverterSpec, Role
+from floe.config.exceptions import ConfigError
+from floe.config.keys.option_reader import OptionReader
+from floe.config.properties import Properties
+from floe.config.registry.apicurio import read_apicurio
+from floe.config.registry.confluent import read_confluent
+from floe.config.registry.settings import Api, RegistrySettings
+
+API: Final = "floe.registry.api"
+"""The option of a spec that says whose class the converter is, and with it how its options and its records are read."""
+
+_READERS: Final[Mapping[Api, Callable[[OptionReader], RegistrySettings]]] = {
+    "confluent": read_confluent,
+    "apicurio": read_apicurio,
+}
+
+
+def spec_with_registry(options: OptionReader, role: Role, kind: str, api: Api) -> ConverterSpec:
+    """Read the registry's options, and return what the job needs: those, and the converter's own.
+
+    Read the converter's own before: the job gets the options that were read and have an effect, as they are given.
+    """
+    _READERS[api](options)
+    needed = {
+        name: text
+        for name, text in options.options.items()
+        if name in options.used and name not in options.without_effect
+    }
+    return ConverterSpec(kind, Properties({**needed, API: api}), role)
+
+
+def api_of(spec: ConverterSpec) -> Api:
+    """Return whose class it is."""
+    return cast(Api, spec.options[API])
+
+
+def registry_of(spec: ConverterSpec) -> RegistrySettings:
+    """Return the registry, in the job. Raises ConfigError for what a reference turned out to be."""
+    options = OptionReader(spec.options, spec.prefix)
+    settings = _READERS[api_of(spec)](options)
+    if options.problems:
+        raise ConfigError(*options.problems)
+    return settings
