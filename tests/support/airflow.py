@@ -13,7 +13,7 @@ from stack.services.airflow import Airflow
 from stack.services.broker import Broker
 from stack.settings import REPOSITORY, free_port
 from tests.support.canary import Canaries
-from tests.support.connectors import connector_keys
+from tests.support.connectors import JSON, connector_keys
 from tests.support.echo import Echo
 from tests.support.keys import KEY_TEXT
 from tests.support.runs.pipeline import Pipeline
@@ -52,6 +52,8 @@ class Deployment:
         environment = {f"AIRFLOW_CONN_{name}": json.dumps(value) for name, value in connections.items()}
         environment["FLOE_CONNECTORS_DIR"] = str(connectors)
         environment["FLOE_SECRET_KEY"] = KEY_TEXT
+        environment["FLOE_WORKER_CONFIG"] = str(_worker_file(folder))
+        environment["AIRFLOW_CONN_WAREHOUSE"] = json.dumps({"conn_type": "generic", "extra": {"prefix": "file://"}})
         canaries, echo = Canaries(), Echo()
         environment |= _secret_environment(canaries, echo)
         airflow = Airflow(folder / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
@@ -81,6 +83,24 @@ class Deployment:
         run_id = rest.trigger(name, conf)
         rest.wait_for_run(name, run_id)
         return DagRun(self, name, run_id)
+
+
+def _worker_file(folder: Path) -> Path:
+    """Write the properties of a Connect worker: converters, and config providers over the folder ``secrets`` beside it."""
+    provider = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
+    keys = {
+        **JSON,
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "rest.port": "8083",
+        "config.providers": "secrets,conn",
+        "config.providers.secrets.class": provider,
+        "config.providers.secrets.param.allowed.paths": str(folder / "secrets"),
+        "config.providers.conn.class": "floe.AirflowConnectionProvider",
+    }
+    (folder / "secrets").mkdir()
+    path = folder / "connect-distributed.properties"
+    path.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+    return path
 
 
 def _secret_environment(canaries: Canaries, echo: Echo) -> dict[str, str]:

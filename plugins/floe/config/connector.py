@@ -30,6 +30,7 @@ class Connector:
     ``name`` is also the dag_id. ``topics`` is empty while ``topics_regex`` is not resolved (``with_topics``). A limit of
     None is no limit; limits count records, sizes are in bytes, times in milliseconds. ``properties`` is the whole flat map
     that was parsed. ``key_converter`` and ``header_converter`` are None where floe has none for the class that is named.
+    ``references``: for one task, the texts of the keys whose references are resolved in ``properties``.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Connector:
     on_data_loss: Literal["fail", "accept"]
     warnings: tuple[str, ...]
     properties: Properties
+    references: Properties = Properties()  # noqa: RUF009 - immutable
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -129,7 +131,8 @@ class Connector:
 
     def frozen(self) -> dict[str, str]:
         """Copy the properties with a reference instead of every secret: safe for XCom, restored by ``restore_config``."""
+        written = {**self.properties, **self.references}
         return {
             key: reference(key) if key not in _NAMES and is_secret(key, value) else value
-            for key, value in self.properties.items()
+            for key, value in written.items()
         }

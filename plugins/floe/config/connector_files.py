@@ -14,8 +14,8 @@ from floe.config.exceptions import ConfigError, MalformedFile
 from floe.config.identity import DEFAULT_INTERVAL_MS, UNKNOWN, Identity, identity_in_text, identity_of
 from floe.config.names import legal_name
 from floe.config.parser import parse_connector
+from floe.config.providers.operator_settings import OperatorSettings
 from floe.config.worker.defaults import with_defaults
-from floe.config.worker.worker_file import WorkerFile, worker_file
 
 FOLDER_VARIABLE = "FLOE_CONNECTORS_DIR"
 _SHOWN_PATHS = 5
@@ -83,14 +83,7 @@ def read_file(path: Path, last_good: Identity = UNKNOWN) -> ConnectorFile:
         content = _content(path)
     except MalformedFile as error:
         return _unreadable(path, last_good, error)
-    worker = worker_file(os.environ)
-    key = (hashlib.sha256(content).digest(), path.stem, worker)
-    parsed = _PARSED.get(key)
-    if parsed is None:
-        parsed = _parse(content, path.stem, worker)
-        while len(_PARSED) >= _MAX_PARSED:
-            _PARSED.pop(next(iter(_PARSED)), None)
-        _PARSED[key] = parsed
+    parsed = _parsed(content, path.stem)
     if parsed.connector is None:
         return _unreadable(path, parsed.identity.or_else(last_good), parsed.failure(*parsed.problems))
     connector, interval_ms = parsed.connector, parsed.connector.commit_interval_ms
@@ -119,21 +112,35 @@ class _Parsed:
     given: frozenset[str] = frozenset()
 
 
-_PARSED: dict[tuple[bytes, str, WorkerFile], _Parsed] = {}
-"""By content, file name and worker file: several DAG files of one process read the same folder."""
+_PARSED: dict[tuple[bytes, str, object], _Parsed] = {}
+"""By content, file name and the operator's settings: several DAG files of one process read the same folder."""
 
 
-def _parse(content: bytes, stem: str, worker: WorkerFile) -> _Parsed:
+def _parsed(content: bytes, stem: str) -> _Parsed:
+    operator = OperatorSettings.present()
+    if b"${" in content or operator.has_references:
+        return _parse(content, stem, operator)  # it also depends on the environment
+    key = (hashlib.sha256(content).digest(), stem, operator.version)
+    parsed = _PARSED.get(key)
+    if parsed is None:
+        parsed = _parse(content, stem, operator)
+        while len(_PARSED) >= _MAX_PARSED:
+            _PARSED.pop(next(iter(_PARSED)), None)
+        _PARSED[key] = parsed
+    return parsed
+
+
+def _parse(content: bytes, stem: str, operator: OperatorSettings) -> _Parsed:
     try:
         document = parse_document(content)
     except MalformedFile as error:
         return _Parsed(None, identity_in_text(content[:MAX_BYTES]), type(error), error.problems)
     try:
-        connector = parse_connector(document, default_name=stem, worker=worker)
+        connector = parse_connector(document, default_name=stem, operator=operator)
     except ConfigError as error:
         return _Parsed(None, identity_of(document), type(error), error.problems)
     given = frozenset(unwrap(document)[0])
-    return _Parsed(connector, given=given - with_defaults(dict.fromkeys(given, ""), worker).taken)
+    return _Parsed(connector, given=given - with_defaults(dict.fromkeys(given, ""), operator.worker).taken)
 
 
 def make_names_unique(files: list[ConnectorFile]) -> list[ConnectorFile]:

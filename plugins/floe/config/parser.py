@@ -12,6 +12,8 @@ from floe.config.libraries.library_settings import TABLE_NAMES, unknown_settings
 from floe.config.limits import check_limits
 from floe.config.names import connector_name_problem, plain_problem, topic_problem
 from floe.config.properties import Properties, flatten
+from floe.config.providers.operator_settings import NOTHING, OperatorSettings
+from floe.config.providers.resolution import Resolved, resolve_at_parse
 from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.sections.catalog import read_catalog
 from floe.config.sections.error_policy import DEAD_LETTER_TABLE, read_errors
@@ -23,7 +25,6 @@ from floe.config.sections.tables import read_tables
 from floe.config.sections.topics import read_topics
 from floe.config.sections.transforms import read_transforms, renames_topics
 from floe.config.worker.defaults import with_defaults
-from floe.config.worker.worker_file import NO_FILE, WorkerFile
 
 CLASSES = (
     "org.apache.iceberg.connect.IcebergSinkConnector",
@@ -42,12 +43,13 @@ def parse_connector(
     default_name: str | None = None,
     *,
     narrowed: bool = False,
-    worker: WorkerFile = NO_FILE,
+    operator: OperatorSettings = NOTHING,
 ) -> Connector:
     """Parse ``{"name": …, "config": {…}}`` or the flat map; ``default_name`` is used when neither contains a name.
 
-    ``narrowed``: the settings are of one run, which may read fewer topics than the settings of tables name. ``worker``: the
-    defaults of what the document leaves out; what a run is planned with contains them already.
+    ``narrowed``: the settings are of one run, which may read fewer topics than the settings of tables name, and contain what
+    ``operator`` adds to the document of a file: defaults of the worker file, and values of references in keys that shape
+    the DAG.
 
     :raises ConfigError: with all problems found.
     """
@@ -55,9 +57,11 @@ def parse_connector(
     flat, more = flatten(items)
     if default_name is not None:
         flat.setdefault("name", default_name)
+    worker = operator.worker
     merged = with_defaults(flat, worker)
-    settings = Settings(merged.keys, worker.named, merged.taken)
-    settings.problems += [*worker.problems, *problems, *more]
+    found = Resolved() if narrowed else resolve_at_parse(merged.keys, operator.providers, operator.environ)
+    settings = Settings({**merged.keys, **found.values}, worker.named, merged.taken)
+    settings.problems += [*worker.problems, *problems, *more, *found.problems]
     settings.warnings += merged.warnings
     check_limits(settings)
     _check_cross_keys(settings)

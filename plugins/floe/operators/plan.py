@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.config import Connector, KeyClass
 from floe.crash_points import CrashPoint, reach
 from floe.operators import run_log, task_context
+from floe.operators.config_values import resolved
 from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
 from floe.operators.run_params import params_of
@@ -41,7 +42,7 @@ class PlanOperator(BaseOperator):
         from floe.planning.live_plan import draft_plan, open_plan
 
         params = params_of(context)
-        connector = task_context.with_params(self._connector, params, KeyClass.LIVE)
+        connector = resolved(task_context.with_params(self._connector, params, KeyClass.LIVE))
         settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
         connector = task_context.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")

@@ -14,6 +14,7 @@ from floe.model.exceptions import SealBroken
 from floe.model.plan import Plan
 from floe.model.plan_seal import DeploymentKey, PlanKey, is_sealed
 from floe.operators import task_context
+from floe.operators.config_values import resolved
 from floe.operators.deployment_key import deployment_key, run_name
 from floe.operators.exceptions import PlanMissing
 
@@ -26,7 +27,7 @@ NOT_OURS = "Nothing was read, written or committed by it. Trigger a new run, and
 
 
 class RunPlan(NamedTuple):
-    """The plan of a run, the connector as the plan froze it, and the key of its announcements.
+    """The plan of a run, the connector as the plan froze it with its values, and the key of its announcements.
 
     ``key`` is None for a plan without a seal: its announcements are not signed. ``fields``: the plan as it is stored.
     """
@@ -71,7 +72,7 @@ def opened(fields: object, context: Context, file: Connector) -> RunPlan:
         is_replay = run_name(context).dag_id.endswith(REPLAY_SUFFIX)
         _check_sealed(plan, deployment, file, KeyClass.REPLAY if is_replay else KeyClass.LIVE)
         log.warning("plan %s was made before plans were sealed; it is used as it is", plan.plan_id)
-    return RunPlan(plan, restore_config(plan.config, file), key, fields)
+    return RunPlan(plan, resolved(restore_config(plan.config, file)), key, fields)
 
 
 def pulled(context: Context, file: Connector) -> RunPlan:
@@ -121,6 +122,7 @@ def _check_sealed(plan: Plan, deployment: DeploymentKey, file: Connector, allowe
     from floe.planning.unsealed_plan import check_sealed, has_signed_records
 
     # by the file's addresses: the plan's own are not trusted yet
-    settings = KafkaSettings.of(file, task_context.kafka_extra(file))
+    now = resolved(file)
+    settings = KafkaSettings.of(now, task_context.kafka_extra(now))
     positions = Cluster.of_control(settings).positions(file.group_id)
     check_sealed(plan, file, allowed, positions, has_signed=has_signed_records(deployment, file, settings))

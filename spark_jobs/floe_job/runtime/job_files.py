@@ -7,11 +7,11 @@ ever in an argument list. The job writes its result to a file beside it.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from floe.config import Connector, parse_connector
+from floe.config import Connector, Properties, parse_connector
 from floe.config.secrets.mask import learn
 from floe.kafka.settings import KafkaSettings
 from floe.model.plan import Plan, Slice
@@ -47,6 +47,7 @@ class JobRequest:
                 "plan": self.plan.to_json(),
                 "name": self.connector.name,
                 "connector": dict(self.connector.properties),
+                "references": dict(self.connector.references),
                 "kafka": dict(self.kafka_extra),
                 "key": self.key.secret.hex() if self.key is not None else None,
                 "done": sorted(self.done),
@@ -58,6 +59,7 @@ class JobRequest:
     def learn_secrets(self) -> None:
         """Have this process hide the secrets of the connector file and of the Kafka connection."""
         learn(self.connector.properties)
+        learn({f"{key}.secret": self.connector.properties[key] for key in self.connector.references})
         learn(self.kafka_extra)
         if self.key is not None:
             learn({"plan.secret": self.key.secret.hex()})
@@ -68,7 +70,8 @@ class JobRequest:
         text = path.read_text()
         path.unlink()
         fields = json.loads(text)
-        connector = parse_connector(fields["connector"], fields["name"], narrowed=True)
+        made = parse_connector(fields["connector"], fields["name"], narrowed=True)
+        connector = replace(made, references=Properties(fields["references"]))
         key = PlanKey(bytes.fromhex(fields["key"])) if fields["key"] is not None else None
         return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"], key, frozenset(fields["done"]))
 

@@ -292,7 +292,7 @@ def test_empty_name_or_control_characters_are_refused(problems, key, value):
 
 def test_a_reference_to_a_config_provider_is_refused(problems):
     (problem,) = problems({"iceberg.catalog.token": "${file:/etc/x:token}"})
-    assert problem.startswith("iceberg.catalog.token refers to a config provider")
+    assert problem.startswith("iceberg.catalog.token: the config provider 'file' is not allowed here")
 
 
 @pytest.mark.parametrize(

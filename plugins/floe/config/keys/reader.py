@@ -7,7 +7,6 @@ from floe.config.keys.lookup import canonical_of, find, is_own, near_miss, neare
 from floe.config.keys.table import KEYS
 from floe.config.keys.values import InvalidValue, parse_boolean, parse_integer, parse_list
 from floe.config.properties import Properties
-from floe.config.secrets.detection import is_reference
 
 _ENTRIES = {entry.name: entry for entry in KEYS}
 _MAX_SUGGESTIONS = 20  # each compares with the whole table
@@ -46,11 +45,6 @@ class Settings:
             if entry is None:
                 self._note_unknown(key)
                 continue
-            if "${" in value and is_reference(value):
-                self.problems.append(
-                    f"{key} refers to a config provider (${{…}}), which floe does not resolve: write the value itself, "
-                    "or leave the key to the Airflow connection or PyIceberg's environment"
-                )
             if entry.kind in _CHECKED_KINDS:
                 self._check_type(entry, key, value)
             if entry.status is not Status.SUPPORTED:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from floe.config.keys.name_set import NameSet
+from floe.config.secrets.detection import is_reference
 
 CLIENT_RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "batch.num.messages": (1, 1_000_000),
@@ -201,6 +202,7 @@ _SHOWN_CHARACTERS = 200
 
 def unusable_client_values(prefix: str, client: Mapping[str, str]) -> Iterator[str]:
     """Yield the values that librdkafka would refuse or misread."""
+    client = {key: value for key, value in client.items() if not is_reference(value)}
     for name, (least, most) in CLIENT_RANGES.items():
         text = client.get(name, "0" if least <= 0 else str(least)).strip()
         if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:

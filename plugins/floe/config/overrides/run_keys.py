@@ -12,7 +12,7 @@ from typing import Final
 from floe.config.keys.key_class import KeyClass
 from floe.config.keys.lookup import canonical, find, nearest
 from floe.config.keys.values import parse_list
-from floe.config.secrets.detection import is_secret
+from floe.config.secrets.detection import is_reference, is_secret
 from floe.config.sections.table_properties import run_problem
 
 LIFTED_VARIABLE: Final = "FLOE_OVERRIDABLE_KEYS"
@@ -67,6 +67,8 @@ def key_problem(key: str, value: str, allowed: KeyClass) -> str | None:
         return "name is of class file and cannot be set by a run: a connector is its name; trigger the other connector's DAG"
     if is_secret(key, value):
         return f"{shown}: secrets do not go in params: put it into the connector file or the Airflow connection"
+    if is_reference(value):
+        return f"{shown}: references to config providers do not go in params: put it into the connector file"
     key_class = class_of(key)
     if allowed.permits(key_class):
         return _value_problem(key, value)

@@ -5,6 +5,7 @@ address would send the file's secrets there. A setting that names code would run
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from floe.config.connector import SPARK_CONN_ID, Connector
 from floe.config.exceptions import ConfigError, OverrideRefused
@@ -15,7 +16,7 @@ from floe.config.overrides.frozen_config import restore_config
 from floe.config.overrides.narrowing import narrowed_topics, widened_branches, widened_tables, widened_topics
 from floe.config.overrides.run_keys import class_of, is_lifted, key_problems, names_code
 from floe.config.parser import parse_connector
-from floe.config.properties import flatten
+from floe.config.properties import Properties, flatten
 from floe.config.secrets.detection import shown
 from floe.config.sections.tables import STATIC, table_of
 from floe.config.sections.topics import REGEX, TOPICS
@@ -64,7 +65,9 @@ def replace_keys(connector: Connector, flat: Mapping[str, str]) -> Connector:
         for key, value in connector.properties.items()
         if canonical(key) not in replaced and not _is_left_out(key, flat)
     }
-    return parse_connector({**kept, **flat}, narrowed=True)
+    made = parse_connector({**kept, **flat}, narrowed=True)
+    references = {key: text for key, text in connector.references.items() if key in kept}
+    return replace(made, references=Properties(references))
 
 
 def foreign_changes(frozen: Mapping[str, str], current: Connector, allowed: KeyClass) -> list[str]:

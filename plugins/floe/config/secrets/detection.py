@@ -58,11 +58,11 @@ _SECRET_VALUE = re.compile(
 JWT = r"(?<![\w-])(?=[\w-]{11,}\.[\w.-])([\w-]*?)\beyJ[\w-]{8,}(?:\.[\w-]+|\.(?=\.[\w-])){1,4}"
 """A JSON web token, and the text before it in the same word. The word is read once, as texts may be long."""
 _HAS_JWT = re.compile(JWT)
-# the form of Kafka Connect's own config providers, which a connector may not use: so no real value has it
+# the form of Kafka Connect's config providers: so no real value has it
 _PROVIDER = re.compile(r"\$\{[^{}:]*:")
 _SCHEMES = ("basic", "bearer")
 _MAX_SCHEME_LENGTH = 6
-_OWN_REFERENCE = re.compile(r"\$\{floe:[^{}]*\}")
+_REFERENCE = re.compile(r"\$\{[^{}:]+:[^{}]*\}")
 _MAX_KEY = 4096
 _MAX_VALUE = 65_536
 _MAX_LINES = 200
@@ -120,7 +120,7 @@ def secret_texts(key: str, value: str) -> frozenset[str]:
     Libraries that cannot parse an address quote parts of it. Empty for a setting that is not a secret, for a
     reference and for a boolean. Texts may be short.
     """
-    if value.strip().lower() in ("", "true", "false") or _OWN_REFERENCE.fullmatch(value):
+    if value.strip().lower() in ("", "true", "false") or _REFERENCE.fullmatch(value):
         return frozenset()
     if not _carries_secret(key, value):
         return frozenset()

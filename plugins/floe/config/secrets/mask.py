@@ -216,8 +216,8 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _names_file(key: str) -> bool:
-    """Whether a variable is about secrets and contains none: the path of a file, the class that reads them."""
-    return bool(re.search(r"[-.](file|path|dir|folder|home|backend|class|cmd)$", key))
+    """Whether a variable contains no secret: the path of a file with them, the class that reads them, a shell's folder."""
+    return key in ("pwd", "oldpwd") or bool(re.search(r"[-.](file|path|dir|folder|home|backend|class|cmd)$", key))
 
 
 def _flat(settings: Mapping[str, object], depth: int = 0) -> list[tuple[str, str]]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from floe.config.secrets.detection import is_reference
+
 PREFIX: Final = "iceberg.catalog."
 
 Check = Callable[[Mapping[str, str]], Iterator[str]]
@@ -44,7 +46,7 @@ _DIALECT: Final = re.compile(r"(sqlite|postgresql|mysql|mariadb|mssql|oracle)(\+
 def _sql_problems(given: Mapping[str, str]) -> Iterator[str]:
     """Yield what SQLAlchemy would load by an address beside the databases that it knows. The address may be a secret."""
     uri = given.get("uri")
-    if uri is None:
+    if uri is None or is_reference(uri):
         return
     if not _DIALECT.fullmatch(uri.partition(":")[0]):
         yield f"{PREFIX}uri is of no database that SQLAlchemy has: sqlite, postgresql, mysql, mariadb, mssql and oracle"

@@ -9,6 +9,7 @@ from airflow.sdk import DAG
 from floe.config import Connector, KeyClass
 from floe.config.names import REPLAY_SUFFIX
 from floe.operators import task_context
+from floe.operators.config_values import resolved
 from floe.operators.dags import sink_dag
 from floe.operators.dags.forms import replay_form
 from floe.operators.failures import floe_task
@@ -41,7 +42,7 @@ class PlanReplayOperator(PlanOperator):
         from floe.planning.replay_plan import draft_replay, open_replay
 
         params = params_of(context)
-        connector = task_context.with_params(self._connector, params, KeyClass.REPLAY)
+        connector = resolved(task_context.with_params(self._connector, params, KeyClass.REPLAY))
         settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
         connector = task_context.with_topics(connector, settings)
         is_dry = bool(params.get("dry_run"))

@@ -140,10 +140,12 @@ def test_environment_is_learned_by_its_names() -> None:
             "AIRFLOW_CONN_KAFKA_X": '{"conn_type": "kafka", "extra": {"sasl.password": "env-CANARY-4"}}',
             "AWS_SECRET_ACCESS_KEY": "env-CANARY-5",
             "SIMPLE_PASSWORDS_FILE": "/etc/env-file-of-passwords",
+            "PWD": "/folder-of-a-shell",
         }
     )
-    message = hide_known("env-CANARY-1 env-CANARY-2 env-CANARY-3 env-CANARY-4 env-CANARY-5 /etc/env-file-of-passwords")
-    assert message == "<hidden> <hidden> <hidden> <hidden> <hidden> /etc/env-file-of-passwords"
+    shown = "/etc/env-file-of-passwords /folder-of-a-shell"
+    message = hide_known(f"env-CANARY-1 env-CANARY-2 env-CANARY-3 env-CANARY-4 env-CANARY-5 {shown}")
+    assert message == f"<hidden> <hidden> <hidden> <hidden> <hidden> {shown}"
 
 
 def test_learn_takes_any_values() -> None:

@@ -1,10 +1,15 @@
 """The job file is gone before anything is made of what it holds."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from floe.config import Properties
+from floe.config.secrets.mask import hide
 from floe_job.runtime.job_files import JobRequest
+from tests.support.tables.lake import Lake
+from tests.support.tables.slices import make_plan
 
 
 @pytest.mark.parametrize("text", ["", "{}", "no JSON", '{"plan": 1}'])
@@ -14,3 +19,13 @@ def test_job_file_is_removed_even_if_it_is_unusable(tmp_path: Path, text: str) -
     with pytest.raises((ValueError, KeyError)):
         JobRequest.take(path)
     assert not path.exists()
+
+
+def test_values_of_references_reach_the_driver_and_are_hidden(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    made = replace(lake.connector(), references=Properties({"iceberg.catalog.warehouse": "${var:w}"}))
+    JobRequest(make_plan(), made, {}, None).save(tmp_path / "order.json")
+    found = JobRequest.take(tmp_path / "order.json")
+    assert found.connector == made
+    found.learn_secrets()
+    assert made.properties["iceberg.catalog.warehouse"] not in hide(str(dict(made.properties)))

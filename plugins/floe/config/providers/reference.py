@@ -1,0 +1,41 @@
+"""References to config providers in a text: ``${provider:path:key}`` and ``${provider:key}``, as Kafka reads them."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+_REFERENCE: Final = re.compile(r"\$\{([^${}:]+):([^{}]*)\}")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One reference: the provider's name, the path, empty if there is none, and the key. It contains no secret."""
+
+    provider: str
+    path: str
+    key: str
+
+    def __str__(self) -> str:
+        path = f"{self.path}:" if self.path else ""
+        return f"${{{self.provider}:{path}{self.key}}}"
+
+
+def providers_in(text: str) -> list[str]:
+    """Return the providers that a text refers to, one for each reference."""
+    return [provider for provider, _ in _REFERENCE.findall(text)]
+
+
+def references_in(text: str) -> list[Reference]:
+    """Return the references in a text."""
+    return [_reference(*found) for found in _REFERENCE.findall(text)]
+
+
+def replace_references(text: str, value_of: Callable[[Reference], str]) -> str:
+    """Replace every reference by its value; a reference in a value stays as it is."""
+    return _REFERENCE.sub(lambda found: value_of(_reference(found[1], found[2])), text)
+
+
+def _reference(provider: str, rest: str) -> Reference:
+    path, has_path, key = rest.partition(":")
+    return Reference(provider, path, key) if has_path else Reference(provider, "", rest)

@@ -1,0 +1,43 @@
+"""Values that connectors refer to, looked up in this task: environment, files, and Airflow's connections and variables."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from floe.config.overrides.resolved_config import resolve_config
+from floe.config.providers.base import ProviderContext
+from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.providers.resolution import Resolver
+from floe.operators.failures import keep_secret
+
+if TYPE_CHECKING:
+    from floe.config import Connector
+
+_EXTRA = "extra."
+
+
+def resolved(connector: Connector) -> Connector:
+    """Return the connector with values in place of its references. They are hidden from here on. Raises ConfigError."""
+    context = ProviderContext(os.environ, _connection_field, _variable)
+    return resolve_config(connector, Resolver(OperatorSettings.present().providers, context), keep_secret)
+
+
+def _connection_field(conn_id: str, name: str) -> str | None:
+    from airflow.sdk import BaseHook
+    from airflow.sdk.exceptions import AirflowNotFoundException
+
+    try:
+        found = BaseHook.get_connection(conn_id)
+    except AirflowNotFoundException:
+        return None  # any other error is raised: what cannot be looked up now may be there
+    is_extra = name.startswith(_EXTRA)
+    value = found.extra_dejson.get(name.removeprefix(_EXTRA)) if is_extra else getattr(found, name)
+    return None if value is None else str(value)
+
+
+def _variable(name: str, _: str) -> str | None:
+    from airflow.sdk import Variable
+
+    value = Variable.get(name, default=None)
+    return None if value is None else str(value)
