@@ -23,7 +23,7 @@ FOLDER = REPOSITORY / ".venv"
 PYTHON = FOLDER / "bin" / "python"
 STAMP = FOLDER / "floe-setup.json"
 CONSTRAINTS = REPOSITORY / "constraints.txt"
-RUNTIME = REPOSITORY / "requirements.txt"
+RUNTIME = (REPOSITORY / "requirements.txt", REPOSITORY / "requirements-protobuf.txt")
 DEVELOPMENT = REPOSITORY / "requirements-dev.txt"
 COMPILED = ("dags", "plugins", "spark_jobs", "stack")
 
@@ -37,17 +37,18 @@ def set_up(development: bool = False) -> None:
     require_java()
     stamp = _read_stamp()
     python = platform.python_version()
-    wanted = fingerprint([RUNTIME, DEVELOPMENT] if development else [RUNTIME])
+    wanted = fingerprint([*RUNTIME, DEVELOPMENT] if development else [*RUNTIME])
     if stamp.get("python") != python or not PYTHON.exists():
         with step(f"virtual environment of Python {python} in .venv"):
             _run([sys.executable, "-m", "venv", "--clear", str(FOLDER)], "install python3-venv, or set PYTHON")
         stamp = {"python": python}
     if wanted not in stamp.values():
-        file = DEVELOPMENT if development else RUNTIME
-        with step(f"install {file.name} (some minutes the first time)"):
+        files = (DEVELOPMENT,) if development else RUNTIME
+        with step(f"install {', '.join(file.name for file in files)} (some minutes the first time)"):
             pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-            _run([*pip, "-r", str(file), "-c", str(CONSTRAINTS)], "check the network, then run it again")
-        stamp["runtime"] = fingerprint([RUNTIME])
+            asked = [word for file in files for word in ("-r", str(file))]
+            _run([*pip, *asked, "-c", str(CONSTRAINTS)], "check the network, then run it again")
+        stamp["runtime"] = fingerprint([*RUNTIME])
         if development:
             stamp["development"] = wanted
         STAMP.write_text(json.dumps(stamp, indent=1))

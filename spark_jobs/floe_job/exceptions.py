@@ -184,3 +184,9 @@ class TooManyDeadLetters(JobError, Terminal):
     """The ratio of bad records is above ``floe.deadletter.max-ratio``."""
 
     code = "FLOE-502"
+
+
+class PackageMissing(JobError, Terminal):
+    """A package that a converter needs is not installed where Spark's workers run."""
+
+    code = "FLOE-520"

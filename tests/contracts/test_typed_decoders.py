@@ -19,7 +19,7 @@ from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.plain.decoder import KINDS, PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
-from tests.support.job import avro_orders
+from tests.support.job import avro_orders, proto_orders
 from tests.support.kafka.messages import values_of
 
 
@@ -62,6 +62,7 @@ def numbers(kind: str, form: str) -> Case:
 
 
 ORDER = avro_orders.order(5)
+PROTO_ORDER = proto_orders.order(5)
 DECODERS = {
     "avro": Case(
         avro_orders.decoder,
@@ -80,6 +81,21 @@ DECODERS = {
         STRING, lambda n: f"{n} é".encode("utf-16"), lambda n: f"{n} é", b"x", b"\xd8\x00", charset="UTF-16"
     ),
     "bytes": plain(BYTES, lambda n: bytes([n % 256]) * n, lambda n: bytes([n % 256]) * n),
+    "protobuf": Case(
+        proto_orders.decoder,
+        proto_orders.order,
+        proto_orders.read,
+        (
+            b"",
+            b"\x01" + PROTO_ORDER[1:],
+            PROTO_ORDER[:4],
+            PROTO_ORDER[:-1],
+            PROTO_ORDER[:5] + b"\x02\x08" + PROTO_ORDER[7:],
+            PROTO_ORDER + b"\x12\x01\xff",
+            PROTO_ORDER + b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+            b"\x00\x00\x00\x00\x08" + PROTO_ORDER[5:],
+        ),
+    ),
     "throw-away": Case(DigitsDecoder, lambda n: str(n).encode(), lambda n: n, (b"", b"x")),
 }
 

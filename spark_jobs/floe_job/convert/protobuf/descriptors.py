@@ -1,0 +1,138 @@
+"""What descriptors say of messages and fields, beside what they say by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from floe_job.convert.protobuf.limits import refuse, shown
+from floe_job.convert.protobuf.packages import package
+
+Message = Any
+"""A ``google.protobuf.descriptor.Descriptor``, of whichever implementation."""
+Field = Any
+"""A ``google.protobuf.descriptor.FieldDescriptor``."""
+Key = tuple[int, ...] | str
+"""Which message of a file a record is: by the indexes on the way to it, or by its name."""
+
+_META_FIELD = 1088
+_PARAMS_FIELD = 2
+
+
+def message_of(file: Any, key: Key) -> Message:
+    """Return a message of a file; map entries do not count. Raises UnusableSchema."""
+    proto = package("google.protobuf.descriptor_pb2").FileDescriptorProto.FromString(file.serialized_pb)
+    if isinstance(key, str):
+        if key not in file.message_types_by_name:
+            refuse(f"the schema has no message {shown(key)}")
+        return file.message_types_by_name[key]
+    name, inside = proto.package, proto.message_type
+    for index in key:
+        messages = [one for one in inside if not one.options.map_entry]
+        if not 0 <= index < len(messages):
+            refuse(f"the schema has no message at the indexes {list(key)}")
+        name = f"{name}.{messages[index].name}" if name else messages[index].name
+        inside = messages[index].nested_type
+    return file.pool.FindMessageTypeByName(name)
+
+
+def wire_fields(message: Message) -> list[Field]:
+    """Return the fields of a message in the order of their numbers, which is that of its columns on the wire."""
+    return sorted(message.fields, key=lambda field: int(field.number))
+
+
+def is_map(field: Field) -> bool:
+    """Return whether a field is a map."""
+    return bool(field.message_type is not None and field.is_repeated and field.message_type.GetOptions().map_entry)
+
+
+def is_group(field: Field) -> bool:
+    """Return whether a message is between tags, and not behind its length."""
+    return bool(field.type == field.TYPE_GROUP)
+
+
+class Declaration:
+    """What only the declaration of a message tells: which fields are marked ``optional``, and which oneofs are real."""
+
+    def __init__(self, message: Message, *, is_proto2: bool) -> None:
+        proto = package("google.protobuf.descriptor_pb2").DescriptorProto()
+        message.CopyToProto(proto)
+        self._fields = {one.name: one for one in proto.field}
+        self._is_proto2 = is_proto2
+        self._oneofs = message.oneofs
+        self._places = {field.number: place for place, field in enumerate(wire_fields(message))}
+
+    def place(self, field: Field) -> int:
+        """Return which column a field is on the wire."""
+        return self._places[field.number]
+
+    def is_proto3_optional(self, field: Field) -> bool:
+        """Return whether a field of proto3 is marked ``optional``."""
+        return bool(self._fields[field.name].proto3_optional)
+
+    def has_optional_keyword(self, field: Field) -> bool:
+        """Return whether a field is marked ``optional``."""
+        if self.is_proto3_optional(field):
+            return True
+        is_plain = not field.is_repeated and not field.is_required and field.containing_oneof is None
+        return self._is_proto2 and is_plain
+
+    def oneof(self, field: Field) -> Any:
+        """Return the oneof that a field is in; None for one that ``optional`` makes."""
+        return None if self.is_proto3_optional(field) else field.containing_oneof
+
+    def oneofs(self) -> Iterator[tuple[int, Any]]:
+        """Return the real oneofs, with their indexes."""
+        for index, oneof in enumerate(self._oneofs):
+            if any(not self.is_proto3_optional(field) for field in oneof.fields):
+                yield index, oneof
+
+    def json_name(self, field: Field) -> str:
+        """Return the name that a field has in JSON; empty if the schema gives none."""
+        return str(self._fields[field.name].json_name)
+
+
+class Declarations:
+    """The declarations of messages."""
+
+    def __init__(self) -> None:
+        self._is_proto2: dict[str, bool] = {}
+
+    def of(self, message: Message) -> Declaration:
+        """Return that of a message."""
+        file = message.file
+        if file.name not in self._is_proto2:
+            proto = package("google.protobuf.descriptor_pb2").FileDescriptorProto.FromString(file.serialized_pb)
+            self._is_proto2[file.name] = proto.syntax in ("", "proto2")
+        return Declaration(message, is_proto2=self._is_proto2[file.name])
+
+
+def connect_parameters(field: Field) -> dict[str, str]:
+    """Return the parameters that Connect's option of a field has, ``confluent.field_meta``."""
+    if not field.has_options:
+        return {}
+    return dict(_meta_class().FromString(field.GetOptions().SerializeToString()).meta.params)
+
+
+def _meta_class() -> Any:
+    """Return the class of a message that has, of a field's options, only Connect's."""
+    if not _made:
+        descriptors = package("google.protobuf.descriptor_pb2")
+        kinds = descriptors.FieldDescriptorProto
+        file = descriptors.FileDescriptorProto(name="floe-meta.proto", syntax="proto3", package="floe")
+        entry = {"name": "ParamsEntry", "options": {"map_entry": True}}
+        meta = file.message_type.add(name="Meta")
+        meta.field.add(name="params", number=_PARAMS_FIELD, type=11, label=3, type_name=".floe.Meta.ParamsEntry")
+        nested = meta.nested_type.add(**entry)
+        for number, name in enumerate(("key", "value"), 1):
+            nested.field.add(name=name, number=number, type=kinds.TYPE_STRING, label=1)
+        options = file.message_type.add(name="Options")
+        options.field.add(name="meta", number=_META_FIELD, type=11, label=1, type_name=".floe.Meta")
+        pool = package("google.protobuf.descriptor_pool").DescriptorPool()
+        pool.Add(file)
+        factory = package("google.protobuf.message_factory")
+        _made.append(factory.GetMessageClass(pool.FindMessageTypeByName("floe.Options")))
+    return _made[0]
+
+
+_made: list[Any] = []

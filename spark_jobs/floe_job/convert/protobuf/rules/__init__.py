@@ -1,0 +1,1 @@
+"""What messages mean to Kafka Connect: their schemas, and the conversions into the columns of those."""

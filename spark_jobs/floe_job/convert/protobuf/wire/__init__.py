@@ -1,0 +1,1 @@
+"""Messages as their bytes are: what is there, without names and meanings."""
