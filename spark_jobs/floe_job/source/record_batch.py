@@ -50,7 +50,7 @@ class Records:
     """Some records of one range part, in the order of their offsets: offset, value and the rest of each, as Kafka has them.
 
     ``changes``: the changes by transforms. Routing and tables read ``topic``, ``content``, ``keys`` … with these changes;
-    dead letters keep ``values`` and ``messages``.
+    dead letters keep ``values`` and ``messages``. ``encoded``: the values as converters read them, where these are others.
     """
 
     slice_: RangePart
@@ -58,6 +58,7 @@ class Records:
     values: Values
     messages: Messages
     changes: RecordChanges | None = None
+    encoded: Sequence[bytes | None] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -68,9 +69,14 @@ class Records:
         return self.slice_.range.topic if self.changes is None else self.changes.topic
 
     @property
-    def content(self) -> Values | ParsedValues:
+    def content(self) -> Sequence[Any] | ParsedValues:
         """The values that become rows."""
-        return self.values if self.changes is None else self.changes.values
+        return self.bytes_of_values if self.changes is None else self.changes.values
+
+    @property
+    def bytes_of_values(self) -> Sequence[Any]:
+        """The values that converters read; None for tombstones."""
+        return self.values if self.encoded is None else self.encoded
 
     def keys(self) -> Sequence[bytes | None]:
         """Return the key of each."""
@@ -99,6 +105,7 @@ class Records:
             self.values.select(indices),
             self.messages.select(indices),
             None if self.changes is None else self.changes.select(indices),
+            None if self.encoded is None else [self.encoded[i] for i in indices],
         )
 
     def without_tombstones(self) -> Records:

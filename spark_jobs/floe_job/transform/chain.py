@@ -85,7 +85,7 @@ class Chain:
         size = max(1, PARSED_BYTES * len(records) // max(1, records.values.nbytes))
         for start in range(0, len(records), size):
             some = records.select(range(start, min(start + size, len(records))))
-            yield self.apply(ParsedBatch.of(some, converters.whole(some.values)))
+            yield self.apply(ParsedBatch.of(some, converters.whole(some.bytes_of_values)))
 
     def columns_of(self, schema: Schema | None, *, fold: bool) -> ColumnTransform:
         """Make what adds the columns to one table; with ``fold`` regardless of case. Raises UnsupportedColumn."""

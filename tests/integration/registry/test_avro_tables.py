@@ -20,7 +20,7 @@ from stack.services.schema_registry import SchemaRegistry
 from stack.settings import LOOPBACK, free_port
 from tests.support.registry.avro_values import datum, framed, record_schema
 from tests.support.registry.double import PAGE, serving
-from tests.support.registry.subjects import register
+from tests.support.registry.subjects import register, register_artifact
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
 
@@ -134,6 +134,28 @@ def test_avro_routes_by_a_field_of_the_record(avro: MakePipeline, known: Any) ->
         one.produce([framed(schema_id, value) for value in values])
         one.run()
     assert (one.column("id", "db.a"), one.column("id", "db.b")) == ([0, 2, 4], [1, 3, 5])
+
+
+def test_apicurio_ids_before_values_and_in_headers_are_read(
+    pipeline: MakePipeline, schema_registry: SchemaRegistry
+) -> None:
+    keys = {"value.converter": APICURIO, "value.converter.apicurio.registry.url": schema_registry.url}
+    one = pipeline(**keys, **{"value.converter.schemas.enable": None, "floe.deadletter.table": DEAD_LETTERS})
+    text = json.dumps({**SMALL, "doc": str(uuid.uuid4())})
+    # the same content twice: it has the content's id of the first, and a global id of its own
+    _, content_id = register_artifact(schema_registry.url, f"s-{uuid.uuid4()}", text)
+    global_id, same = register_artifact(schema_registry.url, f"s-{uuid.uuid4()}", text)
+    assert same == content_id != global_id
+    one.produce([framed(global_id, datum(SMALL, {"id": 0}), 8)])
+    for number, (name, schema_id) in enumerate({"globalId": global_id, "contentId": content_id}.items(), 1):
+        header = (f"apicurio.value.{name}", schema_id.to_bytes(8, "big"))
+        one.produce([datum(SMALL, {"id": number})], record={"headers": [header]})
+    one.produce([b"\x08"], record={"headers": [("apicurio.value.globalId", UNKNOWN.to_bytes(8, "big"))]})
+    one.run()
+    assert one.column("id") == [0, 1, 2]
+    (row,) = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
+    assert (row["offset"], row["stage"], row["value"]) == (3, "value_converter", b"\x08")
+    assert f"no schema {UNKNOWN}" in row["reason"]
 
 
 def control_ends(one: Pipeline) -> list[int]:

@@ -1,0 +1,97 @@
+"""Ids of schemas that Apicurio's serializers put into headers: moved to where they are otherwise, before the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from floe.config.converters.base import ConverterSpec
+from floe.config.converters.with_registry import API, registry_of
+from floe.config.registry.settings import IdKind, RegistrySettings
+from floe.registry.exceptions import UnusableSchema
+from floe.registry.schema import RegisteredSchema
+from floe_job.convert.context import ConverterContext
+from floe_job.convert.typed.frames import MAGIC
+from floe_job.convert.typed.schema_source import SchemaSource
+from floe_job.source.messages import Headers
+from floe_job.source.record_batch import Records
+
+OTHER_KIND: Final = {4: 10**9, 8: 10**18}
+"""Added to ids of the kind that is not configured, by the bytes of an id. No registry has as many schemas."""
+
+_ID_BYTES: Final = 8
+_NO_ID, _WRONG_SIZE, _TOO_LARGE, _NO_BINARY = -2, -3, -4, -5
+_REFUSED: Final = {
+    _NO_ID: "its headers name a schema by its hash, or by group, artifact and version: floe reads globalId and contentId",
+    _WRONG_SIZE: f"the header with the id of its schema does not have {_ID_BYTES} bytes",
+    _TOO_LARGE: "no schema can have the id in its header",
+    _NO_BINARY: "by a header its encoding is not Avro's binary one",
+}
+"""Why a record is rejected, by what is put before its value for an id."""
+
+Framed = Callable[[Records], Records]
+
+
+def framing_of(spec: ConverterSpec) -> Framed:
+    """Return what puts the ids in headers before values; it changes nothing where records have no ids in headers."""
+    if API not in spec.options:
+        return lambda records: records
+    settings = registry_of(spec)
+    return HeaderIds(settings, spec.role).framed if settings.ids.in_headers else lambda records: records
+
+
+class HeaderIds:
+    """Reads the ids of one role. The headers are looked at first, as in Java: a value alone may look like one with an id."""
+
+    def __init__(self, settings: RegistrySettings, role: str) -> None:
+        ids = settings.ids
+        name_of = partial(ids.header, "key" if role == "key" else "value")
+        self._nbytes = ids.nbytes
+        self._encoding = name_of("encoding")
+        kinds = ("contentId", "globalId")
+        self._ids = [(name_of(kind), 0 if kind == ids.kind else OTHER_KIND[ids.nbytes]) for kind in kinds]
+        self._others = [name_of(other) for other in ("contentHash", "groupId", "artifactId", "version")]
+
+    def framed(self, records: Records) -> Records:
+        """Return the records with ids before the values of those that have one in a header; others are as they are."""
+        frames: dict[int, bytes] = {}
+        for index, headers in enumerate(records.messages.headers()):
+            found = self._id(headers) if headers else None
+            if found is not None:
+                frames[index] = bytes([MAGIC]) + found.to_bytes(self._nbytes, "big", signed=True)
+        if not frames:
+            return records
+        encoded = [
+            value if value is None or index not in frames else frames[index] + value
+            for index, value in enumerate(records.values)
+        ]
+        return replace(records, encoded=encoded)
+
+    def _id(self, headers: Headers) -> int | None:
+        last = dict(headers)
+        raw = next(((last[name], added) for name, added in self._ids if last.get(name) is not None), None)
+        if raw is None:
+            return _NO_ID if any(last.get(name) is not None for name in self._others) else None
+        if last.get(self._encoding) not in (None, b"BINARY"):
+            return _NO_BINARY
+        nbytes, added = raw
+        if nbytes is None or len(nbytes) != _ID_BYTES:
+            return _WRONG_SIZE
+        schema_id = int.from_bytes(nbytes, "big", signed=True)
+        return schema_id + added if 0 <= schema_id < OTHER_KIND[self._nbytes] else _TOO_LARGE
+
+
+def source_of_both_kinds(settings: RegistrySettings, context: ConverterContext) -> SchemaSource:
+    """Return a source of the ids that ``HeaderIds`` makes: of both kinds, and of what it refuses."""
+    other: IdKind = "contentId" if settings.ids.kind == "globalId" else "globalId"
+    own, added = context.schemas(settings), OTHER_KIND[settings.ids.nbytes]
+    of_other = context.schemas(replace(settings, ids=replace(settings.ids, kind=other)))
+
+    def schema_of(schema_id: int) -> RegisteredSchema:
+        if schema_id in _REFUSED:
+            raise UnusableSchema(_REFUSED[schema_id], schema_id)
+        return of_other(schema_id - added) if schema_id >= added else own(schema_id)
+
+    return schema_of
