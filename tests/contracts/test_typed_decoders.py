@@ -19,7 +19,7 @@ from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.plain.decoder import KINDS, PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
-from tests.support.job import avro_orders, proto_orders
+from tests.support.job import avro_orders, json_schema_orders, proto_orders
 from tests.support.kafka.messages import values_of
 
 
@@ -95,6 +95,9 @@ DECODERS = {
             PROTO_ORDER + b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
             b"\x00\x00\x00\x00\x08" + PROTO_ORDER[5:],
         ),
+    ),
+    "json_schema": Case(
+        json_schema_orders.decoder, json_schema_orders.order, json_schema_orders.read, json_schema_orders.BAD
     ),
     "throw-away": Case(DigitsDecoder, lambda n: str(n).encode(), lambda n: n, (b"", b"x")),
 }

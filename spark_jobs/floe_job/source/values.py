@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from ctypes import memmove, string_at
+from ctypes import c_uint8, memmove, string_at
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from floe_job.source.native.memory import BlockRefs, Words
+from floe_job.source.native.memory import Words
 
 WIDEST_GAP = 128
 """Bytes between two values up to which they are copied together: a record's frame is ten bytes, plus its key."""
@@ -60,10 +60,22 @@ def packed(values: Sequence[bytes | None]) -> Packed:
     return Packed(np.frombuffer(data, np.uint8), ends - sizes, ends)
 
 
-class Values(Sequence[Any]):
-    """Values of records: bytes, None for tombstones. A value is copied when it is accessed."""
+def divided(values: Sequence[bytes], nbytes: int) -> tuple[Packed, Values]:
+    """Return the first bytes of values, and what is behind them; of a shorter value that means nothing."""
+    if type(values) is Values:
+        return values.heads(nbytes), values.behind(nbytes)
+    buffer = packed(values)
+    whole = Values((buffer,), buffer.data.ctypes.data + buffer.starts, buffer.ends - buffer.starts)
+    return buffer, whole.behind(nbytes)
 
-    def __init__(self, refs: BlockRefs, addresses: Words, sizes: Words) -> None:
+
+class Values(Sequence[Any]):
+    """Values of records: bytes, None for tombstones. A value is copied when it is accessed.
+
+    ``refs``: what keeps their memory.
+    """
+
+    def __init__(self, refs: tuple[object, ...], addresses: Words, sizes: Words) -> None:
         self._refs = refs
         self._addresses = addresses
         self._sizes = sizes
@@ -94,6 +106,24 @@ class Values(Sequence[Any]):
         """Return some of the values, by index."""
         chosen = list(indices)
         return Values(self._refs, self._addresses[chosen], self._sizes[chosen])
+
+    def heads(self, nbytes: int) -> Packed:
+        """Copy the first bytes of each value into one buffer, of a shorter value none of them."""
+        sizes = np.minimum(self._sizes, nbytes)
+        starts = np.arange(PADDING, PADDING + nbytes * len(self), nbytes)
+        data = np.zeros(len(self) * nbytes + 2 * PADDING, np.uint8)
+        rows: Any = slice(None) if (sizes == nbytes).all() else np.flatnonzero(sizes == nbytes)
+        addresses = self._addresses[rows]
+        if len(addresses):
+            first, last = int(addresses.min()), int(addresses.max())
+            memory: Any = (c_uint8 * (last - first + nbytes)).from_address(first)
+            heads = np.ndarray((last - first + 1,), f"V{nbytes}", memory, 0, (1,))
+            data[PADDING:-PADDING].view(f"V{nbytes}")[rows] = heads[addresses - first]
+        return Packed(data, starts, starts + sizes)
+
+    def behind(self, nbytes: int) -> Values:
+        """Return what is behind the first bytes of each value; of a shorter one nothing that means anything."""
+        return Values(self._refs, self._addresses + nbytes, self._sizes - nbytes)
 
     def lines(self) -> Lines | None:
         """Return all values in one text, a newline after each, if each begins and ends as a JSON object.

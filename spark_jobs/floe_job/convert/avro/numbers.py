@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from floe_job.connect import logical
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.avro.datums import MAX_VARINT, Datums
 from floe_job.convert.avro.reader import beyond, varint
 from floe_job.convert.typed.base import Places
-
-_LONG: Final = (1 << 63) - 1
-_DAY_MS: Final = 86_400_000
+from floe_job.convert.typed.whole_numbers import range_of
 
 MAX_INT: Final = 5
 """Bytes of an int."""
-
-
-class _Whole(NamedTuple):
-    """Of a type of whole numbers: the least and the largest, what they are, and by what they are multiplied."""
-
-    least: int
-    most: int
-    what: str
-    times: int = 1
-
-
-_MILLIS: Final = _Whole(-(_LONG // 1000), _LONG // 1000, "a timestamp that a table's column can hold", 1000)
-_LOGICAL: Final = {
-    logical.TIME: _Whole(0, _DAY_MS - 1, "a time of a day in ms", 1000),
-    logical.TIMESTAMP: _MILLIS,
-    logical.AVRO_TIME_MICROS: _Whole(0, _DAY_MS * 1000 - 1, "a time of a day in µs"),
-    logical.AVRO_LOCAL_TIMESTAMP_MILLIS: _MILLIS,
-}
-_WHOLE: Final = {
-    Kind.INT8: _Whole(-(1 << 7), (1 << 7) - 1, "an int8"),
-    Kind.INT16: _Whole(-(1 << 15), (1 << 15) - 1, "an int16"),
-    Kind.INT32: _Whole(-(1 << 31), (1 << 31) - 1, "an int"),
-    Kind.INT64: _Whole(-_LONG - 1, _LONG, "a long"),
-}
 
 
 class WholeReader:
@@ -55,8 +28,8 @@ class WholeReader:
         self.path = path
         self._most = MAX_VARINT if schema.kind is Kind.INT64 else MAX_INT
         self._type = arrow_type(schema)
-        self._range = _LOGICAL.get(schema.name or "", _WHOLE[schema.kind])
-        self._is_narrow = self._range.most < _LONG
+        self._range = range_of(schema)
+        self._is_narrow = self._range.is_narrow
         self._dtype = np.dtype(f"i{self._type.bit_width // 8}")
 
     def read(self, datums: Datums, pos: Places, end: Places) -> tuple[pa.Array, Places]:

@@ -18,7 +18,7 @@ from floe_job.convert.json.framing import nbytes, without
 from floe_job.convert.json.key_aliases import Spellings
 from floe_job.convert.json.parse import fields_of
 from floe_job.convert.json.reserved_fields import Injected
-from floe_job.convert.json.row_columns import Row, columns_of
+from floe_job.convert.json.row_columns import Row, SingleRecords, columns_of
 from floe_job.convert.json.row_reader import RowReader
 from floe_job.exceptions import InvalidRecord
 from floe_job.schema.evolution import SchemaChanges
@@ -65,11 +65,18 @@ class JsonDecoder:
     """
 
     def __init__(
-        self, schema: Schema | None, rules: ColumnRules, *, create: bool, name_mapping: NameMapping | None = None
+        self,
+        schema: Schema | None,
+        rules: ColumnRules,
+        *,
+        create: bool,
+        name_mapping: NameMapping | None = None,
+        row_reader: SingleRecords | None = None,
     ) -> None:
         """Decode into ``schema``; None for a table yet to be created, for which every column is missing.
 
-        ``name_mapping`` is that of the table's property, if it has one.
+        ``name_mapping`` is that of the table's property, if it has one. ``row_reader`` reads the records that the parser of
+        columns cannot; None for the rules of values without a schema.
         """
         if schema is None and not create:
             problem = "the table does not exist and is not to be created: a schema is needed"
@@ -80,7 +87,9 @@ class JsonDecoder:
         self._schema = schema or Schema()
         self._arrow_schema = schema_to_pyarrow(schema) if schema is not None else None
         self._injected = Injected(self._schema, self._lookup, rules)
-        self._rows = RowReader(self._injected.left_empty(self._schema), self.needs, self._lookup, self._injected)
+        self._rows = row_reader or RowReader(
+            self._injected.left_empty(self._schema), self.needs, self._lookup, self._injected
+        )
         self._spellings = Spellings()
         self._columnar: ColumnarReader | None = None
         self._chunk = MAX_CHUNK_RECORDS

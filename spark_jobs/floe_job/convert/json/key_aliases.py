@@ -16,7 +16,7 @@ from floe_job.types import StructLookup
 
 MAX_KEY_ALIASES = 4
 
-_ESCAPED_KEY = re.compile(rb'[{,][ \t\r\n]*"[^"\\]*\\(?:[^"\\]|\\.)*"[ \t\r\n]*:', re.DOTALL)
+ESCAPED_KEY = re.compile(rb'[{,][ \t\r\n]*"[^"\\]*\\(?:[^"\\]|\\.)*"[ \t\r\n]*:', re.DOTALL)
 _BLANKS_BEFORE_COLON = (b" :", b"\t:", b"\r:", b"\n:")
 
 
@@ -60,7 +60,7 @@ class Alternatives:
         """Raise NotExact if some record may have two keys for one column."""
         if not self._groups:
             return
-        if b"\\" in text and _ESCAPED_KEY.search(text):
+        if b"\\" in text and ESCAPED_KEY.search(text):
             raise NotExact
         values: Counter[str] = Counter()
         for name, count in _values(carried):

@@ -75,6 +75,11 @@ def parse_any(value: bytes) -> Any:
     return parsed if parsed is not None else _object(parsed)
 
 
+def parse_value(value: bytes) -> Any:
+    """Parse one record value of any type, with the digits of its floats. Raises Malformed."""
+    return _parsed(value, literals=True)
+
+
 def plain_object(value: Any) -> dict[str, Any]:
     """Check that what transforms left is an object as JSON has it, or may be parsed from it. Raises Malformed."""
     record = _object(value)

@@ -1,9 +1,9 @@
-"""Rows as columns."""
+"""Rows, and how they become columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -11,6 +11,19 @@ from floe.parquet.arrow_shapes import reshape, storage_type
 
 Row = Mapping[str, Any]
 """Values by column; those that a record does not fill are left out."""
+
+
+class SingleRecords(Protocol):
+    """Reads records one by one, as ``RowReader`` does."""
+
+    def read(self, value: bytes) -> Row:
+        """Return the values of a record by column. Raises InvalidRecord."""
+
+    def read_parsed(self, value: Any) -> Row:
+        """Return the values of a record that is parsed already. Raises InvalidRecord."""
+
+    def take_in(self) -> bool:
+        """Return whether the records so far change what the table lacks."""
 
 
 def columns_of(rows: Sequence[Row], fields: Sequence[pa.Field]) -> list[pa.Array]:

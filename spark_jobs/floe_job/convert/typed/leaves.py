@@ -82,7 +82,7 @@ def _time(have: pa.DataType, target: IcebergType, arrow: pa.DataType) -> Leaf | 
 
 
 def _cast(arrow: pa.DataType) -> Leaf:
-    return lambda column: (column.cast(arrow), None)
+    return lambda column: (column if column.type == arrow else column.cast(arrow), None)
 
 
 def _bounded(limits: tuple[int, int], arrow: pa.DataType) -> Leaf:

@@ -1,0 +1,183 @@
+"""What Kafka Connect makes of a JSON Schema: the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
+
+Descriptions are left out, and the version of the registry's subject. Fields are in the order of ``connect.index``, else of
+the text; the branches of a union in that of the text. Schemas of later drafts are read by the rules of draft 7, as with
+``ignore.modern.dialects=true``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from floe.registry.schema import RegisteredSchema
+from floe_job.connect.arrow import arrow_type
+from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.convert.json_schema.documents import Documents, Place
+from floe_job.convert.json_schema.nodes import ALL, MAX_DEPTH, UNIONS, Node, node_of, refuse, shown
+from floe_job.convert.json_schema.options import JsonSchemaOptions
+from floe_job.convert.json_schema.parts import (
+    UNION,
+    chosen,
+    ordered,
+    properties_of,
+    required_by,
+    scalar,
+    with_common,
+)
+
+MAX_FIELDS: Final = 5_000
+"""Values that one record may have beside the elements of arrays and maps: each use of a definition counts."""
+
+
+def connect_schema(registered: RegisteredSchema, options: JsonSchemaOptions) -> ConnectSchema:
+    """Return the schema that Connect has for the values of a JSON Schema. Raises UnusableSchema."""
+    conversion = _Conversion(Documents(registered), options)
+    made = conversion.schema(conversion.documents.root)
+    try:
+        arrow_type(made)
+    except ValueError as error:
+        refuse(f"the schema cannot be read: {error}")
+    return made
+
+
+@dataclass
+class _Conversion:
+    """The conversion of one schema."""
+
+    documents: Documents
+    options: JsonSchemaOptions
+    _fields: int = field(default=0)
+    _open: list[int] = field(default_factory=list)
+
+    def schema(self, place: Place, *, optional: bool = False) -> ConnectSchema:
+        """Convert a schema. Raises UnusableSchema."""
+        place = Place(place.schema, self.documents.base_of(place))
+        self._fields += 1
+        if self._fields > MAX_FIELDS:
+            refuse(f"the schema has more than {MAX_FIELDS} fields")
+        with self._within(place):
+            return self._node(node_of(place.schema), place.base, optional)
+
+    @contextmanager
+    def _within(self, place: Place) -> Iterator[None]:
+        mark = id(place.schema)
+        if mark in self._open and isinstance(place.schema, dict):
+            title = place.schema.get("title")
+            what = shown(title) if isinstance(title, str) else f"a schema with {shown(sorted(map(str, place.schema)))}"
+            refuse(f"the schema is recursive: {what} contains itself, and a table's columns cannot")
+        if len(self._open) >= MAX_DEPTH:
+            refuse(f"the schema has more than {MAX_DEPTH} levels")
+        self._open.append(mark)
+        yield
+        self._open.pop()
+
+    def _node(self, node: Node, base: str, optional: bool) -> ConnectSchema:
+        if node.kind == "$ref":
+            return self.schema(self.documents.referred(node.json["$ref"], base), optional=optional)
+        if node.kind == ALL:
+            return self._all(node, base, optional)
+        if node.kind in UNIONS:
+            return self._union(node, base, optional)
+        return with_common(node, self._bare(node, base), optional)
+
+    def _bare(self, node: Node, base: str) -> ConnectSchema:
+        if node.kind == "object":
+            return self._object(node, base)
+        if node.kind == "array":
+            return self._array(node, base)
+        return scalar(node)
+
+    def _object(self, node: Node, base: str) -> ConnectSchema:
+        if node.common.get("connect.type") == "map":
+            values = node.json.get("additionalProperties")
+            if not isinstance(values, dict):
+                refuse("the schema has a map whose additionalProperties say no type")
+            return ConnectSchema(Kind.MAP, key=ConnectSchema(Kind.STRING), element=self.schema(Place(values, base)))
+        required = required_by(node.json)
+        properties = properties_of(node.json)
+        fields = [(name, self._property(name, inner, base, required)) for name, inner in ordered(properties)]
+        return ConnectSchema(Kind.STRUCT, fields=tuple(fields))
+
+    def _property(self, name: str, inner: Any, base: str, required: frozenset[str]) -> ConnectSchema:
+        optional = self.options.optional_for_nonrequired and name not in required
+        return self.schema(Place(inner, base), optional=optional)
+
+    def _array(self, node: Node, base: str) -> ConnectSchema:
+        items = node.json.get("items")
+        if not isinstance(items, dict):
+            refuse("the schema has an array without a type of its items, or with one for each of them")
+        if node.common.get("connect.type") == "map" and node_of(items).kind == "object":
+            properties = properties_of(items)
+            if not {"key", "value"} <= properties.keys():
+                refuse("the schema has a map as an array, and its items are no objects of key and value")
+            key, value = (self.schema(Place(properties[name], base)) for name in ("key", "value"))
+            if key.kind in (Kind.STRUCT, Kind.ARRAY, Kind.MAP):
+                refuse(f"the schema has a map whose keys are {key.kind.value}s, which floe does not compare")
+            return ConnectSchema(Kind.MAP, key=key, element=value)
+        return ConnectSchema(Kind.ARRAY, element=self.schema(Place(items, base)))
+
+    def _union(self, node: Node, base: str, optional: bool) -> ConnectSchema:
+        """Convert a choice; of null and one other it is that, which may be null."""
+        branches = [(part, base) for part in node.parts] + [self._opened(one, base) for one in node.schemas]
+        others = [branch for branch in branches if branch[0].kind != "null"]
+        if len(branches) == 2 and len(others) == 1:
+            return self._branch(others[0], node, base, optional=True)
+        fields = [
+            (f"{UNION}.field.{index}", self._branch(branch, node, base, optional=True))
+            for index, branch in enumerate(others)
+        ]
+        made = ConnectSchema(Kind.STRUCT, len(others) < len(branches), UNION, fields=tuple(fields))
+        return with_common(node, made, optional)
+
+    def _opened(self, schema: Any, base: str) -> tuple[Node, str]:
+        place = Place(schema, base)
+        return node_of(schema), self.documents.base_of(place)
+
+    def _branch(self, branch: tuple[Node, str], node: Node, base: str, *, optional: bool) -> ConnectSchema:
+        part, own = branch
+        if part in node.parts:
+            return self._node(part, base, optional)
+        return self.schema(Place(part.json, own), optional=optional)
+
+    def _all(self, node: Node, base: str, optional: bool) -> ConnectSchema:
+        """Convert what several parts say: the properties of all of them, else the part that says most."""
+        parts = [(part, base) for part in node.parts] + [self._opened(one, base) for one in node.schemas]
+        properties: dict[str, tuple[Any, str]] = {}
+        required: dict[str, bool] = {}
+        for part, own in parts:
+            self._collect(part, own, properties, required, set())
+        if properties:
+            fields = [
+                (name, self._property(name, inner, own, frozenset(one for one, needed in required.items() if needed)))
+                for name, (inner, own) in properties.items()
+            ]
+            return ConnectSchema(Kind.STRUCT, optional, fields=tuple(fields))
+        said = chosen([part for part, _ in parts])
+        if said is None:
+            refuse(f"the schema has {shown(dict(node.json))}, whose parts say no type that Kafka Connect has")
+        own = next(own for part, own in parts if part is said)
+        return self._node(said, own, optional)
+
+    def _collect(
+        self, node: Node, base: str, properties: dict[str, tuple[Any, str]], required: dict[str, bool], seen: set[int]
+    ) -> None:
+        """Collect the properties of a part, and of all that it consists of."""
+        if node.kind == "$ref":
+            place = self.documents.referred(node.json["$ref"], base)
+            if id(place.schema) not in seen:
+                seen.add(id(place.schema))
+                own = self.documents.base_of(place)
+                self._collect(node_of(place.schema), own, properties, required, seen)
+        elif node.kind == ALL:
+            for part in node.parts:
+                self._collect(part, base, properties, required, seen)
+            for one in node.schemas:
+                self._collect(*self._opened(one, base), properties, required, seen)
+        elif node.kind == "object":
+            names = required_by(node.json)
+            for name, inner in properties_of(node.json).items():
+                properties[name] = (inner, base)
+                required[name] = name in names

@@ -1,0 +1,114 @@
+"""The types in which values come from JSON, before the types that JSON lacks are made of them.
+
+boolean → bool · int8, int16, int32 → int32 · int64 → int64 · float32, float64 → double · string → large_string · bytes →
+large_string, in base64 · Decimal → the same, or decimal128 · array, map, struct → the same of such types
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+from itertools import count
+from typing import Final, cast
+
+import pyarrow as pa
+from pyiceberg.schema import Schema
+from pyiceberg.types import (
+    BooleanType,
+    DecimalType,
+    DoubleType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    StringType,
+    StructType,
+)
+
+from floe_job.connect.arrow import MAX_DIGITS, is_decimal, scale_of
+from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.convert.typed_json.forms import JsonForms
+
+
+class DecimalForm(Enum):
+    """How decimals are written."""
+
+    TEXT = auto()
+    """Their unscaled value in base64 (``decimal.format=BASE64``)."""
+    NUMBER = auto()
+    """As numbers (``decimal.format=NUMERIC``)."""
+
+
+_ARROW: Final = {
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.INT8: pa.int32(),
+    Kind.INT16: pa.int32(),
+    Kind.INT32: pa.int32(),
+    Kind.INT64: pa.int64(),
+    Kind.FLOAT32: pa.float64(),
+    Kind.FLOAT64: pa.float64(),
+    Kind.STRING: pa.large_string(),
+    Kind.BYTES: pa.large_string(),
+}
+_ICEBERG: Final[dict[Kind, IcebergType]] = {
+    Kind.BOOLEAN: BooleanType(),
+    Kind.INT8: IntegerType(),
+    Kind.INT16: IntegerType(),
+    Kind.INT32: IntegerType(),
+    Kind.INT64: LongType(),
+    Kind.FLOAT32: DoubleType(),
+    Kind.FLOAT64: DoubleType(),
+    Kind.STRING: StringType(),
+    Kind.BYTES: StringType(),
+}
+
+
+def carried_type(schema: ConnectSchema) -> pa.DataType:
+    """Return the type of values that are read one by one; decimals are texts there."""
+    if schema.kind is Kind.STRUCT:
+        return pa.struct([pa.field(name, carried_type(inner)) for name, inner in schema.fields])
+    if schema.kind is Kind.ARRAY:
+        return pa.large_list(carried_type(cast(ConnectSchema, schema.element)))
+    if schema.kind is Kind.MAP:
+        return pa.map_(carried_type(cast(ConnectSchema, schema.key)), carried_type(cast(ConnectSchema, schema.element)))
+    return _ARROW[schema.kind]
+
+
+def carried_columns(schema: ConnectSchema, forms: JsonForms, decimals: DecimalForm) -> Schema | None:
+    """Return the columns that the parser reads; None for values that are read one by one.
+
+    Those are no structs, or have maps or unions.
+    """
+    if not _is_columnar(schema, forms) or schema.kind is not Kind.STRUCT:
+        return None
+    made = cast(StructType, _iceberg(schema, decimals, count(1)))
+    try:
+        return Schema(*made.fields)
+    except ValueError:  # a name with a dot in it is that of a field in a struct
+        return None
+
+
+def children(schema: ConnectSchema) -> Iterator[ConnectSchema]:
+    """Yield the schemas directly inside of one."""
+    yield from (inner for _, inner in schema.fields)
+    yield from (inner for inner in (schema.key, schema.element) if inner is not None)
+
+
+def _is_columnar(schema: ConnectSchema, forms: JsonForms) -> bool:
+    is_union = forms.union is not None and schema.name == forms.union
+    if schema.kind is Kind.MAP or (schema.kind is Kind.STRUCT and (is_union or not schema.fields)):
+        return False
+    return all(_is_columnar(inner, forms) for inner in children(schema))
+
+
+def _iceberg(schema: ConnectSchema, decimals: DecimalForm, ids: Iterator[int]) -> IcebergType:
+    if schema.kind is Kind.STRUCT:
+        fields = [(next(ids), name, _iceberg(inner, decimals, ids)) for name, inner in schema.fields]
+        return StructType(*(NestedField(i, name, kind, required=False) for i, name, kind in fields))
+    if schema.kind is Kind.ARRAY:
+        element = _iceberg(cast(ConnectSchema, schema.element), decimals, ids)
+        return ListType(next(ids), element, element_required=False)
+    if is_decimal(schema) and decimals is DecimalForm.NUMBER:
+        return DecimalType(MAX_DIGITS, scale_of(schema))
+    return _ICEBERG[schema.kind]

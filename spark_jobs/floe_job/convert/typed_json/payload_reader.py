@@ -1,0 +1,146 @@
+"""Values of one schema to one column: columnar where Arrow's parser can, else one by one, with the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from floe_job.connect.arrow import arrow_type, is_decimal
+from floe_job.connect.schema import ConnectSchema
+from floe_job.convert.json.decoder import JsonDecoder
+from floe_job.convert.json.parse import parse, parse_value
+from floe_job.convert.typed.base import Places
+from floe_job.convert.typed_json.carried import DecimalForm, carried_columns, carried_type, children
+from floe_job.convert.typed_json.forms import JsonForms
+from floe_job.convert.typed_json.json_values import JsonValues
+from floe_job.convert.typed_json.null_texts import PackedText
+from floe_job.convert.typed_json.scalars import Read
+from floe_job.convert.typed_json.typed_columns import Findings, typed_column
+from floe_job.exceptions import InvalidRecord
+from floe_job.schema.rules import ColumnRules
+
+
+class Payloads(NamedTuple):
+    """Values of a schema. ``rows``: the index of the record of each. ``bad``: that of the others, and the reason.
+
+    ``fast_rows``: of the records, those that the parser of columns read.
+    """
+
+    values: pa.Array
+    rows: Places
+    bad: dict[int, str]
+    fast_rows: int
+
+
+class PayloadReader:
+    """Reads the values of one schema."""
+
+    def __init__(self, schema: ConnectSchema, forms: JsonForms) -> None:
+        """Raises ValueError for a schema whose values have no type in Arrow."""
+        self._type = arrow_type(schema)
+        self._schema = schema
+        self._forms = forms
+        self._exact = JsonValues(forms).reader(schema)
+        self._decimals = frozenset(_decimal_names(schema, None))
+        self._decoders: dict[DecimalForm, JsonDecoder | None] = {}
+
+    def read(self, values: Sequence[bytes]) -> Payloads:
+        """Read values, none of them None."""
+        text = PackedText(values)
+        decoder = self._decoder(self._form(text))
+        carried = self._one_by_one(values) if decoder is None else _columnar(decoder, values)
+        findings = Findings()
+        column, rows = typed_column(carried.values, self._schema, carried.rows, findings), carried.rows
+        if decoder is not None:
+            self._check_nulls(values, text, findings)
+            self._read_again(values, list(findings.reasons), findings)
+        if findings.reasons:
+            kept = np.flatnonzero(~np.isin(rows, list(findings.reasons)))
+            column, rows = column.take(pa.array(kept)), rows[kept]
+        return Payloads(column, rows, {**findings.reasons, **carried.bad}, carried.fast_rows)
+
+    def _form(self, text: PackedText) -> DecimalForm:
+        """Choose how decimals are read: the parser takes both forms for a number, and so must not see a text."""
+        is_text = not self._decimals or text.may_have(self._decimals, b'"')
+        return DecimalForm.TEXT if is_text else DecimalForm.NUMBER
+
+    def _decoder(self, form: DecimalForm) -> JsonDecoder | None:
+        if form not in self._decoders:
+            columns = carried_columns(self._schema, self._forms, form)
+            rows = _Rows(JsonValues(self._forms, form).reader(self._schema))
+            made = None if columns is None else JsonDecoder(columns, ColumnRules(), create=False, row_reader=rows)
+            self._decoders[form] = made
+        return self._decoders[form]
+
+    def _one_by_one(self, values: Sequence[bytes]) -> Payloads:
+        found, rows, bad = list[Any](), list[int](), dict[int, str]()
+        for row, value in enumerate(values):
+            try:
+                found.append(self._exact(parse_value(value)))
+                rows.append(row)
+            except InvalidRecord as error:
+                bad[row] = error.reason
+        return Payloads(pa.array(found, carried_type(self._schema)), np.array(rows, np.int64), bad, 0)
+
+    def _check_nulls(self, values: Sequence[bytes], text: PackedText, findings: Findings) -> None:
+        """Reject the records whose null is in their text: a field that is not there is none."""
+        if not findings.nulls:
+            return
+        if self._forms.absent_is_null and not text.may_have({name for name, _ in findings.nulls}, b"null"):
+            return
+        rows = np.unique(np.concatenate([owners for _, owners in findings.nulls]))
+        if self._forms.absent_is_null:
+            rows = np.intersect1d(rows, text.with_null(), assume_unique=True)
+        self._read_again(values, rows.tolist(), findings)
+
+    def _read_again(self, values: Sequence[bytes], rows: Iterable[int], findings: Findings) -> None:
+        """Read records one by one, for the reason why they are rejected: the same as if none were read as columns."""
+        for row in rows:
+            try:
+                self._exact(parse_value(values[row]))
+            except InvalidRecord as error:
+                findings.reasons[row] = error.reason
+
+
+class _Rows:
+    """Reads single records as ``floe_job.convert.json.row_reader.RowReader`` does, by a schema of their own."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+
+    def read(self, value: bytes) -> Mapping[str, Any]:
+        """Return the values of a record by column. Raises Malformed."""
+        return self.read_parsed(parse(value, literals=True))
+
+    def read_parsed(self, value: Any) -> Mapping[str, Any]:
+        """Return the values of a record that is parsed. Raises Malformed."""
+        found: Mapping[str, Any] = self._read(value)
+        return found
+
+    def take_in(self) -> bool:
+        """Return False: there is nothing that the columns lack."""
+        return False
+
+
+def _columnar(decoder: JsonDecoder, values: Sequence[bytes]) -> Payloads:
+    decoded = decoder.decode(values)
+    assert decoded.table is not None  # noqa: S101 - it lacks nothing
+    bad = {one.index: one.reason for one in decoded.rejected}
+    rows = np.delete(np.arange(len(values)), list(bad))
+    table = decoded.table.combine_chunks()
+    columns = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in table.columns]
+    return Payloads(pa.StructArray.from_arrays(columns, fields=list(table.schema)), rows, bad, decoded.fast_rows)
+
+
+def _decimal_names(schema: ConnectSchema, name: str | None) -> Iterator[str | None]:
+    """Yield the name of the field of each decimal; None for one in an array or a map."""
+    if is_decimal(schema):
+        yield name
+    for field, inner in schema.fields:
+        yield from _decimal_names(inner, field)
+    if not schema.fields:
+        for inner in children(schema):
+            yield from _decimal_names(inner, None)
