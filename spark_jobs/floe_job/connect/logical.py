@@ -15,6 +15,9 @@ SCALE: Final = "scale"
 PRECISION: Final = "connect.decimal.precision"
 """A parameter that converters add to decimals; Connect itself ignores it."""
 
+UUID: Final = "uuid"
+"""A string: a UUID in its canonical form. The sink has this name, Connect itself does not."""
+
 AVRO_TIME_MICROS: Final = "avro.time-micros"
 """int64: microseconds since midnight."""
 AVRO_TIMESTAMP_MICROS: Final = "avro.timestamp-micros"

@@ -30,6 +30,7 @@ from pyiceberg.types import (
     TimestampType,
     TimestamptzType,
     TimeType,
+    UUIDType,
 )
 
 Path = tuple[str, ...]
@@ -81,6 +82,7 @@ PRIMITIVES: Final[dict[str, PrimitiveType]] = {
     "time": TimeType(),
     "timestamp": TimestampType(),
     "timestamptz": TimestamptzType(),
+    "uuid": UUIDType(),
 }
 
 _DECIMAL = re.compile(r"decimal\((\d{1,2}), (\d{1,2})\)")

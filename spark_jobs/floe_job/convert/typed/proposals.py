@@ -34,6 +34,7 @@ _LOGICAL: Final[dict[tuple[Kind, str], str]] = {
     (Kind.INT64, logical.AVRO_TIMESTAMP_MICROS): "timestamptz",
     (Kind.INT64, logical.AVRO_LOCAL_TIMESTAMP_MILLIS): "timestamp",
     (Kind.INT64, logical.AVRO_LOCAL_TIMESTAMP_MICROS): "timestamp",
+    (Kind.STRING, logical.UUID): "uuid",
 }
 
 
