@@ -17,15 +17,24 @@ from confluent_kafka.cimpl import NewTopic
 
 from stack.exceptions import StackError
 from stack.progress import wait_until
+from stack.services.schema_registry import SchemaRegistry
 from tests.support.airflow import ENVIRONMENT, DagRun, Deployment
+from tests.support.avro import varint
 from tests.support.canary import HARD, OWN, Canaries, Processes, Sighting, files, sqlite, topics
+from tests.support.registry.subjects import register
+
+AVRO = {"value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schemas.enable": None}
+SCHEMA = '{"type": "record", "name": "Pizza", "fields": [{"name": "id", "type": "long"}]}'
 
 ENDED = ("up_for_retry", "failed", "success")
 
 
 @pytest.fixture(scope="module")
 def walked(
-    deployment: Deployment, admin: AdminClient, tmp_path_factory: pytest.TempPathFactory
+    deployment: Deployment,
+    admin: AdminClient,
+    schema_registry: SchemaRegistry,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Canaries, list[Sighting]]]:
     """Run connectors that fail of their secrets, and one that works, and walk through all places."""
     folder, canaries = tmp_path_factory.mktemp("canaries"), deployment.canaries
@@ -36,8 +45,15 @@ def walked(
     dags = {
         name: deployment.add(source, folder, **keys).connector.name for name, keys in connectors(deployment).items()
     }
-    good = deployment.add(source, folder, **secrets_of_a_file(canaries), **dead_letters(dead_letter_rows))
-    good.produce([{"id": 1}, b"oops", {"id": 2}])
+    good = deployment.add(
+        source,
+        folder,
+        **secrets_of_a_file(canaries),
+        **dead_letters(dead_letter_rows),
+        **of_registry(schema_registry.confluent_url, canaries.plant("token of a registry")),
+    )
+    frame = b"\0" + register(schema_registry.confluent_url, f"{source}-value", SCHEMA).to_bytes(4, "big")
+    good.produce([frame + varint(1), b"oops", frame + varint(2), frame])
     broken = broken_file(deployment)
     home = deployment.airflow.folder
     processes = Processes(home)
@@ -47,6 +63,7 @@ def walked(
         files(home, leave_out=("airflow.db", "airflow.db-wal", "airflow.json", "airflow.cfg")),
         files(folder),
         files_of_floe(),
+        files(Path.home() / ".cache" / "floe" / "schemas"),
         topics(
             deployment.broker.bootstrap,
             [*names, *(f"control-{name}" for name in [*dags.values(), good.connector.name])],
@@ -62,6 +79,7 @@ def walked(
         runs |= ended(deployment, {name: dag_id for name, dag_id in dags.items() if name not in slow})
         runs["broken"] = started
         rest.wait_for_run(broken, started.run_id)
+    assert runs["registry login"].tasks["write"] == "failed"
     assert runs["good"].tasks == {"plan": "success", "write": "success", "commit": "success"}
     yield canaries, canaries.seen()
     for run in runs.values():
@@ -77,7 +95,7 @@ def ended(deployment: Deployment, dags: dict[str, str]) -> dict[str, DagRun]:
         assert wait_until(partial(is_unpaused, deployment, dag_id), 60, pause=1.0), dag_id
     runs = {name: DagRun(deployment, dag_id, rest.wait_for_scheduled_run(dag_id)) for name, dag_id in dags.items()}
     for name, run in runs.items():
-        last = "commit" if name == "good" else "plan"
+        last = "commit" if name == "good" else "write" if name.startswith("registry") else "plan"
         assert wait_until(partial(has_ended, run, last), 240, pause=1.0), name
     return runs
 
@@ -98,7 +116,7 @@ def has_ended(run: DagRun, task_id: str) -> bool:
 
 
 def connectors(deployment: Deployment) -> dict[str, dict[str, Any]]:
-    """Return keys of connectors that all fail in their plan."""
+    """Return keys of connectors that all fail in their plan, and in their write where the registry refuses them."""
     plant, echo = deployment.canaries.plant, deployment.echo.address
     stored = f"canary_{uuid.uuid4().hex[:8]}"
     deployment.airflow.rest.call(
@@ -145,6 +163,13 @@ def connectors(deployment: Deployment) -> dict[str, dict[str, Any]]:
         "sql by environment": {**from_environment, "iceberg.catalog": "envsql"},
         "kafka by environment": {"floe.kafka.conn-id": "kafka_env"},
         "kafka by a stored connection": {"floe.kafka.conn-id": stored},
+        "registry login": {
+            **AVRO,
+            "value.converter.schema.registry.url": echo,
+            "value.converter.basic.auth.credentials.source": "USER_INFO",
+            "value.converter.basic.auth.user.info": f"floe:{plant('password of a registry', hard='+ %')}",
+            "value.converter.request.header.X-Api-Key": plant("header of a registry", hard="\"'&"),
+        },
     }
 
 
@@ -154,6 +179,11 @@ def secrets_of_a_file(canaries: Canaries) -> dict[str, Any]:
         "iceberg.catalog.s3.secret-access-key": canaries.plant("S3 key of a good file"),
         "iceberg.catalog.s3.session-token": canaries.plant("S3 token of a good file"),
     }
+
+
+def of_registry(url: str, token: str) -> dict[str, Any]:
+    """Return keys of Avro records whose registry is given a token that it does not ask for."""
+    return {**AVRO, "value.converter.schema.registry.url": url, "value.converter.bearer.auth.token": token}
 
 
 def dead_letters(topic: str) -> dict[str, Any]:
@@ -194,7 +224,7 @@ def files_of_floe() -> Any:
 
 def test_planted_secrets_are_read_nowhere(walked: tuple[Canaries, list[Sighting]]) -> None:
     canaries, seen = walked
-    assert len(canaries.planted) >= 15
+    assert len(canaries.planted) >= 18
     own = [sighting for sighting in seen if sighting.canary.startswith(ENVIRONMENT) and sighting.where.startswith(OWN)]
     assert own, "the walk sees what it is shown: floe's own processes have their environment"
     assert [sighting for sighting in seen if sighting not in own] == []
