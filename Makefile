@@ -65,8 +65,8 @@ test-full: setup-dev ## run every test there is, the whole matrix of faults too 
 faults: setup-dev ## run the whole matrix of faults, each checked by the oracle (about 15 minutes)
 	@$(VENV)/python -m pytest tests/faults -m "" -n 2 --dist worksteal
 
-soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, then the oracle's report
-	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(or $(MINUTES),10) $(SEED)
+soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, on topics of FORMAT (json, avro), then the oracle's report
+	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(if $(filter avro,$(FORMAT)),--avro) $(or $(MINUTES),10) $(SEED)
 
 bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (40 minutes; QUICK=1: 4; SUITES=…); AGAINST=commit: is floe as fast as then? (10 minutes)
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m bench $(if $(QUICK),--quick) $(if $(PUBLISH),--publish) $(if $(AGAINST),--against $(AGAINST)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(SUITES)

@@ -56,7 +56,7 @@ def mapped_faults(url: str) -> Iterator[None]:
             msg = f"{url} closed the connection without an answer"
             raise PassingFault(msg) from None
         beginning = excerpt(str(error.args[0]).encode())
-        msg = f"{url} does not answer in HTTP, but with {beginning}. Check http or https, and the port"
+        msg = f"{url} does not answer in HTTP, but with {beginning}. Nothing was announced. Check http or https, and the port"
         raise NotARegistry(msg) from None
     except (OSError, http.client.HTTPException) as error:
         msg = f"{url} did not answer: {_reason(error)}"
@@ -85,7 +85,7 @@ def not_a_registry(answer: Answer, url: str) -> NotARegistry:
     kind = answer.headers.get("content-type", "no content type")[:_QUOTED_BYTES]
     return NotARegistry(
         f"{url} gave an answer that is not one of a schema registry: status {answer.status}, {clip(kind, 100)}, "
-        f"beginning with {excerpt(answer.body)}. Check the address"
+        f"beginning with {excerpt(answer.body)}. Nothing was announced. Check the address"
     )
 
 

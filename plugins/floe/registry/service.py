@@ -106,7 +106,10 @@ class RegistryService:
     def _refusal(self, address: Address, url: str, answer: Answer) -> str:
         key = self._authorization.refused_key(address)
         where = f"Check {self._settings.prefix}{key}" if key else "No credentials are configured for it: set them"
-        return f"the schema registry refuses the client: {url} answered {answer.status}, {message_of(answer)}. {where}"
+        return (
+            f"the schema registry refuses the client: {url} answered {answer.status}, {message_of(answer)}. Nothing was "
+            f"announced. {where}"
+        )
 
 
 def _why(state: RetryCallState) -> str:

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from stack.progress import wait_until
 from tests.faults.oracle.kafka_log import logs_of
-from tests.faults.oracle.stamps import BROKEN, Stamp, checksum, raw_stamp, read_stamp, write_stamp
+from tests.faults.oracle.stamps import BROKEN, JsonStamps, Stamp, StampFormat, checksum, raw_stamp
 from tests.support.runs.poison import Poison
 
 
@@ -38,7 +38,7 @@ class Acks:
 class StampingProducer:
     """Writes stamped records into one topic.
 
-    ``more``: further fields of each record, made from its number.
+    ``more``: further fields of each record, made from its number. ``stamps``: how records are written, JSON unless given.
     """
 
     def __init__(
@@ -48,9 +48,11 @@ class StampingProducer:
         seed: int = 1,
         more: Callable[[int], Mapping[str, Any]] | None = None,
         largest: int = 1_000_000,
+        stamps: StampFormat | None = None,
     ):
         self.topic = topic
         self.acks = Acks()
+        self.stamps = stamps or JsonStamps()
         self._bootstrap = bootstrap
         self._largest = largest
         self._run = uuid.uuid4().hex[:8]
@@ -117,8 +119,8 @@ class StampingProducer:
         self._seq += 1
         record = {**stamp._asdict(), "pad": "w", "crc": checksum(stamp, "w"), **fields}
         if value is None:
-            value = poison.make(record) if poison is not None else write_stamp(stamp, "w", fields)
-        is_whole = read_stamp(value) != BROKEN
+            value = poison.make(record) if poison is not None else self.stamps.write(stamp, "w", fields)
+        is_whole = self.stamps.read(value) != BROKEN
         topic_id = "" if is_whole else self._topic_id()
 
         def declare(stamp: Stamp) -> None:
@@ -150,7 +152,7 @@ class StampingProducer:
 
     def next_value(self, **fields: Any) -> bytes:
         """Return the bytes that the record written next would have."""
-        return write_stamp(Stamp(self._run, self.topic, self._seq), "w", fields)
+        return self.stamps.write(Stamp(self._run, self.topic, self._seq), "w", fields)
 
     def flush(self) -> None:
         """Wait until everything is acknowledged."""
@@ -210,7 +212,7 @@ class StampingProducer:
         if self.routes:
             fields |= {"n": stamp.seq, "to": self._random.choice(sorted(self.routes))}
             self.acks.meant[stamp] = frozenset(self.routes[fields["to"]])
-        value = write_stamp(stamp, text, fields)
+        value = self.stamps.write(stamp, text, fields)
         self.acks.unknown.add(stamp)
         target = {} if partition is None else {"partition": partition}
         deadline = time.monotonic() + 30

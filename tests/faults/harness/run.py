@@ -107,14 +107,17 @@ class Run:
 
     zygote: Zygote
     folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
     _tries: int = field(default=0)
 
     @classmethod
-    def make(cls, zygote: Zygote, folder: Path, order: Mapping[str, Any]) -> Run:
+    def make(
+        cls, zygote: Zygote, folder: Path, order: Mapping[str, Any], environment: Mapping[str, str] | None = None
+    ) -> Run:
         """Write the order."""
         folder.mkdir(parents=True)
         (folder / "order.json").write_text(json.dumps(order))
-        return cls(zygote, folder)
+        return cls(zygote, folder, environment or {})
 
     def change(self, **more: Any) -> None:
         """Change the order from the next step on, as one changes a connection; a frozen plan stays."""
@@ -136,7 +139,7 @@ class Run:
         self._tries += 1
         name = f"{self._tries:02d}-{step}"
         file, log = self.folder / f"{name}.json", self.folder / f"{name}.log"
-        given = {**environment, **({CRASH_AT: crash} if crash else {})}
+        given = {**self.environment, **environment, **({CRASH_AT: crash} if crash else {})}
         child = self.zygote.spawn([step, str(self.folder), str(file)], given, log)
         return Attempt(step, child, file, log)
 

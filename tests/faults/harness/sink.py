@@ -17,7 +17,7 @@ from tests.faults.oracle.control_log import control_headers
 from tests.faults.oracle.evidence import Evidence, Excuses, TableEvidence
 from tests.faults.oracle.kafka_log import KafkaLog, LogKey
 from tests.faults.oracle.oracle import Oracle, Report
-from tests.faults.oracle.stamps import Stamp
+from tests.faults.oracle.stamps import Stamp, StampFormat
 from tests.faults.oracle.stored_state import Position, Spans, positions_of
 from tests.faults.oracle.table_files import Pointer, RestPointer, SqlPointer
 from tests.faults.oracle.watcher import Watcher
@@ -49,6 +49,7 @@ class Sink:
     """Where all but the connector reach the catalog, when the connector goes by a proxy."""
     timeout_s: float = 5.0
     """Seconds that acknowledged records are waited for; those behind an open transaction stay unseen."""
+    environment: Mapping[str, str] = field(default_factory=dict)
     _runs: int = 0
 
     @classmethod
@@ -63,13 +64,15 @@ class Sink:
         catalog_uri: str | None = None,
         topic_config: Mapping[str, str] | None = None,
         largest: int = 1_000_000,
+        stamps: StampFormat | None = None,
+        environment: Mapping[str, str] | None = None,
         **more: Any,
     ) -> Sink:
         """Create topics and a connector from them into every table; ``more``: further keys of the connector, None for
         those that it is to lack.
 
         ``catalog_uri``: where the oracle asks for tables, when the connector asks by a proxy. ``largest``: bytes of a
-        record that the producers take.
+        record that the producers take. ``stamps``: how records are written. ``environment``: of every step.
         """
         name = f"f-{uuid.uuid4().hex[:8]}"
         names = tuple(f"{name}-{i}" for i in range(topics))
@@ -84,11 +87,13 @@ class Sink:
             folder=folder,
             keys=keys,
             topics=names,
-            producers={topic: StampingProducer(bootstrap, topic, largest=largest) for topic in names},
+            producers={topic: StampingProducer(bootstrap, topic, largest=largest, stamps=stamps) for topic in names},
             kafka={"bootstrap.servers": bootstrap},
             catalog_uri=catalog_uri,
             pointers={table: _pointer(keys, folder, table, catalog_uri) for table in tables},
             dead_letters=dead_letters,
+            log=KafkaLog(stamps),
+            environment=environment or {},
         )
         sink.watcher = sink._new_watcher()
         sink.watcher.start()
@@ -140,7 +145,8 @@ class Sink:
         """Make a run. ``order``: ``max_records``, ``decisions``, ``spark``, ``twins``, ``kafka``, ``connector``."""
         self._runs += 1
         given = {"connector": self.keys, "kafka": self.kafka, **order}
-        return Run.make(self.zygote, self.folder / f"run-{self.name}-{self._runs:04d}", given)
+        folder = self.folder / f"run-{self.name}-{self._runs:04d}"
+        return Run.make(self.zygote, folder, given, self.environment)
 
     def run(self, **order: Any) -> Run:
         """Carry out a run that must succeed."""

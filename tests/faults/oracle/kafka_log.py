@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from tests.faults.oracle.stamps import BROKEN, Stamp, raw_stamp, read_stamp
+from tests.faults.oracle.stamps import BROKEN, JsonStamps, Stamp, StampFormat, raw_stamp
 
 
 class LogKey(NamedTuple):
@@ -60,7 +60,8 @@ def digest_of(key: bytes | None, value: bytes | None, headers: Iterable[tuple[st
 class KafkaLog:
     """The committed records of topics, gathered by one look after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, stamps: StampFormat | None = None) -> None:
+        self.stamps = stamps or JsonStamps()
         self.partitions: dict[LogKey, PartitionRecords] = {}
         self.places: dict[Stamp, Place] = {}
         self.twice: list[tuple[Place, Place]] = []
@@ -80,7 +81,7 @@ class KafkaLog:
     ) -> None:
         """Remember one committed record; one that is not whole by its place."""
         records = self.partitions.setdefault(log, PartitionRecords())
-        stamp = None if value is None else read_stamp(value)
+        stamp = None if value is None else self.stamps.read(value)
         if stamp == BROKEN:
             stamp = raw_stamp(*log, offset)
         records.offsets.append(offset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 
 class Stamp(NamedTuple):
@@ -52,6 +52,28 @@ def read_stamp(value: bytes) -> Stamp:
         return check_stamp(*(fields[name] for name in COLUMNS))
     except (ValueError, KeyError, TypeError, RecursionError):
         return BROKEN
+
+
+class StampFormat(Protocol):
+    """How the values of a topic carry stamps."""
+
+    def write(self, stamp: Stamp, pad: str, more: Mapping[str, Any] | None = None) -> bytes:
+        """Return a record's value; ``more`` is further fields, which the checksum leaves out."""
+        ...
+
+    def read(self, value: bytes) -> Stamp:
+        """Read what ``write`` wrote; ``BROKEN`` when it is not whole."""
+        ...
+
+
+class JsonStamps:
+    """Values of JSON."""
+
+    def write(self, stamp: Stamp, pad: str, more: Mapping[str, Any] | None = None) -> bytes:
+        return write_stamp(stamp, pad, more)
+
+    def read(self, value: bytes) -> Stamp:
+        return read_stamp(value)
 
 
 def check_stamp(run: Any, producer: Any, seq: Any, pad: Any, crc: Any) -> Stamp:

@@ -12,9 +12,7 @@ from stack import processes
 from tests.faults.harness import foreign
 from tests.faults.harness.ports import restart
 from tests.faults.soak.stage import ROUTES, TABLES, Stage
-from tests.support.runs.poison import MALFORMED, UNFIT, Poison, spoiled
-
-UNROUTABLE = Poison(spoiled(), "route", "")
+from tests.support.runs.poison import Poison
 
 
 def partition(stage: Stage) -> int:
@@ -39,7 +37,7 @@ def tombstones(stage: Stage) -> None:
 
 def poison(stage: Stage) -> None:
     """Produce bad records of every kind, those that a table's columns refuse once both tables are there."""
-    kinds = {**MALFORMED, **(UNFIT if all(map(stage.sink.snapshots, TABLES)) else {})}
+    kinds = {**stage.kinds.malformed, **(stage.kinds.unfit if all(map(stage.sink.snapshots, TABLES)) else {})}
     for one in kinds.values():
         to = stage.chance.choice(["a", "b", "ab"])
         stage.sink.producer.write(one, partition(stage), meant=ROUTES[to], to=to, n=1, note="")
@@ -48,8 +46,9 @@ def poison(stage: Stage) -> None:
 
 def unroutable(stage: Stage) -> None:
     """Produce records whose route is missing or null."""
+    unroutable = Poison(stage.kinds.whole, "route", "")
     for fields in ({}, {"to": None}):
-        stage.sink.producer.write(UNROUTABLE, partition(stage), n=1, **fields)
+        stage.sink.producer.write(unroutable, partition(stage), n=1, **fields)
     stage.sink.producer.flush()
 
 

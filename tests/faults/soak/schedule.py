@@ -31,6 +31,15 @@ CATALOG = (
 )
 """On the wire, during that run."""
 
+REGISTRY = (
+    "registry down",
+    "registry slow",
+    "registry answers errors",
+    "registry replaced by a page",
+    "schema registered",
+)
+"""To the schema registry, if there is one, during that run."""
+
 DATA = (
     "aborted transaction",
     "hanging transaction",
@@ -87,10 +96,11 @@ class _Bag:
         return self._left.pop()
 
 
-def rounds(seed: int) -> Iterator[Round]:
+def rounds(seed: int, *, has_registry: bool = False) -> Iterator[Round]:
     """Yield the rounds of a seed, without end."""
     chance = random.Random(seed)
-    process, catalog, data = (_Bag(chance, kinds) for kinds in (PROCESS, CATALOG, DATA))
+    wire = (*CATALOG, *REGISTRY) if has_registry else CATALOG
+    process, catalog, data = (_Bag(chance, kinds) for kinds in (PROCESS, wire, DATA))
     rare = _Bag(chance, RARE)
     number = 0
     while True:

@@ -29,18 +29,19 @@ class Soak:
     seed: int
     minutes: float
     folder: Path
+    avro: bool = False
 
     def run(self) -> bool:
         """Break things for some minutes, then judge; say whether all is green."""
-        stage = Stage.set_up(self.folder)
+        stage = Stage.set_up(self.folder, avro=self.avro)
         try:
             end = time.monotonic() + self.minutes * 60
-            schedule = rounds(self.seed)
+            schedule = rounds(self.seed, has_registry=self.avro)
             while time.monotonic() < end:
                 self._round(stage, next(schedule))
             say("quiet")
             self._quieten(stage)
-            for proxy in (stage.catalog_proxy, stage.kafka_proxy):
+            for proxy in stage.proxies:
                 stage.sink.faults.update(proxy.faults)
             report = stage.sink.judge()
             self._tell(stage, report)
@@ -101,7 +102,7 @@ class Soak:
         stage.surprises.append(f"not quiet after {QUIET_TRIES} runs; positions: {stage.sink.marks()}")
 
     def _tell(self, stage: Stage, report: Report) -> None:
-        say(f"\nseed {self.seed}, {self.minutes:g} minutes")
+        say(f"\nseed {self.seed}, {self.minutes:g} minutes, {'Avro' if self.avro else 'JSON'}")
         say(str(report))
         say("steps: " + ", ".join(f"{name} {count}" for name, count in stage.outcomes.most_common()))
         for surprise in stage.surprises[:20]:

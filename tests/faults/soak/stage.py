@@ -9,16 +9,22 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from stack import processes
 from stack.services.broker import Broker
 from stack.services.rest_catalog import RestCatalog
+from stack.services.schema_registry import SchemaRegistry
 from stack.settings import free_port
+from tests.faults.harness.avro import NO_CACHE, avro_keys, kinds_of, new_stamps
 from tests.faults.harness.ports import lasting_port
 from tests.faults.harness.run import Attempt, JobResult
 from tests.faults.harness.sink import Sink
 from tests.faults.harness.zygote import Zygote
+from tests.faults.oracle.avro_stamps import AvroStamps
 from tests.support.kafka.proxy import KafkaProxy, listeners
+from tests.support.registry.proxy import RegistryProxy
+from tests.support.runs.poison import JSON_KINDS, Kinds
 from tests.support.tables.catalog_proxy import CatalogProxy
 
 TABLES = ("db.a", "db.b")
@@ -46,6 +52,9 @@ class Stage:
     catalog_proxy: CatalogProxy
     zygote: Zygote
     sink: Sink
+    registry: SchemaRegistry | None = None
+    registry_proxy: RegistryProxy | None = None
+    kinds: Kinds = JSON_KINDS
     chance: random.Random = field(default_factory=random.Random)
     zombies: list[tuple[int, Attempt]] = field(default_factory=list)
     """Held steps, and the round in which each goes on."""
@@ -57,24 +66,32 @@ class Stage:
     round_number: int = 0
 
     @classmethod
-    def set_up(cls, folder: Path) -> Stage:
-        """Start everything; what was started is ended again when it fails."""
+    def set_up(cls, folder: Path, *, avro: bool = False) -> Stage:
+        """Start everything; what was started is ended again when it fails. ``avro``: topics of Avro, with a registry."""
         ports = [lasting_port() for _ in range(4)]
         broker = Broker(folder / "kafka", ports[0], ports[1], listeners(*ports))
         catalog = RestCatalog(folder, free_port())
         zygote: Zygote | None = None
+        registry = SchemaRegistry(folder / "registry", free_port()) if avro else None
+        registry_proxy: RegistryProxy | None = None
+        stamps: AvroStamps | None = None
         try:
             broker.start()
             catalog.start()
             zygote = Zygote(folder / "zygote.log")
             kafka_proxy = KafkaProxy(ports[3], ports[2])
             catalog_proxy = CatalogProxy(catalog.uri)
-            keys = {
+            keys: dict[str, Any] = {
                 "iceberg.catalog.type": "rest",
                 "iceberg.catalog.uri": catalog_proxy.uri,
                 "iceberg.catalog.warehouse": catalog.warehouse,
                 **ROUTING,
             }
+            if registry is not None:
+                registry.start()
+                registry_proxy, stamps = RegistryProxy(registry.confluent_url), new_stamps(registry.confluent_url)
+                # other writers leave out what floe's records always have
+                keys |= {**avro_keys(registry_proxy), "iceberg.tables.schema-force-optional": True}
             sink = Sink.make(
                 zygote,
                 broker.bootstrap,
@@ -82,18 +99,31 @@ class Stage:
                 partitions=PARTITIONS,
                 tables=TABLES,
                 catalog_uri=catalog.uri,
+                stamps=stamps,
+                environment=NO_CACHE if avro else None,
                 **keys,
             )
         except BaseException:
             if zygote is not None:
                 zygote.close()
+            if registry_proxy is not None:
+                registry_proxy.close()
+            if registry is not None:
+                registry.stop()
             catalog.stop()
             broker.stop()
             raise
         sink.kafka = {"bootstrap.servers": kafka_proxy.bootstrap}
         for producer in sink.producers.values():
             producer.routes = ROUTES
-        return cls(folder, broker, kafka_proxy, catalog, catalog_proxy, zygote, sink)
+        kinds = JSON_KINDS if stamps is None else kinds_of(stamps)
+        return cls(folder, broker, kafka_proxy, catalog, catalog_proxy, zygote, sink, registry, registry_proxy, kinds)
+
+    @property
+    def proxies(self) -> list[KafkaProxy | CatalogProxy | RegistryProxy]:
+        """What is between floe and the services."""
+        proxies: list[KafkaProxy | CatalogProxy | RegistryProxy] = [self.catalog_proxy, self.kafka_proxy]
+        return [*proxies, self.registry_proxy] if self.registry_proxy is not None else proxies
 
     def count(self, kind: str) -> None:
         """Count a fault that happened."""
@@ -125,8 +155,8 @@ class Stage:
         """End all faults: nothing held, nothing hanging, no answer lost any more."""
         assert self.broker.process is not None
         processes.send(self.broker.process, signal.SIGCONT)
-        self.catalog_proxy.clear()
-        self.kafka_proxy.clear()
+        for proxy in self.proxies:
+            proxy.clear()
         for release in self.hanging:
             release()
         self.hanging.clear()
@@ -142,7 +172,9 @@ class Stage:
             self.sink.close()
         finally:
             self.zygote.close()
-            self.catalog_proxy.close()
-            self.kafka_proxy.close()
+            for proxy in self.proxies:
+                proxy.close()
+            if self.registry is not None:
+                self.registry.stop()
             self.catalog.stop()
             self.broker.stop()

@@ -53,3 +53,14 @@ UNFIT: Mapping[str, Poison] = {
     "a list": Poison(spoiled(n=[1]), "coerce", "column 'n'"),
 }
 """These do not fit into a table whose column ``n`` is a long."""
+
+
+class Kinds(NamedTuple):
+    """Bad records of one format. ``whole``: makes the bytes of a good one."""
+
+    malformed: Mapping[str, Poison]
+    unfit: Mapping[str, Poison]
+    whole: Make
+
+
+JSON_KINDS = Kinds(MALFORMED, UNFIT, spoiled())
