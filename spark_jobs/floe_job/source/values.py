@@ -41,12 +41,17 @@ class Lines(NamedTuple):
 class Packed(NamedTuple):
     """Values in one buffer, and where each begins and ends there, in their order; an empty one anywhere.
 
-    Between two values may be other bytes, and around all are PADDING bytes.
+    Between two values may be other bytes, and around all are PADDING bytes. The buffer is nowhere else.
     """
 
-    data: np.ndarray[Any, np.dtype[np.uint8]]
+    text: bytearray
     starts: Words
     ends: Words
+
+    @property
+    def data(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The buffer as numbers."""
+        return np.frombuffer(self.text, np.uint8)
 
 
 def packed(values: Sequence[bytes | None]) -> Packed:
@@ -56,8 +61,7 @@ def packed(values: Sequence[bytes | None]) -> Packed:
     sizes: Words = np.fromiter((len(value) if value else 0 for value in values), np.int64, len(values))
     ends = np.cumsum(sizes) + PADDING
     edge = bytes(PADDING)
-    data = b"".join((edge, *(value for value in values if value), edge))
-    return Packed(np.frombuffer(data, np.uint8), ends - sizes, ends)
+    return Packed(bytearray().join((edge, *(value for value in values if value), edge)), ends - sizes, ends)
 
 
 def divided(values: Sequence[bytes], nbytes: int) -> tuple[Packed, Values]:
@@ -171,11 +175,11 @@ class Values(Sequence[Any]):
         first, last = np.append(0, breaks + 1)[: len(rows)], np.append(breaks, len(rows) - 1)[: len(rows)]
         spans = ends[last] - starts[first]
         landings = np.cumsum(spans) - spans + PADDING
-        data = np.zeros(int(spans.sum()) + 2 * PADDING, np.uint8)
-        base = data.ctypes.data
+        text = bytearray(int(spans.sum()) + 2 * PADDING)
+        base = np.frombuffer(text, np.uint8).ctypes.data
         for landing, start, span in zip(landings.tolist(), starts[first].tolist(), spans.tolist(), strict=True):
             memmove(base + landing, start, span)
         shift = np.repeat(landings - starts[first], last - first + 1)
-        found = Packed(data, np.full(len(self), PADDING, np.int64), np.full(len(self), PADDING, np.int64))
+        found = Packed(text, np.full(len(self), PADDING, np.int64), np.full(len(self), PADDING, np.int64))
         found.starts[rows], found.ends[rows] = starts + shift, ends + shift
         return found

@@ -1,41 +1,32 @@
 """The fast path: a batch of JSON texts into columns by ``pyarrow.json``, with the result of the exact path or none.
 
-The result of Arrow's parser is used only where it is known to equal that of the exact path. It does not in these cases:
-
-* it sees objects, not records: framing is checked on the bytes, so that one record is one object;
-* it takes ``NaN`` and ``Infinity``: such values are refused, and looked for where fields are dropped unseen;
-* it turns integers of 310 digits and more into infinity, and ``-0`` into ``-0.0``: such values are refused;
-* it takes invalid UTF-8 in fields that are dropped: the whole text is validated;
-* it crashes on bombs of brackets: depth is checked on the bytes.
-
-Everything else that differs (a key given twice, 2.0 into a long, a number into a string) makes it raise, which is fine.
+The result of Arrow's parser is used only where it is known to equal that of the exact path. Some of it is checked on the
+text, see ``text_checks``. It turns integers of 310 digits and more into infinity, and ``-0`` into ``-0.0``: such values are
+refused. Everything else that differs (a key given twice, 2.0 into a long, a number into a string) makes it raise, which is
+fine.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 from sys import maxsize
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 from pyiceberg.schema import Schema
 
 from floe_job.convert.json.fallbacks import NotExact, Respelled
-from floe_job.convert.json.framing import Text, joined, occurrences
+from floe_job.convert.json.framing import Text, joined
 from floe_job.convert.json.key_aliases import Alternatives, Spellings
 from floe_job.convert.json.nested_readers import ColumnReaders
-from floe_job.convert.json.parse import MAX_DEPTH, too_deep
 from floe_job.convert.json.reserved_fields import Injected
 from floe_job.convert.json.template_reader import TemplateReader
+from floe_job.convert.json.text_checks import check_constants, check_depth, check_encoding, is_pretty, obstacle
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.source.values import Lines
 from floe_job.types import Lookup
 
-_ROW = re.compile(r" in row (\d+)$")
-_TOKEN = re.compile(r"couldn't parse:(\S+)$")
 _UNEXPECTED = "unexpected field"
 
 FIRST_SAMPLE = 64
@@ -46,11 +37,6 @@ MAX_UNEXPECTED = 256
 
 MAX_CELLS = 2_000_000
 """Records times columns of a batch: the parser takes time for each, even if most are empty."""
-
-_BRACE_OR_BRACKET = ord("{") - ord("[")
-"""The one bit in which the two differ, opening or closing."""
-
-_NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[,\]}]")
 
 
 class ColumnarReader:
@@ -94,8 +80,8 @@ class ColumnarReader:
     def read(self, values: Sequence[bytes]) -> pa.StructArray:
         """Return the rows as one array of structs. Raises NotExact."""
         lines = joined(values)
-        _check_depth(lines.text, values)
-        _check_encoding(lines.text)
+        check_depth(lines)
+        check_encoding(lines.text)
         while True:
             try:
                 return self._read(lines)
@@ -107,7 +93,7 @@ class ColumnarReader:
         text, records = lines.text, len(lines.starts)
         table = self._template_reader.read(lines, self._parse_known)
         if table is None:
-            table = self._parse(text, records, pretty=_is_pretty(text, records))
+            table = self._parse(text, records, pretty=is_pretty(text, records))
         if table.num_rows != records:
             raise NotExact
         try:
@@ -115,7 +101,7 @@ class ColumnarReader:
         except pa.ArrowException:  # as of lists of nothing but nulls: what was parsed may be broken inside
             raise NotExact from None
         if self._readers.dropped:
-            _check_constants(text)
+            check_constants(text)
         return rows
 
     def _unloaded(self, text: Text, table: pa.Table) -> pa.StructArray:
@@ -150,7 +136,7 @@ class ColumnarReader:
 
     def _parse(self, text: Text, records: int, *, pretty: bool) -> pa.Table:
         if self._unexpected == "ignore":
-            _check_constants(text)
+            check_constants(text)
         try:
             return self._table(text, self._unexpected, pretty=pretty)
         except pa.ArrowInvalid as error:
@@ -164,7 +150,7 @@ class ColumnarReader:
                 if records > FIRST_SAMPLE:
                     raise NotExact
             return self._parse(text, records, pretty=pretty)
-        raise NotExact(_obstacle(problem, text))
+        raise NotExact(obstacle(problem, text))
 
 
 def _fields(kind: Iterable[pa.Field]) -> int:
@@ -174,53 +160,3 @@ def _fields(kind: Iterable[pa.Field]) -> int:
 
 def _inside(kind: pa.DataType) -> list[pa.Field]:
     return [kind.field(position) for position in range(kind.num_fields)]
-
-
-def _is_pretty(text: Text, records: int) -> bool:
-    """Return whether some record is more than a line."""
-    return occurrences(b"\n", text) > records
-
-
-def _check_depth(text: Text, values: Sequence[bytes]) -> None:
-    if occurrences(b"{", text, _BRACE_OR_BRACKET) - len(values) < MAX_DEPTH:
-        return
-    if not _is_pretty(text, len(values)):
-        nbytes = np.frombuffer(text, np.uint8)
-        opening = np.flatnonzero((nbytes | _BRACE_OR_BRACKET) == ord("{"))
-        opened = np.searchsorted(opening, np.flatnonzero(nbytes == ord("\n")))
-        if np.diff(opened, prepend=0).max() <= MAX_DEPTH:
-            return
-    for row, value in enumerate(values):
-        if too_deep(value):
-            raise NotExact(row)
-
-
-def _check_encoding(text: Text) -> None:
-    if text.isascii():
-        return
-    offsets = pa.array([0, len(text)], pa.int64()).buffers()[1]
-    try:
-        pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(text)]).cast(pa.large_string())
-    except pa.ArrowInvalid:
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            raise NotExact(text.count(b"\n", 0, error.start)) from None
-        raise NotExact from None
-
-
-def _check_constants(text: Text) -> None:
-    if b"NaN" in text or b"Inf" in text:
-        constant = _NOT_A_NUMBER.search(text)
-        if constant:
-            raise NotExact(text.count(b"\n", 0, constant.start()))
-
-
-def _obstacle(problem: str, text: Text) -> int | None:
-    """Infer from the message which record Arrow's parser could not read."""
-    row = _ROW.search(problem)
-    if row:
-        return int(row[1])
-    token = _TOKEN.search(problem)
-    found = text.find(b":" + token[1].encode()) if token else -1
-    return text.count(b"\n", 0, found) if found >= 0 else None

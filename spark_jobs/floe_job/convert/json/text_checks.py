@@ -1,0 +1,81 @@
+"""What Arrow's JSON parser takes and the exact path does not, looked for in the text of a chunk of records.
+
+* It sees objects, not records: framing is checked on the bytes (``framing``), so that one record is one object.
+* It takes ``NaN`` and ``Infinity``: they are looked for where fields are dropped unseen.
+* It takes invalid UTF-8 in fields that are dropped: the whole text is validated.
+* It crashes on bombs of brackets: depth is checked on the bytes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+
+from floe_job.convert.json.fallbacks import NotExact
+from floe_job.convert.json.framing import Text, occurrences
+from floe_job.convert.json.parse import MAX_DEPTH, too_deep
+from floe_job.source.values import Lines
+
+_ROW = re.compile(r" in row (\d+)$")
+_TOKEN = re.compile(r"couldn't parse:(\S+)$")
+
+_BRACE_OR_BRACKET = ord("{") - ord("[")
+"""The one bit in which the two differ, opening or closing."""
+
+_NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[,\]}]")
+
+
+def is_pretty(text: Text, records: int) -> bool:
+    """Return whether some record is more than a line."""
+    return occurrences(b"\n", text) > records
+
+
+def check_depth(lines: Lines) -> None:
+    """Raise NotExact if a record is nested beyond MAX_DEPTH."""
+    text, records = lines.text, len(lines.starts)
+    if occurrences(b"{", text, _BRACE_OR_BRACKET) - records < MAX_DEPTH:
+        return
+    if not is_pretty(text, records):
+        nbytes = np.frombuffer(text, np.uint8)
+        opening = np.flatnonzero((nbytes | _BRACE_OR_BRACKET) == ord("{"))
+        opened = np.searchsorted(opening, np.flatnonzero(nbytes == ord("\n")))
+        if np.diff(opened, prepend=0).max() <= MAX_DEPTH:
+            return
+    for row in range(records):
+        if too_deep(lines.record(row)):
+            raise NotExact(row)
+
+
+def check_encoding(text: Text) -> None:
+    """Raise NotExact if a text is not UTF-8."""
+    if text.isascii():
+        return
+    offsets = pa.array([0, len(text)], pa.int64()).buffers()[1]
+    try:
+        pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(text)]).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise NotExact(text.count(b"\n", 0, error.start)) from None
+        raise NotExact from None
+
+
+def check_constants(text: Text) -> None:
+    """Raise NotExact if a text has a bare word for what is not a number."""
+    if b"NaN" in text or b"Inf" in text:
+        constant = _NOT_A_NUMBER.search(text)
+        if constant:
+            raise NotExact(text.count(b"\n", 0, constant.start()))
+
+
+def obstacle(problem: str, text: Text) -> int | None:
+    """Infer from the message which record Arrow's parser could not read."""
+    row = _ROW.search(problem)
+    if row:
+        return int(row[1])
+    token = _TOKEN.search(problem)
+    found = text.find(b":" + token[1].encode()) if token else -1
+    return text.count(b"\n", 0, found) if found >= 0 else None
