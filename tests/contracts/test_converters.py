@@ -15,10 +15,12 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from floe.config.converters import registry as config
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
+from floe.config.converters.json import ENVELOPE
 from floe.config.converters.plain import SIMPLE_HEADER
 from floe.config.converters.registry import read_converter
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
+from floe.config.properties import Properties
 from floe_job.convert import registry
 from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.context import ConverterContext
@@ -28,6 +30,7 @@ from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from tests.support.job import avro_records, line_converter
 from tests.support.job.converters import NO_REGISTRY
+from tests.support.job.envelopes import envelope
 from tests.support.kafka.messages import values_of
 
 SCHEMA = Schema(
@@ -64,6 +67,11 @@ REGISTERED = {
         partial(avro_records.encode, nbytes=8),
         (b"", b"\x01" + bytes(8), b"\x00" + b"\xff" * 8, avro_records.encode({"id": "1"}, 8)[:-1]),
         context=avro_records.CONTEXT,
+    ),
+    ENVELOPE: Case(
+        ConverterSpec(ENVELOPE, Properties({"replace.null.with.default": "false"})),
+        lambda record: envelope([(name, "string") for name in record], **record),
+        (b"", b"{", b'{"id": "1"}', b"\xff", b"null", envelope([("id", "string")], id=1)),
     ),
 }
 UNREGISTERED = {

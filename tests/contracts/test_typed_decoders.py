@@ -17,9 +17,12 @@ from floe.config.properties import Properties
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected import Rejected
+from floe_job.convert.envelope.decoder import EnvelopeDecoder
+from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.plain.decoder import KINDS, PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
 from tests.support.job import avro_orders, json_schema_orders, proto_orders
+from tests.support.job.envelopes import envelope
 from tests.support.kafka.messages import values_of
 
 
@@ -98,6 +101,12 @@ DECODERS = {
     ),
     "json_schema": Case(
         json_schema_orders.decoder, json_schema_orders.order, json_schema_orders.read, json_schema_orders.BAD
+    ),
+    "envelope": Case(
+        lambda: EnvelopeDecoder(EnvelopeOptions()),
+        lambda n: envelope([("id", "int64"), ("note", "string")], id=n, note=f"é{n}"),
+        lambda n: {"id": n, "note": f"é{n}"},
+        (b"", b"{", b"\xff", b'{"id":1}', envelope([("id", "int8")], id=200), envelope([("id", "text")], id="x")),
     ),
     "throw-away": Case(DigitsDecoder, lambda n: str(n).encode(), lambda n: n, (b"", b"x")),
 }

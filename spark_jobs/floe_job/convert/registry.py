@@ -5,9 +5,11 @@ from typing import Final
 
 from floe.config.converters.avro import AVRO
 from floe.config.converters.base import JSON, ConverterSpec
+from floe.config.converters.json import ENVELOPE
 from floe_job.convert.avro.converters import avro_converters
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
+from floe_job.convert.envelope.converters import envelope_converters
 from floe_job.convert.json.converters import JsonConverters
 from floe_job.convert.plain.decoder import KINDS, plain_converters
 
@@ -15,6 +17,7 @@ CONVERTERS: Final[dict[str, Callable[[ConverterSpec, ConverterContext], Converte
     JSON: JsonConverters,
     AVRO: avro_converters,
     **dict.fromkeys(KINDS, plain_converters),
+    ENVELOPE: envelope_converters,
 }
 """By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.converters.registry``."""
 

@@ -115,7 +115,8 @@ class Values(Sequence[Any]):
         """Copy the first bytes of each value into one buffer, of a shorter value none of them."""
         sizes = np.minimum(self._sizes, nbytes)
         starts = np.arange(PADDING, PADDING + nbytes * len(self), nbytes)
-        data = np.zeros(len(self) * nbytes + 2 * PADDING, np.uint8)
+        text = bytearray(len(self) * nbytes + 2 * PADDING)
+        data = np.frombuffer(text, np.uint8)
         rows: Any = slice(None) if (sizes == nbytes).all() else np.flatnonzero(sizes == nbytes)
         addresses = self._addresses[rows]
         if len(addresses):
@@ -123,7 +124,7 @@ class Values(Sequence[Any]):
             memory: Any = (c_uint8 * (last - first + nbytes)).from_address(first)
             heads = np.ndarray((last - first + 1,), f"V{nbytes}", memory, 0, (1,))
             data[PADDING:-PADDING].view(f"V{nbytes}")[rows] = heads[addresses - first]
-        return Packed(data, starts, starts + sizes)
+        return Packed(text, starts, starts + sizes)
 
     def behind(self, nbytes: int) -> Values:
         """Return what is behind the first bytes of each value; of a shorter one nothing that means anything."""

@@ -50,8 +50,14 @@ def value_json(schema: ConnectSchema, value: Any) -> Any:
         assert schema.key is not None
         assert schema.element is not None
         pairs = [(value_json(schema.key, key), value_json(schema.element, one)) for key, one in value]
-        return sorted(":".join(json.dumps(part, separators=(",", ":")) for part in pair) for pair in pairs)
+        return sorted(
+            ":".join(json.dumps(part, separators=(",", ":"), ensure_ascii=False) for part in pair) for pair in pairs
+        )
     return _text(schema, value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _text(schema: ConnectSchema, value: Any) -> str:

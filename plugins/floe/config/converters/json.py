@@ -4,17 +4,33 @@ from typing import Final
 
 from floe.config.converters.base import JSON, ConverterSpec, Role
 from floe.config.keys.option_reader import OptionReader
+from floe.config.properties import Properties
+
+ENVELOPE: Final = "envelope"
+"""The kind of JSON with schemas: an object of a schema and a payload."""
 
 SCHEMAS_ENABLE: Final = "schemas.enable"
+REPLACE_NULL: Final = "replace.null.with.default"
+CACHE_SIZE: Final = "schemas.cache.size"
+DECIMAL_FORMAT: Final = "decimal.format"
+
+_DECIMAL_FORMATS: Final = ("BASE64", "NUMERIC")
+_LARGEST: Final = (1 << 31) - 1
 
 
 def read_json(options: OptionReader, role: Role) -> ConverterSpec:
     """Read the options: whether values have the envelope of a schema, which is Connect's default."""
-    if options.boolean(SCHEMAS_ENABLE, True):
-        how = "true" if SCHEMAS_ENABLE in options.options else "not given, which means true"
-        options.refuse(
-            None,
-            f"{options.prefix}{SCHEMAS_ENABLE} is {how}, and values with a schema envelope are not supported yet: set it "
-            "to false if the values are plain JSON",
+    has_schemas = options.boolean(SCHEMAS_ENABLE, True)
+    options.boolean(REPLACE_NULL, True)
+    options.number(CACHE_SIZE, 0, _LARGEST)
+    decimal_format = options.text(DECIMAL_FORMAT)
+    if decimal_format and decimal_format.upper() not in _DECIMAL_FORMATS:
+        options.refuse_value(DECIMAL_FORMAT, f"it is none of {', '.join(_DECIMAL_FORMATS)}")
+    options.ignore((DECIMAL_FORMAT,), "it says how decimals are written, and both ways are read")
+    if not has_schemas:
+        options.ignore(
+            (REPLACE_NULL, CACHE_SIZE), f"values have no schemas, as {options.prefix}{SCHEMAS_ENABLE} is false"
         )
-    return ConverterSpec(JSON, role=role)
+        return ConverterSpec(JSON, role=role)
+    given = {name: text for name in (REPLACE_NULL, CACHE_SIZE) if (text := options.text(name))}
+    return ConverterSpec(ENVELOPE, Properties(given), role)

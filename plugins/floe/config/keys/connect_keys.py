@@ -33,7 +33,7 @@ CONNECT: Final = (
         "value.converter.schemas.enable",
         Kind.BOOLEAN,
         "true",
-        "Must be given as `false`, as its default is Connect's: values with a schema envelope are not supported yet.",
+        "`true`: values are envelopes of a schema and a payload. `false`: values are plain JSON.",
         key_class=KeyClass.REPLAY,
     ),
     no_effect("key.converter", Kind.STRING, None, "Keys are routed by and copied as they are."),

@@ -31,7 +31,8 @@ def _huge(token: str) -> Any:
 
 _PLAIN = json.JSONDecoder(parse_constant=_reject_constant)
 _LITERAL = json.JSONDecoder(parse_constant=_reject_constant, parse_float=Literal)
-_HUGE = json.JSONDecoder(parse_constant=_reject_constant, parse_float=Literal, parse_int=_huge)
+ANY_NUMBER = json.JSONDecoder(parse_constant=_reject_constant, parse_float=Literal, parse_int=_huge)
+"""Keeps the digits of floats, and takes integers of any number of digits."""
 
 
 def bare(value: bytes) -> bytes:
@@ -76,7 +77,7 @@ def parse_any(value: bytes) -> Any:
 
 
 def parse_value(value: bytes) -> Any:
-    """Parse one record value of any type, with the digits of its floats. Raises Malformed."""
+    """Parse any JSON, null included, with the digits of its floats. Raises Malformed."""
     return _parsed(value, literals=True)
 
 
@@ -145,7 +146,7 @@ def _parse(text: str, decoder: json.JSONDecoder) -> Any:
         raise
     except ValueError:
         # More digits than Python turns into an integer.
-        return _HUGE.decode(text)
+        return ANY_NUMBER.decode(text)
     except RecursionError:
         problem = "nested too deep"
         raise Malformed(problem) from None

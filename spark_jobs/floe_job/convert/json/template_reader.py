@@ -16,8 +16,9 @@ from floe_job.convert.json.template import BytesColumn, Kind, Mask, Path, Record
 from floe_job.source.native.memory import Words
 from floe_job.source.values import Lines
 
-TYPES = {pa.large_string(): Kind.TEXT} | dict.fromkeys((pa.int32(), pa.int64(), pa.float64(), pa.bool_()), Kind.BARE)
-"""The types of such columns, and what their fields hold."""
+_BARE = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_())
+TYPES = {pa.large_string(): Kind.TEXT} | dict.fromkeys(_BARE, Kind.BARE)
+"""The types of such columns beside decimals, and what their fields hold."""
 
 _NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?$"
 """Of JSON's numbers those that the parser takes: it finds some larger exponents too large."""
@@ -26,7 +27,7 @@ _POWERS = np.array([10**digits for digits in range(1, 20)], np.uint64)
 
 
 def column(kind: pa.DataType, text: Text, span: Span) -> pa.Array:
-    """Return the values of a column of one of TYPES. Raises NoTemplate, ArrowInvalid."""
+    """Return the values of a column of one of TYPES, or of decimals. Raises NoTemplate, ArrowInvalid."""
     tokens = _slices(text, span)
     if pa.types.is_large_string(kind):
         return tokens
@@ -35,7 +36,11 @@ def column(kind: pa.DataType, text: Text, span: Span) -> pa.Array:
         tokens = pc.if_else(is_null, pa.scalar(None, pa.large_string()), tokens)
     if pa.types.is_boolean(kind):
         return _booleans(tokens)
-    return _floats(tokens) if pa.types.is_floating(kind) else _integers(tokens).cast(kind)
+    return _numbers(tokens, kind) if _has_point(kind) else _integers(tokens).cast(kind)
+
+
+def _has_point(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _slices(text: Text, span: Span) -> pa.Array:
@@ -60,10 +65,10 @@ def _booleans(tokens: pa.Array) -> pa.Array:
     return are_true
 
 
-def _floats(tokens: pa.Array) -> pa.Array:
+def _numbers(tokens: pa.Array, kind: pa.DataType) -> pa.Array:
     if pc.all(pc.match_substring_regex(tokens, _NUMBER)).as_py() is False:
         raise NoTemplate
-    return tokens.cast(pa.float64())
+    return tokens.cast(kind)
 
 
 def _integers(tokens: pa.Array) -> pa.Array:
@@ -199,8 +204,12 @@ def _check_columns_fit(template: RecordTemplate, schema: pa.Schema) -> None:
             if position < 0:
                 raise NoTemplate
             found = found.field(position).type
-        if not (pa.types.is_struct(found) if kind is Kind.OBJECT else kind in (Kind.NULL, TYPES.get(found))):
+        if not (pa.types.is_struct(found) if kind is Kind.OBJECT else kind in (Kind.NULL, _kind(found))):
             raise NoTemplate
+
+
+def _kind(column: pa.DataType) -> Kind | None:
+    return Kind.BARE if pa.types.is_decimal(column) else TYPES.get(column)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from floe_job.connect.schema import ConnectSchema
 from floe_job.contract.rejected import Rejected
+from floe_job.source.record_batch import ParsedValues
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 """Indices of records in a batch, ascending."""
@@ -33,15 +34,24 @@ class TypedPart:
 
 
 @dataclass(frozen=True)
+class SchemalessPart:
+    """Records that came without a schema: the index in the batch of each, and its value as JSON, or as it was parsed."""
+
+    places: Places
+    values: Sequence[bytes] | ParsedValues
+
+
+@dataclass(frozen=True)
 class TypedBatch:
     """A decoded batch: each record is in one of the parts, or rejected.
 
-    ``fast_rows``: of the records, those that were decoded as columns.
+    ``fast_rows``: of the records, those that were decoded as columns. ``schemaless``: those that came without a schema.
     """
 
     parts: tuple[TypedPart, ...]
     rejected: tuple[Rejected, ...]
     fast_rows: int
+    schemaless: SchemalessPart | None = None
 
 
 class TypedDecoder(Protocol):

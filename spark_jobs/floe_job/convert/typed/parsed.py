@@ -11,15 +11,21 @@ import pyarrow as pa
 
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Parsed
-from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
+from floe_job.convert.json.parse import parse_any
+from floe_job.convert.typed.base import SchemalessPart, TypedBatch, TypedDecoder, TypedPart
 from floe_job.convert.typed.python_values import python_values
+from floe_job.exceptions import InvalidRecord
 from floe_job.source.record_batch import ParsedValues
 from floe_job.types.typed_values import Day
 
 
 class TypedValues(ParsedValues):
-    """Values with their schemas; None for a tombstone and its schema. What changes a value drops the schemas."""
+    """Values with their schemas; None for a tombstone and its schema, and for the schema of a value that came without one.
+
+    What changes a value drops the schemas.
+    """
 
     def __init__(self, values: Sequence[Any] = (), schemas: Sequence[ConnectSchema | None] = ()) -> None:
         super().__init__(values)
@@ -38,12 +44,19 @@ def parsed(decoder: TypedDecoder, values: Sequence[bytes | None]) -> Parsed:
     for part in batch.parts:
         for place, value in zip(part.places.tolist(), python_values(part.column, part.schema), strict=True):
             found[places[place]], schemas[places[place]] = value, part.schema
-    rejected = tuple(one.at(places[one.index]) for one in batch.rejected)
-    return Parsed(TypedValues(found, schemas), rejected)
+    rejected = [one.at(places[one.index]) for one in batch.rejected]
+    for place, text in (
+        () if batch.schemaless is None else zip(batch.schemaless.places.tolist(), batch.schemaless.values, strict=True)
+    ):
+        try:
+            found[places[place]] = parse_any(text)
+        except InvalidRecord as error:
+            rejected.append(Rejected(places[place], error.stage, error.reason, type(error).__name__))
+    return Parsed(TypedValues(found, schemas), tuple(sorted(rejected, key=lambda one: one.index)))
 
 
 def batch_of(values: TypedValues) -> TypedBatch:
-    """Return values as a decoder returns them, those that have a schema."""
+    """Return values as a decoder returns them."""
     places: dict[ConnectSchema, list[int]] = {}
     for place, schema in enumerate(values.schemas):
         if schema is not None:
@@ -52,7 +65,9 @@ def batch_of(values: TypedValues) -> TypedBatch:
         TypedPart(schema, np.array(some, np.int64), arrow_column([values[i] for i in some], schema))
         for schema, some in places.items()
     )
-    return TypedBatch(parts, (), 0)
+    plain = [i for i, schema in enumerate(values.schemas) if schema is None and values[i] is not None]
+    others = SchemalessPart(np.array(plain, np.int64), ParsedValues([values[i] for i in plain])) if plain else None
+    return TypedBatch(parts, (), 0, others)
 
 
 def arrow_column(values: Sequence[Any], schema: ConnectSchema) -> pa.Array:

@@ -75,7 +75,7 @@ class TypedTable:
         return self._decoded(self._decoder.decode(values), len(values))
 
     def _without_schema(self, values: ParsedValues) -> Decoded:
-        decoded = self._plain().decode(ParsedValues([json_form(value) for value in values]))
+        decoded = self._plain().decode(_as_json(values))
         self.needs.merge(self._plain().needs)
         return decoded if not self.needs else replace(decoded, table=None)
 
@@ -96,8 +96,17 @@ class TypedTable:
             self.needs.merge(found.needs)
             tables.append(found.table)
             places.append(found.places)
+        fast = max(0, batch.fast_rows - exact)
+        if batch.schemaless is not None:
+            decoded = self._plain().decode(_as_json(batch.schemaless.values))
+            bad = [one.index for one in decoded.rejected]
+            rejected += [one.at(int(batch.schemaless.places[one.index])) for one in decoded.rejected]
+            fast += decoded.fast_rows
+            self.needs.merge(self._plain().needs)
+            tables += [] if decoded.table is None else [decoded.table]
+            places.append(np.delete(batch.schemaless.places, bad))
         rejected.sort(key=lambda one: one.index)
-        return Decoded(self._joined(tables, places), tuple(rejected), max(0, batch.fast_rows - exact), count)
+        return Decoded(self._joined(tables, places), tuple(rejected), fast, count)
 
     def _rows_of(self, schema: ConnectSchema) -> PartRows | InvalidRecord:
         if schema not in self._rows:
@@ -130,6 +139,10 @@ class NoStruct(InvalidRecord):
     """A value that has a schema, but no fields."""
 
     stage = COERCE
+
+
+def _as_json(values: Sequence[bytes] | ParsedValues) -> Sequence[bytes] | ParsedValues:
+    return ParsedValues([json_form(value) for value in values]) if isinstance(values, ParsedValues) else values
 
 
 def _without_nulls(part: TypedPart) -> tuple[TypedPart, list[Rejected]]:

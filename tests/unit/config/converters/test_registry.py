@@ -9,11 +9,6 @@ def test_a_missing_value_converter_is_refused_with_what_to_set(problems):
     assert problem.startswith("value.converter is not given") and f"{SCHEMAS}=false" in problem
 
 
-def test_schemas_are_refused_even_as_default_of_connect(problems):
-    assert f"{SCHEMAS} is true" in problems({SCHEMAS: True})[0]
-    assert f"{SCHEMAS} is not given, which means true" in problems(without=(SCHEMAS,))[0]
-
-
 @pytest.mark.parametrize(
     "name",
     ["io.confluent.connect.protobuf.ProtobufConverter", "Protobuf"],

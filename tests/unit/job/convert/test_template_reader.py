@@ -29,6 +29,8 @@ SCHEMA = pa.schema(
         ("in", pa.struct([("a", pa.large_string()), ("b", pa.int64()), ("c", pa.struct([("d", pa.bool_())]))])),
         ("list", pa.list_(pa.int64())),
         ("decimal", pa.decimal128(9, 2)),
+        ("small", pa.int8()),
+        ("single", pa.float32()),
     ]
 )
 
@@ -78,6 +80,13 @@ def test_blanks_between_are_part_of_what_is_shared(separators: tuple[str, str]) 
     found = read([json.dumps({**row, "long": n, "text": "y" * n}, separators=separators).encode() for n in range(30)])
     assert found is not None
     assert found.column("in").to_pylist() == [{"a": "x", "b": 7, "c": {"d": True}}] * 30
+
+
+@pytest.mark.parametrize("number", ["1", "-1.5", "12.50", "1e2", "0.1E1", "-0.0"])
+def test_decimals_and_narrow_numbers_are_read_alike(number: str) -> None:
+    values = [f'{{"decimal":{number},"single":{number},"small":{n}}}'.encode() for n in range(-10, 10)]
+    assert read(values) is not None
+    assert read([*values, b'{"decimal":null,"single":null,"small":null}']) is not None
 
 
 @pytest.mark.parametrize(
@@ -178,7 +187,9 @@ def test_what_is_no_text_is_for_the_parser(text: str) -> None:
         b'{"long":1,"long":2}',
         b'{"in":{"a":"x"},"in":{"b":1}}',
         b'{"list":[1]}',
-        b'{"decimal":1.25}',
+        b'{"small":128}',
+        b'{"decimal":1.255}',
+        b'{"decimal":"1.25"}',
         b'{"in":{"unknown":1}}',
         b'{"in":1}',
         b'{"text":{"a":1}}',

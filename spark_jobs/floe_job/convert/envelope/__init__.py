@@ -1,0 +1,1 @@
+"""JSON with schemas: Kafka Connect's envelope of a schema and a payload."""

@@ -1,0 +1,15 @@
+"""JSON with schemas, as Kafka Connect's JsonConverter reads it with ``schemas.enable=true``."""
+
+from __future__ import annotations
+
+from floe.config.converters.base import ConverterSpec
+from floe_job.convert.context import ConverterContext
+from floe_job.convert.envelope.decoder import EnvelopeDecoder
+from floe_job.convert.envelope.options import EnvelopeOptions
+from floe_job.convert.typed.converters import TypedConverters
+
+
+def envelope_converters(spec: ConverterSpec, context: ConverterContext) -> TypedConverters:
+    """Make the readers of envelopes, which bring their schemas and need no registry."""
+    options, stage = EnvelopeOptions.of(spec), f"{spec.role}_converter"
+    return TypedConverters(lambda: EnvelopeDecoder(options, stage=stage))

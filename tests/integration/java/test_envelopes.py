@@ -1,0 +1,111 @@
+"""floe's decoder of envelopes against Kafka's JsonConverter, in Java."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from floe_job.convert.envelope.decoder import EnvelopeDecoder
+from floe_job.convert.envelope.options import EnvelopeOptions
+from floe_job.convert.typed.base import TypedBatch
+from tests.support.job.connect_json import schema_json, value_json
+from tests.support.job.envelopes import Envelopes
+
+PACKAGES = ("org.apache.kafka:connect-json:4.2.0", "org.slf4j:slf4j-nop:2.0.17")
+PROGRAM = Path(__file__).with_name("EnvelopeCheck.java")
+SCHEMAS = 250
+RECORDS = 20
+SPELLINGS = ("", "", "", "payload first", "blanks", "twice", "more", "less")
+
+Ask = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def java_reads() -> Iterator[Ask]:
+    """Ask the Java class, in one process for all tests."""
+    from stack.jars import resolve
+    from stack.java import java
+
+    modules = subprocess.run([java(), "--list-modules"], capture_output=True, text=True, check=True).stdout
+    if "jdk.compiler@" not in modules:
+        pytest.skip("this Java cannot compile (no module jdk.compiler): install a JDK to check envelopes against Java")
+    classpath = os.pathsep.join(map(str, resolve(PACKAGES)))
+    command = [java(), "-Dfile.encoding=UTF-8", "-cp", classpath, str(PROGRAM)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        stdin, stdout = process.stdin, process.stdout
+
+        def ask(records: Sequence[bytes], **options: str) -> list[dict[str, Any]]:
+            stdin.write(json.dumps({"options": options, "records": [one.hex() for one in records]}) + "\n")
+            stdin.flush()
+            line = stdout.readline()
+            assert line, "the Java program ended; what it said is on stderr"
+            answer: list[dict[str, Any]] = json.loads(line)
+            return answer
+
+        yield ask
+
+
+def answers(batch: TypedBatch) -> dict[int, dict[str, Any]]:
+    """Return what was read as Java prints it, by place."""
+    found: dict[int, dict[str, Any]] = {}
+    for part in batch.parts:
+        schema = schema_json(part.schema)
+        for place, value in zip(part.places.tolist(), part.column.to_pylist(), strict=True):
+            found[place] = {"schema": schema, "value": value_json(part.schema, value)}
+    if batch.schemaless is not None:
+        found |= {place: {"schemaless": True} for place in batch.schemaless.places.tolist()}
+    return found
+
+
+def records(seed: int, wild: float = 0.0) -> list[bytes]:
+    random = Random(seed)
+    made = Envelopes(random)
+    schema = made.struct() if random.random() < 0.9 else made.type(1)
+    values = Envelopes(random, wild)
+    return [values.record(schema, values.value(schema), spelling=random.choice(SPELLINGS)) for _ in range(RECORDS)]
+
+
+@pytest.mark.parametrize("fill", [True, False])
+def test_random_envelopes_read_as_java_reads_them(java_reads: Ask, fill: bool) -> None:
+    compared = refused = 0
+    for seed in range(SCHEMAS):
+        some = records(seed)
+        java = java_reads(some, **{"replace.null.with.default": str(fill).lower()})
+        batch = EnvelopeDecoder(EnvelopeOptions(fill)).decode(some)
+        read = answers(batch)
+        for place, answer in enumerate(java):
+            if "error" in answer:
+                assert place not in read, (some[place], answer)
+                refused += 1
+            else:
+                assert read.get(place) == answer, (some[place], [one for one in batch.rejected if one.index == place])
+                compared += 1
+    assert compared > SCHEMAS * RECORDS // 2
+    assert refused > SCHEMAS
+
+
+def test_nothing_is_read_otherwise_than_by_java(java_reads: Ask) -> None:
+    read_by_both = refused_by_java = lost_by_java = 0
+    for seed in range(SCHEMAS):
+        some = records(seed, 0.15)
+        java = java_reads(some)
+        read = answers(EnvelopeDecoder(EnvelopeOptions()).decode(some))
+        for place, answer in enumerate(java):
+            if "error" in answer:
+                assert place not in read, (some[place], answer)
+                refused_by_java += 1
+            elif place in read:
+                assert read[place] == answer, some[place]
+                read_by_both += 1
+            else:
+                lost_by_java += 1
+    assert min(read_by_both, refused_by_java, lost_by_java) > SCHEMAS
