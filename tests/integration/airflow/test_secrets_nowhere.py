@@ -178,6 +178,9 @@ def secrets_of_a_file(canaries: Canaries) -> dict[str, Any]:
     return {
         "iceberg.catalog.s3.secret-access-key": canaries.plant("S3 key of a good file"),
         "iceberg.catalog.s3.session-token": canaries.plant("S3 token of a good file"),
+        "value.converter.basic.auth.user.info": f"floe:{canaries.plant('registry login of a good file')}",
+        "value.converter.apicurio.auth.password": canaries.plant("registry password of a good file"),
+        "key.converter.schema.registry.url": f"http://floe:{canaries.plant('registry address of a good file')}@h",
     }
 
 

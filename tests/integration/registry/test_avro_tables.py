@@ -19,7 +19,7 @@ from floe_job.exceptions import SliceFailed, SliceRefused
 from stack.services.schema_registry import SchemaRegistry
 from stack.settings import LOOPBACK, free_port
 from tests.support.registry.avro_values import datum, framed, record_schema
-from tests.support.registry.double import PAGE, serving
+from tests.support.registry.double import PAGE, as_json, serving
 from tests.support.registry.subjects import register, register_artifact
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
@@ -200,3 +200,17 @@ def test_avro_registry_that_answers_with_a_page_fails_the_run(avro: MakePipeline
         one, small = avro(double.url), known(SMALL)
         one.produce([framed(small, datum(SMALL, {"id": 1}))])
         assert "not one of a schema registry" in failure(one, SliceRefused)
+
+
+def test_avro_registry_that_refuses_the_client_shows_no_secret(
+    avro: MakePipeline, known: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    login = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "floe:quite-secret"}
+    with serving(as_json({"message": "no such login: floe:quite-secret"}, 401)) as double:
+        one, small = avro(double.url, **{f"value.converter.{key}": value for key, value in login.items()}), known(SMALL)
+        one.produce([framed(small, datum(SMALL, {"id": 1}))])
+        plan = one.plan()
+        with pytest.raises(SliceRefused, match=r"Check value\.converter\.basic\.auth\.user\.info") as caught:
+            one.write(plan)
+        assert {request.headers["authorization"] for request in double.requests} == {"Basic ZmxvZTpxdWl0ZS1zZWNyZXQ="}
+    assert "quite-secret" not in f"{caught.value}{caplog.text}{plan}{json.dumps(plan.to_json())}{one.connector}"
