@@ -15,7 +15,7 @@ from floe.registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.typed.frames import MAGIC
 from floe_job.convert.typed.schema_source import SchemaSource
-from floe_job.source.messages import Headers
+from floe_job.source.messages import LastHeaders
 from floe_job.source.record_batch import Records
 
 OTHER_KIND: Final = {4: 10**9, 8: 10**18}
@@ -49,35 +49,48 @@ class HeaderIds:
         ids = settings.ids
         name_of = partial(ids.header, "key" if role == "key" else "value")
         self._nbytes = ids.nbytes
-        self._encoding = name_of("encoding")
         kinds = ("contentId", "globalId")
-        self._ids = [(name_of(kind), 0 if kind == ids.kind else OTHER_KIND[ids.nbytes]) for kind in kinds]
+        self._names = (*map(name_of, kinds), name_of("encoding"))
+        self._added = [0 if kind == ids.kind else OTHER_KIND[ids.nbytes] for kind in kinds]
         self._others = [name_of(other) for other in ("contentHash", "groupId", "artifactId", "version")]
 
     def framed(self, records: Records) -> Records:
         """Return the records with ids before the values of those that have one in a header; others are as they are."""
-        frames: dict[int, bytes] = {}
-        for index, headers in enumerate(records.messages.headers()):
-            found = self._id(headers) if headers else None
-            if found is not None:
-                frames[index] = bytes([MAGIC]) + found.to_bytes(self._nbytes, "big", signed=True)
-        if not frames:
+        headers = records.messages.last_headers(self._names)
+        ids = {last: self._id(last) for last in set(headers)}
+        frames = {last: self._frame(found) for last, found in ids.items() if found is not None}
+        unnamed = self._unnamed(
+            records, [i for i, last in enumerate(headers) if last is not None and ids[last] is None]
+        )
+        if not frames and not unnamed:
             return records
+        no_id = self._frame(_NO_ID)
         encoded = [
-            value if value is None or index not in frames else frames[index] + value
-            for index, value in enumerate(records.values)
+            value if value is None else (no_id if index in unnamed else frames.get(last, b"")) + value
+            for index, (last, value) in enumerate(zip(headers, records.values, strict=True))
         ]
         return replace(records, encoded=encoded)
 
-    def _id(self, headers: Headers) -> int | None:
-        last = dict(headers)
-        raw = next(((last[name], added) for name, added in self._ids if last.get(name) is not None), None)
+    def _unnamed(self, records: Records, indices: list[int]) -> set[int]:
+        """Return those of the records whose headers name a schema otherwise than by its id."""
+        others = records.messages.select(indices).last_headers(self._others)
+        return {index for index, last in zip(indices, others, strict=True) if last is not None and any(last)}
+
+    def _frame(self, schema_id: int) -> bytes:
+        return bytes([MAGIC]) + schema_id.to_bytes(self._nbytes, "big", signed=True)
+
+    def _id(self, last: LastHeaders | None) -> int | None:
+        """Return what goes before the value for an id; None where there is none in the headers."""
+        if last is None:
+            return None
+        *ids, encoding = last
+        raw = next(((one, added) for one, added in zip(ids, self._added, strict=True) if one is not None), None)
         if raw is None:
-            return _NO_ID if any(last.get(name) is not None for name in self._others) else None
-        if last.get(self._encoding) not in (None, b"BINARY"):
+            return None
+        if encoding not in (None, b"BINARY"):
             return _NO_BINARY
         nbytes, added = raw
-        if nbytes is None or len(nbytes) != _ID_BYTES:
+        if len(nbytes) != _ID_BYTES:
             return _WRONG_SIZE
         schema_id = int.from_bytes(nbytes, "big", signed=True)
         return schema_id + added if 0 <= schema_id < OTHER_KIND[self._nbytes] else _TOO_LARGE

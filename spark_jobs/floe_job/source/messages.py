@@ -13,6 +13,8 @@ from floe_job.source.native.memory import BlockRefs, Words, columns
 from floe_job.source.values import Values
 
 Headers = list[tuple[str, bytes | None]]
+LastHeaders = tuple[bytes | None, ...]
+"""The value of the last header of each of some names; None where a record has none of that name."""
 
 
 class Message:
@@ -79,6 +81,31 @@ class Messages(Sequence[Message]):
             if pointer not in self._read:
                 self._read[pointer] = _headers(pointer)
         return [self._read[pointer] for pointer in pointers]
+
+    def last_headers(self, names: Sequence[str]) -> list[LastHeaders | None]:
+        """Return headers of each record by their names, which costs less than all; None where it has no header at all."""
+        wanted = [name.encode() for name in names]
+        return [_last_headers(pointer, wanted) for pointer in self._pointers.tolist()]
+
+
+def last_of(headers: Headers | None, names: Sequence[str]) -> LastHeaders | None:
+    """Return some of a record's headers by their names; None where it has none, or where they cannot be read."""
+    if not headers:
+        return None
+    last = dict(headers)
+    return tuple(last.get(name) for name in names)
+
+
+def _last_headers(pointer: int, names: Sequence[bytes]) -> LastHeaders | None:
+    if librdkafka.message_headers(pointer, _found_at):
+        return None
+    headers, get_last = _found.value, librdkafka.header_get_last
+    return tuple(
+        [
+            None if get_last(headers, name, _value_at, _size_at) or not _value.value else string_at(_value, _size.value)
+            for name in names
+        ]
+    )
 
 
 def _headers(pointer: int) -> Headers | None:

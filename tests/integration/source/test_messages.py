@@ -17,6 +17,7 @@ import pytest
 from floe.kafka.reader_limits import ReaderLimits
 from floe.model.ranges import OffsetRange
 from floe_job.source.clients import open_client
+from floe_job.source.messages import last_of
 from floe_job.source.native.consumer import SettingRefused
 from floe_job.source.range_reader import RangeReader
 from tests.support.kafka.source_clients import FAST_ONLY, MAX, RECORDS, produce, reading, to_end
@@ -55,6 +56,9 @@ def test_every_part_of_a_record_is_what_the_client_says(
         assert batch.messages.keys() == [message.key() for message in expected]
         assert batch.messages.timestamps() == [message.timestamp()[1] for message in expected]
         assert batch.messages.headers() == [message.headers() or [] for message in expected]
+        names = [*{name: None for message in expected for name, _ in message.headers() or ()}, "none"]
+        by_name = [last_of(message.headers(), names) for message in expected]
+        assert batch.messages.last_headers(names) == by_name
         assert batch.nbytes == sum(len(m) + len(m.key() or b"") for m in expected)
         assert (end.topic, end.partition, end.offset) == (one, 0, len(RECORDS))
         assert end.error.code() == ck.KafkaError._PARTITION_EOF
