@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec, Role
-from floe.config.converters.with_registry import spec_with_registry
+from floe.config.converters.with_registry import check_ids, spec_with_registry
 from floe.config.keys.option_reader import OptionReader
 
 AVRO: Final = "avro"
@@ -17,8 +17,6 @@ FLATTEN_SINGLETONS: Final = "flatten.singleton.unions"
 
 _SUM_TYPES: Final = "generalized.sum.type.support"
 _ENCODING: Final = "apicurio.registry.avro.encoding"
-_ID_DESERIALIZER: Final = "schema.id.deserializer"
-_PREFIX_READERS: Final = ("PrefixSchemaIdDeserializer", "DualSchemaIdDeserializer")
 
 _OF_CACHES: Final = ("schemas.cache.config", "schemas.cache.size")
 _OF_WRITERS: Final = (
@@ -56,7 +54,7 @@ def read_confluent_avro(options: OptionReader, role: Role) -> ConverterSpec:
             _SUM_TYPES,
             "floe reads enums as text and unions as structs named by their branches: set it to false, which is its default",
         )
-    _check_ids(options, role)
+    check_ids(options, role)
     return spec_with_registry(options, role, AVRO, "confluent")
 
 
@@ -79,10 +77,3 @@ def _read(options: OptionReader) -> None:
     options.ignore(_OF_WRITERS, "it is for writing records")
     options.ignore(_OF_VERSIONS, "each record is read by the schema that it was written with")
     options.ignore(_OF_JAVA, "it names what only Java has, and changes no value")
-
-
-def _check_ids(options: OptionReader, role: Role) -> None:
-    """Refuse what reads ids from elsewhere than from before the value."""
-    key = options.key(f"{role}.{_ID_DESERIALIZER}")
-    if key is not None and options.options[key].strip().rpartition(".")[2] not in _PREFIX_READERS:
-        options.refuse_value(key, f"floe reads the id before the value: set {_PREFIX_READERS[0]}, or remove it")

@@ -5,6 +5,7 @@ from typing import Final
 from floe.config.converters.avro import read_apicurio_avro, read_confluent_avro
 from floe.config.converters.base import PLAIN_JSON, ConverterClass, ConverterSpec, Role, prefix_of
 from floe.config.converters.json import SCHEMAS_ENABLE, read_json
+from floe.config.converters.json_schema import read_json_schema
 from floe.config.converters.plain import PLAIN
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
@@ -19,13 +20,11 @@ CONVERTERS: Final[dict[str, ConverterClass]] = {
     **PLAIN,
     "io.confluent.connect.avro.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_confluent_avro),
     "io.apicurio.registry.utils.converter.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_apicurio_avro),
+    "io.confluent.connect.json.JsonSchemaConverter": ConverterClass(_KEYS_AND_VALUES, read_json_schema),
 }
 """By Java class. A new converter needs a line here, and one in ``floe_job.convert.registry`` for its kind."""
 
-_LATER: Final = (
-    "io.confluent.connect.protobuf.ProtobufConverter",
-    "io.confluent.connect.json.JsonSchemaConverter",
-)
+_LATER: Final = ("io.confluent.connect.protobuf.ProtobufConverter",)
 
 _OTHER_REGISTRIES: Final = {
     "com.amazonaws.services.schemaregistry.": "AWS Glue's registry",

@@ -16,6 +16,9 @@ from floe.config.registry.settings import Api, RegistrySettings
 API: Final = "floe.registry.api"
 """The option of a spec that says whose class the converter is, and with it how its options and its records are read."""
 
+_ID_DESERIALIZER: Final = "schema.id.deserializer"
+_PREFIX_READERS: Final = ("PrefixSchemaIdDeserializer", "DualSchemaIdDeserializer")
+
 _READERS: Final[Mapping[Api, Callable[[OptionReader], RegistrySettings]]] = {
     "confluent": read_confluent,
     "apicurio": read_apicurio,
@@ -34,6 +37,13 @@ def spec_with_registry(options: OptionReader, role: Role, kind: str, api: Api) -
         if name in options.used and name not in options.without_effect
     }
     return ConverterSpec(kind, Properties({**needed, API: api}), role)
+
+
+def check_ids(options: OptionReader, role: Role) -> None:
+    """Refuse what makes Confluent's converters read ids from elsewhere than from before the value."""
+    key = options.key(f"{role}.{_ID_DESERIALIZER}")
+    if key is not None and options.options[key].strip().rpartition(".")[2] not in _PREFIX_READERS:
+        options.refuse_value(key, f"floe reads the id before the value: set {_PREFIX_READERS[0]}, or remove it")
 
 
 def api_of(spec: ConverterSpec) -> Api:
