@@ -21,8 +21,8 @@ Destination = tuple[str, ...] | Unusable
 @dataclass
 class Routed:
     """Records by table. ``filtered``: the number that go to no table, by configuration or because another slice handles them.
-    ``malformed``: no JSON objects. ``unroutable``: without a usable route value. ``places``: by table, the indices of its
-    records; None for all.
+    ``malformed``: what cannot be read. ``unroutable``: without a usable route value. ``places``: by table, the indices
+    of its records; None for all.
     """
 
     tables: dict[str, Records] = field(default_factory=dict)

@@ -272,7 +272,7 @@ class _TaskRun:
                 self._bad.take(dead_letters, "have no table", UNROUTABLE_ADVICE)
                 return len(malformed) + len(dead_letters), 0
 
-    def _send_to_dead_letters(self, dead_letters: Sequence[DeadLetter], problem: str = "are no JSON objects") -> None:
+    def _send_to_dead_letters(self, dead_letters: Sequence[DeadLetter], problem: str = "cannot be read") -> None:
         """Collect dead letters, or count them where bad records are not tolerated: then the task fails at its end.
 
         ``problem``: the description of dead letters that were refused before routing.

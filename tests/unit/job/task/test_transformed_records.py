@@ -149,6 +149,6 @@ def test_transform_refusals_fail_an_intolerant_task(task: Task) -> None:
     result = run(replace(task, dead_letters=_dead_letters(tolerate=False)))
     kinds = {kind.what: count for kind, count in result.bad.kinds.items()}
     assert kinds == {
-        "are refused by a transform": 1, "are no JSON objects": 1, "cannot become rows of table 'ns.t'": 1
+        "are refused by a transform": 1, "cannot be read": 1, "cannot become rows of table 'ns.t'": 1
     }  # fmt: skip
     assert result.bad.read == 5
