@@ -12,9 +12,11 @@ from pyiceberg.table import Table
 from floe.kafka.settings import KafkaSettings
 from floe.model.accounting import TableCounts
 from floe.model.ledger import Ledger
+from floe.registry.exceptions import UnknownSchemas
 from floe.tables.exceptions import TableRefused
 from floe.tables.table_state import TableState
 from floe_job.contract.result import Failure, TaskResult
+from floe_job.contract.schema_lookups import SchemaLookups
 from floe_job.contract.target import TableResult
 from floe_job.contract.task import Task
 from floe_job.driver.dead_letters import SliceDeadLetters
@@ -158,3 +160,17 @@ def test_rounds_that_never_end_fail(job: SliceJob) -> None:
     with pytest.raises(SliceFailed, match=f"after {MAX_ROUNDS} rounds.*Nothing was announced"):
         run_rounds(inputs(job, Catalog()), spark.run)
     assert len(spark.ran) == MAX_ROUNDS
+
+
+def test_rounds_of_unknown_schemas_alone_fail(job: SliceJob) -> None:
+    lost = SchemaLookups(False, (7,))
+    spark = Spark([[replace(wrote(0), schemas=lost), replace(wrote(1), schemas=SchemaLookups(False, (3, 7)))]])
+    with pytest.raises(UnknownSchemas, match=r"such as 3, 7: .*Nothing was announced"):
+        run_rounds(inputs(job, Catalog()), spark.run)
+
+
+def test_rounds_with_a_known_schema_in_an_earlier_one_go_on(job: SliceJob) -> None:
+    lost = SchemaLookups(False, (7,))
+    found = replace(wrote(1), schemas=SchemaLookups(True))
+    spark = Spark([[replace(lacked(0, NEW), schemas=lost), found], [replace(wrote(0), schemas=lost)]])
+    assert len(run_rounds(inputs(job, Catalog()), spark.run).results) == 2
