@@ -28,7 +28,7 @@ from floe_job.convert.plain.decoder import KINDS as PLAIN_KINDS
 from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
-from tests.support.job import avro_records, json_schema_records, line_converter
+from tests.support.job import avro_records, ext_json_records, json_schema_records, line_converter
 from tests.support.job.converters import NO_REGISTRY
 from tests.support.job.envelopes import envelope
 from tests.support.kafka.messages import values_of
@@ -78,6 +78,12 @@ REGISTERED = {
         json_schema_records.encode,
         (b"", b"\x01\x00\x00\x00\x00", b"\x00\xff\xff\xff\xff", json_schema_records.encode({"id": "1"})[:-1]),
         context=json_schema_records.CONTEXT,
+    ),
+    "ext json": Case(
+        ext_json_records.SPEC,
+        ext_json_records.encode,
+        (b"", b"{}", b"[1]", b'{"schemaId":999999,"payload":{}}', ext_json_records.encode({"id": "1"})[:-1]),
+        context=ext_json_records.CONTEXT,
     ),
 }
 UNREGISTERED = {

@@ -21,7 +21,7 @@ from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.plain.decoder import KINDS, PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
-from tests.support.job import avro_orders, json_schema_orders, proto_orders
+from tests.support.job import avro_orders, ext_json_records, json_schema_orders, proto_orders
 from tests.support.job.envelopes import envelope
 from tests.support.kafka.messages import values_of
 
@@ -108,6 +108,7 @@ DECODERS = {
         lambda n: {"id": n, "note": f"é{n}"},
         (b"", b"{", b"\xff", b'{"id":1}', envelope([("id", "int8")], id=200), envelope([("id", "text")], id="x")),
     ),
+    "ext_json": Case(ext_json_records.decoder, ext_json_records.order, ext_json_records.read, ext_json_records.BAD),
     "throw-away": Case(DigitsDecoder, lambda n: str(n).encode(), lambda n: n, (b"", b"x")),
 }
 

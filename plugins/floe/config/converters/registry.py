@@ -4,6 +4,7 @@ from typing import Final
 
 from floe.config.converters.avro import read_apicurio_avro, read_confluent_avro
 from floe.config.converters.base import PLAIN_JSON, ConverterClass, ConverterSpec, Role, prefix_of
+from floe.config.converters.ext_json import read_ext_json
 from floe.config.converters.json import SCHEMAS_ENABLE, read_json
 from floe.config.converters.json_schema import read_json_schema
 from floe.config.converters.plain import PLAIN
@@ -21,6 +22,7 @@ CONVERTERS: Final[dict[str, ConverterClass]] = {
     "io.confluent.connect.avro.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_confluent_avro),
     "io.apicurio.registry.utils.converter.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_apicurio_avro),
     "io.confluent.connect.json.JsonSchemaConverter": ConverterClass(_KEYS_AND_VALUES, read_json_schema),
+    "io.apicurio.registry.utils.converter.ExtJsonConverter": ConverterClass(_KEYS_AND_VALUES, read_ext_json),
 }
 """By Java class. A new converter needs a line here, and one in ``floe_job.convert.registry`` for its kind."""
 

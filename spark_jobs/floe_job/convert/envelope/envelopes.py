@@ -31,6 +31,10 @@ MAX_PLACES: Final = 4
 """Places in a record that may be those of its payload: a schema may have a parameter of that name."""
 
 
+Member = tuple[str, Any, int, int]
+"""A field of an object: its name, its value, and where the text of the value begins and ends."""
+
+
 @dataclass(frozen=True)
 class Envelope:
     """A record, taken apart. ``start``, ``end``: of its payload, in bytes. ``is_plain``: the schema is first, and once."""
@@ -42,11 +46,15 @@ class Envelope:
     is_plain: bool
 
 
-def open_envelope(record: bytes) -> Envelope:
-    """Parse a record. Raises Malformed."""
+class NoObject(Exception):
+    """A record is JSON, but no object."""
+
+
+def members_of(record: bytes) -> tuple[str, list[Member]]:
+    """Return a record as text, and its fields in their order. Raises Malformed and NoObject."""
     try:
         text = record.decode()
-        members = list(_members(text))
+        return text, list(_members(text))
     except UnicodeDecodeError as error:
         problem = f"not UTF-8: byte 0x{record[error.start]:02x} at {error.start}"
         raise Malformed(problem) from None
@@ -56,6 +64,14 @@ def open_envelope(record: bytes) -> Envelope:
     except RecursionError:
         problem = "nested too deep"
         raise Malformed(problem) from None
+
+
+def open_envelope(record: bytes) -> Envelope:
+    """Parse a record. Raises Malformed."""
+    try:
+        text, members = members_of(record)
+    except NoObject:
+        _refuse(None)
     last = {
         name: (value, start, end) for name, value, start, end in members
     }  # of a name that is there twice the last counts
@@ -72,12 +88,12 @@ def open_envelope(record: bytes) -> Envelope:
     )
 
 
-def _members(text: str) -> Iterator[tuple[str, Any, int, int]]:
+def _members(text: str) -> Iterator[Member]:
     """Yield the fields of an object: name, value, where the value begins and ends."""
     place = _skip(text, 1 if text.startswith(_BYTE_ORDER_MARK) else 0)
     if text[place : place + 1] != "{":
         ANY_NUMBER.decode(text.removeprefix(_BYTE_ORDER_MARK))
-        _refuse(None)
+        raise NoObject
     place = _skip(text, place + 1)
     if text[place : place + 1] != "}":
         while True:
