@@ -25,6 +25,8 @@ DEFINITIONS = {
 }
 REFERENCES = ("#/definitions/A", "#/definitions/a~1b", "#/definitions/A/properties/x")
 
+TYPES = ("string", "integer", "number", "boolean", "null", "object", "array")
+
 
 class Schemas:
     """Makes random schemas."""
@@ -106,7 +108,7 @@ def unordered(found: Any) -> Any:
         if "parts" in made:
             made["parts"] = sorted(made["parts"], key=lambda part: json.dumps(part, sort_keys=True))
         return made
-    return found
+    return [unordered(one) for one in found] if isinstance(found, list) else found
 
 
 def test_random_schemas_are_seen_as_java_sees_them() -> None:

@@ -38,6 +38,7 @@ _KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """What says the type of a schema that does not name it."""
 
+_SAYING_NO_TYPE: Final = (frozenset({"not"}), frozenset({"if", "then", "else"}))
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _NO_PROPERTIES: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -91,8 +92,9 @@ def _parts(schema: dict[str, Any]) -> Iterator[Node]:
             yield Node(kind, schema, schemas=tuple(given))
     if "const" in schema:
         yield Node("const", schema)
-    if schema.keys() & {"not", "if", "then", "else"}:
-        yield Node("other", schema)
+    for keywords in _SAYING_NO_TYPE:
+        if not keywords.isdisjoint(schema):
+            yield Node("other", schema)
     yield from _types(schema)
 
 
