@@ -28,9 +28,10 @@ from floe_job.convert.plain.decoder import KINDS as PLAIN_KINDS
 from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
-from tests.support.job import avro_records, ext_json_records, json_schema_records, line_converter
+from tests.support.job import line_converter
 from tests.support.job.converters import NO_REGISTRY
-from tests.support.job.envelopes import envelope
+from tests.support.job.formats import avro_records, ext_json_records, json_schema_records
+from tests.support.job.formats.envelopes import envelope
 from tests.support.kafka.messages import values_of
 
 SCHEMA = Schema(

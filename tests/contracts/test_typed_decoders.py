@@ -21,8 +21,8 @@ from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.plain.decoder import KINDS, PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
-from tests.support.job import avro_orders, ext_json_records, json_schema_orders, proto_orders
-from tests.support.job.envelopes import envelope
+from tests.support.job.formats import avro_orders, ext_json_records, json_schema_orders, proto_orders
+from tests.support.job.formats.envelopes import envelope
 from tests.support.kafka.messages import values_of
 
 

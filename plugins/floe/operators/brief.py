@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from floe.operators.markdown import readable
+from floe.operators.dags.markdown import readable
 
 WIDTH = 80
 """Characters of a line that Airflow shows without scrolling."""

@@ -17,8 +17,8 @@ from floe_job.convert.avro.options import AvroOptions
 from floe_job.exceptions import UnusableSchema
 from floe_job.source.values import packed
 from tests.support.avro import Schemas, Values, varint
-from tests.support.job.avro_orders import registered
 from tests.support.job.connect_json import schema_json, value_json
+from tests.support.job.formats.avro_orders import registered
 
 PACKAGES = (
     "io.apicurio:apicurio-registry-utils-converter:2.6.13.Final",

@@ -16,7 +16,7 @@ from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.typed.base import TypedBatch
 from tests.support.job.connect_json import schema_json, value_json
-from tests.support.job.envelopes import Envelopes
+from tests.support.job.formats.envelopes import Envelopes
 
 PACKAGES = ("org.apache.kafka:connect-json:4.2.0", "org.slf4j:slf4j-nop:2.0.17")
 PROGRAM = Path(__file__).with_name("EnvelopeCheck.java")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stack.services.schema_registry import SchemaRegistry
-from tests.support.job.ext_json_records import struct, written
+from tests.support.job.formats.ext_json_records import struct, written
 from tests.support.registry.subjects import register_artifact
 from tests.support.runs.pipeline import MakePipeline
 

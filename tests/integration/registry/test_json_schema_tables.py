@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stack.services.schema_registry import SchemaRegistry
-from tests.support.job.json_schema_orders import CONNECT, DECIMAL, framed
+from tests.support.job.formats.json_schema_orders import CONNECT, DECIMAL, framed
 from tests.support.registry.subjects import register
 from tests.support.runs.pipeline import MakePipeline
 

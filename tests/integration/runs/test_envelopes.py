@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from floe.tables.exceptions import DeadLettersLeft
-from tests.support.job.envelopes import DECIMAL, TIMESTAMP
+from tests.support.job.formats.envelopes import DECIMAL, TIMESTAMP
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
 

@@ -41,7 +41,7 @@ def test_versions_are_measured_in_turns_after_one_run_each(site: Any, tmp_path: 
     with versions._serving(site, "old", tmp_path) as old, versions._serving(site, "new", tmp_path) as new:
         sides = {"old": old, "new": new}
         found = list(versions._rounds(site, sides, Scenario("backlog", PIZZA, "pizza", 7), 2))
-    assert [(name, one.round) for name, one in found] == [("old", 1), ("new", 1), ("old", 2), ("new", 2)]
+    assert [(name, one.round) for name, one in found] == [("old", 1), ("new", 1), ("new", 2), ("old", 2)]
     assert {(one.scenario, one.system, one.records) for _, one in found} == {("backlog", "pizza", 7)}
     assert [old.process.returncode, new.process.returncode] == [0, 0]
 

@@ -11,9 +11,9 @@ from airflow.sdk import DAG, BaseOperator
 from floe.config import ConfigError, ConnectorFile
 from floe.operators import task_context
 from floe.operators.dags import sink_dag
+from floe.operators.dags.markdown import markdown, readable
 from floe.operators.exceptions import ConnectorBroken
 from floe.operators.failures import floe_task
-from floe.operators.markdown import markdown, readable
 
 _MAX_LISTED = 50
 _MAX_PROBLEMS = 20

@@ -12,8 +12,8 @@ from floe.operators import task_context
 from floe.operators.config_values import resolved
 from floe.operators.dags import sink_dag
 from floe.operators.dags.forms import replay_form
+from floe.operators.dags.markdown import readable
 from floe.operators.failures import floe_task
-from floe.operators.markdown import readable
 from floe.operators.plan import PlanOperator, rest_skipped
 from floe.operators.run_params import params_of
 

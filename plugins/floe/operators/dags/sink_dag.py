@@ -13,8 +13,8 @@ from floe.exceptions import Retryable, Terminal
 from floe.operators import task_context
 from floe.operators.commit import CommitOperator
 from floe.operators.dags.forms import sink_form
+from floe.operators.dags.markdown import markdown, readable
 from floe.operators.failures import say_failure
-from floe.operators.markdown import markdown, readable
 from floe.operators.plan import PlanOperator
 from floe.operators.write import WriteFilesOperator
 

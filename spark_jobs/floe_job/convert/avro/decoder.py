@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from floe_job.contract.rejected import Rejected
-from floe_job.convert.avro.connect_schema import UNION
 from floe_job.convert.avro.lockstep import LockstepDecoder
 from floe_job.convert.avro.options import AvroOptions
+from floe_job.convert.avro.schema.connect_schema import UNION
 from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.frames import Framing, Group, split_frames
 from floe_job.convert.typed.schema_source import SchemaSource, schema_of_type

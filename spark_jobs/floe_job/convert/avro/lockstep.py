@@ -11,12 +11,12 @@ import pyarrow as pa
 from floe.registry.schema import RegisteredSchema
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema
-from floe_job.convert.avro.connect_schema import connect_schema
 from floe_job.convert.avro.datums import MAX_VALUES, Bytes, Datums, TooManyValues
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.avro.reader import Reader
 from floe_job.convert.avro.readers import reader_of
-from floe_job.convert.avro.schema_parser import parse_schema
+from floe_job.convert.avro.schema.connect_schema import connect_schema
+from floe_job.convert.avro.schema.parser import parse_schema
 from floe_job.convert.typed.base import Places
 
 CHUNK: Final = 8192

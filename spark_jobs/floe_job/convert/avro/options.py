@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from floe_job.convert.avro.types import AvroType
+from floe_job.convert.avro.schema.types import AvroType
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from floe_job.convert.avro.decimals import DecimalReader
 from floe_job.convert.avro.numbers import BooleanReader, FloatReader, WholeReader
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.avro.reader import Reader
+from floe_job.convert.avro.schema.types import AvroType, only_branch
 from floe_job.convert.avro.structs import NullReader, RecordReader, UnionReader
-from floe_job.convert.avro.types import AvroType, only_branch
 
 _KEY = ConnectSchema(Kind.STRING)
 

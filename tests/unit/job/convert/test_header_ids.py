@@ -20,7 +20,7 @@ from floe_job.convert.registry_records import RegistryRecords
 from floe_job.convert.typed.schema_source import SchemaSource
 from floe_job.source.record_batch import Records
 from tests.support.avro import varint
-from tests.support.job.avro_orders import registered
+from tests.support.job.formats.avro_orders import registered
 from tests.support.kafka.messages import PIECE, Message, records
 
 GLOBAL, CONTENT = "apicurio.value.globalId", "apicurio.value.contentId"

@@ -8,9 +8,9 @@ import pytest
 
 from floe.config import parse_connector
 from floe.operators.brief import WIDTH, Brief
+from floe.operators.dags.markdown import markdown, readable
 from floe.operators.dags.replay_dag import replay_dag
 from floe.operators.dags.sink_dag import sink_dag
-from floe.operators.markdown import markdown, readable
 from tests.support.connectors import JSON
 
 KEYS: dict[str, Any] = {"name": "pizzas", "iceberg.catalog.type": "sql", **JSON}

@@ -20,7 +20,7 @@ from floe_job.convert.avro.lockstep import Column, LockstepDecoder
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.source.values import packed
 from tests.support.avro import Schemas, Values
-from tests.support.job.avro_orders import registered
+from tests.support.job.formats.avro_orders import registered
 
 SCHEMAS_PER_EXAMPLE = 4
 

@@ -11,8 +11,8 @@ from floe_job.convert.context import ConverterContext
 from floe_job.convert.typed.schema_source import SchemaSource
 from floe_job.schema.rules import ColumnRules
 from tests.support.avro import varint
-from tests.support.job import avro_records
-from tests.support.job.avro_orders import registered
+from tests.support.job.formats import avro_records
+from tests.support.job.formats.avro_orders import registered
 
 CREATE = ColumnRules(evolve=True)
 A = '{"type": "record", "name": "x.A", "fields": [{"name": "b", "type": "int"}]}'

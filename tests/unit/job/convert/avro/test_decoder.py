@@ -14,7 +14,7 @@ from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
 from tests.support.avro import varint
-from tests.support.job.avro_orders import FRAME, ORDER, TEXT, decoder, order, read, registered, source
+from tests.support.job.formats.avro_orders import FRAME, ORDER, TEXT, decoder, order, read, registered, source
 
 
 def reasons(batch: TypedBatch) -> dict[int, str]:

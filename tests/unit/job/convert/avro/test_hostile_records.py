@@ -16,7 +16,7 @@ from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
 from tests.support.avro import varint
-from tests.support.job.avro_orders import FRAME, decoder, order, registered
+from tests.support.job.formats.avro_orders import FRAME, decoder, order, registered
 
 MEGABYTE = 1_000_000
 EMPTY = {"type": "record", "name": "Empty", "fields": []}

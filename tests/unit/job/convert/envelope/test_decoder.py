@@ -16,7 +16,7 @@ from floe_job.convert.envelope.decoder import MAX_SWEEPS, EnvelopeDecoder
 from floe_job.convert.envelope.envelopes import MAX_TEXT, TextCache
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.typed.base import TypedBatch
-from tests.support.job.envelopes import DECIMAL, TIMESTAMP, Envelopes, envelope
+from tests.support.job.formats.envelopes import DECIMAL, TIMESTAMP, Envelopes, envelope
 from tests.support.kafka.messages import values_of
 
 FIELDS = [

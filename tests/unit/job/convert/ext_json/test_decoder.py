@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from floe_job.convert.typed.base import TypedBatch
-from tests.support.job.ext_json_records import decoder, order, read, struct, written
+from tests.support.job.formats.ext_json_records import decoder, order, read, struct, written
 from tests.support.kafka.messages import values_of
 
 

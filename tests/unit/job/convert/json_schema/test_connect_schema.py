@@ -14,7 +14,7 @@ from floe_job.convert.json_schema.nodes import MAX_DEPTH
 from floe_job.convert.json_schema.options import JsonSchemaOptions
 from floe_job.convert.json_schema.parts import ENUM, UNION
 from floe_job.exceptions import UnusableSchema
-from tests.support.job.json_schema_orders import DECIMAL, registered
+from tests.support.job.formats.json_schema_orders import DECIMAL, registered
 
 STRING, LONG, DOUBLE = ConnectSchema(Kind.STRING), ConnectSchema(Kind.INT64), ConnectSchema(Kind.FLOAT64)
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}

@@ -12,7 +12,7 @@ import pytest
 
 from floe_job.connect import logical
 from floe_job.convert.typed.base import TypedBatch
-from tests.support.job.json_schema_orders import CONNECT, DECIMAL, ID, decoder, framed
+from tests.support.job.formats.json_schema_orders import CONNECT, DECIMAL, ID, decoder, framed
 from tests.support.kafka.messages import values_of
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}

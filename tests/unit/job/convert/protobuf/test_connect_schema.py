@@ -12,8 +12,8 @@ from floe_job.convert.protobuf.message_decoder import MessageDecoder
 from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.exceptions import UnusableSchema
-from tests.support.job import proto_orders
-from tests.support.job.random_messages import registered
+from tests.support.job.formats import proto_orders
+from tests.support.job.formats.random_messages import registered
 
 pytestmark = pytest.mark.quick
 UNION = "io.confluent.connect.protobuf.Union"

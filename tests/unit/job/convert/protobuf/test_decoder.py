@@ -22,9 +22,9 @@ from floe_job.convert.typed.base import TypedBatch
 from floe_job.convert.typed.frames import Framing
 from floe_job.exceptions import PackageMissing
 from tests.support.avro import varint
-from tests.support.job import proto_orders
-from tests.support.job.proto_orders import FRAME, ORDER, decoder
-from tests.support.job.random_messages import encoded, registered
+from tests.support.job.formats import proto_orders
+from tests.support.job.formats.proto_orders import FRAME, ORDER, decoder
+from tests.support.job.formats.random_messages import encoded, registered
 
 pytestmark = pytest.mark.quick
 NESTED = """

@@ -40,7 +40,7 @@ from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.table import TypedTable
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.rules import ColumnRules
-from tests.support.job import avro_orders
+from tests.support.job.formats import avro_orders
 
 EVOLVE = ColumnRules(evolve=True)
 INT, LONG = ConnectSchema(Kind.INT32), ConnectSchema(Kind.INT64)

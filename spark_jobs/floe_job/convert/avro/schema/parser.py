@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from floe.registry.schema import RegisteredSchema
 from floe_job.connect.schema import ABSENT
-from floe_job.convert.avro.types import MAX_DEPTH, NAMED, PRIMITIVES, AvroField, AvroType, refuse, shown
+from floe_job.convert.avro.schema.types import MAX_DEPTH, NAMED, PRIMITIVES, AvroField, AvroType, refuse, shown
 
 MAX_TYPES: Final = 20_000
 """Types in the text of a schema, each use of a name included."""

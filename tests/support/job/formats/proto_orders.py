@@ -17,7 +17,7 @@ from floe_job.convert.protobuf.message_frames import MessageReference
 from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.convert.typed.frames import Framing
-from tests.support.job.random_messages import registered
+from tests.support.job.formats.random_messages import registered
 
 TEXT = """
 syntax = "proto3";

@@ -10,7 +10,7 @@ from typing import Any, Final
 from floe_job.connect import logical
 from floe_job.connect.arrow import MAX_DIGITS, scale_of
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
-from floe_job.convert.avro.types import AvroType, only_branch
+from floe_job.convert.avro.schema.types import AvroType, only_branch
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOCAL_EPOCH: Final = _EPOCH.replace(tzinfo=None)

@@ -9,7 +9,7 @@ from floe.config.properties import Properties
 from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
-from tests.support.job.json_schema_orders import framed, registered
+from tests.support.job.formats.json_schema_orders import framed, registered
 
 SPEC = ConverterSpec(JSON_SCHEMA, Properties({API: "confluent", "schema.registry.url": "http://registry"}))
 _FIELDS: list[tuple[str, ...]] = []

@@ -13,9 +13,9 @@ from typing import Any, Final
 from floe_job.connect import logical
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
-from floe_job.convert.avro.defaults import default_value
 from floe_job.convert.avro.options import AvroOptions
-from floe_job.convert.avro.types import MAX_DEPTH, AvroType, only_branch, refuse, shown
+from floe_job.convert.avro.schema.defaults import default_value
+from floe_job.convert.avro.schema.types import MAX_DEPTH, AvroType, only_branch, refuse, shown
 
 MAX_FIELDS: Final = 5_000
 """Values that one record may have beside the elements of arrays and maps: each use of a type counts."""

@@ -10,7 +10,7 @@ from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from tests.support.avro import varint
-from tests.support.job.avro_orders import registered
+from tests.support.job.formats.avro_orders import registered
 
 CONFLUENT = ConverterSpec(AVRO, Properties({API: "confluent", "schema.registry.url": "http://registry"}))
 APICURIO = ConverterSpec(AVRO, Properties({API: "apicurio", "apicurio.registry.url": "http://registry"}))

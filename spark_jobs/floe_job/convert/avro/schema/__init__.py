@@ -1,0 +1,1 @@
+"""Avro schemas: parsed, with their defaults, and what Connect makes of them."""
