@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from floe_job.connect import logical
 from floe_job.connect.arrow import MAX_DIGITS, arrow_type, is_decimal, scale_of
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.convert.envelope.base64_text import bytes_column, decode_column
 from floe_job.convert.envelope.values import DAY_MILLIS, MAX_MILLIS
+from floe_job.convert.typed.base64_text import bytes_column, decode_column
 from floe_job.convert.typed.leaves import Inexact
 from floe_job.convert.typed.unscaled import decimals
 

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from floe_job.connect.arrow import MAX_DIGITS, scale_of
 from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.convert.typed.base64_text import decode_text
 from floe_job.convert.typed_json.carried import DecimalForm
 from floe_job.exceptions import Unconvertible
 from floe_job.types.coercion_error import refuse
 from floe_job.types.number_tokens import Literal, decimal_of_text
 from floe_job.types.numbers import INT_RANGE, LONG_RANGE, whole
-from floe_job.types.text import binary_column
 
 Read = Callable[[Any], Any]
 """Reads a value that is not null. Raises Unconvertible."""
@@ -62,6 +62,16 @@ def _whole(name: str, limits: tuple[int, int]) -> Read:
     return read
 
 
+def _unscaled(text: str, scale: int) -> int:
+    found = decode_text(text)
+    if not found:
+        raise refuse(text, f"decimal of scale {scale}", "it is not standard base64 of a byte or more")
+    unscaled = int.from_bytes(found, signed=True)
+    if abs(unscaled) >= 10**MAX_DIGITS:
+        raise refuse(text, f"decimal of scale {scale}", "too large")
+    return unscaled
+
+
 def decimal_reader(schema: ConnectSchema, form: DecimalForm) -> Read:
     scale = scale_of(schema)
 
@@ -87,10 +97,7 @@ def decimal_reader(schema: ConnectSchema, form: DecimalForm) -> Read:
     def read_decimal(value: Any) -> Decimal:
         if type(value) is not str:
             return read_number(value)
-        unscaled = int.from_bytes(binary_column(value), signed=True)
-        if abs(unscaled) >= 10**MAX_DIGITS:
-            raise refuse(value, f"decimal of scale {scale}", "too large")
-        return Decimal(unscaled).scaleb(-scale)
+        return Decimal(_unscaled(value, scale)).scaleb(-scale)
 
     return read_text if form is DecimalForm.TEXT else read_decimal
 

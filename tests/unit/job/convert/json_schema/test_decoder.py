@@ -51,7 +51,11 @@ def outcome(schema: Any, value: Any) -> Any:
         ({"type": "number", "connect.type": "float32"}, {1.5: 1.5}, (1e39, "1")),
         (TEXT, {"é": "é", "": ""}, (5, True, {}, ["a"], None)),
         ({"type": "boolean"}, {True: True, False: False}, (1, "true")),
-        ({**TEXT, "connect.type": "bytes"}, {"AQI=": b"\1\2", "": b"", "AQI": b"\1\2"}, ("*", "AQ=I", "A", 5)),
+        (
+            {**TEXT, "connect.type": "bytes"},
+            {"AQI=": b"\1\2", "": b"", " AQID AQI=\n": b"\1\2\3\1\2"},
+            ("*", "AQ=I", "A", "AQI", 5),
+        ),
         (DECIMAL, {"AQA=": Decimal("2.56"), 2.5: Decimal("2.50"), 7: Decimal("7.00")}, ("", "*", 2.555, 1e40, True)),
         ({**WHOLE, "title": f"{CONNECT}.Date"}, {1: date(1970, 1, 2)}, (1.5, "1970-01-01")),
         ({**WHOLE, "title": f"{CONNECT}.Time"}, {1: time(microsecond=1000)}, (-1, 86_400_000)),

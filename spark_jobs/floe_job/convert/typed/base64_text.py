@@ -93,3 +93,20 @@ def bytes_column(decoded: DecodedTexts, nulls: pa.Array | None) -> pa.Array:
     places = np.arange(0, 2 * count, 2)
     mask = None if nulls is None else nulls.to_numpy(zero_copy_only=False)
     return spans.take(pa.array(places, mask=mask))
+
+
+def bytes_of(texts: pa.Array) -> tuple[pa.Array, Places | None]:
+    """Return the bytes of texts (large_string without nulls), and the rows that are no base64; None if all are.
+
+    Those rows have no bytes.
+    """
+    decoded = decode_column(texts)
+    column, odd = bytes_column(decoded, None), np.flatnonzero(decoded.bad)
+    if not len(odd):
+        return column, None
+    found = [decode_text(text) for text in texts.take(pa.array(odd)).to_pylist()]
+    order = np.arange(len(texts))
+    order[odd] = len(texts) + np.arange(len(odd))
+    joined = pa.concat_arrays([column, pa.array([one or b"" for one in found], pa.large_binary())])
+    bad = odd[[one is None for one in found]]
+    return joined.take(pa.array(order)), bad if len(bad) else None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from floe_job.convert.envelope.base64_text import bytes_column, decode_column, decode_text
+from floe_job.convert.typed.base64_text import bytes_column, bytes_of, decode_column, decode_text
 
 TEXTS = st.one_of(
     st.binary(max_size=9).map(lambda found: base64.b64encode(found).decode()),
@@ -51,3 +51,11 @@ def test_columns_are_decoded_as_single_texts_are(texts: list[str | None], offset
         else:
             assert value == expected
         assert bad or text is None or expected is not None
+
+
+@given(st.lists(TEXTS.filter(lambda text: text is not None), max_size=20))
+def test_bytes_of_texts_are_those_of_each(texts: list[str]) -> None:
+    column, bad = bytes_of(pa.array(texts, pa.large_string()))
+    expected = [decode_text(text) for text in texts]
+    assert column.to_pylist() == [found or b"" for found in expected]
+    assert ([] if bad is None else bad.tolist()) == [row for row, found in enumerate(expected) if found is None]
