@@ -22,7 +22,7 @@ from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.ext_json.decoder import ExtJsonDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder
 from stack.services.schema_registry import SchemaRegistry
-from tests.support.job.envelopes import Envelopes
+from tests.support.job.formats.envelopes import Envelopes
 
 PACKAGES = ("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final", "org.slf4j:slf4j-nop:2.0.17")
 PROGRAM = Path(__file__).with_name("ExtJsonCheck.java")

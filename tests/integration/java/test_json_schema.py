@@ -14,7 +14,7 @@ import pytest
 from floe_job.convert.json_schema.documents import Documents, Place
 from floe_job.convert.json_schema.nodes import Node, node_of
 from floe_job.exceptions import UnusableSchema
-from tests.support.job.json_schema_orders import registered
+from tests.support.job.formats.json_schema_orders import registered
 
 PACKAGES = ("com.github.erosb:everit-json-schema:1.14.4",)
 PROGRAM = Path(__file__).with_name("SchemaCheck.java")
