@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.envelope.decoder import EnvelopeDecoder
+from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.plain.decoder import KINDS, PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
@@ -66,6 +68,8 @@ def numbers(kind: str, form: str) -> Case:
 
 ORDER = avro_orders.order(5)
 PROTO_ORDER = proto_orders.order(5)
+CONTENT = """{"type": "struct", "fields": [{"type": "int64", "field": "id"},
+    {"type": "string", "default": "é", "field": "note"}]}"""
 DECODERS = {
     "avro": Case(
         avro_orders.decoder,
@@ -109,6 +113,12 @@ DECODERS = {
         (b"", b"{", b"\xff", b'{"id":1}', envelope([("id", "int8")], id=200), envelope([("id", "text")], id="x")),
     ),
     "ext_json": Case(ext_json_records.decoder, ext_json_records.order, ext_json_records.read, ext_json_records.BAD),
+    "schema.content": Case(
+        lambda: FixedSchemaDecoder(CONTENT, fill_defaults=True, stage="value_converter"),
+        lambda n: json.dumps({"id": n, "note": None}).encode(),
+        lambda n: {"id": n, "note": "é"},
+        (b"", b"{", b"\xff", b"7", b"null", b"[]", b'{"id":"x"}', b'{"id":1},"id":2', b'{"id":1}{"id":2}'),
+    ),
     "throw-away": Case(DigitsDecoder, lambda n: str(n).encode(), lambda n: n, (b"", b"x")),
 }
 

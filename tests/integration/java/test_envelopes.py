@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from floe_job.convert.envelope.decoder import EnvelopeDecoder
+from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.typed.base import TypedBatch
 from tests.support.job.connect_json import schema_json, value_json
-from tests.support.job.formats.envelopes import Envelopes
+from tests.support.job.formats.envelopes import Envelopes, written
 
 PACKAGES = ("org.apache.kafka:connect-json:4.2.0", "org.slf4j:slf4j-nop:2.0.17")
 PROGRAM = Path(__file__).with_name("EnvelopeCheck.java")
@@ -109,3 +110,16 @@ def test_nothing_is_read_otherwise_than_by_java(java_reads: Ask) -> None:
             else:
                 lost_by_java += 1
     assert min(read_by_both, refused_by_java, lost_by_java) > SCHEMAS
+
+
+def test_values_of_one_schema_read_as_java_reads_them(java_reads: Ask) -> None:
+    compared = 0
+    for seed in range(SCHEMAS // 5):
+        random = Random(seed)
+        schema, values = Envelopes(random).struct(), Envelopes(random)
+        some = [written(values.value(schema)).encode() for _ in range(RECORDS)]
+        java = java_reads(some, **{"schema.content": written(schema)})
+        read = answers(FixedSchemaDecoder(written(schema), fill_defaults=True, stage="value_converter").decode(some))
+        assert {place: one for place, one in enumerate(java) if "error" not in one} == read
+        compared += len(read)
+    assert compared > SCHEMAS

@@ -1,10 +1,12 @@
 """The options of Kafka's ``JsonConverter``."""
 
+import json
 from typing import Final
 
 from floe.config.converters.base import JSON, ConverterSpec, Role
 from floe.config.keys.option_reader import OptionReader
 from floe.config.properties import Properties
+from floe.config.secrets.detection import is_reference
 
 ENVELOPE: Final = "envelope"
 """The kind of JSON with schemas: an object of a schema and a payload."""
@@ -12,6 +14,7 @@ ENVELOPE: Final = "envelope"
 SCHEMAS_ENABLE: Final = "schemas.enable"
 REPLACE_NULL: Final = "replace.null.with.default"
 CACHE_SIZE: Final = "schemas.cache.size"
+CONTENT: Final = "schema.content"
 DECIMAL_FORMAT: Final = "decimal.format"
 
 _DECIMAL_FORMATS: Final = ("BASE64", "NUMERIC")
@@ -27,10 +30,22 @@ def read_json(options: OptionReader, role: Role) -> ConverterSpec:
     if decimal_format and decimal_format.upper() not in _DECIMAL_FORMATS:
         options.refuse_value(DECIMAL_FORMAT, f"it is none of {', '.join(_DECIMAL_FORMATS)}")
     options.ignore((DECIMAL_FORMAT,), "it says how decimals are written, and both ways are read")
+    if not _is_object(options.text(CONTENT)):
+        options.refuse_value(CONTENT, "it is not the JSON of a schema")
     if not has_schemas:
         options.ignore(
-            (REPLACE_NULL, CACHE_SIZE), f"values have no schemas, as {options.prefix}{SCHEMAS_ENABLE} is false"
+            (REPLACE_NULL, CACHE_SIZE, CONTENT), f"values have no schemas, as {options.prefix}{SCHEMAS_ENABLE} is false"
         )
         return ConverterSpec(JSON, role=role)
-    given = {name: text for name in (REPLACE_NULL, CACHE_SIZE) if (text := options.text(name))}
+    given = {name: text for name in (REPLACE_NULL, CACHE_SIZE, CONTENT) if (text := options.text(name))}
     return ConverterSpec(ENVELOPE, Properties(given), role)
+
+
+def _is_object(text: str) -> bool:
+    """Return whether a text is the JSON of an object, or is not given or a reference, of which nothing is known here."""
+    if not text or is_reference(text):
+        return True
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

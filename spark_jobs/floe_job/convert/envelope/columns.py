@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from floe_job.connect.arrow import arrow_type, is_decimal
 from floe_job.connect.schema import ConnectSchema, Kind
@@ -55,6 +56,8 @@ def _filled(convert: Convert, default: pa.Array) -> Convert:
         converted, bad = convert(column)
         if not column.null_count:
             return converted, bad
+        if not pa.types.is_nested(converted.type):
+            return pc.fill_null(converted, default[0]), bad
         places = np.arange(len(column))
         places[column.is_null().to_numpy(zero_copy_only=False)] = len(column)
         return pa.concat_arrays([converted, default]).take(pa.array(places)), bad

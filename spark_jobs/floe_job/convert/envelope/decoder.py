@@ -154,7 +154,8 @@ class EnvelopeDecoder:
         """Decode the payloads taken so far; return the records whose payload is no JSON as it was cut."""
         again: list[int] = []
         groups, batch.groups = batch.groups, {}
-        for group in groups.values():
+        while groups:
+            group = groups.pop(next(iter(groups)))  # so that a schema that is not kept does not stay with the batch
             places, starts, ends = group.joined()
             decoder = group.schema.decoder
             if decoder is None:

@@ -19,7 +19,7 @@ from floe_job.exceptions import VALUE_LENGTH, Malformed, clip
 SCHEMA: Final = "schema"
 PAYLOAD: Final = "payload"
 
-MAX_TEXT: Final = 8 * 1024 * 1024
+MAX_TEXT: Final = 4 * 1024 * 1024
 """Bytes of the texts by which schemas are known. What is made of a schema takes several times that."""
 
 MAX_SHOWN: Final = 5

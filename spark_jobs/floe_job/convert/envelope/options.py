@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.json import CACHE_SIZE, REPLACE_NULL
+from floe.config.converters.json import CACHE_SIZE, CONTENT, REPLACE_NULL
 from floe.config.keys.key import Kind
 from floe.config.keys.values import parse_boolean, parse_integer
 
@@ -19,11 +19,13 @@ class EnvelopeOptions:
     """Options of JsonConverter with ``schemas.enable``.
 
     ``fill_defaults`` (``replace.null.with.default``): what is null, or not there, gets the default of its schema.
-    ``schemas`` (``schemas.cache.size``): schemas whose decoders are kept.
+    ``schemas`` (``schemas.cache.size``): schemas whose decoders are kept. ``content`` (``schema.content``): the JSON of the
+    one schema of all values, which are payloads without an envelope then; empty for none.
     """
 
     fill_defaults: bool = True
     schemas: int = MAX_SCHEMAS
+    content: str = ""
 
     @classmethod
     def of(cls, spec: ConverterSpec) -> EnvelopeOptions:
@@ -32,4 +34,5 @@ class EnvelopeOptions:
         return cls(
             fill is None or parse_boolean(spec.prefix + REPLACE_NULL, fill),
             MAX_SCHEMAS if size is None else max(1, min(MAX_SCHEMAS, parse_integer(CACHE_SIZE, Kind.INT, size, 0))),
+            spec.options.get(CONTENT, ""),
         )

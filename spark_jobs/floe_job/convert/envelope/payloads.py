@@ -20,7 +20,7 @@ from floe_job.exceptions import InvalidRecord
 CHUNK_BYTES: Final = 1_500_000
 MAX_CHUNK: Final = 8192
 MIN_CHUNK: Final = 32
-DIRTY_CHUNK: Final = 512
+DIRTY_CHUNK: Final = 256
 """Payloads that are tried at once where bad ones are near."""
 
 FEW: Final = 8
@@ -102,7 +102,7 @@ class PayloadDecoder:
             return
         batch.position += len(rows)
         if len(rows) >= self._size:
-            self._size, self._pause = min(MAX_CHUNK, 2 * self._size), 0
+            self._size, self._pause = min(MAX_CHUNK, 2 * self._size), max(0, self._pause - 1)
         if marked is None:
             batch.take(values, rows)
         else:
@@ -120,7 +120,8 @@ class PayloadDecoder:
             self._pause = min(self._pause + 1, MAX_PAUSE)
         elif failing is not None and failing < size:
             batch.failing = batch.position + failing
-        self._size = max(MIN_CHUNK, min(DIRTY_CHUNK, size // 4))
+        is_far = failing is not None and failing > size // 8  # most of the next chunk will be right, too
+        self._size = max(MIN_CHUNK, min(DIRTY_CHUNK, size if is_far else size // 4))
 
     def _exactly(self, batch: _Batch, rows: Places) -> None:
         """Read payloads one by one."""

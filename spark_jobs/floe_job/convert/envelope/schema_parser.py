@@ -60,21 +60,20 @@ class _Parser:
             _refuse(f"{_where(path)} has no type: it is {_shown(given)}")
         if kind not in _KINDS:
             _refuse(f"{_where(path)} has the type {_shown(kind)}, and Connect has {', '.join(_KINDS)}")
-        made = self._with_properties(given, self._bare(given, _KINDS[kind], path), path)
+        made = self._made(given, _KINDS[kind], path)
         self._depth -= 1
         return made
 
-    def _bare(self, given: dict[str, Any], kind: Kind, path: str) -> ConnectSchema:
+    def _inside(self, given: dict[str, Any], kind: Kind, path: str) -> dict[str, Any]:
+        """Return the schemas inside of a schema."""
         if kind is Kind.ARRAY:
-            return ConnectSchema(kind, element=self._inner(given, "items", path))
+            return {"element": self._inner(given, "items", path)}
         if kind is Kind.MAP:
             key = self._inner(given, "keys", path)
             if key.kind in _NESTED:
                 _refuse(f"{_where(path)} is a map whose keys are {key.kind.value}s, which floe does not compare")
-            return ConnectSchema(kind, key=key, element=self._inner(given, "values", path))
-        if kind is Kind.STRUCT:
-            return ConnectSchema(kind, fields=self._fields(given.get("fields"), path))
-        return ConnectSchema(kind)
+            return {"key": key, "element": self._inner(given, "values", path)}
+        return {"fields": self._fields(given.get("fields"), path)} if kind is Kind.STRUCT else {}
 
     def _inner(self, given: dict[str, Any], name: str, path: str) -> ConnectSchema:
         if given.get(name) is None:
@@ -94,19 +93,21 @@ class _Parser:
             fields[name] = self.schema(one, f"{path}.{name}" if path else name)
         return tuple(fields.items())
 
-    def _with_properties(self, given: dict[str, Any], bare: ConnectSchema, path: str) -> ConnectSchema:
+    def _made(self, given: dict[str, Any], kind: Kind, path: str) -> ConnectSchema:
         name, version, parameters = given.get("name"), given.get("version"), given.get("parameters")
         parameters = parameters if isinstance(parameters, dict) else {}
         if not all(isinstance(value, str) for value in parameters.values()):
             _refuse(f"{_where(path)} has parameters that are no texts: {_shown(parameters)}")
-        made = replace(
-            bare,
-            optional=given.get("optional") is True,
-            name=name if isinstance(name, str) and name not in _OF_AVRO else None,
-            version=version if type(version) is int else None,
-            parameters=tuple(parameters.items()),
+        made = ConnectSchema(
+            kind,
+            given.get("optional") is True,
+            name if isinstance(name, str) and name not in _OF_AVRO else None,
+            version if type(version) is int else None,
+            tuple(parameters.items()),
+            **self._inside(given, kind, path),
         )
-        _check_logical(made, path)
+        if made.name in _KIND_OF_NAME:
+            _check_logical(made, path)
         return self._with_default(given, made, path) if "default" in given else made
 
     def _with_default(self, given: dict[str, Any], made: ConnectSchema, path: str) -> ConnectSchema:
@@ -131,8 +132,8 @@ def _python_value(found: Any, schema: ConnectSchema) -> Any:
 
 
 def _check_logical(schema: ConnectSchema, path: str) -> None:
-    kind = _KIND_OF_NAME.get(schema.name or "")
-    if kind is not None and kind is not schema.kind:
+    kind = _KIND_OF_NAME[schema.name or ""]
+    if kind is not schema.kind:
         _refuse(f"{_where(path)} is named {schema.name!r} and has the type {schema.kind.value}, and not {kind.value}")
     if kind is Kind.BYTES:
         try:
@@ -153,5 +154,5 @@ def _shown(value: Any) -> str:
 
 
 def _refuse(problem: str) -> NoReturn:
-    why = f"the schema in the envelope cannot be used: {problem}"
+    why = f"the schema cannot be used: {problem}"
     raise UnusableSchema(why)

@@ -15,6 +15,7 @@ from floe_job.source.values import PADDING
 _BLANKS: Final = "".join(map(chr, range(33)))
 _FOUR: Final = r"(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)"
 _TEXT: Final = re.compile(rf"(?:[\x00-\x20]*{_FOUR})*", re.ASCII)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 _FOURS: Final = re.compile(_FOUR)
 
 _PAD, _INVALID = 254, 255
@@ -26,6 +27,8 @@ _SIXES[ord("=")] = _PAD
 def decode_text(text: str) -> bytes | None:
     """Return the bytes of a text; None if it is not base64."""
     text = text.strip(_BLANKS)
+    if len(text) % 4 == 0 and _PLAIN.fullmatch(text):
+        return binascii.a2b_base64(text)
     if not _TEXT.fullmatch(text):
         return None
     return b"".join(binascii.a2b_base64(four) for four in _FOURS.findall(text))

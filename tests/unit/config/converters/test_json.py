@@ -8,9 +8,8 @@ from floe.config.properties import Properties
 
 PREFIX = "value.converter."
 SCHEMAS = f"{PREFIX}schemas.enable"
-CACHE, FILL, FORMAT = (
-    f"{PREFIX}{name}" for name in ("schemas.cache.size", "replace.null.with.default", "decimal.format")
-)
+CACHE, FILL = f"{PREFIX}schemas.cache.size", f"{PREFIX}replace.null.with.default"
+FORMAT, CONTENT = f"{PREFIX}decimal.format", f"{PREFIX}schema.content"
 
 
 def test_schemas_are_enabled_by_default_as_in_connect(connector):
@@ -20,8 +19,10 @@ def test_schemas_are_enabled_by_default_as_in_connect(connector):
 
 
 def test_options_of_envelopes_travel_as_they_are_written(connector):
-    parsed = connector({SCHEMAS: True, FILL: "FALSE", CACHE: 7})
-    options = Properties({"replace.null.with.default": "FALSE", "schemas.cache.size": "7"})
+    content = '{"type": "int8"}'
+    parsed = connector({SCHEMAS: True, FILL: "FALSE", CACHE: 7, CONTENT: content})
+    names = ("replace.null.with.default", "schemas.cache.size", "schema.content")
+    options = Properties(dict(zip(names, ("FALSE", "7", content), strict=True)))
     assert (parsed.value_converter, parsed.warnings) == (ConverterSpec(ENVELOPE, options), ())
 
 
@@ -32,16 +33,17 @@ def test_format_of_decimals_has_no_effect(connector, given):
 
 
 def test_options_of_schemas_have_no_effect_without_them(connector):
-    parsed = connector({FILL: "false", CACHE: "10"})
+    parsed = connector({FILL: "false", CACHE: "10", CONTENT: "{}"})
     assert parsed.value_converter == ConverterSpec(JSON)
-    assert [warning.partition(" has no effect")[0] for warning in parsed.warnings] == [FILL, CACHE]
+    assert [warning.partition(" has no effect")[0] for warning in parsed.warnings] == [FILL, CACHE, CONTENT]
     assert all(f"{SCHEMAS} is false" in warning for warning in parsed.warnings)
 
 
 @pytest.mark.parametrize("schemas", ["true", "false"])
 def test_wrong_options_are_refused_by_name(problems, schemas):
-    found = problems({SCHEMAS: schemas, FILL: "no", CACHE: "many", FORMAT: "hex"})
+    found = problems({SCHEMAS: schemas, FILL: "no", CACHE: "many", FORMAT: "hex", CONTENT: "["})
     assert [problem for problem in found if FILL in problem and "true or false" in problem]
     assert [problem for problem in found if CACHE in problem and "Not a number" in problem]
     assert f"{FORMAT} 'hex': it is none of BASE64, NUMERIC" in found
-    assert len(found) == 3
+    assert f"{CONTENT} '[': it is not the JSON of a schema" in found
+    assert len(found) == 4

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from floe_job.connect.arrow import arrow_type
 from floe_job.convert.envelope.decoder import MAX_SWEEPS, EnvelopeDecoder
 from floe_job.convert.envelope.envelopes import MAX_TEXT, TextCache
+from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.typed.base import TypedBatch
 from tests.support.job.formats.envelopes import DECIMAL, TIMESTAMP, Envelopes, envelope
@@ -241,6 +242,12 @@ def test_result_is_the_same_for_any_batches(seed: int, size: int) -> None:
         rejected |= {start + place: why for place, why in reasons(batch).items()}
     assert found == {place: repr(row) for place, row in rows(whole).items()}
     assert rejected == reasons(whole)
+
+
+def test_schema_of_the_options_that_is_none_rejects_all_records() -> None:
+    batch = FixedSchemaDecoder('{"type": "int65"}', fill_defaults=True, stage="key_converter").decode([b"1", b"2"])
+    assert [(one.stage, one.error) for one in batch.rejected] == [("key_converter", "UnusableSchema")] * 2
+    assert reasons(batch)[0].startswith("schema.content: the schema cannot be used: it has the type")
 
 
 def test_many_schemas_are_read_and_few_are_kept() -> None:
