@@ -12,23 +12,34 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from bench import machine, report
 from bench.measurement import Measurement
 from bench.site import Site
-from bench.suites import growth, hostile, latency, scale, side_by_side, sizes, versions
-from bench.systems.floe import Floe
-from bench.systems.floor import Floor
-from bench.systems.sink import Sink
-from bench.systems.spark_source import SparkSource
-from bench.systems.system import System
+from bench.suites import formats, growth, hostile, latency, scale, side_by_side, sizes, untidy, versions
 from stack.progress import say
 from stack.settings import REPOSITORY, free_port
 
-SUITES = ("side-by-side", "sizes", "latency", "growth", "scale", "hostile")
+WITH_SITE: dict[str, Callable[[Site, int, bool], Iterator[Measurement]]] = {
+    "side-by-side": side_by_side.measure,
+    **{name: partial(formats.measure, name=name) for name in formats.NAMES},
+    "untidy": untidy.measure,
+    "sizes": sizes.measure,
+    "latency": lambda site, _, quick: latency.measure(site, quick),
+}
+"""Suites that need a broker and a catalog, by name: measured in rounds, or quickly."""
+
+ALONE: dict[str, Callable[[Path, bool], Iterator[Measurement]]] = {
+    "growth": growth.measure,
+    "scale": scale.measure,
+    "hostile": hostile.measure,
+}
+"""Suites that need a folder only."""
+
+SUITES = (*WITH_SITE, *ALONE)
 
 
 def main(argv: list[str]) -> int:
@@ -69,31 +80,14 @@ def main(argv: list[str]) -> int:
 
 
 def _measure(folder: Path, suites: Sequence[str], quick: bool, rounds: int) -> Iterator[Measurement]:
-    if {"side-by-side", "sizes", "latency"} & set(suites):
+    of_site = [measure for name, measure in WITH_SITE.items() if name in suites]
+    if of_site:
         with Site(folder, free_port(), free_port()) as site:
-            if "side-by-side" in suites:
-                systems: list[System] = [
-                    Sink(site),
-                    Floe(site, False),
-                    Floe(site, True),
-                    SparkSource(site),
-                    Floor(site),
-                ]
-                with ExitStack() as warm:
-                    for system in systems:
-                        warm.enter_context(system.warm())
-                    for scenario in side_by_side.scenarios(quick):
-                        yield from side_by_side.compare(site, systems, scenario, rounds)
-            if "sizes" in suites:
-                yield from sizes.measure(site, rounds, quick)
-            if "latency" in suites:
-                yield from latency.measure(site, quick)
-    if "growth" in suites:
-        yield from growth.measure(folder, quick)
-    if "scale" in suites:
-        yield from scale.measure(folder, quick)
-    if "hostile" in suites:
-        yield from hostile.measure(folder, quick)
+            for measure in of_site:
+                yield from measure(site, rounds, quick)
+    for name, measure_alone in ALONE.items():
+        if name in suites:
+            yield from measure_alone(folder, quick)
 
 
 if __name__ == "__main__":

@@ -58,11 +58,13 @@ def _numbered(kind: IcebergType, ids: Iterator[int]) -> IcebergType:
     return kind
 
 
-def _struct(**fields: IcebergType) -> StructType:
+def struct(**fields: IcebergType) -> StructType:
+    """Return a struct of optional fields, without ids."""
     return StructType(*[NestedField(0, name, kind, required=False) for name, kind in fields.items()])
 
 
-def _uuid(number: int) -> str:
+def order_id(number: int) -> str:
+    """Return a text like a UUID, another for each number."""
     x = (number * 0x9E3779B97F4A7C15 + 0x7F4A7C15) & 0xFFFFFFFFFFFFFFFF
     y = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
     return f"{x >> 32:08x}-{x >> 16 & 0xFFFF:04x}-4{x & 0xFFF:03x}-a{y >> 52:03x}-{y & 0xFFFFFFFFFFFF:012x}"
@@ -78,7 +80,7 @@ def _date(number: int) -> str:
 def _pizza(number: int, more: str = "") -> bytes:
     n = number * 2654435761 & 0xFFFFFFFF
     return (
-        f'{{{more}"order_id":"{_uuid(number)}","store_id":{n % 120 + 1},"sauce":"{_SAUCES[n % 6]}",'
+        f'{{{more}"order_id":"{order_id(number)}","store_id":{n % 120 + 1},"sauce":"{_SAUCES[n % 6]}",'
         f'"cheese":"{_CHEESES[n // 7 % 5]}","meats":"{_MEATS[n // 11 % 8]}","veggies":"{_VEGGIES[n // 13 % 7]}",'
         f'"date_ordered":"{_date(number)}"}}'
     ).encode()
@@ -97,7 +99,7 @@ def _nested(number: int) -> bytes:
     ]  # fmt: skip
     return json.dumps(
         {
-            "order_id": _uuid(number),
+            "order_id": order_id(number),
             "customer": {
                 "id": n % 1_000_000,
                 "name": f"customer {n % 1_000_000}",
@@ -118,14 +120,43 @@ def _wide(number: int) -> bytes:
     return ("{" + ",".join(f'"c{i:02d}":{(n >> i % 24) % 1000}' for i in range(100)) + "}").encode()
 
 
-_MAKERS = {"pizza": _pizza, "routed": _routed, "nested": _nested, "wide": _wide}
+def _untidy(number: int) -> bytes:
+    """Make an order whose keys are in one of three orders, a third of the optional ones missing, with escapes."""
+    n = number * 2654435761 & 0xFFFFFFFF
+    dog = "the dog\\cat is friendly but loud, leave it outside"
+    fields: list[tuple[str, object]] = [
+        ("order_id", order_id(number)),
+        ("store_id", n % 120 + 1),
+        ("sauce", _SAUCES[n % 6]),
+        ("cheese", _CHEESES[n // 7 % 5]),
+        ("city", _CITIES[n // 3 % 5]),
+        ("total", n % 99_991 / 100),
+        ("date_ordered", _date(number)),
+        ("customer", f'Zoë "{n % 1_000_000}" Müller'),
+        (
+            "note",
+            f"please ring twice at number {n % 700},\n{dog}\t({_MEATS[n // 11 % 8]}) — crème",
+        ),
+        ("meats", _MEATS[n // 11 % 8]),
+        ("veggies", _VEGGIES[n // 13 % 7]),
+        ("is_new", n % 7 == 0),
+    ]
+    first = n % 3 * 4
+    kept = [(name, value) for i, (name, value) in enumerate(fields) if i < _REQUIRED or n // (i + 17) % 3]
+    in_order = dict([*kept[first:], *kept[:first]])
+    return json.dumps(in_order, ensure_ascii=n % 4 == 0).encode()
+
+
+_CITIES = ("Zürich", "São Paulo", "東京", "Malmö", "Kraków")
+_REQUIRED = 2
+_MAKERS = {"pizza": _pizza, "routed": _routed, "nested": _nested, "wide": _wide, "untidy": _untidy}
 
 _PIZZA: tuple[tuple[str, IcebergType], ...] = (
     ("order_id", StringType()),
     ("store_id", LongType()),
     *((name, StringType()) for name in ("sauce", "cheese", "meats", "veggies", "date_ordered")),
 )
-_ADDRESS = _struct(street=StringType(), city=StringType(), zip=StringType())
+_ADDRESS = struct(street=StringType(), city=StringType(), zip=StringType())
 _LINE: dict[str, Any] = {
     "sku": StringType(),
     "name": StringType(),
@@ -140,11 +171,20 @@ NESTED = Shape(
     "nested",
     (
         ("order_id", StringType()),
-        ("customer", _struct(id=LongType(), name=StringType(), address=_ADDRESS, is_new=BooleanType())),
-        ("lines", ListType(0, _struct(**_LINE), element_required=False)),
+        ("customer", struct(id=LongType(), name=StringType(), address=_ADDRESS, is_new=BooleanType())),
+        ("lines", ListType(0, struct(**_LINE), element_required=False)),
         ("total", DoubleType()),
         ("ordered", StringType()),
         ("note", StringType()),
     ),
 )
 WIDE = Shape("wide", tuple((f"c{i:02d}", LongType()) for i in range(100)))
+UNTIDY = Shape(
+    "untidy",
+    (
+        *_PIZZA,
+        *((name, StringType()) for name in ("city", "customer", "note")),
+        ("total", DoubleType()),
+        ("is_new", BooleanType()),
+    ),
+)

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from bench import format_targets
 from bench.measurement import Measurement
 from bench.suites import hostile, sizes
 from bench.suites.side_by_side import BACKLOG
@@ -26,7 +27,15 @@ class TargetCheck:
 
 def check_targets(found: Sequence[Measurement]) -> list[TargetCheck]:
     """Compare the measurements with the targets; what was not measured is left out."""
-    return [*_ratios(found), *_latency(found), *_sizes(found), *_fixed_limits(found), *_hostile(found), *_memory(found)]
+    return [
+        *_ratios(found),
+        *_formats(found),
+        *_latency(found),
+        *_sizes(found),
+        *_fixed_limits(found),
+        *_hostile(found),
+        *_memory(found),
+    ]
 
 
 def _ratios(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
@@ -53,6 +62,11 @@ def _ratio(what: str, wanted: float, of_sink: Sequence[float], ours: Sequence[fl
     pairs = sorted(a / b for a, b in zip(of_sink, ours, strict=False))
     ratio = statistics.median(of_sink) / statistics.median(ours)
     return TargetCheck(what, f"{wanted:g} ×", f"{ratio:.1f} × ({pairs[0]:.1f}–{pairs[-1]:.1f})", ratio >= wanted)
+
+
+def _formats(found: Sequence[Measurement]) -> Iterator[TargetCheck]:
+    for one in format_targets.ratios(found):
+        yield TargetCheck(one.what, *one.texts, one.value >= one.wanted)
 
 
 def _latency(found: Sequence[Measurement]) -> Iterator[TargetCheck]:

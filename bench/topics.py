@@ -30,23 +30,20 @@ def append(bootstrap: str, topic: str, shape: Shape, first: int, count: int, par
     bounds = [first + count * p // partitions for p in range(partitions + 1)]
     with ProcessPoolExecutor(partitions) as pool:
         parts = [
-            pool.submit(_send, bootstrap, topic, p, shape.name, bounds[p], bounds[p + 1] - bounds[p])
+            pool.submit(_send, bootstrap, topic, p, shape, bounds[p], bounds[p + 1] - bounds[p])
             for p in range(partitions)
         ]
         for part in parts:
             part.result()
 
 
-def _send(bootstrap: str, topic: str, partition: int, shape: str, first: int, count: int) -> None:
+def _send(bootstrap: str, topic: str, partition: int, shape: Shape, first: int, count: int) -> None:
     from confluent_kafka import Producer
 
-    import bench.records
-
-    kind: Shape = getattr(bench.records, shape.upper())
     producer = Producer(
         {"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000, "log_level": 3}
     )
-    for value in kind.values(first, count):
+    for value in shape.values(first, count):
         while True:
             try:
                 producer.produce(topic, value, partition=partition)

@@ -7,7 +7,9 @@ when it has what the step needs, starts at a line on its standard input, prints 
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.json as pj
@@ -15,6 +17,7 @@ import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import parquet_path_to_id_mapping, schema_to_pyarrow
 
 import bench.records
+from bench.records import Shape
 from floe.kafka.settings import KafkaSettings
 from floe.parquet.dictionaries import with_dictionary
 from floe_job.convert.json.decoder import CHUNK_BYTES
@@ -23,14 +26,14 @@ from floe_job.convert.json.template_reader import TemplateReader
 from floe_job.memory_tuning import tuned_memory
 from floe_job.source.native.consumer import Consumer
 from floe_job.source.range_progress import POLL_RECORDS, POLL_SECONDS
-from floe_job.source.values import Lines
+from floe_job.source.values import Lines, Values
 
 FIRST_TABLES, DICTIONARY_BYTES = 20, 2 * 1024 * 1024
 """Tables from which the columns with dictionaries, and the limits of these, are determined as in floe."""
 
 
-def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
-    """Yield the values of a partition, as many as fit into the processor's cache, in the cheapest way."""
+def batches(bootstrap: str, topic: str, partition: int) -> Iterator[Values]:
+    """Yield the values of a partition as they come."""
     settings = KafkaSettings({"bootstrap.servers": bootstrap}, {}, "the floor")
     consumer = Consumer.open(settings.reader(), POLL_RECORDS)
     consumer.assign(topic, partition, 0)
@@ -38,11 +41,18 @@ def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
     while not ended:
         batch, events = consumer.consume(POLL_SECONDS)
         ended = bool(events)
-        size = max(1, CHUNK_BYTES * len(batch) // max(1, batch.nbytes))
-        for i in range(0, len(batch), size):
-            yield joined(batch.values[i : i + size])
+        if len(batch):
+            yield batch.values
     del batch
     consumer.close()
+
+
+def consume(bootstrap: str, topic: str, partition: int) -> Iterator[Lines]:
+    """Yield the values of a partition, as many as fit into the processor's cache, in the cheapest way."""
+    for values in batches(bootstrap, topic, partition):
+        size = max(1, CHUNK_BYTES * len(values) // max(1, values.nbytes))
+        for i in range(0, len(values), size):
+            yield joined(values[i : i + size])
 
 
 def decode(texts: list[Lines], schema: pa.Schema) -> Iterator[pa.Table]:
@@ -66,41 +76,60 @@ def plain(kind: pa.DataType) -> pa.DataType:
     return pa.list_(plain(kind.value_type)) if pa.types.is_large_list(kind) else kind
 
 
-def main(argv: list[str]) -> None:
-    """Do one step, timed."""
-    step, bootstrap, topic, partition, shape, folder = argv[1:]
-    columns = schema_to_pyarrow(getattr(bench.records, shape.upper()).schema, include_field_ids=False)
-    schema = pa.schema([field.with_type(plain(field.type)) for field in columns])
-    texts = [] if step == "consume" else list(consume(bootstrap, topic, int(partition)))
-    tables = list(decode(texts, schema)) if step == "encode" else []
+def write(tables: Sequence[pa.Table], schema: pa.Schema, shape: Shape, path: str) -> Iterator[int]:
+    """Write tables into one file, as floe lays files out; yield the rows of each."""
+    paths = parquet_path_to_id_mapping(shape.schema)
+    dictionaries = with_dictionary(schema, pa.concat_tables(tables[:FIRST_TABLES]), paths, DICTIONARY_BYTES)
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        use_dictionary=dictionaries,
+        dictionary_pagesize_limit=DICTIONARY_BYTES,
+    ) as writer:
+        for table in tables:
+            writer.write_table(table)
+            yield table.num_rows
+
+
+@dataclass
+class Count:
+    """Records so far."""
+
+    records: int = 0
+
+    def add(self, counts: Iterable[int]) -> None:
+        """Count to the end."""
+        self.records += sum(counts)
+
+
+@contextmanager
+def timed() -> Iterator[Count]:
+    """Say that all is ready, wait for a line, then measure and print what it took."""
     print("ready", flush=True)
     sys.stdin.readline()
     began, cpu = time.perf_counter(), time.process_time()
-    count = 0
-    if step == "consume":
-        count = sum(len(lines.starts) for lines in consume(bootstrap, topic, int(partition)))
-    elif step == "decode":
-        count = sum(table.num_rows for table in decode(texts, schema))
-    else:
-        paths = parquet_path_to_id_mapping(getattr(bench.records, shape.upper()).schema)
-        dictionaries = with_dictionary(schema, pa.concat_tables(tables[:FIRST_TABLES]), paths, DICTIONARY_BYTES)
-        path = f"{folder}/{partition}.parquet"
-        with pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            use_dictionary=dictionaries,
-            dictionary_pagesize_limit=DICTIONARY_BYTES,
-        ) as writer:
-            for table in tables:
-                writer.write_table(table)
-                count += table.num_rows
-    print(
-        json.dumps(
-            {"records": count, "seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-        ),
-        flush=True,
-    )
+    count = Count()
+    yield count
+    took = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
+    print(json.dumps({"records": count.records, **took}), flush=True)
+
+
+def main(argv: list[str]) -> None:
+    """Do one step, timed."""
+    step, bootstrap, topic, partition, name, folder = argv[1:]
+    shape: Shape = getattr(bench.records, name.upper())
+    columns = schema_to_pyarrow(shape.schema, include_field_ids=False)
+    schema = pa.schema([field.with_type(plain(field.type)) for field in columns])
+    texts = [] if step == "consume" else list(consume(bootstrap, topic, int(partition)))
+    tables = list(decode(texts, schema)) if step == "encode" else []
+    with timed() as count:
+        if step == "consume":
+            count.add(len(lines.starts) for lines in consume(bootstrap, topic, int(partition)))
+        elif step == "decode":
+            count.add(table.num_rows for table in decode(texts, schema))
+        else:
+            count.add(write(tables, schema, shape, f"{folder}/{partition}.parquet"))
 
 
 if __name__ == "__main__":

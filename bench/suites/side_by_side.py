@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 from bench.measurement import Measurement
 from bench.records import NESTED, PIZZA, ROUTED, WIDE
 from bench.scenario import Scenario
 from bench.site import Site
+from bench.systems.floe import Floe
+from bench.systems.floor import Floor
+from bench.systems.sink import Sink
+from bench.systems.spark_source import SparkSource
 from bench.systems.system import System
 from bench.topics import fill
 from stack.progress import step
@@ -26,6 +31,16 @@ def scenarios(quick: bool) -> list[Scenario]:
         Scenario("hundred tables", ROUTED, "routed", few, "hundred"),
     ]
     return found[:1] if quick else found
+
+
+def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+    """Measure all systems."""
+    systems: list[System] = [Sink(site), Floe(site, False), Floe(site, True), SparkSource(site), Floor(site)]
+    with ExitStack() as warm:
+        for system in systems:
+            warm.enter_context(system.warm())
+        for scenario in scenarios(quick):
+            yield from compare(site, systems, scenario, rounds)
 
 
 def compare(site: Site, systems: Sequence[System], scenario: Scenario, rounds: int) -> Iterator[Measurement]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bench.measurement import Measurement
@@ -52,12 +53,11 @@ class Floor:
 
     def _step(self, step: str, scenario: Scenario) -> list[dict[str, Any]]:
         folder = self.site.work(self.site.namespace())
-        arguments = [step, self.site.bootstrap, scenario.topic]
         folders = [str(REPOSITORY / name) for name in ("plugins", "spark_jobs", ".")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
         runs = [
             subprocess.Popen(
-                [sys.executable, str(PROGRAM), *arguments, str(p), scenario.shape.name, str(folder)],
+                [sys.executable, *self._command(step, scenario, p, folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment,
@@ -73,3 +73,15 @@ class Floor:
             run.stdin.write("go\n")
             run.stdin.flush()
         return [json.loads(run.communicate()[0].splitlines()[-1]) for run in runs]
+
+    def _command(self, step: str, scenario: Scenario, partition: int, folder: Path) -> list[str]:
+        """Return the program of one step for one partition, with its arguments."""
+        return [
+            str(PROGRAM),
+            step,
+            self.site.bootstrap,
+            scenario.topic,
+            str(partition),
+            scenario.shape.name,
+            str(folder),
+        ]

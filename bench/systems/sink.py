@@ -13,6 +13,7 @@ import signal
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,8 @@ class Sink:
 
     site: Site
     name: str = "Kafka Connect sink"
+    converters: Sequence[str] = ()
+    """Packages of the converters that Kafka's own are not enough for."""
 
     def warm(self) -> AbstractContextManager[None]:
         """Do nothing: a worker is started for each measurement, and its start is reported separately."""
@@ -99,7 +102,7 @@ class Sink:
         worker = folder / "worker.properties"
         settings = worker_settings(self.site.bootstrap, folder, address)
         write_properties(worker, settings | {"connector.client.config.override.policy": "All"})
-        command = worker_command(["-Xms2g", "-Xmx2g"], worker)
+        command = worker_command(["-Xms2g", "-Xmx2g"], worker, converters=self.converters)
         return processes.start(command, os.environ, folder / "connect.log", folder)
 
 

@@ -50,9 +50,12 @@ def write_properties(file: Path, settings: Mapping[str, str]) -> None:
     file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
 
 
-def worker_command(options: Sequence[str], *files: Path) -> list[str]:
-    """Return the command of a worker with Java's options: its properties, then connectors to start with."""
-    path = os.pathsep.join(map(str, [*jars.resolve(PACKAGES), *jars.resolve(LOGGER)]))
+def worker_command(options: Sequence[str], *files: Path, converters: Sequence[str] = ()) -> list[str]:
+    """Return the command of a worker with Java's options: its properties, then connectors to start with.
+
+    ``converters``: packages of converters beside Kafka's own.
+    """
+    path = os.pathsep.join(map(str, [*jars.resolve((*PACKAGES, *converters)), *jars.resolve(LOGGER)]))
     return [java(), *options, "-cp", path, WORKER, *map(str, files)]
 
 

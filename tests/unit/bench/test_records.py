@@ -7,11 +7,11 @@ import json
 import pytest
 from pyiceberg.schema import index_by_id
 
-from bench.records import NESTED, PIZZA, ROUTED, WIDE, Shape
+from bench.records import NESTED, PIZZA, ROUTED, UNTIDY, WIDE, Shape
 from floe_job.convert import JsonDecoder
 from floe_job.schema.rules import ColumnRules
 
-SHAPES = (PIZZA, ROUTED, NESTED, WIDE)
+SHAPES = (PIZZA, ROUTED, NESTED, WIDE, UNTIDY)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
@@ -21,7 +21,7 @@ def test_records_fit_their_table_whole(shape: Shape) -> None:
     assert decoded.rejected == ()
     assert decoded.table is not None  # else a column was missing
     assert (decoded.table.num_rows, decoded.fast_rows) == (500, 500)
-    assert set(json.loads(values[0])) == {name for name, _ in shape.fields}
+    assert {name for value in values for name in json.loads(value)} == {name for name, _ in shape.fields}
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
@@ -30,7 +30,7 @@ def test_field_ids_are_unique_all_the_way_down(shape: Shape) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "size"), [(PIZZA, 184), (NESTED, 900), (WIDE, 1_000)], ids=lambda x: getattr(x, "name", x)
+    ("shape", "size"), [(PIZZA, 184), (NESTED, 900), (WIDE, 1_000), (UNTIDY, 300)], ids=lambda x: getattr(x, "name", x)
 )
 def test_sizes_are_those_that_the_report_speaks_of(shape: Shape, size: int) -> None:
     sizes = [len(value) for value in shape.values(0, 2_000)]

@@ -1,0 +1,77 @@
+"""The figures that floe has to reach with values that have schemas, and with JSON that is not uniform."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bench.measurement import Measurement
+
+SINK, WARM, FLOOR = "Kafka Connect sink", "floe warm", "floor"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Of a scenario: how many times faster than the sink, by wall clock and by CPU, and how much of the floor's speed."""
+
+    scenario: str
+    wall: float | None = None
+    cpu: float | None = None
+    floor: float | None = None
+
+
+WANTED = (
+    Wanted("avro", wall=5, cpu=5, floor=0.8),
+    Wanted("protobuf", wall=5, cpu=5),
+    Wanted("envelope", wall=8),
+    Wanted("untidy", floor=0.8),
+    Wanted("nested", wall=6),
+    Wanted("wide", wall=4.2),
+)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A figure of floe warm as a multiple of another system's, the more the better."""
+
+    what: str
+    wanted: float
+    value: float
+    is_share: bool = False
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The target and the figure."""
+        if self.is_share:
+            return f"{self.wanted:.0%}", f"{self.value:.0%}"
+        return f"{self.wanted:g} ×", f"{self.value:.1f} ×"
+
+
+def ratios(found: Sequence[Measurement]) -> Iterator[Ratio]:
+    """Return what was measured of what is wanted."""
+
+    def median(scenario: str, system: str, figure: Callable[[Measurement], float]) -> float | None:
+        figures = [figure(m) for m in found if (m.scenario, m.system) == (scenario, system)]
+        return statistics.median(figures) if figures else None
+
+    for one in WANTED:
+        for other, figure, wanted, what in (
+            (SINK, _seconds, one.wall, "floe warm vs sink"),
+            (SINK, _cpu_seconds, one.cpu, "CPU seconds per row, sink / floe warm"),
+            (FLOOR, _seconds, one.floor, "floe warm vs the floor"),
+        ):
+            theirs, ours = median(one.scenario, other, figure), median(one.scenario, WARM, figure)
+            if wanted and theirs and ours:
+                yield Ratio(f"{one.scenario}: {what}", wanted, theirs / ours, is_share=other == FLOOR)
+    plain, schema = (median(name, WARM, _seconds) for name in ("json", "json-schema"))
+    if plain and schema:
+        yield Ratio("json-schema: floe warm vs its own JSON without schemas", 0.9, plain / schema, is_share=True)
+
+
+def _seconds(one: Measurement) -> float:
+    return one.seconds
+
+
+def _cpu_seconds(one: Measurement) -> float:
+    return one.cpu_seconds

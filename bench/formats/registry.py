@@ -1,0 +1,10 @@
+"""The formats by name. A new one needs a line here, and one in ``bench.suites.formats`` to be measured by ``make bench``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bench.formats.avro import AVRO
+from bench.formats.base import Format
+
+FORMATS: Final[dict[str, Format]] = {one.name: one for one in (AVRO,)}

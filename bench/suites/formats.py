@@ -1,0 +1,53 @@
+"""Orders in formats with schemas: floe warm beside the sink with the same converter, and beside the floor.
+
+The floor here is: consume, floe's decoder of the format, Parquet, in plain processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from bench.formats.base import orders_in
+from bench.formats.registry import FORMATS
+from bench.formats.scenario import FormatScenario
+from bench.measurement import Measurement
+from bench.site import Site
+from bench.suites.side_by_side import compare
+from bench.systems.floe import Floe
+from bench.systems.format_floor import FormatFloor
+from bench.systems.sink import Sink
+from bench.systems.system import System
+from stack.progress import step
+from stack.services.schema_registry import SchemaRegistry
+from stack.settings import free_port
+
+NAMES = ("avro",)
+RECORDS, QUICK_RECORDS = 1_000_000, 100_000
+CONVERTERS = ("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final", "org.apache.avro:avro:1.12.1")
+
+
+def measure(site: Site, rounds: int, quick: bool, name: str) -> Iterator[Measurement]:
+    """Measure the systems with one format, with a registry that is up for that long."""
+    sinks = [Sink(site, converters=CONVERTERS)] if FORMATS[name].has_sink else []
+    systems: list[System] = [*sinks, Floe(site, is_warm=True), FormatFloor(site)]
+    with ExitStack() as stack:
+        registry = stack.enter_context(registry_of(site, name))
+        for system in systems:
+            stack.enter_context(system.warm())
+        shape = orders_in(name, FORMATS[name].register(registry.url))
+        records = QUICK_RECORDS if quick else RECORDS
+        scenario = FormatScenario(name, shape, f"orders-{name}", records, format=name, registry=registry.url)
+        yield from compare(site, systems, scenario, rounds)
+
+
+@contextmanager
+def registry_of(site: Site, name: str) -> Iterator[SchemaRegistry]:
+    """Keep a registry up for one suite."""
+    registry = SchemaRegistry(site.folder / f"registry-{name}", free_port())
+    with step("a schema registry"):
+        registry.start()
+    try:
+        yield registry
+    finally:
+        registry.stop()

@@ -1,0 +1,26 @@
+"""JSON as hand-written producers send it, beside its floor: keys in three orders, a third of the optional fields missing,
+escapes, text that is not ASCII, 300 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench.measurement import Measurement
+from bench.records import UNTIDY
+from bench.scenario import Scenario
+from bench.site import Site
+from bench.suites.side_by_side import compare
+from bench.systems.floe import Floe
+from bench.systems.floor import Floor
+
+NAME = "untidy"
+RECORDS, QUICK_RECORDS = 1_000_000, 100_000
+
+
+def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
+    """Measure floe warm and the floor, in turns."""
+    floe = Floe(site, is_warm=True)
+    with floe.warm():
+        scenario = Scenario(NAME, UNTIDY, NAME, QUICK_RECORDS if quick else RECORDS)
+        yield from compare(site, [floe, Floor(site)], scenario, rounds)
