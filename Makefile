@@ -1,8 +1,9 @@
 # floe: Kafka topics into Iceberg tables, exactly once, on Airflow and Spark. `make` lists what can be made.
 #
-# Variables: PYTHON (3.11 or newer), KAFKA_PORT, KAFKA_CONTROLLER_PORT, AIRFLOW_PORT, FLOE_STATE (folder of the local
-# stack), FLOE_DAGS_FOLDER, FLOE_PLUGINS_FOLDER, FLOE_CONNECTORS_DIR (what the local Airflow is given), FLOE_JARS
-# (folder of the broker's and Spark's jars); as in `make up AIRFLOW_PORT=8081`.
+# Variables: PYTHON (3.11 or newer), KAFKA_PORT, KAFKA_CONTROLLER_PORT, AIRFLOW_PORT, SCHEMA_REGISTRY_PORT, FLOE_STATE
+# (folder of the local stack), FLOE_DAGS_FOLDER, FLOE_PLUGINS_FOLDER, FLOE_CONNECTORS_DIR (what the local Airflow is
+# given), FLOE_JARS (folder of the broker's and Spark's jars); as in `make up AIRFLOW_PORT=18080`. REGISTRY=1: with a
+# schema registry, and the demo's orders in Avro.
 
 # The first Python here that is new enough; `python3` if none is, so that the message names it.
 ifndef PYTHON
@@ -21,7 +22,7 @@ room-tests = $(wildcard tests/unit/$(ROOM) tests/contracts/test_$(notdir $(ROOM)
 
 # Some machines export it; without bytecode every Spark job starts seconds later.
 unexport PYTHONDONTWRITEBYTECODE
-export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
+export KAFKA_PORT KAFKA_CONTROLLER_PORT AIRFLOW_PORT SCHEMA_REGISTRY_PORT REGISTRY FLOE_STATE FLOE_JARS FLOE_DAGS_FOLDER FLOE_PLUGINS_FOLDER FLOE_CONNECTORS_DIR
 
 .DEFAULT_GOAL := help
 .PHONY: screenshot help setup setup-dev up down status demo test test-unit test-room test-full faults soak bench lint format types imports check clean distclean python new-enough connector-named room-named
@@ -38,10 +39,10 @@ setup: python ## make .venv with what floe runs on (skipped when nothing changed
 setup-dev: python ## the same, and what tests and linters need
 	@$(PYTHON) -m stack.venv --dev
 
-demo: setup ## the whole way once: Kafka, Airflow, Spark, an Iceberg table; then everything is stopped
+demo: setup ## the whole way once: Kafka, Airflow, Spark, an Iceberg table; then everything is stopped (REGISTRY=1: with Avro)
 	@$(VENV)/python -m stack demo
 
-up: setup ## start the stack with the demo's records and leave it running
+up: setup ## start the stack with the demo's records and leave it running (REGISTRY=1: with a schema registry, in Avro)
 	@$(VENV)/python -m stack up
 
 down: ## stop the stack
@@ -68,7 +69,7 @@ faults: setup-dev ## run the whole matrix of faults, each checked by the oracle 
 soak: setup-dev ## random faults for MINUTES (10), replayable by SEED, on topics of FORMAT (json, avro), then the oracle's report
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m tests.faults.soak $(if $(filter avro,$(FORMAT)),--avro) $(or $(MINUTES),10) $(SEED)
 
-bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (40 minutes; QUICK=1: 4; SUITES=…); AGAINST=commit: is floe as fast as then? (10 minutes)
+bench: setup-dev ## measure floe beside the sink, Spark's own source and the floor (an hour; QUICK=1: 10 minutes; SUITES=…); AGAINST=commit: is floe as fast as then? (10 minutes)
 	@PYTHONPATH=plugins:spark_jobs:. $(VENV)/python -m bench $(if $(QUICK),--quick) $(if $(PUBLISH),--publish) $(if $(AGAINST),--against $(AGAINST)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(SUITES)
 
 lint: setup-dev ## check style

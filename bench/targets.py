@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench import format_targets
+from bench.formats import targets as format_targets
 from bench.measurement import Measurement
 from bench.suites import hostile, sizes
 from bench.suites.side_by_side import BACKLOG

@@ -27,7 +27,10 @@ class Interrupted(BaseException):
 def up(local: Local) -> None:
     """Start the stack with the demo's records in a first run, and leave it running."""
     with local.held():
-        if local.complete:
+        if local.settings.registry and local.airflow.running and not local.registry.running:
+            message = "the stack is running without a schema registry: run `make down`, then `make up REGISTRY=1`"
+            raise StackError(message)
+        if local.complete and demo.Demo.of(local).filled.exists():
             say("The stack is running already.")
         else:
             require_java()
@@ -58,7 +61,7 @@ def run_demo(local: Local) -> None:
             local.stop()
             local.interrupted.unlink(missing_ok=True)
             # The data of a demo can be inspected, but `up` starts with fresh data.
-            local.filled.unlink(missing_ok=True)
+            local.forget_fills()
     say(f"Done in {time.monotonic() - started:.0f} s; everything is stopped. `make up` leaves it running.")
 
 
@@ -114,12 +117,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _start_for_up(local: Local) -> None:
     running = local.running
-    fresh = not local.filled.exists()
-    if fresh and not running:
+    if not local.is_filled and not running:
         local.wipe()
     try:
         local.start()
-        if fresh:
+        if not demo.Demo.of(local).filled.exists():
             demo.fill(local)
         else:
             say("The data of the last `make up` is kept; `make clean` removes it.")

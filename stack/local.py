@@ -1,4 +1,4 @@
-"""The whole stack of one state folder: the broker, Airflow and the catalog's files."""
+"""The whole stack of one state folder: the broker, Airflow, the catalog's files, and a schema registry if asked for."""
 
 from __future__ import annotations
 
@@ -9,18 +9,32 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from stack import jars, processes
 from stack.exceptions import AlreadyAtWork
 from stack.progress import say, step, wait_until
-from stack.services import broker
+from stack.services import broker, schema_registry
 from stack.services.airflow import USER, Airflow
 from stack.services.broker import Broker
+from stack.services.recorded_service import RecordedService
+from stack.services.schema_registry import SchemaRegistry
 from stack.settings import Settings
 
 CATALOG = "demo"
+_CONNECTORS = "FLOE_CONNECTORS_DIR"
 _OWNER_STOPS_WITHIN = 60.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A service of the stack: how it is called, in short and in a sentence, and the address that clients use."""
+
+    service: RecordedService
+    name: str
+    title: str
+    address: str
 
 
 class Local:
@@ -32,60 +46,75 @@ class Local:
         self.broker = Broker(
             state / "kafka", settings.kafka_port, settings.controller_port, jar_cache=settings.jars, heap="512m"
         )
-        self.airflow = Airflow(
-            state / "airflow", settings.airflow_port, settings.dags, settings.plugins, self._environment()
+        self.registry = SchemaRegistry(
+            state / "schema-registry", settings.registry_port, jar_cache=settings.jars, keeps=True
         )
+        self.airflow = self._airflow()
         self._lock = state / "lock"
+
+    @property
+    def has_registry(self) -> bool:
+        """Whether the stack has a schema registry, and connectors with Avro: asked for now, or when its data was made."""
+        return self.settings.registry or self.registry.folder.exists()
+
+    @property
+    def connectors(self) -> Path:
+        """The folder of connectors that Airflow reads."""
+        given = os.environ.get(_CONNECTORS, "").strip()
+        return Path(given) if given else self.settings.dags / ("connectors-avro" if self.has_registry else "connectors")
 
     @property
     def running(self) -> bool:
         """Whether any part of the stack runs."""
-        return self.broker.running or self.airflow.running
+        return any(one.running for one in (self.broker, self.registry, self.airflow))
 
     @property
     def complete(self) -> bool:
         """Whether all parts of the stack run."""
-        return self.broker.running and self.airflow.running
+        return all(part.service.running for part in self._parts())
 
     def start(self) -> None:
         """Start what does not run, a line of progress for each part; what this call started is stopped if it fails."""
         self.settings.warehouse.mkdir(parents=True, exist_ok=True)
-        had_broker = self.broker.running
+        started: list[RecordedService] = []
         try:
-            if not had_broker:
-                with step("Kafka's jars (downloaded the first time)"):
-                    jars.resolve(broker.PACKAGES, self.settings.jars)
-                with step(f"Kafka broker at {self.broker.bootstrap}"):
-                    self.broker.start()
-            if not self.airflow.running:
-                with step(f"Airflow at {self.airflow.url}"):
-                    self.airflow.start()
+            for part in self._parts():
+                if not part.service.running:
+                    self._fetch(part.service)
+                    with step(f"{part.title} at {part.address}"):
+                        part.service.start()
+                    started.insert(0, part.service)
         except BaseException:
-            if not had_broker:
-                self.broker.stop()
+            for service in started:
+                service.stop()
             raise
 
     def stop(self) -> None:
-        """Stop all parts, Airflow first: its tasks end while the broker still answers."""
-        if self.airflow.process is not None:
-            with step("stop Airflow"):
-                self.airflow.stop()
-        if self.broker.process is not None:
-            with step("stop the Kafka broker"):
-                self.broker.stop()
+        """Stop all parts, Airflow first: its tasks end while broker and registry still answer."""
+        for part in reversed(self._parts()):
+            if part.service.process is not None:
+                with step(f"stop {part.title if part.service is self.airflow else f'the {part.title}'}"):
+                    part.service.stop()
 
     def wipe(self) -> None:
         """Remove the data of a stopped stack: topics, Airflow's home, catalog, warehouse. Jars are kept."""
-        for folder in (self.broker.folder, self.airflow.folder, self.settings.warehouse):
+        for folder in (self.broker.folder, self.registry.folder, self.airflow.folder, self.settings.warehouse):
             shutil.rmtree(folder, ignore_errors=True)
         for file in self.settings.state.glob("catalog.db*"):
             file.unlink()
-        self.filled.unlink(missing_ok=True)
+        self.forget_fills()
+        # the registry that its connectors needed may be gone
+        self.airflow = self._airflow()
+
+    def forget_fills(self) -> None:
+        """Remove the files that say that the first records of a demo are in."""
+        for file in self.settings.state.glob("filled*"):
+            file.unlink()
 
     @property
-    def filled(self) -> Path:
-        """The file that says that the demo's first records are in."""
-        return self.settings.state / "filled"
+    def is_filled(self) -> bool:
+        """Whether the first records of any demo are in."""
+        return any(self.settings.state.glob("filled*"))
 
     @property
     def interrupted(self) -> Path:
@@ -94,16 +123,15 @@ class Local:
 
     def describe(self) -> None:
         """Print what runs and where."""
-        for name, part, address in (
-            ("Kafka", self.broker, self.broker.bootstrap),
-            ("Airflow", self.airflow, self.airflow.url),
-        ):
-            process = part.process
-            state = f"runs at {address} (pid {process.pid})" if process and part.running else "is down"
-            say(f"{name:8} {state}")
+        for part in self._parts():
+            process = part.service.process
+            state = f"runs at {part.address} (pid {process.pid})" if process and part.service.running else "is down"
+            say(f"{part.name:8} {state}")
         if self.airflow.running:
             say(f"Login    {USER} / {self.airflow.password()}")
         say(f"Catalog  {self.settings.catalog_uri}")
+        if self.has_registry:
+            say(f"Connectors in {self.connectors}")
         say(f"State    {self.settings.state}")
 
     @contextmanager
@@ -133,12 +161,35 @@ class Local:
             processes.send(owner, signal.SIGTERM)
             wait_until(lambda: not processes.alive(owner), _OWNER_STOPS_WITHIN)
 
+    def _airflow(self) -> Airflow:
+        settings = self.settings
+        folder = settings.state / "airflow"
+        return Airflow(folder, settings.airflow_port, settings.dags, settings.plugins, self._environment())
+
+    def _parts(self) -> list[Part]:
+        """Return the parts in the order in which they start."""
+        registry = Part(self.registry, "Registry", "schema registry", self.registry.confluent_url)
+        return [
+            Part(self.broker, "Kafka", "Kafka broker", self.broker.bootstrap),
+            *([registry] if self.has_registry else []),
+            Part(self.airflow, "Airflow", "Airflow", self.airflow.url),
+        ]
+
+    def _fetch(self, service: RecordedService) -> None:
+        """Fetch what a service needs, with a line of progress of its own."""
+        if service is self.broker:
+            with step("Kafka's jars (downloaded the first time)"):
+                jars.resolve(broker.PACKAGES, self.settings.jars)
+        elif service is self.registry:
+            with step("the schema registry's archive (downloaded the first time)"):
+                schema_registry.installed(self.settings.jars)
+
     @property
     def _owner(self) -> Path:
         return self.settings.state / "owner.json"
 
     def _environment(self) -> dict[str, str]:
-        """Return what Airflow's tasks need to find the broker, Spark and the catalog."""
+        """Return what Airflow's tasks need to find the broker, Spark, the catalog and the registry."""
         kafka = {"conn_type": "kafka", "extra": {"bootstrap.servers": self.settings.bootstrap}}
         spark = {"conn_type": "spark", "host": "local[2]"}
         catalog = f"PYICEBERG_CATALOG__{CATALOG.upper()}__"
@@ -147,4 +198,6 @@ class Local:
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
             f"{catalog}URI": self.settings.catalog_uri,
             f"{catalog}WAREHOUSE": self.settings.warehouse.as_uri(),
+            "SCHEMA_REGISTRY_URL": self.registry.confluent_url,
+            _CONNECTORS: str(self.connectors),
         }

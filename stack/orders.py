@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from stack.exceptions import StackError
@@ -36,13 +36,19 @@ def orders(first: int, count: int) -> Iterator[dict[str, object]]:
         }
 
 
-def create_topics(bootstrap: str) -> None:
-    """Create the demo's topics; those that are there stay as they are."""
+def json_records(first: int, count: int) -> Iterator[tuple[str, bytes]]:
+    """Yield orders with their ids as keys, in JSON."""
+    for order in orders(first, count):
+        yield str(order["order_id"]), json.dumps(order).encode()
+
+
+def create_topics(bootstrap: str, topic: str) -> None:
+    """Create a topic of orders and the control topic; those that are there stay as they are."""
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    topics = [NewTopic(TOPIC, num_partitions=PARTITIONS), NewTopic(CONTROL_TOPIC, num_partitions=1)]
+    topics = [NewTopic(topic, num_partitions=PARTITIONS), NewTopic(CONTROL_TOPIC, num_partitions=1)]
     # Kept in a variable: a client that is garbage-collected cancels its unanswered requests.
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     for name, future in admin.create_topics(topics).items():
@@ -54,11 +60,12 @@ def create_topics(bootstrap: str) -> None:
                 raise StackError(message) from error
 
 
-def produce(bootstrap: str, first: int, count: int) -> None:
-    """Send orders to the topic, keyed by order id, and wait until the broker has them all."""
+def produce(bootstrap: str, topic: str, records: Iterable[tuple[str, bytes]]) -> None:
+    """Send keys and values to a topic, and wait until the broker has them all."""
     from confluent_kafka import KafkaError, Message, Producer
 
     failed: list[KafkaError] = []
+    count = 0
 
     def delivered(error: KafkaError | None, _: Message) -> None:
         if error is not None:
@@ -66,10 +73,11 @@ def produce(bootstrap: str, first: int, count: int) -> None:
 
     # Log level 3: a young broker still loads its coordinators, and librdkafka warns before it tries again.
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "log_level": 3})
-    for order in orders(first, count):
-        producer.produce(TOPIC, json.dumps(order), key=str(order["order_id"]), on_delivery=delivered)
+    for key, value in records:
+        producer.produce(topic, value, key=key, on_delivery=delivered)
         producer.poll(0)
+        count += 1
     waiting = producer.flush(30)
     if waiting or failed:
-        message = f"{waiting + len(failed)} of {count} orders did not reach {TOPIC!r} at {bootstrap}: {failed[:1]}"
+        message = f"{waiting + len(failed)} of {count} orders did not reach {topic!r} at {bootstrap}: {failed[:1]}"
         raise StackError(message)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bench.formats.base import Encoder, Format, Registry, frame
-from bench.orders import CHANNELS, PRECISION, SCALE
+from bench.formats.orders import CHANNELS, PRECISION, SCALE
 from floe.registry.schema import SchemaText
 from floe_job.convert.avro.decoder import AvroDecoder
 from floe_job.convert.avro.options import AvroOptions

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.orders import FIELDS, order
+from bench.formats.orders import FIELDS, order
 from bench.records import Shape
 from floe.config.registry.settings import Address, RegistrySettings
 from floe.registry.client import SchemaRegistry

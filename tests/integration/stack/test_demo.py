@@ -28,6 +28,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "KAFKA_PORT": str(free_port()),
         "KAFKA_CONTROLLER_PORT": str(free_port()),
         "AIRFLOW_PORT": str(free_port()),
+        "SCHEMA_REGISTRY_PORT": str(free_port()),
     }
 
 
@@ -62,6 +63,17 @@ def test_demo_moves_orders_in_two_runs_and_ends_all_processes(environment: dict[
     assert "rpc.pizzas: 1000 rows" in done.stdout
     assert "rpc.pizzas: 1500 rows" in done.stdout
     assert len(re.findall(r"append\s+added (1000|500) rows", done.stdout)) == 3
+    assert left_over(tmp_path) == []
+
+
+def test_demo_with_registry_fills_typed_columns_from_avro(environment: dict[str, str], tmp_path: Path) -> None:
+    done = stack("demo", environment | {"REGISTRY": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"schema registry at http://127.0.0.1:{environment['SCHEMA_REGISTRY_PORT']}/apis/ccompat/v7" in done.stdout
+    assert "rpc.pizzas_in_avro: 1000 rows" in done.stdout
+    assert "rpc.pizzas_in_avro: 1500 rows" in done.stdout
+    types = r"string +int +string +string +list<string> +decimal\(8, 2\) +timestamptz"
+    assert len(re.findall(types, done.stdout)) == 2, done.stdout
     assert left_over(tmp_path) == []
 
 

@@ -9,9 +9,9 @@ import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from bench.formats.base import Format, orders_in
+from bench.formats.orders import FIELDS, order
 from bench.formats.registry import FORMATS
 from bench.formats.scenario import FormatScenario
-from bench.orders import FIELDS, order
 from floe.registry.schema import RegisteredSchema
 from floe_job.convert.typed.base import TypedBatch
 

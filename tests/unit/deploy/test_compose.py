@@ -58,8 +58,15 @@ def test_the_schema_sees_a_mistake(specification: jsonschema.protocols.Validator
 def test_all_parts_of_a_deployment_are_there() -> None:
     airflow = {"airflow-init", "airflow-api-server", "airflow-scheduler", "airflow-dag-processor", "airflow-triggerer"}
     spark = {"spark-master", "spark-worker", "spark-connect"}
-    assert set(SERVICES) == {"kafka", "postgres", "store", "store-init", "catalog"} | airflow | spark
+    lasting = {"kafka", "postgres", "store", "catalog", "schema-registry"}
+    assert set(SERVICES) == {"store-init"} | lasting | airflow | spark
     assert {"airflow-init", "store-init"} == JOBS
+
+
+def test_only_the_registry_needs_a_profile() -> None:
+    profiles = {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service}
+    assert profiles == {"schema-registry": ["registry"]}
+    assert [name for name, one in SERVICES.items() if "schema-registry" in one.get("depends_on", ())] == []
 
 
 @pytest.mark.parametrize("name", SERVICES)

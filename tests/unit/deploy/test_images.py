@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stack.services.broker import PACKAGES
+from stack.services.schema_registry import VERSION as REGISTRY_VERSION
 from tests.support.compose import DEPLOY, SERVICES
 from tests.support.repository import ROOT
 
@@ -62,6 +63,7 @@ def test_versions_are_those_of_the_requirements() -> None:
     assert required["pyspark"] == required["pyspark-client"]
     (broker,) = [package.rsplit(":", 1)[1] for package in PACKAGES if ":kafka_" in package]
     assert SERVICES["kafka"]["image"] == f"apache/kafka:{broker}"
+    assert SERVICES["schema-registry"]["image"] == f"apicurio/apicurio-registry-kafkasql:{REGISTRY_VERSION}"
 
 
 @pytest.mark.parametrize("name", ["airflow", "spark"])

@@ -18,10 +18,13 @@ from floe.config.__main__ import main as floe_config
 from floe.config.secrets.detection import is_secret
 from stack.services.airflow import Airflow
 from stack.services.broker import SINGLE_NODE
+from stack.services.schema_registry import CONFLUENT_API
 from tests.support.compose import COMPOSE, DEPLOY, SERVICES, settings
 from tests.support.repository import ROOT
 
 CONNECTOR = "pizzas-on-ice.json"
+CONNECTORS = [*(ROOT / "dags" / "connectors").glob("*.json"), *(ROOT / "dags" / "connectors-avro").glob("*.json")]
+PROVIDERS = "FLOE_CONFIG_PROVIDERS"
 
 
 _VARIABLE = re.compile(r"(?<!\$)\$(?:\{(?P<name>\w+)(?P<kind>:[-?])?(?P<rest>[^}]*)\}|(?P<bare>\w+))")
@@ -163,15 +166,29 @@ def test_the_broker_is_set_up_as_in_the_local_stack() -> None:
     assert properties["advertised.listeners"] == "PLAINTEXT://kafka:9092"
 
 
-def test_the_connector_is_the_local_one_on_another_catalog(capsys: pytest.CaptureFixture[str]) -> None:
-    local = json.loads((ROOT / "dags" / "connectors" / CONNECTOR).read_text())
-    here = json.loads((DEPLOY / "connectors" / CONNECTOR).read_text())
+@pytest.mark.parametrize("local_file", CONNECTORS, ids=lambda path: path.stem)
+def test_connector_is_the_local_one_on_another_catalog(local_file: Path) -> None:
+    local = json.loads(local_file.read_text())
+    here = json.loads((DEPLOY / "connectors" / local_file.name).read_text())
     assert here["name"] == local["name"]
     assert list(here["config"]) == list(local["config"])
     other = {key for key in here["config"] if here["config"][key] != local["config"][key]}
     assert other == {"iceberg.catalog", "iceberg.catalog.type"}
+
+
+def test_connectors_are_right(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(PROVIDERS, settings(DEPLOY / "airflow.env")[PROVIDERS])
     assert floe_config(["check", str(DEPLOY / "connectors")]) == 0
-    assert "0 warnings" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("0 warnings") == len(CONNECTORS)
+    assert {path.name for path in (DEPLOY / "connectors").iterdir()} == {path.name for path in CONNECTORS}
+
+
+def test_registry_address_is_the_services_and_connectors_get_it() -> None:
+    address = SERVICES["airflow-scheduler"]["environment"]["SCHEMA_REGISTRY_URL"]
+    assert address == f"http://schema-registry:8080{CONFLUENT_API}"
+    avro = json.loads((DEPLOY / "connectors" / "pizzas-in-avro.json").read_text())["config"]
+    assert avro["value.converter.schema.registry.url"] == "${env:SCHEMA_REGISTRY_URL}"
+    assert settings(DEPLOY / "airflow.env")[PROVIDERS] == "env=SCHEMA_REGISTRY_URL"
 
 
 def test_the_connectors_catalog_is_found_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,100 @@
+"""Which parts a stack has, and which of the demo's records it gets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stack import avro_orders
+from stack.cli import up
+from stack.demo import Demo
+from stack.exceptions import StackError
+from stack.local import Local
+from stack.services.airflow import Airflow
+from stack.settings import Settings
+from tests.support.repository import ROOT
+
+
+def local(state: Path, **variables: str) -> Local:
+    return Local(Settings.read({"FLOE_STATE": str(state), **variables}))
+
+
+def test_stack_without_registry_has_json_orders_and_two_parts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = local(tmp_path)
+    assert not one.has_registry
+    assert Demo.of(one).dag == "pizzas-on-ice"
+    one.describe()
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "Kafka",
+        "Airflow",
+        "Catalog",
+        "State",
+    ]
+
+
+def test_stack_with_registry_has_avro_orders_and_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "airflow").mkdir()
+    one = local(tmp_path, REGISTRY="1", SCHEMA_REGISTRY_PORT="18081")
+    assert (Demo.of(one).dag, Demo.of(one).table) == ("pizzas-in-avro", "rpc.pizzas_in_avro")
+    assert one.airflow.environment()["SCHEMA_REGISTRY_URL"] == "http://127.0.0.1:18081/apis/ccompat/v7"
+    one.describe()
+    assert "Registry is down" in capsys.readouterr().out
+
+
+def test_registry_with_data_stays_a_part_until_the_wipe(tmp_path: Path) -> None:
+    (tmp_path / "schema-registry").mkdir()
+    one = local(tmp_path)
+    assert one.has_registry
+    assert Demo.of(one).dag == "pizzas-in-avro", "it was REGISTRY=1 that made the data"
+    one.wipe()
+    assert not one.has_registry
+
+
+def test_each_demo_has_a_mark_of_its_own_that_a_wipe_removes(tmp_path: Path) -> None:
+    plain, avro = local(tmp_path), local(tmp_path, REGISTRY="1")
+    assert not plain.is_filled
+    Demo.of(plain).filled.touch()
+    assert plain.is_filled
+    assert not Demo.of(avro).filled.exists()
+    plain.forget_fills()
+    assert not plain.is_filled
+
+
+def test_connectors_are_avros_as_long_as_there_is_a_registry(tmp_path: Path) -> None:
+    (tmp_path / "airflow").mkdir()
+    (tmp_path / "schema-registry").mkdir()
+    one = local(tmp_path)
+    assert one.airflow.environment()["FLOE_CONNECTORS_DIR"] == str(ROOT / "dags" / "connectors-avro")
+    one.wipe()
+    (tmp_path / "airflow").mkdir()
+    assert one.airflow.environment()["FLOE_CONNECTORS_DIR"] == str(ROOT / "dags" / "connectors")
+
+
+def test_folder_of_connectors_in_the_environment_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOE_CONNECTORS_DIR", "/mine")
+    assert local(tmp_path, REGISTRY="1").connectors == Path("/mine")
+
+
+def test_connector_of_avro_differs_in_names_and_converter_alone() -> None:
+    plain, avro = (
+        json.loads((ROOT / "dags" / folder / f"{name}.json").read_text())["config"]
+        for folder, name in (("connectors", "pizzas-on-ice"), ("connectors-avro", "pizzas-in-avro"))
+    )
+    assert {key for key in plain.keys() & avro.keys() if plain[key] != avro[key]} == {
+        "topics",
+        "iceberg.tables",
+        "value.converter",
+    }
+    assert (avro["topics"], avro["iceberg.tables"]) == (avro_orders.TOPIC, "rpc.pizzas_in_avro")
+    assert plain.keys() ^ avro.keys() == {"value.converter.schemas.enable", "value.converter.schema.registry.url"}
+
+
+def test_registry_of_running_stack_without_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = local(tmp_path, REGISTRY="1")
+    monkeypatch.setattr(Airflow, "running", True)
+    with pytest.raises(StackError, match="running without a schema registry: run `make down`"):
+        up(one)
