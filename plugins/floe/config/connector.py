@@ -30,7 +30,8 @@ class Connector:
     ``name`` is also the dag_id. ``topics`` is empty while ``topics_regex`` is not resolved (``with_topics``). A limit of
     None is no limit; limits count records, sizes are in bytes, times in milliseconds. ``properties`` is the whole flat map
     that was parsed. ``key_converter`` and ``header_converter`` are None where floe has none for the class that is named.
-    ``references``: for one task, the texts of the keys whose references are resolved in ``properties``.
+    ``references``: for one task, the texts of the keys whose references are resolved in ``properties``; an empty text where
+    the key is from a connection, and a plan does not have it.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Connector:
     kafka_conn_id: str
     spark_conn_id: str
     spark_conn_ids: tuple[str, ...]
+    registry_conn_id: str
     max_records_per_run: int | None
     worker_memory: int
     batch_max_bytes: int
@@ -135,4 +137,5 @@ class Connector:
         return {
             key: reference(key) if key not in _NAMES and is_secret(key, value) else value
             for key, value in written.items()
+            if value or key not in self.references
         }

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
+from floe.config.converters.base import ConverterSpec
 from floe.config.converters.key_and_header import read_key_or_header
 from floe.config.converters.registry import read_converter
+from floe.config.converters.with_registry import has_registry
 from floe.config.document import unwrap
 from floe.config.exceptions import ConfigError
 from floe.config.keys.reader import Settings
@@ -14,6 +16,7 @@ from floe.config.names import connector_name_problem, plain_problem, topic_probl
 from floe.config.properties import Properties, flatten
 from floe.config.providers.operator_settings import NOTHING, OperatorSettings
 from floe.config.providers.resolution import Resolved, resolve_at_parse
+from floe.config.registry.connection import KEY as REGISTRY_CONN_ID
 from floe.config.secrets.quoted_secrets import without_secrets
 from floe.config.sections.catalog import read_catalog
 from floe.config.sections.error_policy import DEAD_LETTER_TABLE, read_errors
@@ -108,6 +111,8 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
                 routing.template, () if renames_topics(transforms) else topics, settings.text(DEAD_LETTER_TABLE)
             )
         )
+    key_converter = read_key_or_header(settings, "key")
+    registry_conn_id = _read_registry_conn_id(settings, value_converter, key_converter)
     interval = settings.integer("iceberg.control.commit.interval-ms")
     if interval < 1000:
         settings.warnings.append(f"iceberg.control.commit.interval-ms is {interval}: Airflow schedules by the second")
@@ -123,7 +128,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         schema=read_schema_rules(settings),
         write_props=_read_table_props(settings, "iceberg.table.write-props.", "iceberg.tables.write-props."),
         value_converter=value_converter,
-        key_converter=read_key_or_header(settings, "key"),
+        key_converter=key_converter,
         header_converter=read_key_or_header(settings, "header"),
         transforms=transforms,
         errors=errors,
@@ -139,6 +144,7 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         kafka_conn_id=_read_plain(settings, "floe.kafka.conn-id", "kafka_default"),
         spark_conn_id=_read_plain(settings, SPARK_CONN_ID, "spark_default"),
         spark_conn_ids=_read_conn_ids(settings),
+        registry_conn_id=registry_conn_id,
         max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
         worker_memory=settings.integer("floe.worker.memory"),
         batch_max_bytes=settings.integer("floe.batch.max-bytes"),
@@ -207,6 +213,13 @@ def _read_conn_ids(settings: Settings) -> tuple[str, ...]:
         if problem := plain_problem(name):
             settings.problems.append(f"{SPARK_CONN_IDS} {problem}")
     return names
+
+
+def _read_registry_conn_id(settings: Settings, *converters: ConverterSpec | None) -> str:
+    conn_id = _read_plain(settings, REGISTRY_CONN_ID, "")
+    if conn_id and not any(spec and has_registry(spec) for spec in converters):
+        settings.warnings.append(f"{REGISTRY_CONN_ID} has no effect: no converter has a schema registry")
+    return conn_id
 
 
 def _read_limit(settings: Settings, key: str, least: int = 1) -> int | None:

@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING
 
+from floe.config.overrides.registry_options import with_registry
 from floe.config.overrides.resolved_config import resolve_config
 from floe.config.providers.base import ProviderContext
 from floe.config.providers.operator_settings import OperatorSettings
 from floe.config.providers.resolution import Resolver
+from floe.config.registry.connection import KEY, RegistryConnection
+from floe.operators import task_context
 from floe.operators.failures import keep_secret
 
 if TYPE_CHECKING:
     from floe.config import Connector
 
+log = logging.getLogger(__name__)
+
 _EXTRA = "extra."
 
 
 def resolved(connector: Connector) -> Connector:
-    """Return the connector with values in place of its references. They are hidden from here on. Raises ConfigError."""
+    """Return the connector with values in place of its references, and with the options of its registry's connection.
+
+    They are hidden from here on. Raises ConfigError, ConnectionMissing.
+    """
     context = ProviderContext(os.environ, _connection_field, _variable)
-    return resolve_config(connector, Resolver(OperatorSettings.present().providers, context), keep_secret)
+    made = resolve_config(connector, Resolver(OperatorSettings.present().providers, context), keep_secret)
+    made, unused = with_registry(made, _registry_connection, keep_secret)
+    for name in unused:
+        log.warning("the Airflow connection %r: %r in its extra has no effect", made.registry_conn_id, name[:100])
+    return made
+
+
+def _registry_connection(conn_id: str) -> RegistryConnection:
+    found = task_context.connection(conn_id, KEY)
+    return RegistryConnection(
+        conn_id,
+        found.conn_type or "",
+        found.host or "",
+        found.schema or "",
+        found.port,
+        found.login or "",
+        found.password or "",
+        found.extra_dejson,
+    )
 
 
 def _connection_field(conn_id: str, name: str) -> str | None:

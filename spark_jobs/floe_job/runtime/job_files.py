@@ -59,7 +59,8 @@ class JobRequest:
     def learn_secrets(self) -> None:
         """Have this process hide the secrets of the connector file and of the Kafka connection."""
         learn(self.connector.properties)
-        learn({f"{key}.secret": self.connector.properties[key] for key in self.connector.references})
+        referred = [key for key, text in self.connector.references.items() if text]
+        learn({f"{key}.secret": self.connector.properties[key] for key in referred})
         learn(self.kafka_extra)
         if self.key is not None:
             learn({"plan.secret": self.key.secret.hex()})

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from floe.config import ConfigError, Connector, load_connector
+from floe.config.converters.with_registry import registry_of
 from floe.config.providers.allow_list import VARIABLE
 from floe.config.secrets.mask import hide
 from floe.operators.config_values import resolved
+from floe.operators.exceptions import ConnectionMissing
 from floe.operators.log_mask import mask_logs
 from tests.support.connectors import MINIMAL
 
@@ -35,7 +37,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def connector(folder: Path, **over: object) -> Connector:
     path = folder / "x.json"
-    path.write_text(json.dumps({**MINIMAL, "iceberg.catalog.type": "rest", **over}))
+    keys = {**MINIMAL, "iceberg.catalog.type": "rest", **over}
+    path.write_text(json.dumps({key: value for key, value in keys.items() if value is not None}))
     return load_connector(path)
 
 
@@ -83,3 +86,32 @@ def test_what_is_not_there_is_named(environment: pytest.MonkeyPatch, tmp_path: P
     with pytest.raises(ConfigError) as caught:
         resolved(connector(tmp_path, **{TOKEN: text}))
     assert f"{TOKEN}: {text}: {why}. Nothing was done" in str(caught.value)
+
+
+def test_a_registry_connection_is_looked_up_and_hidden(
+    environment: pytest.MonkeyPatch, tmp_path: Path, logged: io.StringIO
+) -> None:
+    fields = {
+        "conn_type": "http",
+        "host": "registry.example",
+        "login": "floe",
+        "password": "reg1stry-passw0rd",
+        "extra": {"max.retries": 5, "tmeout": 1},
+    }
+    environment.setenv("AIRFLOW_CONN_REGISTRY", json.dumps(fields))
+    mask_logs()
+    avro = {"value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schemas.enable": None}
+    made = resolved(connector(tmp_path, **avro, **{URI: "http://x", "floe.registry.conn-id": "registry"}))
+    found = registry_of(made.value_converter)
+    assert (found.addresses[0].url, found.limits.retries) == ("http://registry.example", 5)
+    assert "reg1stry" not in json.dumps(made.frozen())
+    logging.getLogger("x").warning("refused: %s", "reg1stry-passw0rd")
+    assert "'tmeout' in its extra has no effect" in logged.getvalue()
+    assert "reg1stry" not in logged.getvalue() and hide("reg1stry-passw0rd") == "<hidden>"
+
+
+def test_a_registry_connection_that_is_not_there_is_named(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    avro = {"value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schemas.enable": None}
+    made = connector(tmp_path, **avro, **{URI: "http://x", "floe.registry.conn-id": "no_such"})
+    with pytest.raises(ConnectionMissing, match=r"'no_such', which floe\.registry\.conn-id names, does not exist"):
+        resolved(made)

@@ -9,6 +9,7 @@ from floe.config.converters.base import ConverterSpec, prefix_of
 from floe.config.converters.registry import converter_of
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
+from floe.config.registry.connection import KEY as CONNECTION
 
 DEFAULTS: Final[dict[str, str]] = {"header": "org.apache.kafka.connect.storage.SimpleHeaderConverter"}
 """The class of a role for which none is given: Kafka Connect has one for headers."""
@@ -21,6 +22,7 @@ def read_key_or_header(settings: Settings, role: Literal["key", "header"]) -> Co
     if converter is None:
         return None
     prefix = prefix_of(role)
-    options = OptionReader(settings.properties.under(prefix) if given else {}, prefix)
+    connection = settings.text(CONNECTION)
+    options = OptionReader(settings.properties.under(prefix) if given else {}, prefix, connection=connection)
     spec = converter.read(options, role)
     return None if options.problems else spec

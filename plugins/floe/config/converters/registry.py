@@ -10,6 +10,7 @@ from floe.config.converters.json_schema import read_json_schema
 from floe.config.converters.plain import PLAIN
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
+from floe.config.registry.connection import KEY as CONNECTION
 
 _JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 _SUFFIX: Final = "Converter"
@@ -80,7 +81,7 @@ def _problem(name: str, role: Role) -> str:
 
 def _read(settings: Settings, role: Role, converter: ConverterClass, name: str) -> ConverterSpec:
     prefix = prefix_of(role)
-    options = OptionReader(settings.properties.under(prefix), prefix)
+    options = OptionReader(settings.properties.under(prefix), prefix, connection=settings.text(CONNECTION))
     spec = converter.read(options, role)
     settings.problems.extend(options.problems)
     settings.warnings.extend(options.warnings)

@@ -30,7 +30,7 @@ def spec_with_registry(options: OptionReader, role: Role, kind: str, api: Api) -
 
     Read the converter's own before: the job gets the options that were read and have an effect, as they are given.
     """
-    _READERS[api](options)
+    read_registry(options, api)
     needed = {
         name: text
         for name, text in options.options.items()
@@ -39,11 +39,21 @@ def spec_with_registry(options: OptionReader, role: Role, kind: str, api: Api) -
     return ConverterSpec(kind, Properties({**needed, API: api}), role)
 
 
+def read_registry(options: OptionReader, api: Api) -> RegistrySettings:
+    """Read the options that are about the registry. Where problems are noted, the settings are not to be used."""
+    return _READERS[api](options)
+
+
 def check_ids(options: OptionReader, role: Role) -> None:
     """Refuse what makes Confluent's converters read ids from elsewhere than from before the value."""
     key = options.key(f"{role}.{_ID_DESERIALIZER}")
     if key is not None and options.options[key].strip().rpartition(".")[2] not in _PREFIX_READERS:
         options.refuse_value(key, f"floe reads the id before the value: set {_PREFIX_READERS[0]}, or remove it")
+
+
+def has_registry(spec: ConverterSpec) -> bool:
+    """Whether its schemas are in a registry."""
+    return API in spec.options
 
 
 def api_of(spec: ConverterSpec) -> Api:
@@ -54,7 +64,7 @@ def api_of(spec: ConverterSpec) -> Api:
 def registry_of(spec: ConverterSpec) -> RegistrySettings:
     """Return the registry, in the job. Raises ConfigError for what a reference turned out to be."""
     options = OptionReader(spec.options, spec.prefix)
-    settings = _READERS[api_of(spec)](options)
+    settings = read_registry(options, api_of(spec))
     if options.problems:
         raise ConfigError(*options.problems)
     return settings

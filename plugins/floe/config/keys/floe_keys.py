@@ -20,6 +20,12 @@ FLOE: Final = (
         "Airflow connections with Spark that a run may choose from, by floe.spark.conn-id.",
     ),
     supported(
+        "floe.registry.conn-id",
+        Kind.STRING,
+        None,
+        "Airflow connection with the schema registry: its address, login and options, under those of the converters.",
+    ),
+    supported(
         "floe.max-records-per-run",
         Kind.LONG,
         "50000000",

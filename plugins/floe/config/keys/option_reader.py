@@ -17,13 +17,15 @@ class OptionReader:
     """The options of one converter, without the prefix of its role.
 
     ``prefix``: that of the role, for messages. ``namespace``: a prefix that each option may have besides, such as
-    ``schema.registry.``; an option with it takes precedence. A value that is a reference is not checked. A copy with another
-    namespace notes in the same places.
+    ``schema.registry.``; an option with it takes precedence. A value that is a reference is not checked. ``connection``:
+    the Airflow connection that gives a task the options that are missing. A copy with another namespace notes in the same
+    places.
     """
 
     options: Mapping[str, str]
     prefix: str = ""
     namespace: str = ""
+    connection: str = ""
     used: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -73,6 +75,11 @@ class OptionReader:
     def refuse(self, key: str | None, why: str) -> None:
         """Note a problem of a key."""
         self.problems.append(f"{self.prefix}{key}: {why}" if key else why)
+
+    def miss(self, why: str) -> None:
+        """Note that an option is missing, unless a connection may have it."""
+        if not self.connection:
+            self.problems.append(why)
 
     def refuse_value(self, key: str, why: str) -> None:
         """Note a problem of a value that is no secret."""

@@ -16,7 +16,7 @@ def read_addresses(options: OptionReader, *names: str) -> tuple[Address, ...]:
     """Read one address or several with commas between; one at least is needed."""
     key = options.key(*names)
     if key is None:
-        options.refuse(None, f"{options.prefix}{names[0]} is not given: set it to the address of the schema registry")
+        options.miss(f"{options.prefix}{names[0]} is not given: set it to the address of the schema registry")
         return ()
     found = [_address(options, key, part) for part in parse_list(options.options[key])]
     return tuple(address for address in found if address is not None)

@@ -93,21 +93,21 @@ def _credentials(options: OptionReader) -> Credentials | None:
     user, password = options.text(*_auth("username")), options.key(*_auth("password"))
     if url:
         if not (client and secret):
-            options.refuse(None, f"{options.prefix}{_AUTH[0]}client.id and .client.secret are needed for a token")
+            options.miss(f"{options.prefix}{_AUTH[0]}client.id and .client.secret are needed for a token")
             return None
         return OAuthClient(url, client, options.options[secret].strip(), scope, secret)
     if client or secret:
         names = f"{_AUTH[0]}client.id and .client.secret"
-        options.refuse(None, f"{options.prefix}{names}: set {options.prefix}{_AUTH[0]}service.token.endpoint, too")
+        options.miss(f"{options.prefix}{names}: set {options.prefix}{_AUTH[0]}service.token.endpoint, too")
     if bool(user) != bool(password):
-        options.refuse(None, f"{options.prefix}{_AUTH[0]}username and .password: give both, or neither")
+        options.miss(f"{options.prefix}{_AUTH[0]}username and .password: give both, or neither")
     return Login(user, options.options[password].strip(), password) if user and password else None
 
 
 def _endpoint_of_realm(options: OptionReader) -> str:
     url, realm = read_url(options, *_auth("service.url")), options.text(*_auth("realm"))
     if bool(url) != bool(realm):
-        options.refuse(None, f"{options.prefix}{_AUTH[0]}service.url and .realm: give both, or neither")
+        options.miss(f"{options.prefix}{_AUTH[0]}service.url and .realm: give both, or neither")
     return f"{url}/realms/{realm}/protocol/openid-connect/token" if url and realm else ""
 
 

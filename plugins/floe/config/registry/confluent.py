@@ -103,9 +103,7 @@ def _basic(options: OptionReader, source: str) -> Credentials | None:
         return None
     key = options.key(_USER_INFO)
     if key is None:
-        options.refuse(
-            None, f"{options.prefix}{_BASIC} is USER_INFO: set {options.prefix}{_USER_INFO} to user:password"
-        )
+        options.miss(f"{options.prefix}{_BASIC} is USER_INFO: set {options.prefix}{_USER_INFO} to user:password")
         return None
     return read_login(options, key)
 
@@ -114,7 +112,7 @@ def _bearer(options: OptionReader, source: str) -> Credentials | None:
     if source == "STATIC_TOKEN":
         key = options.key(_TOKEN)
         if key is None:
-            options.refuse(None, f"{options.prefix}{_BEARER} is STATIC_TOKEN: set {options.prefix}{_TOKEN}")
+            options.miss(f"{options.prefix}{_BEARER} is STATIC_TOKEN: set {options.prefix}{_TOKEN}")
             return None
         return BearerToken(options.options[key].strip(), key)
     if source != "OAUTHBEARER":
@@ -125,7 +123,7 @@ def _bearer(options: OptionReader, source: str) -> Credentials | None:
     if not (key and url and client_id):
         wanted = ", ".join(options.prefix + name for name in _CLIENT.values() if not options.key(name))
         if wanted:
-            options.refuse(None, f"{options.prefix}{_BEARER} is OAUTHBEARER: set {wanted}")
+            options.miss(f"{options.prefix}{_BEARER} is OAUTHBEARER: set {wanted}")
         return None
     return OAuthClient(url, client_id, options.options[key].strip(), options.text("bearer.auth.scope"), key)
 

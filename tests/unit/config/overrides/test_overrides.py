@@ -45,6 +45,7 @@ FILE_ONLY = [
     "floe.deadletter.table",
     "floe.kafka.conn-id",
     "floe.on-data-loss",
+    "floe.registry.conn-id",
     "floe.spark.conn-id",
     "iceberg.catalog",
     "iceberg.catalog.adls.account-host",

@@ -29,3 +29,11 @@ def test_values_of_references_reach_the_driver_and_are_hidden(tmp_path: Path) ->
     assert found.connector == made
     found.learn_secrets()
     assert made.properties["iceberg.catalog.warehouse"] not in hide(str(dict(made.properties)))
+
+
+def test_options_of_a_connection_reach_the_driver(tmp_path: Path) -> None:
+    key = "iceberg.catalog.warehouse"
+    made = replace(Lake(tmp_path).connector(), references=Properties({key: ""}))
+    JobRequest(make_plan(), made, {}, None).save(tmp_path / "order.json")
+    found = JobRequest.take(tmp_path / "order.json")
+    assert found.connector == made and key not in found.connector.frozen()
