@@ -30,7 +30,7 @@ from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from tests.support.job import line_converter
 from tests.support.job.converters import NO_REGISTRY
-from tests.support.job.formats import avro_records, ext_json_records, json_schema_records
+from tests.support.job.formats import avro_records, ext_json_records, json_schema_records, proto_records
 from tests.support.job.formats.envelopes import envelope
 from tests.support.kafka.messages import values_of
 
@@ -68,6 +68,18 @@ REGISTERED = {
         partial(avro_records.encode, nbytes=8),
         (b"", b"\x01" + bytes(8), b"\x00" + b"\xff" * 8, avro_records.encode({"id": "1"}, 8)[:-1]),
         context=avro_records.CONTEXT,
+    ),
+    "protobuf": Case(
+        proto_records.CONFLUENT,
+        proto_records.encode,
+        (b"", b"\x01" + bytes(5), b"\x00\xff\xff\xff\xff\x00", proto_records.encode({"id": "1"})[:-1]),
+        context=proto_records.CONTEXT,
+    ),
+    "protobuf of apicurio": Case(
+        proto_records.APICURIO,
+        partial(proto_records.encode, before=proto_records.NAME),
+        (b"", b"\x01" + bytes(5), b"\x00\xff\xff\xff\xff\x00", proto_records.encode({"id": "1"})),
+        context=proto_records.CONTEXT,
     ),
     ENVELOPE: Case(
         ConverterSpec(ENVELOPE, Properties({"replace.null.with.default": "false"})),

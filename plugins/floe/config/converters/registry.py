@@ -8,6 +8,7 @@ from floe.config.converters.ext_json import read_ext_json
 from floe.config.converters.json import SCHEMAS_ENABLE, read_json
 from floe.config.converters.json_schema import read_json_schema
 from floe.config.converters.plain import PLAIN
+from floe.config.converters.protobuf import read_apicurio_protobuf, read_confluent_protobuf
 from floe.config.keys.option_reader import OptionReader
 from floe.config.keys.reader import Settings
 from floe.config.registry.connection import KEY as CONNECTION
@@ -22,12 +23,12 @@ CONVERTERS: Final[dict[str, ConverterClass]] = {
     **PLAIN,
     "io.confluent.connect.avro.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_confluent_avro),
     "io.apicurio.registry.utils.converter.AvroConverter": ConverterClass(_KEYS_AND_VALUES, read_apicurio_avro),
+    "io.confluent.connect.protobuf.ProtobufConverter": ConverterClass(_KEYS_AND_VALUES, read_confluent_protobuf),
+    "io.apicurio.registry.utils.converter.ProtobufConverter": ConverterClass(_KEYS_AND_VALUES, read_apicurio_protobuf),
     "io.confluent.connect.json.JsonSchemaConverter": ConverterClass(_KEYS_AND_VALUES, read_json_schema),
     "io.apicurio.registry.utils.converter.ExtJsonConverter": ConverterClass(_KEYS_AND_VALUES, read_ext_json),
 }
 """By Java class. A new converter needs a line here, and one in ``floe_job.convert.registry`` for its kind."""
-
-_LATER: Final = ("io.confluent.connect.protobuf.ProtobufConverter",)
 
 _OTHER_REGISTRIES: Final = {
     "com.amazonaws.services.schemaregistry.": "AWS Glue's registry",
@@ -71,11 +72,7 @@ def _problem(name: str, role: Role) -> str:
     other = next((registry for package, registry in _OTHER_REGISTRIES.items() if name.startswith(package)), None)
     if other is not None:
         return f"needs {other}: floe reads schemas and records of registries with Confluent's API, and of Apicurio"
-    problem = "is no converter that floe knows"
-    if any(name in _spellings(full) for full in _LATER):
-        problem = "is not supported yet"
-    elif _classes(name):
-        problem = f"reads no {role}s"
+    problem = f"reads no {role}s" if _classes(name) else "is no converter that floe knows"
     return f"{problem}: floe reads {', '.join(full for full, one in CONVERTERS.items() if role in one.roles)}"
 
 

@@ -9,14 +9,6 @@ def test_a_missing_value_converter_is_refused_with_what_to_set(problems):
     assert problem.startswith("value.converter is not given") and f"{SCHEMAS}=false" in problem
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["io.confluent.connect.protobuf.ProtobufConverter", "Protobuf"],
-)
-def test_other_value_converters_are_refused_by_name(problems, name):
-    assert f"value.converter {name!r} is not supported yet" in problems({"value.converter": name})[0]
-
-
 def test_an_unheard_of_value_converter_is_refused_by_name(problems):
     assert "is no converter that floe knows" in problems({"value.converter": "my.Own"})[0]
 
