@@ -56,8 +56,8 @@ class MessageDecoder:
         self.schema, self._convert = rules.message(message)
         self._type = arrow_type(self.schema)
         self._wire_type = wire.type
-        self._reader = wire_reader(wire)
         self._rows = MessageRows(message)
+        self._reader = wire_reader(wire, self._rows.is_whole)
         self._sizes = RecordSizes(message, wire)
         self._chunk = max(1, min(chunk, CHUNK_VALUES // wire.fields))
         self._chunk_bytes = max(1, min(CHUNK_BYTES, 2 * MAX_CHUNK_VALUES // wire.widest))
@@ -91,9 +91,12 @@ class MessageDecoder:
                 return Column(pa.array([], self._type), np.zeros(0, np.int64), ((0, too_large),), 0)
         alone = np.ones(len(values), np.bool_)
         parts: list[tuple[Places, pa.Array]] = []
-        for places, wire in self._reader.read(values) if self._reader else ():
+        read = list(self._reader.read(values)) if self._reader else []
+        if read:
+            # one conversion for all: where many are bad, the parts are many and small
+            places = np.concatenate([places for places, _ in read])
             notes = Notes(len(values))
-            column = self._convert(wire, places, notes)
+            column = self._convert(pa.concat_arrays([wire for _, wire in read]), places, notes)
             kept = ~notes.alone[places]
             alone[places[kept]] = False
             bad |= {row: why for row, why in notes.reasons.items() if not notes.alone[row]}

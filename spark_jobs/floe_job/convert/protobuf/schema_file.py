@@ -1,7 +1,7 @@
 """Protobuf schemas of a registry, as descriptors: texts of ``.proto`` files, or descriptors in base64.
 
 Serializers in Python register a ``FileDescriptorProto`` in base64. Both are compiled by ``protoc``, which runs in the
-process: 1 to 3 ms for a schema.
+process: some milliseconds for a schema.
 """
 
 from __future__ import annotations

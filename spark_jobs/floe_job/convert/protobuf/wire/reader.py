@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -19,42 +19,54 @@ _PANIC: Final = "PanicException"
 class WireReader:
     """Reads messages of one type.
 
-    It says of a batch only that something in it cannot be read: halves are tried then, down to one message. What it does
-    not tell is found in the columns (``floe_job.convert.protobuf.rules.structs``).
+    It says of a batch only that something in it cannot be read: then those that ``is_whole`` doubts are tried one by one,
+    and the others together. What it does not tell is found in the columns (``floe_job.convert.protobuf.rules.structs``).
     """
 
-    def __init__(self, wire: WireSchema, ptars: Any) -> None:
+    def __init__(self, wire: WireSchema, ptars: Any, is_whole: Callable[[bytes], bool]) -> None:
         pool = package("google.protobuf.descriptor_pool").DescriptorPool()
         pool.Add(wire.file)
         config = ptars.PtarsConfig(use_large_string=True, use_large_binary=True, use_large_list=True)
         handlers = ptars.HandlerPool([pool.FindFileByName(WIRE_FILE)], config)
         self._handler = handlers.get_for_message(pool.FindMessageTypeByName(ROOT))
+        self._is_whole = is_whole
 
     def read(self, values: pa.BinaryArray) -> Iterator[tuple[Places, pa.StructArray]]:
         """Return messages that can be read, in parts, with their indices; what is in no part cannot be read here."""
-        yield from self._read(values, np.arange(len(values)))
+        places = np.arange(len(values))
+        together = self._batch(values)
+        if together is not None:
+            yield places, together
+        elif len(values) > 1:
+            whole = np.fromiter(map(self._is_whole, values.to_pylist()), np.bool_, len(values))
+            for doubted in places[~whole].tolist():
+                yield from self._read(values, places[doubted : doubted + 1])
+            yield from self._read(values, places[whole])
 
     def _read(self, values: pa.BinaryArray, places: Places) -> Iterator[tuple[Places, pa.StructArray]]:
+        """Read some messages; their halves one after the other where that fails."""
+        batch = self._batch(values.take(pa.array(places))) if len(places) else None
+        if batch is not None:
+            yield places, batch
+        elif len(places) > 1:
+            half = len(places) // 2
+            yield from self._read(values, places[:half])
+            yield from self._read(values, places[half:])
+
+    def _batch(self, values: pa.BinaryArray) -> pa.StructArray | None:
         try:
-            batch = self._handler.array_to_record_batch(values)
+            return self._handler.array_to_record_batch(values).to_struct_array()
         except ValueError:
-            step = (len(values) + 1) // 2
+            return None
         except BaseException as error:
             if type(error).__name__ != _PANIC:
                 raise
-            # one by one: each attempt prints where the library gave up
-            step = 1
-        else:
-            yield places, batch.to_struct_array()
-            return
-        if len(values) > 1:
-            for first in range(0, len(values), step):
-                yield from self._read(values[first : first + step], places[first : first + step])
+            return None
 
 
-def wire_reader(wire: WireSchema) -> WireReader | None:
+def wire_reader(wire: WireSchema, is_whole: Callable[[bytes], bool]) -> WireReader | None:
     """Return a reader of messages; None where they are read one by one."""
     if wire.has_groups:
         return None
     ptars = optional_package("ptars", "Protobuf records are read one by one, which is slow")
-    return None if ptars is None else WireReader(wire, ptars)
+    return None if ptars is None else WireReader(wire, ptars, is_whole)

@@ -23,6 +23,14 @@ class MessageRows:
         self._decode_error = package("google.protobuf.message").DecodeError
         self._row = _row_of(message, maps, {})
 
+    def is_whole(self, value: bytes) -> bool:
+        """Return whether a message can be parsed, whatever it means."""
+        try:
+            self._class.FromString(value)
+        except self._decode_error:
+            return False
+        return True
+
     def read(self, value: bytes) -> Row:
         """Read a message. Raises Malformed."""
         try:

@@ -87,3 +87,20 @@ def test_results_do_not_depend_on_chunks() -> None:
         together._chunk = random.choice((1, 2, 7))
         parts = decode(together, values)
         assert (rows(parts), parts.bad) == (rows(whole), whole.bad), seed
+
+
+@pytest.mark.quick
+def test_many_bad_messages_cost_one_conversion() -> None:
+    random, of, together, _ = made(3)
+    values = [b"\x08" if number % 50 == 7 else Messages(random, of).bytes() for number in range(2000)]
+    calls, convert = [], together._convert
+
+    def counted(wire: Any, owners: Any, notes: Any) -> Any:
+        calls.append(len(wire))
+        return convert(wire, owners, notes)
+
+    together._convert = counted
+    column = decode(together, values)
+    assert [row for row, _ in column.bad if values[row] == b"\x08"] == list(range(7, 2000, 50))
+    assert calls[0] > 1900
+    assert len(calls) <= 3, "one for all that are read as columns, one for each 512 that are read alone"
