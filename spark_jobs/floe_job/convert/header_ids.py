@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from floe.config.converters.base import ConverterSpec
+from floe.config.converters.protobuf import PROTOBUF
 from floe.config.converters.with_registry import API, registry_of
 from floe.config.registry.settings import IdKind, RegistrySettings
 from floe.registry.exceptions import UnusableSchema
@@ -31,6 +32,9 @@ _REFUSED: Final = {
 }
 """Why a record is rejected, by what is put before its value for an id."""
 
+_MESSAGE: Final = ("apicurio.protobuf.type", "apicurio.protobuf.type.key")
+"""The headers with the name of a value's message, and of a key's; they have no other names."""
+
 Framed = Callable[[Records], Records]
 
 
@@ -39,18 +43,24 @@ def framing_of(spec: ConverterSpec) -> Framed:
     if API not in spec.options:
         return lambda records: records
     settings = registry_of(spec)
-    return HeaderIds(settings, spec.role).framed if settings.ids.in_headers else lambda records: records
+    if not settings.ids.in_headers:
+        return lambda records: records
+    return HeaderIds(settings, spec.role, has_messages=spec.kind == PROTOBUF).framed
 
 
 class HeaderIds:
     """Reads the ids of one role. The headers are looked at first, as in Java: a value alone may look like one with an id."""
 
-    def __init__(self, settings: RegistrySettings, role: str) -> None:
+    def __init__(self, settings: RegistrySettings, role: str, *, has_messages: bool = False) -> None:
+        """``has_messages``: a header says which message of its schema a record is, as it is with Protobuf."""
         ids = settings.ids
         name_of = partial(ids.header, "key" if role == "key" else "value")
         self._nbytes = ids.nbytes
         kinds = ("contentId", "globalId")
         self._names = (*map(name_of, kinds), name_of("encoding"))
+        self._has_messages = has_messages
+        if has_messages:
+            self._names += (_MESSAGE[role == "key"],)
         self._added = [0 if kind == ids.kind else OTHER_KIND[ids.nbytes] for kind in kinds]
         self._others = [name_of(other) for other in ("contentHash", "groupId", "artifactId", "version")]
 
@@ -65,9 +75,10 @@ class HeaderIds:
         if not frames and not unnamed:
             return records
         no_id = self._frame(_NO_ID)
+        values = self._named(records.values, headers, frames) if self._has_messages else records.values
         encoded = [
             value if value is None else (no_id if index in unnamed else frames.get(last, b"")) + value
-            for index, (last, value) in enumerate(zip(headers, records.values, strict=True))
+            for index, (last, value) in enumerate(zip(headers, values, strict=True))
         ]
         return replace(records, encoded=encoded)
 
@@ -79,11 +90,25 @@ class HeaderIds:
     def _frame(self, schema_id: int) -> bytes:
         return bytes([MAGIC]) + schema_id.to_bytes(self._nbytes, "big", signed=True)
 
+    def _named(
+        self,
+        values: Sequence[bytes | None],
+        headers: Sequence[LastHeaders | None],
+        frames: Mapping[LastHeaders | None, bytes],
+    ) -> list[bytes | None]:
+        """Return the values behind the names of their messages. As of version 3 they begin with these by themselves."""
+        named = ((last, last[-1]) for last in frames if last is not None)
+        names: dict[LastHeaders | None, bytes] = {last: _message_name(name) for last, name in named if name}
+        return [
+            value if value is None or value.startswith(name := names.get(last, b"")) else name + value
+            for last, value in zip(headers, values, strict=True)
+        ]
+
     def _id(self, last: LastHeaders | None) -> int | None:
         """Return what goes before the value for an id; None where there is none in the headers."""
         if last is None:
             return None
-        *ids, encoding = last
+        *ids, encoding = last[: len(self._added) + 1]
         raw = next(((one, added) for one, added in zip(ids, self._added, strict=True) if one is not None), None)
         if raw is None:
             return None
@@ -94,6 +119,19 @@ class HeaderIds:
             return _WRONG_SIZE
         schema_id = int.from_bytes(nbytes, "big", signed=True)
         return schema_id + added if 0 <= schema_id < OTHER_KIND[self._nbytes] else _TOO_LARGE
+
+
+def _message_name(name: bytes) -> bytes:
+    """Return the name of a message as Apicurio's serializer writes it before a value."""
+    named = b"\x0a" + _varint(len(name)) + name
+    return _varint(len(named)) + named
+
+
+def _varint(number: int) -> bytes:
+    found = b""
+    while number > 127:
+        found, number = found + bytes([number & 127 | 128]), number >> 7
+    return found + bytes([number])
 
 
 def source_of_both_kinds(settings: RegistrySettings, context: ConverterContext) -> SchemaSource:

@@ -13,10 +13,11 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from stack.services.schema_registry import SchemaRegistry
 from tests.support.job.formats import proto_orders
 from tests.support.job.formats.random_messages import encoded
-from tests.support.registry.subjects import register
+from tests.support.registry.subjects import register, register_artifact
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 
 CONFLUENT = "io.confluent.connect.protobuf.ProtobufConverter"
+APICURIO = "io.apicurio.registry.utils.converter.ProtobufConverter"
 DEAD_LETTERS = "db.letters"
 FIRST = b"\x00"
 ADDRESS = 'syntax = "proto3"; package x; message Address { string street = 1; }'
@@ -106,3 +107,20 @@ def test_protobuf_bad_records_are_dead_letters(protobuf: Pipeline, known: Any) -
     assert "not a message of its type" in reasons[2]
     assert "no message at the indexes [4]" in reasons[3]
     assert "magic byte" in reasons[4]
+
+
+def test_protobuf_of_apicurio_is_read_by_the_name_of_a_message(
+    pipeline: MakePipeline, schema_registry: SchemaRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLOE_CACHE_DIR", str(tmp_path / "cache"))
+    keys = {"value.converter": APICURIO, "value.converter.apicurio.registry.url": schema_registry.url}
+    one = pipeline(**keys, **{"value.converter.schemas.enable": None})
+    text = f"{LARGE} message Other{uuid.uuid4().hex} {{ }}"
+    global_id, _ = register_artifact(schema_registry.url, f"s-{uuid.uuid4()}", text, "PROTOBUF")
+    schema_id = global_id.to_bytes(8, "big")
+    one.produce([b"\x00" + schema_id + b"\x07\x0a\x05Pizza" + b"\x08\x05\x12\x03hot"])
+    headers = [("apicurio.value.globalId", schema_id), ("apicurio.protobuf.type", b"Pizza")]
+    one.produce([b"\x08\x06"], record={"headers": headers})
+    one.run()
+    rows = {row["id"]: row["sauce"] for row in one.table().scan().to_arrow().to_pylist()}
+    assert rows == {5: "hot", 6: ""}

@@ -36,7 +36,6 @@ _REFUSED: Final = {
     "generalized.sum.type.support": "floe reads enums as text and unions as structs named by their oneof",
     "generate.struct.for.nulls": "floe reads a message that is not there as null",
 }
-_IN_HEADERS: Final = "apicurio.registry.headers.enabled"
 
 _OF_CACHES: Final = ("schemas.cache.config", "schemas.cache.size")
 _OF_WRITERS: Final = (
@@ -56,6 +55,7 @@ _OF_JAVA: Final = (
     "derive.type",
     "schema.reflection",
     "apicurio.registry.converter.deserializer",
+    "apicurio.registry.headers.handler",
     "apicurio.registry.schema-resolver",
 )
 
@@ -74,8 +74,6 @@ def read_confluent_protobuf(options: OptionReader, role: Role) -> ConverterSpec:
 
 def read_apicurio_protobuf(options: OptionReader, role: Role) -> ConverterSpec:
     """Read the options of ``io.apicurio.registry.utils.converter.ProtobufConverter``, which version 3 has."""
-    if options.boolean(_IN_HEADERS, False):
-        options.refuse_value(_IN_HEADERS, "floe reads the name of the message before the value: set it to false")
     _ignore(options)
     return spec_with_registry(options, role, PROTOBUF, "apicurio")
 

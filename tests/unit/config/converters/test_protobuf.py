@@ -66,7 +66,6 @@ def test_protobuf_options_without_effect_are_named(connector: Make, option: str,
         (CONFLUENT, {"schema.registry.url": ""}, "schema.registry.url is not given"),
         (CONFLUENT, {"flatten.unions": "perhaps"}, "flatten.unions"),
         (CONFLUENT, {"value.schema.id.deserializer": "x.HeaderSchemaIdDeserializer"}, "PrefixSchemaIdDeserializer"),
-        (APICURIO, {"apicurio.registry.headers.enabled": "true"}, "the name of the message before the value"),
     ],
 )
 def test_protobuf_option_that_floe_cannot_follow_is_refused(

@@ -8,6 +8,7 @@ import pytest
 
 from floe.config.converters.avro import AVRO
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
+from floe.config.converters.protobuf import PROTOBUF
 from floe.config.converters.with_registry import API
 from floe.config.properties import Properties
 from floe.config.registry.settings import RegistrySettings
@@ -21,6 +22,7 @@ from floe_job.convert.typed.schema_source import SchemaSource
 from floe_job.source.record_batch import Records
 from tests.support.avro import varint
 from tests.support.job.formats.avro_orders import registered
+from tests.support.job.formats.random_messages import registered as proto_registered
 from tests.support.kafka.messages import PIECE, Message, records
 
 GLOBAL, CONTENT = "apicurio.value.globalId", "apicurio.value.contentId"
@@ -140,3 +142,29 @@ def test_registry_records_open_both_kinds_for_headers_only() -> None:
     RegistryRecords.of(spec(), ConverterContext(watched))
     RegistryRecords.of(spec(**{"apicurio.registry.headers.enabled": "false"}), ConverterContext(watched))
     assert opened == ["globalId", "contentId", "globalId"]
+
+
+PROTOBUF_SPEC = ConverterSpec(PROTOBUF, Properties({API: "apicurio", "apicurio.registry.url": "http://registry"}))
+TYPE = "apicurio.protobuf.type"
+TWO = 'syntax = "proto3"; message A { int64 a = 1; } message Bee { int64 b = 1; }'
+
+
+def test_header_names_the_message_that_a_value_is() -> None:
+    context = ConverterContext(lambda _: lambda _: proto_registered(TWO))
+    named, framed = b"\x05\x0a\x03Bee", b"\x00" + long_bytes(7)
+    some = given(
+        (b"\x08\x05", {GLOBAL: long_bytes(7), TYPE: b"Bee"}),
+        (named + b"\x08\x06", {GLOBAL: long_bytes(7), TYPE: b"Bee"}),
+        (named + b"\x08\x07", {GLOBAL: long_bytes(7)}),
+        (framed + b"\x03\x0a\x01A\x08\x08", {TYPE: b"Bee"}),
+        (b"\x08\x05", {GLOBAL: long_bytes(7), TYPE: b"C"}),
+        (None, {GLOBAL: long_bytes(7), TYPE: b"Bee"}),
+        (b"\x08\x05", {GLOBAL: long_bytes(7), TYPE: b"x" * 200}),
+        (b"\x08\x05", {GLOBAL: long_bytes(7), TYPE: b"\xff"}),
+    )
+    parsed = converters_of(PROTOBUF_SPEC, context).whole(framing_of(PROTOBUF_SPEC)(some).bytes_of_values)
+    assert list(parsed.values) == [{"b": 5}, {"b": 6}, {"b": 7}, {"a": 8}, None, None, None, None]
+    reasons = {one.index: one.reason for one in parsed.rejected}
+    assert set(reasons) == {4, 6, 7}
+    assert "no message 'C'" in reasons[4]
+    assert "no message 'xxx" in reasons[6]
