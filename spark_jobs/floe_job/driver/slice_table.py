@@ -164,6 +164,7 @@ def new_target(name: str, connector: Connector) -> TableTarget:
         case_insensitive=schema.case_insensitive,
         on_conflict=schema.on_conflict,
         force_optional=schema.force_optional,
+        debezium_types=schema.debezium_types,
     )
     return TableTarget(name, rules=rules, transforms=connector.transforms)
 

@@ -56,6 +56,7 @@ class SharedDecoder:
             target.metadata is not None
             and not target.transforms
             and not target.rules.case_insensitive
+            and not target.rules.debezium_types
             and target.rules == first.rules
             and target.metadata.name_mapping() is None
             and target.metadata.schema() == schema

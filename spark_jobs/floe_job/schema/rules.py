@@ -17,7 +17,8 @@ class ColumnRules:
     ``injected``: top-level names that a transform fills in beside the record; fields of these names in a record are
     ignored. ``taken``: full names of all columns of such a transform: they count, and no column of a record may get one of
     them. ``reserved``: full names that partition fields of the table have, and so no new column may. ``force_optional``:
-    nothing in a new column is required, whatever the schema of its values says.
+    nothing in a new column is required, whatever the schema of its values says. ``debezium_types``: Debezium's semantic types
+    are read as what they mean.
     """
 
     evolve: bool = False
@@ -27,6 +28,7 @@ class ColumnRules:
     taken: frozenset[str] = frozenset()
     reserved: frozenset[str] = frozenset()
     force_optional: bool = False
+    debezium_types: bool = False
 
 
 PLAIN = ColumnRules()

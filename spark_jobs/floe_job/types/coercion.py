@@ -140,17 +140,24 @@ class Trees:
         # A key is never promoted: Iceberg does not change map keys.
         key = Trees(self.primitive, self.lookup).converter(target.key_type)
         entry = self._entry(target.value_field)
+        is_nested = not target.key_type.is_primitive
 
         def convert(value: Any) -> list[tuple[Any, Any]]:
             if not isinstance(value, dict):
                 raise refuse(value, "map")
             converted: dict[Any, Any] = {}
+            nested: dict[str, Any] = {}  # a struct or a list is no key of a dict
             for name, item in value.items():
                 try:
-                    converted[key(name)] = entry(item)
+                    found = key(name)
+                    if is_nested:
+                        nested[repr(found)], found = found, repr(found)
+                    converted[found] = entry(item)
                 except Unconvertible as error:
-                    raise error.inside(name) from None
-            return list(converted.items())
+                    raise error.inside(str(name)) from None
+            return (
+                [(nested[found], item) for found, item in converted.items()] if is_nested else list(converted.items())
+            )
 
         return convert
 

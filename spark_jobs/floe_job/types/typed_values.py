@@ -1,7 +1,8 @@
 """Values with a schema into the column types of an Iceberg table, one by one: what JSON has no type for.
 
-Besides the values of JSON there are bytes, ``Decimal``, ``Day``, ``DayTime`` and ``Moment``. As in the sink, a string
-column takes no bytes and no times, and a number column no times. What a conversion would lose is refused.
+Besides the values of JSON there are bytes, ``Decimal``, ``Day``, ``DayTime``, ``Moment``, ``Meant`` and ``ScaledNumber``. As
+in the sink, a string column takes no bytes and no times, and a number column no times. What a conversion would lose is
+refused.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pyiceberg.types import (
 
 from floe_job.types.coercion import Converter, primitive_converter
 from floe_job.types.coercion_error import refuse
+from floe_job.types.java_text import json_text
 from floe_job.types.temporal import FIRST_MICRO, LAST_MICRO, MICROS_PER_DAY
 
 
@@ -57,10 +59,38 @@ class Moment:
     raw: int | None = None
 
 
+TIMES = (DateType, TimeType, TimestampType, TimestamptzType)
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A number or a text that means something else.
+
+    ``columns``: the types of those that take the meaning; others take ``raw``. ``meaning``: None for a value that cannot be
+    read, or not exactly; such columns refuse it.
+    """
+
+    raw: Any
+    meaning: Day | DayTime | Moment | None
+    columns: tuple[type[IcebergType], ...] = TIMES
+
+
+class ScaledNumber(dict[str, Any]):
+    """A struct that means a number: what is no struct column takes that. ``number``: None for one that cannot be read."""
+
+    def __init__(self, fields: Mapping[str, Any], number: Decimal | None) -> None:
+        super().__init__(fields)
+        self.number = number
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))  # it may be the key of a map
+
+
 def typed_primitive(target: IcebergType) -> Converter:
     """Compile the converter of a primitive column. Raises UnsupportedColumn for types floe cannot write."""
     plain = primitive_converter(target)
     rules = _rules(target, plain)
+    rules = {**rules, **_meant_rules(target, rules, plain)}
     takes_infinity = isinstance(target, FloatType | DoubleType)
 
     def convert(value: Any) -> Any:
@@ -68,23 +98,30 @@ def typed_primitive(target: IcebergType) -> Converter:
         if kind in rules:
             converted = rules[kind](value)
             if converted is None:
-                raise refuse(value, target)
+                raise refuse(value.raw if kind is Meant else value, target)
             return converted
         if kind in _TYPED:
             raise refuse(value, target)
         if takes_infinity and kind is float and math.isinf(value):
             return value
-        return plain(json_form(value) if kind in (dict, list) else value)
+        return plain(json_form(value) if isinstance(value, dict | list) else value)
 
     return convert
 
 
 def json_form(value: Any) -> Any:
-    """Return a value as JSON has it: bytes in base64, times as numbers, as Connect's JsonConverter writes them."""
+    """Return a value as JSON has it: bytes in base64, times as numbers, as Connect's JsonConverter writes them.
+
+    What is no finite number is text, and so are the keys of a map.
+    """
     if isinstance(value, dict):
-        return {name: json_form(entry) for name, entry in value.items()}
+        return {name if isinstance(name, str) else _key_text(name): json_form(entry) for name, entry in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return _not_finite(value)
     if isinstance(value, list):
         return [json_form(entry) for entry in value]
+    if isinstance(value, Meant):
+        return value.raw
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, Day):
@@ -94,7 +131,36 @@ def json_form(value: Any) -> Any:
     return value
 
 
+def _key_text(key: Any) -> str:
+    form = json_form(key)
+    return form if isinstance(form, str) else json_text(form)
+
+
+def _not_finite(value: float) -> str:
+    """Return a number that is not finite as Java writes it."""
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
 _TYPED = frozenset({bytes, Decimal, Day, DayTime, Moment})
+
+
+def _meant_rules(target: IcebergType, rules: _Rules, plain: Converter) -> _Rules:
+    """Return the conversions of values that mean something; a result of None means that the value is refused."""
+
+    def meant(value: Meant) -> Any:
+        if not isinstance(target, value.columns):
+            return plain(value.raw)
+        rule = rules.get(type(value.meaning))
+        return None if rule is None else rule(value.meaning)
+
+    def number(value: ScaledNumber) -> Any:
+        if value.number is None or Decimal not in rules:
+            return None
+        return format(value.number, "f") if isinstance(target, StringType) else rules[Decimal](value.number)
+
+    return {Meant: meant, ScaledNumber: number}
+
+
 _Rules = Mapping[type, Callable[[Any], Any]]
 
 
@@ -117,7 +183,9 @@ def _rules(target: IcebergType, plain: Converter) -> _Rules:
         return {**numbers, Decimal: lambda value: plain(int(value)) if value == value.to_integral_value() else None}
     if isinstance(target, FloatType | DoubleType | DecimalType):
         return {Decimal: lambda value: plain(format(value, "f"))}
-    return {Decimal: str} if isinstance(target, StringType) else {}
+    if isinstance(target, StringType):
+        return {Decimal: str, float: lambda value: plain(value) if math.isfinite(value) else _not_finite(value)}
+    return {}
 
 
 def _days(micros: int, plain: Converter) -> Any:

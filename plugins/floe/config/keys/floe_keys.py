@@ -147,6 +147,14 @@ FLOE: Final = (
         key_class=KeyClass.REPLAY,
     ),
     supported(
+        "floe.debezium.types",
+        Kind.BOOLEAN,
+        "false",
+        "Read Debezium's semantic types (`io.debezium.time.*`, `Uuid`, `VariableScaleDecimal`) as what they mean; by default "
+        "they are numbers, texts and structs, as by the sink.",
+        key_class=KeyClass.REPLAY,
+    ),
+    supported(
         "floe.partition.on-unsuitable",
         Kind.STRING,
         "fail",

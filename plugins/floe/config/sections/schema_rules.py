@@ -16,6 +16,7 @@ class SchemaRules:
     """``evolve``: new columns of records are added, types widened. ``case_insensitive``: how a field finds its column.
     ``on_conflict``: what to do with two types for one new column in one run. ``on_unsuitable``: what to do with a
     partitioning that does not fit a new table's columns. ``force_optional``: nothing in a new column is required.
+    ``debezium_types``: Debezium's semantic types are read as what they mean.
     """
 
     evolve: bool = False
@@ -23,6 +24,7 @@ class SchemaRules:
     on_conflict: OnConflict = "dead-letter"
     on_unsuitable: OnUnsuitable = "fail"
     force_optional: bool = False
+    debezium_types: bool = False
 
 
 def read_schema_rules(settings: Settings) -> SchemaRules:
@@ -40,4 +42,5 @@ def read_schema_rules(settings: Settings) -> SchemaRules:
         on_conflict="string" if on_conflict == "string" else "fail" if on_conflict == "fail" else "dead-letter",
         on_unsuitable="unpartitioned" if on_unsuitable == "unpartitioned" else "fail",
         force_optional=settings.boolean("iceberg.tables.schema-force-optional"),
+        debezium_types=settings.boolean("floe.debezium.types"),
     )

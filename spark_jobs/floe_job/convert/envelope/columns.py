@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from floe_job.connect.arrow import arrow_type, is_decimal
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.envelope.leaf_columns import ColumnReader, Convert, leaf_reader
-from floe_job.convert.typed.columns import either, nulls_of
-from floe_job.convert.typed.leaves import Inexact
+from floe_job.convert.typed.columns import nulls_of
+from floe_job.convert.typed.leaves import Inexact, either
 from floe_job.convert.typed.python_values import lengths_of
 
 

@@ -7,16 +7,18 @@ has no columnar conversion at all is converted one by one as a whole. The result
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
+from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType, UUIDType
 
 from floe_job.connect.schema import ConnectSchema, Kind
-from floe_job.convert.typed.leaves import Inexact, leaf
+from floe_job.convert.typed.debezium.columns import meant_leaf
+from floe_job.convert.typed.leaves import Inexact, either, leaf
 from floe_job.convert.typed.python_values import Lengths, lengths_of, map_entries
+from floe_job.convert.typed.uuids import uuids
 from floe_job.types import Lookup
 
 Columnar = Callable[[pa.Array], tuple[pa.Array, Inexact]]
@@ -30,7 +32,9 @@ def columnar(source: ConnectSchema, target: IcebergType, arrow: pa.DataType, loo
         return _list(source, target, arrow, lookup) if source.kind is Kind.ARRAY else None
     if isinstance(target, MapType):
         return _map(source, target, arrow, lookup) if source.kind is Kind.MAP else None
-    return leaf(source, target, arrow)
+    if isinstance(target, UUIDType):
+        return partial(uuids, arrow=arrow) if source.kind is Kind.STRING else None
+    return meant_leaf(source, target, arrow) or leaf(source, target, arrow)
 
 
 def field_columnar(source: ConnectSchema, field: NestedField, arrow: pa.DataType, lookup: Lookup) -> Columnar | None:
@@ -44,13 +48,6 @@ def field_columnar(source: ConnectSchema, field: NestedField, arrow: pa.DataType
         return converted, either(inexact, nulls_of(column))
 
     return convert_required
-
-
-def either(first: Inexact, other: Inexact) -> Inexact:
-    """Return the rows that one of two has."""
-    if first is None or other is None:
-        return other if first is None else first
-    return first | other
 
 
 def nulls_of(column: pa.Array) -> Inexact:
@@ -129,12 +126,17 @@ def _map(source: ConnectSchema, target: MapType, arrow: pa.DataType, lookup: Loo
 
     def convert_map(column: pa.MapArray) -> tuple[pa.Array, Inexact]:
         keys, values, lengths = map_entries(column)
-        converted = [convert(part) for convert, part in ((key, keys), (entry, values))]
-        rows = reduce(either, (inexact for _, inexact in converted), None)
+        (keys, bad_keys), (values, bad_values) = key(keys), entry(values)
+        rows = either(either(bad_keys, bad_values), nulls_of(keys))
+        inexact = _owners(rows, lengths)
+        if keys.null_count:  # Arrow takes no such map; the exact way takes its place
+            kept = keys.is_valid()
+            owners = np.repeat(np.arange(len(lengths)), lengths)[_mask(kept)]
+            lengths = np.bincount(owners, minlength=len(lengths))
+            keys, values = keys.filter(kept), values.filter(kept)
         offsets = pa.array(_offsets(lengths).astype(np.int32))
         mask = None if not column.null_count else column.is_null()
-        made = pa.MapArray.from_arrays(offsets, *(part for part, _ in converted), type=arrow, mask=mask)
-        return made, _owners(rows, lengths)
+        return pa.MapArray.from_arrays(offsets, keys, values, type=arrow, mask=mask), inexact
 
     return convert_map
 

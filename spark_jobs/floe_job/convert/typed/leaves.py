@@ -61,7 +61,7 @@ def leaf(source: ConnectSchema, target: IcebergType, arrow: pa.DataType) -> Leaf
     if type(target) in _SAME and _SAME[type(target)](have):
         return _cast(arrow)
     if isinstance(target, IntegerType) and pa.types.is_integer(have):
-        return _bounded(INT_RANGE, arrow) if have.bit_width > arrow.bit_width else _cast(arrow)
+        return bounded(INT_RANGE, arrow) if have.bit_width > arrow.bit_width else _cast(arrow)
     if isinstance(target, FloatType) and pa.types.is_floating(have):
         return _cast(arrow) if have == arrow else _narrowed
     if isinstance(target, LongType) and source.name in RAW and pa.types.is_temporal(have):
@@ -73,11 +73,11 @@ def leaf(source: ConnectSchema, target: IcebergType, arrow: pa.DataType) -> Leaf
 
 def _time(have: pa.DataType, target: IcebergType, arrow: pa.DataType) -> Leaf | None:
     if isinstance(target, DateType) and pa.types.is_date32(have):
-        return _bounded((FIRST_DAY, LAST_DAY), arrow)
+        return bounded((FIRST_DAY, LAST_DAY), arrow)
     if isinstance(target, TimeType) and pa.types.is_time64(have):
-        return _bounded((0, MICROS_PER_DAY - 1), arrow)
+        return bounded((0, MICROS_PER_DAY - 1), arrow)
     if isinstance(target, TimestampType | TimestamptzType) and pa.types.is_timestamp(have):
-        return _bounded((FIRST_MICRO, LAST_MICRO), arrow)
+        return bounded((FIRST_MICRO, LAST_MICRO), arrow)
     return None
 
 
@@ -85,23 +85,25 @@ def _cast(arrow: pa.DataType) -> Leaf:
     return lambda column: (column if column.type == arrow else column.cast(arrow), None)
 
 
-def _bounded(limits: tuple[int, int], arrow: pa.DataType) -> Leaf:
+def bounded(limits: tuple[int, int], arrow: pa.DataType) -> Leaf:
+    """Return the conversion of whole numbers, days or microseconds that are exact within limits."""
+
     def convert(column: pa.Array) -> tuple[pa.Array, Inexact]:
         numbers = as_numbers(column)
-        beyond = _beyond(numbers, *limits)
-        if beyond is not None:
-            numbers = pc.if_else(pa.array(beyond), pa.scalar(None, numbers.type), numbers)
+        outside = beyond(numbers, *limits)
+        if outside is not None:
+            numbers = pc.if_else(pa.array(outside), pa.scalar(None, numbers.type), numbers)
         if pa.types.is_date32(arrow):
             numbers = numbers.cast(pa.int32())
-        return numbers.cast(arrow), beyond
+        return numbers.cast(arrow), outside
 
     return convert
 
 
 def _narrowed(column: pa.Array) -> tuple[pa.Array, Inexact]:
     sizes = pc.abs(column)
-    beyond = pc.and_(pc.greater_equal(sizes, ROUNDS_TO_INFINITE_FLOAT), pc.is_finite(column))
-    return column.cast(pa.float32(), safe=False), _rows(beyond)
+    too_large = pc.and_(pc.greater_equal(sizes, ROUNDS_TO_INFINITE_FLOAT), pc.is_finite(column))
+    return column.cast(pa.float32(), safe=False), rows_of(too_large)
 
 
 def _numbers(column: pa.Array) -> tuple[pa.Array, Inexact]:
@@ -118,22 +120,31 @@ def _decimals(target: DecimalType, arrow: pa.DataType) -> Leaf:
     def convert(column: pa.Array) -> tuple[pa.Array, Inexact]:
         if limit is None:
             return column, None
-        beyond = _rows(pc.greater_equal(pc.abs(column).cast(pa.decimal256(76, target.scale)), limit))
-        if beyond is not None:
-            column = pc.if_else(pa.array(beyond), pa.scalar(None, column.type), column)
-        return column.cast(arrow), beyond
+        too_large = rows_of(pc.greater_equal(pc.abs(column).cast(pa.decimal256(76, target.scale)), limit))
+        if too_large is not None:
+            column = pc.if_else(pa.array(too_large), pa.scalar(None, column.type), column)
+        return column.cast(arrow), too_large
 
     return convert
 
 
-def _beyond(numbers: pa.Array, first: int, last: int) -> Inexact:
+def beyond(numbers: pa.Array, first: int, last: int) -> Inexact:
+    """Return the rows of numbers that are not between two."""
     ends = pc.min_max(numbers).as_py()
     if ends["min"] is None or (ends["min"] >= first and ends["max"] <= last):
         return None
-    return _rows(pc.or_(pc.less(numbers, first), pc.greater(numbers, last)))
+    return rows_of(pc.or_(pc.less(numbers, first), pc.greater(numbers, last)))
 
 
-def _rows(found: pa.Array) -> Inexact:
+def either(first: Inexact, other: Inexact) -> Inexact:
+    """Return the rows that one of two has."""
+    if first is None or other is None:
+        return other if first is None else first
+    return first | other
+
+
+def rows_of(found: pa.Array) -> Inexact:
+    """Return the rows for which a condition holds."""
     rows = cast(
         "np.ndarray[Any, np.dtype[np.bool_]]", pc.fill_null(found, fill_value=False).to_numpy(zero_copy_only=False)
     )

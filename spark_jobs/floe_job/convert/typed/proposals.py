@@ -3,14 +3,16 @@
 int8, int16, int32 → int · int64 → long · float32 → float · float64 → double · string, boolean, bytes → themselves ·
 Decimal → decimal(38, scale) · Date → date · Time → time · Timestamp → timestamptz · array → list · map · struct
 
-Avro's micros and local timestamps, which are plain longs to the sink, propose what Avro says they are.
+Avro's micros and local timestamps, which are plain longs to the sink, propose what Avro says they are. So do Debezium's
+semantic types (``floe_job.connect.debezium``) where a column can hold all their values: nanoseconds stay longs, and decimals
+of any scale become text.
 """
 
 from __future__ import annotations
 
 from typing import Final, cast
 
-from floe_job.connect import logical
+from floe_job.connect import debezium, logical
 from floe_job.connect.arrow import MAX_DIGITS, is_decimal, scale_of
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.schema.proposal import ListOf, MapOf, Proposal, Required, StructOf
@@ -36,6 +38,19 @@ _LOGICAL: Final[dict[tuple[Kind, str], str]] = {
     (Kind.INT64, logical.AVRO_LOCAL_TIMESTAMP_MICROS): "timestamp",
     (Kind.STRING, logical.UUID): "uuid",
 }
+_MEANT: Final[dict[str, str]] = {
+    debezium.DATE: "date",
+    debezium.TIME_MILLIS: "time",
+    debezium.TIME_MICROS: "time",
+    debezium.TIMESTAMP_MILLIS: "timestamp",
+    debezium.TIMESTAMP_MICROS: "timestamp",
+    debezium.ZONED_TIMESTAMP: "timestamptz",
+    debezium.ISO_DATE: "date",
+    debezium.ISO_TIME: "time",
+    debezium.ISO_TIMESTAMP: "timestamp",
+    debezium.UUID: "uuid",
+    debezium.DECIMAL: "string",
+}
 
 
 def proposal_of(schema: ConnectSchema, *, force_optional: bool = False) -> Proposal | None:
@@ -48,6 +63,8 @@ def proposal_of(schema: ConnectSchema, *, force_optional: bool = False) -> Propo
 
 
 def _bare(schema: ConnectSchema, *, force_optional: bool) -> str | ListOf | MapOf | StructOf | None:
+    if meant := _MEANT.get(debezium.meaning_of(schema)):
+        return meant
     if schema.kind is Kind.STRUCT:
         found = ((name, proposal_of(inner, force_optional=force_optional)) for name, inner in schema.fields)
         fields = tuple((name, proposal) for name, proposal in found if proposal is not None)

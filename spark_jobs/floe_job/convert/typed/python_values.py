@@ -9,8 +9,9 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from floe_job.connect import logical
+from floe_job.connect import debezium, logical
 from floe_job.connect.schema import ConnectSchema, Kind
+from floe_job.convert.typed.debezium.values import MADE
 from floe_job.types.typed_values import Day, DayTime, Moment
 
 Lengths = np.ndarray[Any, np.dtype[np.int64]]
@@ -28,6 +29,13 @@ _MADE: dict[str, Callable[[int], Any]] = {
 
 def python_values(column: pa.Array, schema: ConnectSchema) -> list[Any]:
     """Return the values of a column in the Arrow type of its schema; None for nulls."""
+    made = MADE.get(debezium.meaning_of(schema))
+    if made is None:
+        return _values(column, schema)
+    return [None if value is None else made(value) for value in _values(column, schema)]
+
+
+def _values(column: pa.Array, schema: ConnectSchema) -> list[Any]:
     if schema.kind is Kind.STRUCT:
         return _structs(column, schema)
     if schema.kind is Kind.ARRAY:
@@ -76,11 +84,24 @@ def _lists(column: pa.Array, values: list[Any]) -> list[Any]:
 
 def _maps(column: pa.MapArray, schema: ConnectSchema) -> list[Any]:
     keys, values, _ = map_entries(column)
-    pairs = list(
-        zip(
-            python_values(keys, cast(ConnectSchema, schema.key)),
-            python_values(values, cast(ConnectSchema, schema.element)),
-            strict=True,
-        )
-    )
+    found = python_values(keys, cast(ConnectSchema, schema.key))
+    made = [_KEYS[type(key)](key) if type(key) in _KEYS else key for key in found]
+    pairs = list(zip(made, python_values(values, cast(ConnectSchema, schema.element)), strict=True))
     return [None if entries is None else dict(entries) for entries in _lists(column, pairs)]
+
+
+class _StructKey(dict[Any, Any]):
+    """A struct or a map that is the key of a map."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
+
+
+class _ListKey(list[Any]):
+    """A list that is the key of a map."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
+
+
+_KEYS: dict[type, Callable[[Any], Any]] = {dict: _StructKey, list: _ListKey}

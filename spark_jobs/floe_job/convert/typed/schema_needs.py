@@ -12,6 +12,7 @@ from typing import cast
 from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.types import FloatType, IcebergType, IntegerType, ListType, MapType, NestedField, StructType
 
+from floe_job.connect import logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.typed.proposals import proposal_of
 from floe_job.schema.evolution import SchemaChanges
@@ -76,7 +77,7 @@ class SchemaNeeds:
             self._column(cast(ConnectSchema, source.element), target.element_field, (*path, ELEMENT), found)
         elif isinstance(target, MapType) and source.kind is Kind.MAP:
             self._column(cast(ConnectSchema, source.element), target.value_field, (*path, VALUE), found)
-        elif isinstance(target, IntegerType) and source.kind is Kind.INT64 and source.name is None:
+        elif isinstance(target, IntegerType) and source.kind is Kind.INT64 and source.name != logical.TIMESTAMP:
             found.widen({path: "long"}, {})
         elif isinstance(target, FloatType) and source.kind is Kind.FLOAT64:
             found.widen({path: "double"}, {})

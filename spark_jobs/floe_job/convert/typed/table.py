@@ -12,6 +12,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import NameMapping
 
+from floe_job.connect.debezium import meant
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Decoded
@@ -118,6 +119,8 @@ class TypedTable:
     def _compiled(self, schema: ConnectSchema) -> PartRows | InvalidRecord:
         if schema.kind is not Kind.STRUCT:
             return NoStruct(f"the value is of type {schema.kind.value}: only a struct, which has fields, makes a row")
+        if self._rules.debezium_types:
+            schema = meant(schema)
         hidden = frozenset(name for name, _ in schema.fields if self._injected.hides(name))
         try:
             needs = self._missing.of(schema, hidden) if self._rules.evolve else SchemaChanges(rules=self._rules)

@@ -12,6 +12,7 @@ def test_every_rule_is_read(connector):
         "floe.schema.on-conflict": "string",
         "floe.partition.on-unsuitable": "unpartitioned",
         "iceberg.tables.schema-force-optional": "true",
+        "floe.debezium.types": "true",
     }
     expected = SchemaRules(
         evolve=True,
@@ -19,6 +20,7 @@ def test_every_rule_is_read(connector):
         on_conflict="string",
         on_unsuitable="unpartitioned",
         force_optional=True,
+        debezium_types=True,
     )
     assert connector(over).schema == expected
 

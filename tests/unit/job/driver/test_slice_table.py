@@ -319,6 +319,9 @@ def test_few_names_are_looked_up_by_themselves(lake: Lake, monkeypatch: pytest.M
 
 
 def test_target_has_the_connectors_rules_for_columns(lake: Lake) -> None:
-    keys = {"iceberg.tables.evolve-schema-enabled": "true", "iceberg.tables.schema-force-optional": "true"}
+    names = ("iceberg.tables.evolve-schema-enabled", "iceberg.tables.schema-force-optional", "floe.debezium.types")
+    keys = dict.fromkeys(names, "true")
     assert new_target(TABLE, lake.connector()).rules == ColumnRules()
-    assert new_target(TABLE, lake.connector(**keys)).rules == ColumnRules(evolve=True, force_optional=True)
+    assert new_target(TABLE, lake.connector(**keys)).rules == ColumnRules(
+        evolve=True, force_optional=True, debezium_types=True
+    )

@@ -217,6 +217,19 @@ GOOD: list[tuple[ConnectSchema, IcebergType, list[Any], list[Any]]] = [
     (MONEY, LongType(), [Decimal("5.00")], [5]),
     (array(LONG), ListType(2, IntegerType(), element_required=False), [[1, 2], []], [[1, 2], []]),
     (array(LONG), StringType(), [[1, 2]], ["[1,2]"]),
+    (DOUBLE, StringType(), [float("nan"), float("-inf"), 1e10], ["NaN", "-Infinity", "1.0E10"]),
+    (array(DOUBLE), StringType(), [[float("nan"), float("inf")]], ['["NaN","Infinity"]']),
+    (map_of(INT, LONG), StringType(), [[(5, 2)]], ['{"5":2}']),
+    (map_of(BYTES, LONG), StringType(), [[(b"ab", 2)]], ['{"YWI=":2}']),
+    (map_of(DOUBLE, LONG), StringType(), [[(float("nan"), 2)]], ['{"NaN":2}']),
+    (map_of(struct({"a": LONG}), LONG), StringType(), [[({"a": 1}, 2)]], ['{"{\\"a\\":1}":2}']),
+    (map_of(array(LONG), LONG), MapType(2, StringType(), 3, LongType()), [[([1], 2)]], [[("[1]", 2)]]),
+    (
+        map_of(struct({"a": LONG}), LONG),
+        MapType(2, StructType(NestedField(4, "a", LongType(), required=False)), 3, LongType()),
+        [[({"a": 1}, 2), ({"a": 2}, 3)]],
+        [[({"a": 1}, 2), ({"a": 2}, 3)]],
+    ),
     (struct({"b": BYTES}), StringType(), [{"b": b"ab"}], ['{"b":"' + base64.b64encode(b"ab").decode() + '"}']),
 ]
 NUMBERS: list[tuple[ConnectSchema, IcebergType, int, int]] = [
@@ -248,6 +261,9 @@ BAD: list[tuple[ConnectSchema, IcebergType, Any]] = [
     (TIME, TimeType(), 86_400_000_000),
     (array(LONG), ListType(2, IntegerType(), element_required=False), [1, 2**40]),
     (map_of(TEXT, LONG), MapType(2, StringType(), 3, IntegerType(), value_required=False), [("k", 2**40)]),
+    (map_of(INT, LONG), MapType(2, IntegerType(), 3, IntegerType(), value_required=False), [(5, 2**40)]),
+    (map_of(LONG, LONG), MapType(2, IntegerType(), 3, LongType(), value_required=False), [(2**40, 1)]),
+    (map_of(BYTES, LONG), MapType(2, StringType(), 3, LongType(), value_required=False), [(b"x", 1)]),
     (array(ConnectSchema(Kind.INT64, optional=True)), ListType(2, LongType(), element_required=True), [None]),
 ]
 
