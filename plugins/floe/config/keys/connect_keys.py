@@ -28,7 +28,7 @@ CONNECT: Final = (
         minimum=1,
         key_class=KeyClass.LIVE,
     ),
-    supported("value.converter", Kind.STRING, None, "How values are decoded: JsonConverter, AvroConverter. Required."),
+    supported("value.converter", Kind.STRING, None, "The class that values are decoded by, here or in the worker file. Required."),
     supported(
         "value.converter.schemas.enable",
         Kind.BOOLEAN,
@@ -94,7 +94,7 @@ CONNECT: Final = (
         "false",
         "Add Connect's headers `__connect.errors.…` to dead letters.",
     ),
-    supported("value.converter.*", Kind.MAP, None, "Options of that class.", key_class=KeyClass.REPLAY),
+    supported("value.converter.*", Kind.MAP, None, "Options of that class."),
     no_effect("errors.retry.timeout", Kind.LONG, "0", "Airflow's retries of the task take its place."),
     no_effect("errors.retry.delay.max.ms", Kind.LONG, "60000", "Airflow's retries of the task take its place."),
     no_effect("config.action.reload", Kind.STRING, "restart", "The file is read again for every run."),
