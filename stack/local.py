@@ -20,10 +20,11 @@ from stack.services.airflow import USER, Airflow
 from stack.services.broker import Broker
 from stack.services.recorded_service import RecordedService
 from stack.services.schema_registry import SchemaRegistry
-from stack.settings import Settings
+from stack.settings import REPOSITORY, Settings
 
 CATALOG = "demo"
 _CONNECTORS = "FLOE_CONNECTORS_DIR"
+_WORKER = "FLOE_WORKER_CONFIG"
 _OWNER_STOPS_WITHIN = 60.0
 
 
@@ -200,4 +201,5 @@ class Local:
             f"{catalog}WAREHOUSE": self.settings.warehouse.as_uri(),
             "SCHEMA_REGISTRY_URL": self.registry.confluent_url,
             _CONNECTORS: str(self.connectors),
+            _WORKER: os.environ.get(_WORKER, "").strip() or str(REPOSITORY / "deploy" / "connect-worker.properties"),
         }

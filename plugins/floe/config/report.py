@@ -21,6 +21,7 @@ from floe.exceptions import with_code
 _MAX_KEY = 60
 _MAX_VALUE = 200
 _MAX_KEYS = 50
+_PROVIDERS = "config.providers"
 
 
 class Row(NamedTuple):
@@ -51,11 +52,11 @@ def report(file: ConnectorFile) -> str:
 
 def worker_line(worker: WorkerFile) -> str:
     """Describe a worker file in one line: which of its keys are defaults of connectors."""
-    used = [key for key in worker.keys if is_default(key)]
+    used = [key for key in worker.keys if is_default(key) or key.startswith(_PROVIDERS)]
     shown_keys = ", ".join([*used[:_MAX_KEYS], *(["…"] if len(used) > _MAX_KEYS else [])]) or "none"
     others = counted(len(worker.keys) - len(used), "other key")
     return readable(
-        f"worker file {worker.path}: connectors take {shown_keys} from it; {others} of the worker itself "
+        f"worker file {worker.path}: floe reads {shown_keys}; {others} of the worker itself "
         "(REST, plugins, storage, ...) mean nothing to floe"
     )
 

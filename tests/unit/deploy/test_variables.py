@@ -16,6 +16,7 @@ import pytest
 
 from floe.config.__main__ import main as floe_config
 from floe.config.secrets.detection import is_secret
+from floe.config.worker.worker_file import worker_file
 from stack.services.airflow import Airflow
 from stack.services.broker import SINGLE_NODE
 from stack.services.schema_registry import CONFLUENT_API
@@ -189,6 +190,17 @@ def test_registry_address_is_the_services_and_connectors_get_it() -> None:
     avro = json.loads((DEPLOY / "connectors" / "pizzas-in-avro.json").read_text())["config"]
     assert avro["value.converter.schema.registry.url"] == "${env:SCHEMA_REGISTRY_URL}"
     assert settings(DEPLOY / "airflow.env")[PROVIDERS] == "env=SCHEMA_REGISTRY_URL"
+
+
+def test_worker_file_is_mounted_and_has_the_demos_converter() -> None:
+    airflow = SERVICES["airflow-scheduler"]
+    inside = airflow["environment"]["FLOE_WORKER_CONFIG"]
+    assert f"./deploy/connect-worker.properties:{inside}:ro" in airflow["volumes"]
+    worker = worker_file({"FLOE_WORKER_CONFIG": str(DEPLOY / "connect-worker.properties")})
+    plain = json.loads((DEPLOY / "connectors" / "pizzas-on-ice.json").read_text())["config"]
+    assert {key: str(plain[key]).lower() for key in plain if key.startswith("value.converter")} == {
+        key: value.lower() for key, value in worker.keys.items() if key.startswith("value.converter")
+    }
 
 
 def test_the_connectors_catalog_is_found_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

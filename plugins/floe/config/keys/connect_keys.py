@@ -28,7 +28,12 @@ CONNECT: Final = (
         minimum=1,
         key_class=KeyClass.LIVE,
     ),
-    supported("value.converter", Kind.STRING, None, "The class that values are decoded by, here or in the worker file. Required."),
+    supported(
+        "value.converter",
+        Kind.STRING,
+        None,
+        "The class that values are decoded by, here or in the worker file. Required.",
+    ),
     supported(
         "value.converter.schemas.enable",
         Kind.BOOLEAN,

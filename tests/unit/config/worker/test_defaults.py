@@ -130,4 +130,4 @@ def test_the_report_says_what_is_the_workers(worker: Any, write: Any, capsys: py
     assert (sources["topics"], sources[CLASS], sources[SCHEMAS]) == ("file", "worker", "worker")
     assert main(["check", str(path)]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert f"connectors take {CLASS}, {SCHEMAS} from it; 2 other keys" in first
+    assert f"floe reads {CLASS}, {SCHEMAS}; 2 other keys" in first
