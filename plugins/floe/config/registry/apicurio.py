@@ -7,6 +7,7 @@ from typing import Literal, cast
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.addresses import read_addresses, read_url
+from floe.config.registry.headers import read_headers
 from floe.config.registry.settings import (
     ID_HEADERS,
     Address,
@@ -55,10 +56,8 @@ _OF_REFERENCES = ("apicurio.registry.dereference-schema", "apicurio.registry.des
 
 def read_apicurio(options: OptionReader) -> RegistrySettings:
     """Read the options of one converter. Where problems are noted, the settings are not to be used."""
-    given = options.options
     addresses = tuple(_with_api(options, one) for one in read_addresses(options, _URL))
-    headers = {name.removeprefix(start): given[name] for start in _HEADERS for name in given if name.startswith(start)}
-    options.used.update(name for name in given if name.startswith(_HEADERS))
+    headers = read_headers(options, *_HEADERS)
     options.ignore(_OF_PRODUCERS, "it is for producers")
     options.ignore(_OF_CACHES, "floe keeps schemas by their id")
     options.ignore(_OF_REFERENCES, "floe reads the schemas that a schema refers to")

@@ -7,6 +7,7 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.addresses import read_addresses, read_login, read_proxy, read_url
+from floe.config.registry.headers import check_sendable, read_headers
 from floe.config.registry.settings import BearerToken, Credentials, Limits, OAuthClient, RegistrySettings
 from floe.config.registry.tls import CONFLUENT, read_tls
 
@@ -51,14 +52,12 @@ _OF_TOKENS = ("bearer.auth.scope.claim.name", "bearer.auth.sub.claim.name")
 
 def read_confluent(options: OptionReader) -> RegistrySettings:
     """Read the options of one converter. Where problems are noted, the settings are not to be used."""
-    given = options.options
     options = replace(options, namespace=NAMESPACE)
     addresses = read_addresses(options, _URL)
     credentials = _credentials(options)
     if credentials is not None:
         addresses = tuple(type(one)(one.url) for one in addresses)
-    headers = {name.removeprefix(_HEADER): given[name] for name in given if name.startswith(_HEADER)}
-    options.used.update(_HEADER + name for name in headers)
+    headers = read_headers(options, _HEADER)
     if isinstance(credentials, BearerToken | OAuthClient):
         headers |= {header: text for name, header in _SENT.items() if (text := options.text(name))}
     else:
@@ -114,7 +113,9 @@ def _bearer(options: OptionReader, source: str) -> Credentials | None:
         if key is None:
             options.miss(f"{options.prefix}{_BEARER} is STATIC_TOKEN: set {options.prefix}{_TOKEN}")
             return None
-        return BearerToken(options.options[key].strip(), key)
+        token = options.options[key].strip()
+        check_sendable(options, key, token)
+        return BearerToken(token, key)
     if source != "OAUTHBEARER":
         options.refuse_value(_spelled(options, _BEARER), "floe has STATIC_TOKEN and OAUTHBEARER (client credentials)")
         return None

@@ -240,3 +240,19 @@ def test_identity_is_of_addresses_and_credentials() -> None:
         taken(**{"request_header_X": "1"}),
     ]
     assert len({one.identity for one in [*others, taken()]}) == len(others) + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("request.header.X-Tenant", "a\r\nX-Other: b", "no header can have"),
+        ("request.header.X-Tenant", "caf\u2615", "no header can have"),
+        ("request.header.X Tenant", "a", "no name of a header"),
+        ("request.header.", "a", "no name of a header"),
+        ("bearer.auth.token", "line\nbreak", "no header can have"),
+    ],
+)
+def test_what_no_header_can_have_is_refused_and_not_shown(name: str, value: str, why: str) -> None:
+    found = found_in(read_confluent, {"schema.registry.url": URL, name: value}, PREFIX)
+    assert why in found.problems[0] and name in found.problems[0]
+    assert value not in found.problems[0] or len(value) == 1
