@@ -72,7 +72,7 @@ def test_demo_with_registry_fills_typed_columns_from_avro(environment: dict[str,
     assert f"schema registry at http://127.0.0.1:{environment['SCHEMA_REGISTRY_PORT']}/apis/ccompat/v7" in done.stdout
     assert "rpc.pizzas_in_avro: 1000 rows" in done.stdout
     assert "rpc.pizzas_in_avro: 1500 rows" in done.stdout
-    types = r"string +int +string +string +list<string> +decimal\(8, 2\) +timestamptz"
+    types = r"string +int +string +string +list<string> +decimal\(38, 2\) +timestamptz"
     assert len(re.findall(types, done.stdout)) == 2, done.stdout
     assert left_over(tmp_path) == []
 
