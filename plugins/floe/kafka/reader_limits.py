@@ -21,7 +21,7 @@ TINY_BATCH = 64 * 1024
 ZSTD_STEPS = 3
 """The factor by which the client repeatedly enlarges its buffer for a zstd batch of unknown size."""
 
-LOOK = 40
+LOOK = 10
 """Milliseconds in which a batch can be checked before the client, which gets one batch at a time, fetches the next."""
 
 REPORTS = 4

@@ -93,11 +93,12 @@ class PortableConsumer:
     def consume_answer(self, seconds: float) -> tuple[Batch, list[Event]]:
         """Return what is available as soon as there is something, or after some seconds. An answer arrives as a whole."""
         part, events = self._consume(seconds, 1)
-        parts = [part]
-        while len(part):
+        parts, is_more = [part], bool(len(part))
+        while is_more:  # not until nothing is left: meanwhile the next answer may have arrived, and the one after it
             part, more = self._consume(0, self._most)
             parts.append(part)
             events += more
+            is_more = len(part) + len(more) == self._most
         return Batch.joined(parts), events
 
     def _consume(self, seconds: float, most: int) -> tuple[Batch, list[Event]]:

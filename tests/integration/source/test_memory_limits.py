@@ -47,7 +47,8 @@ def most_at_once(conf: dict[str, Any], topic: str, count: int, limits: ReaderLim
         "assert read == count, read\n"
         "print(kept('VmHWM') - before)\n"
     )
-    given = json.dumps([conf, topic, count, *astuple(limits)])
+    queue = {"queued.max.messages.kbytes": limits.queue_bytes // 1024}  # as KafkaSettings.reader has for these limits
+    given = json.dumps([{**conf, **queue}, topic, count, *astuple(limits)])
     done = subprocess.run(
         [sys.executable, "-c", program, given],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

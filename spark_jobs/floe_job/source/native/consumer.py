@@ -143,11 +143,12 @@ class Consumer:
         Raises KafkaException.
         """
         part, events = self._consume(seconds, 1)
-        parts = [part]
-        while len(part):
+        parts, is_more = [part], bool(len(part))
+        while is_more:  # not until nothing is left: meanwhile the next answer may have arrived, and the one after it
             part, more = self._consume(0, len(self._pointers))
             parts.append(part)
             events += more
+            is_more = len(part) + len(more) == len(self._pointers)
         return Batch.joined(parts), events
 
     def _consume(self, seconds: float, most: int) -> tuple[Batch, list[Event]]:
