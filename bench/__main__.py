@@ -19,13 +19,14 @@ from pathlib import Path
 from bench import machine, report
 from bench.measurement import Measurement
 from bench.site import Site
-from bench.suites import formats, growth, hostile, latency, scale, side_by_side, sizes, untidy, versions
+from bench.suites import formats, growth, hostile, json_schema, latency, scale, side_by_side, sizes, untidy, versions
 from stack.progress import say
 from stack.settings import REPOSITORY, free_port
 
 WITH_SITE: dict[str, Callable[[Site, int, bool], Iterator[Measurement]]] = {
     "side-by-side": side_by_side.measure,
     **{name: partial(formats.measure, name=name) for name in formats.NAMES},
+    "json-schema": json_schema.measure,
     "untidy": untidy.measure,
     "sizes": sizes.measure,
     "latency": lambda site, _, quick: latency.measure(site, quick),

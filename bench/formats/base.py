@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.formats.orders import FIELDS, order
+from bench.formats.orders import FIELDS, Fields, order
 from bench.records import Shape
 from floe.config.registry.settings import Address, RegistrySettings
 from floe.registry.client import SchemaRegistry
@@ -28,6 +28,7 @@ class Format:
 
     ``converter``: the keys of a connector, for floe and for the sink. ``decoder``: what floe decodes with, for the
     floor; None for formats that are not measured beside it. ``has_sink``: whether there is a converter class for the sink.
+    ``fields``: the columns of the table.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Format:
     converter: Callable[[Registry], Mapping[str, str]]
     decoder: Callable[[SchemaSource], TypedDecoder] | None = None
     has_sink: bool = True
+    fields: Fields = FIELDS
 
     def register(self, registry: Registry) -> int:
         """Register the schema and return its id; 0 without a schema."""
@@ -67,7 +69,9 @@ class OrdersInFormat(Shape):
 
 def orders_in(name: str, schema_id: int = 0) -> OrdersInFormat:
     """Return the orders of a format."""
-    return OrdersInFormat(name, FIELDS, schema_id)
+    from bench.formats.registry import FORMATS
+
+    return OrdersInFormat(name, FORMATS[name].fields, schema_id)
 
 
 def frame(schema_id: int) -> bytes:

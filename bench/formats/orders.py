@@ -25,7 +25,9 @@ SCALE: Final = 2
 _TOPPINGS: Final = ("ham", "bacon", "salami", "onions", "peppers", "olives", "mushrooms", "pineapple")
 _FIRST_MS: Final = 1_704_067_200_000
 
-FIELDS: Final[tuple[tuple[str, IcebergType], ...]] = (
+Fields = tuple[tuple[str, IcebergType], ...]
+
+FIELDS: Final[Fields] = (
     ("order_id", StringType()),
     ("customer_id", LongType()),
     ("store_id", IntegerType()),

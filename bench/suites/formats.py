@@ -22,8 +22,11 @@ from stack.progress import step
 from stack.services.schema_registry import SchemaRegistry
 from stack.settings import free_port
 
-NAMES = ("avro",)
+NAMES = ("avro", "protobuf", "envelope")
 RECORDS, QUICK_RECORDS = 1_000_000, 100_000
+LARGE = {"envelope": 4}
+"""Formats whose records are larger, by how much: there are as many fewer."""
+
 CONVERTERS = ("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final", "org.apache.avro:avro:1.12.1")
 
 
@@ -36,7 +39,7 @@ def measure(site: Site, rounds: int, quick: bool, name: str) -> Iterator[Measure
         for system in systems:
             stack.enter_context(system.warm())
         shape = orders_in(name, FORMATS[name].register(registry.url))
-        records = QUICK_RECORDS if quick else RECORDS
+        records = (QUICK_RECORDS if quick else RECORDS) // LARGE.get(name, 1)
         scenario = FormatScenario(name, shape, f"orders-{name}", records, format=name, registry=registry.url)
         yield from compare(site, systems, scenario, rounds)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pyarrow as pa
@@ -54,3 +55,9 @@ def test_scenario_has_the_converter_of_its_format_alone(name: str) -> None:
     keys = FormatScenario(name, shape, "t", 1, format=name, registry="http://registry").keys("b1")
     given = {key: value for key, value in keys.items() if key.startswith("value.converter")}
     assert given == FORMATS[name].converter("http://registry")
+
+
+def test_json_schema_orders_are_the_plain_ones_behind_the_id() -> None:
+    plain, framed = (list(orders_in(name, ID).values(0, 20)) for name in ("json", "json-schema"))
+    assert framed == [b"\x00\x00\x00\x01\x02" + value for value in plain]
+    assert {name for value in plain for name in json.loads(value)} == {name for name, _ in FIELDS}

@@ -35,6 +35,28 @@ def test_ratios_are_those_of_medians_and_judged() -> None:
     assert not checks["floe warm vs the floor"].holds
 
 
+def test_protobuf_is_compared_with_the_avro_of_the_sink() -> None:
+    found = [
+        one(SINK, 50.0, scenario="avro"),
+        one(WARM, 10.0, scenario="protobuf"),
+        one(FLOOR, 8.0, scenario="protobuf"),
+    ]
+    checks = {check.what: check.text for check in check_targets(found)}
+    assert checks["protobuf: floe warm vs sink with avro"] == "5.0 ×"
+    assert not [what for what in checks if "floor" in what], "no share of the floor is asked of it"
+
+
+def test_untidy_json_is_compared_with_its_floor() -> None:
+    found = [one(WARM, 10.0, scenario="untidy"), one(FLOOR, 8.1, scenario="untidy")]
+    (check, *_) = check_targets(found)
+    assert (check.what, check.wanted, check.text, check.holds) == (
+        "untidy: floe warm vs the floor",
+        "80%",
+        "81%",
+        True,
+    )
+
+
 def test_what_was_not_measured_is_not_judged() -> None:
     assert [j.what for j in check_targets([one(WARM, 10.0)])] == ["peak memory of a Python worker"]
 
