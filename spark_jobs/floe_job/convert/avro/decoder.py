@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.avro.lockstep import LockstepDecoder
@@ -13,12 +11,9 @@ from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.avro.schema.connect_schema import UNION
 from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.frames import Framing, Group, split_frames
-from floe_job.convert.typed.schema_source import SchemaSource, schema_of_type
+from floe_job.convert.typed.schema_source import SchemaSource, compiled_by_id
 from floe_job.exceptions import InvalidRecord, Malformed, UnknownSchema, UnusableSchema
 from floe_job.source.values import Packed, packed
-
-MAX_DECODERS: Final = 1_000
-"""Schemas whose decoders are kept."""
 
 
 class AvroDecoder:
@@ -32,10 +27,9 @@ class AvroDecoder:
     ) -> None:
         """``stage``: of the records that are rejected; ``key_converter`` or ``header_converter`` for those."""
         self._framing = framing
-        self._schema_of = schema_of
         self._options = options
         self._stage = stage
-        self._decoders: OrderedDict[int, LockstepDecoder | UnusableSchema] = OrderedDict()
+        self._decoders = compiled_by_id(schema_of, "AVRO", lambda schema: LockstepDecoder(schema, options))
 
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None. Raises RegistryError."""
@@ -56,7 +50,7 @@ class AvroDecoder:
         return TypedBatch(tuple(parts), tuple(rejected), sum(len(part.places) for part in parts))
 
     def _part(self, buffer: Packed, group: Group) -> tuple[TypedPart, list[Rejected]]:
-        decoder = self._decoder(group.schema_id)
+        decoder = self._decoders.of(group.schema_id)
         column = decoder.decode(buffer.data, group.starts, group.ends)
         bad = [
             self._rejected(int(group.places[row]), Malformed(f"schema {group.schema_id}: {why}"))
@@ -76,23 +70,6 @@ class AvroDecoder:
             here = branch.is_valid()
             places = part.places[here.to_numpy(zero_copy_only=False)]
             yield TypedPart(replace(schema, optional=False), places, branch.filter(here))
-
-    def _decoder(self, schema_id: int) -> LockstepDecoder:
-        """Return the decoder of a schema. Raises UnknownSchema, UnusableSchema and RegistryError."""
-        found = self._decoders.get(schema_id)
-        if found is None:
-            schema = schema_of_type(self._schema_of, schema_id, "AVRO")
-            try:
-                found = LockstepDecoder(schema, self._options)
-            except UnusableSchema as error:
-                found = UnusableSchema(f"schema {schema_id}: {error}")
-            self._decoders[schema_id] = found
-            if len(self._decoders) > MAX_DECODERS:
-                self._decoders.popitem(last=False)
-        self._decoders.move_to_end(schema_id)
-        if isinstance(found, UnusableSchema):
-            raise found
-        return found
 
     def _rejected(self, index: int, error: InvalidRecord) -> Rejected:
         return Rejected(index, self._stage, error.reason, type(error).__name__)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.protobuf.descriptors import Key, message_of
@@ -14,12 +13,9 @@ from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.convert.typed.base import Places, TypedBatch, TypedPart
 from floe_job.convert.typed.frames import Framing, Group, split_frames
-from floe_job.convert.typed.schema_source import SchemaSource, schema_of_type
+from floe_job.convert.typed.schema_source import Compiled, SchemaSource, compiled_by_id
 from floe_job.exceptions import InvalidRecord, Malformed, UnknownSchema, UnusableSchema
 from floe_job.source.values import Packed, packed
-
-MAX_DECODERS: Final = 1_000
-"""Messages whose decoders are kept, and schemas whose descriptors are."""
 
 
 class ProtobufDecoder:
@@ -37,11 +33,10 @@ class ProtobufDecoder:
         """``stage``: of the records that are rejected; ``key_converter`` or ``header_converter`` for those."""
         self._framing = framing
         self._reference = reference
-        self._schema_of = schema_of
         self._options = options
         self._stage = stage
-        self._files: OrderedDict[int, Any] = OrderedDict()
-        self._decoders: OrderedDict[tuple[int, Key], MessageDecoder | UnusableSchema] = OrderedDict()
+        self._files: Compiled[int, Any] = compiled_by_id(schema_of, "PROTOBUF", file_of)
+        self._decoders = Compiled(self._decoder)
 
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None. Raises RegistryError and PackageMissing."""
@@ -66,7 +61,7 @@ class ProtobufDecoder:
     ) -> tuple[TypedPart | None, list[Rejected], int]:
         places = group.places[rows]
         try:
-            decoder = self._decoder(group.schema_id, key)
+            decoder = self._decoders.of((group.schema_id, key))
         except (UnknownSchema, UnusableSchema) as error:
             return None, [self._rejected(index, error) for index in places.tolist()], 0
         column = decoder.decode(buffer.data, starts, group.ends[rows])
@@ -75,44 +70,14 @@ class ProtobufDecoder:
         ]
         return TypedPart(decoder.schema, places[column.rows], column.values), bad, column.fast_rows
 
-    def _decoder(self, schema_id: int, key: Key) -> MessageDecoder:
-        """Return the decoder of a message. Raises UnknownSchema, UnusableSchema, PackageMissing and RegistryError."""
-        found = self._decoders.get((schema_id, key))
-        if found is None:
-            file = self._file(schema_id)
-            try:
-                found = MessageDecoder(message_of(_usable(file), key), self._options)
-            except UnusableSchema as error:
-                found = UnusableSchema(f"schema {schema_id}: {error}")
-            _keep(self._decoders, (schema_id, key), found)
-        self._decoders.move_to_end((schema_id, key))
-        if isinstance(found, UnusableSchema):
-            raise found
-        return found
-
-    def _file(self, schema_id: int) -> Any:
-        """Return the descriptor of a schema's file, or why it has none."""
-        if schema_id not in self._files:
-            schema = schema_of_type(self._schema_of, schema_id, "PROTOBUF")
-            try:
-                found = file_of(schema)
-            except UnusableSchema as error:
-                found = error
-            _keep(self._files, schema_id, found)
-        self._files.move_to_end(schema_id)
-        return self._files[schema_id]
+    def _decoder(self, message: tuple[int, Key]) -> MessageDecoder:
+        schema_id, key = message
+        file = self._files.of(schema_id)
+        try:
+            return MessageDecoder(message_of(file, key), self._options)
+        except UnusableSchema as error:
+            problem = f"schema {schema_id}: {error}"
+            raise UnusableSchema(problem) from None
 
     def _rejected(self, index: int, error: InvalidRecord) -> Rejected:
         return Rejected(index, self._stage, error.reason, type(error).__name__)
-
-
-def _usable(file: Any) -> Any:
-    if isinstance(file, UnusableSchema):
-        raise UnusableSchema(str(file))
-    return file
-
-
-def _keep(kept: OrderedDict[Any, Any], key: Any, value: Any) -> None:
-    kept[key] = value
-    if len(kept) > MAX_DECODERS:
-        kept.popitem(last=False)

@@ -16,8 +16,9 @@ from floe_job.convert.base import Parsed
 from floe_job.convert.json.parse import parse_any
 from floe_job.convert.typed.base import SchemalessPart, TypedBatch, TypedDecoder, TypedPart
 from floe_job.convert.typed.python_values import python_values
-from floe_job.exceptions import InvalidRecord
+from floe_job.exceptions import InvalidRecord, Malformed
 from floe_job.source.record_batch import ParsedValues
+from floe_job.stages import COERCE
 from floe_job.types.typed_values import Day
 
 
@@ -41,10 +42,12 @@ def parsed(decoder: TypedDecoder, values: Sequence[bytes | None]) -> Parsed:
     places = [i for i, value in enumerate(values) if value is not None]
     batch = decoder.decode([values[i] for i in places])  # type: ignore[misc]
     found, schemas = [None] * len(values), cast("list[ConnectSchema | None]", [None] * len(values))
-    for part in batch.parts:
-        for place, value in zip(part.places.tolist(), python_values(part.column, part.schema), strict=True):
-            found[places[place]], schemas[places[place]] = value, part.schema
     rejected = [one.at(places[one.index]) for one in batch.rejected]
+    for part in batch.parts:
+        present, nulls = without_nulls(part)
+        rejected += [one.at(places[one.index]) for one in nulls]
+        for place, value in zip(present.places.tolist(), python_values(present.column, part.schema), strict=True):
+            found[places[place]], schemas[places[place]] = value, part.schema
     for place, text in (
         () if batch.schemaless is None else zip(batch.schemaless.places.tolist(), batch.schemaless.values, strict=True)
     ):
@@ -53,6 +56,16 @@ def parsed(decoder: TypedDecoder, values: Sequence[bytes | None]) -> Parsed:
         except InvalidRecord as error:
             rejected.append(Rejected(places[place], error.stage, error.reason, type(error).__name__))
     return Parsed(TypedValues(found, schemas), tuple(sorted(rejected, key=lambda one: one.index)))
+
+
+def without_nulls(part: TypedPart) -> tuple[TypedPart, list[Rejected]]:
+    """Take out the records whose whole value is null."""
+    if not part.column.null_count:
+        return part, []
+    present = part.column.is_valid().to_numpy(zero_copy_only=False)
+    why = "its value is null, though its bytes are not: a tombstone has no bytes"
+    nulls = [Rejected(i, COERCE, why, Malformed.__name__) for i in part.places[~present].tolist()]
+    return TypedPart(part.schema, part.places[present], part.column.filter(pa.array(present))), nulls
 
 
 def batch_of(values: TypedValues) -> TypedBatch:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from floe.registry import exceptions as registry
 from floe.registry.schema import RegisteredSchema, SchemaType
@@ -14,6 +15,57 @@ SchemaSource = Callable[[int], RegisteredSchema]
 
 ENCRYPTED: Final = "ENCRYPT"
 """How the types of rules begin by which values are encrypted."""
+
+MAX_COMPILED: Final = 1_000
+"""Schemas that are kept compiled, of one decoder."""
+
+Key = TypeVar("Key")
+Decoder = TypeVar("Decoder")
+Found = TypeVar("Found")
+
+
+class Compiled(Generic[Key, Found]):
+    """What is made of schemas, or why it cannot be: made once, and kept for the MAX_COMPILED that were used last."""
+
+    def __init__(self, make: Callable[[Key], Found]) -> None:
+        """``make`` raises UnusableSchema where nothing can be made; what else it raises is not kept."""
+        self._make = make
+        self._made: OrderedDict[Key, Found] = OrderedDict()
+        self._problems: OrderedDict[Key, str] = OrderedDict()
+
+    def of(self, key: Key) -> Found:
+        """Return what was made. Raises UnusableSchema, a new one each time, and what ``make`` raises."""
+        if key in self._problems:
+            # an error keeps the frames, and so the batches, of all that raised it
+            self._problems.move_to_end(key)
+            raise UnusableSchema(self._problems[key])
+        if key not in self._made:
+            try:
+                _keep(self._made, key, self._make(key))
+            except UnusableSchema as error:
+                _keep(self._problems, key, str(error))
+                raise
+        self._made.move_to_end(key)
+        return self._made[key]
+
+
+def compiled_by_id(
+    source: SchemaSource, kind: SchemaType, compile_: Callable[[RegisteredSchema], Decoder]
+) -> Compiled[int, Decoder]:
+    """Return what is made of the schemas of a registry, by id.
+
+    Of an id, ``UnknownSchema`` is raised too, and what the registry raises.
+    """
+
+    def make(schema_id: int) -> Decoder:
+        schema = schema_of_type(source, schema_id, kind)
+        try:
+            return compile_(schema)
+        except UnusableSchema as error:
+            problem = f"schema {schema_id}: {error}"
+            raise UnusableSchema(problem) from None
+
+    return Compiled(make)
 
 
 def schema_of_type(source: SchemaSource, schema_id: int, kind: SchemaType) -> RegisteredSchema:
@@ -35,3 +87,9 @@ def schema_of_type(source: SchemaSource, schema_id: int, kind: SchemaType) -> Re
         problem = f"schema {schema_id}: by its rules its values are encrypted, and floe does not decrypt them"
         raise UnusableSchema(problem)
     return found
+
+
+def _keep(kept: OrderedDict[Key, Found], key: Key, value: Found) -> None:
+    kept[key] = value
+    if len(kept) > MAX_COMPILED:
+        kept.popitem(last=False)

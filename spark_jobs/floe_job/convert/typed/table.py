@@ -18,8 +18,8 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.reserved_fields import Injected
-from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
-from floe_job.convert.typed.parsed import TypedValues, batch_of
+from floe_job.convert.typed.base import TypedBatch, TypedDecoder
+from floe_job.convert.typed.parsed import TypedValues, batch_of, without_nulls
 from floe_job.convert.typed.part_rows import PartRows
 from floe_job.convert.typed.schema_needs import SchemaNeeds
 from floe_job.exceptions import InvalidRecord, Unnameable
@@ -84,7 +84,7 @@ class TypedTable:
         rejected = list(batch.rejected)
         tables, places, exact = [], [], 0
         for part in batch.parts:
-            present, nulls = _without_nulls(part)
+            present, nulls = without_nulls(part)
             rejected += nulls
             rows = self._rows_of(part.schema)
             if isinstance(rows, InvalidRecord):
@@ -146,13 +146,3 @@ class NoStruct(InvalidRecord):
 
 def _as_json(values: Sequence[bytes] | ParsedValues) -> Sequence[bytes] | ParsedValues:
     return ParsedValues([json_form(value) for value in values]) if isinstance(values, ParsedValues) else values
-
-
-def _without_nulls(part: TypedPart) -> tuple[TypedPart, list[Rejected]]:
-    """Take out the records whose whole value is null."""
-    if not part.column.null_count:
-        return part, []
-    present = part.column.is_valid().to_numpy(zero_copy_only=False)
-    why = "its value is null, though its bytes are not: a tombstone has no bytes"
-    nulls = [Rejected(i, NoStruct.stage, why, "Malformed") for i in part.places[~present].tolist()]
-    return TypedPart(part.schema, part.places[present], part.column.filter(pa.array(present))), nulls

@@ -56,7 +56,7 @@ def test_scalars_are_the_types_of_connect() -> None:
 
 
 def test_known_messages_are_logical_types() -> None:
-    order = proto_orders.decoder()._decoder(7, (1,)).schema
+    order = proto_orders.decoder()._decoders.of((7, (1,))).schema
     found = {name: one.name for name, one in order.fields if one.name and one.kind is not Kind.STRUCT}
     assert found == {
         "state": "State",

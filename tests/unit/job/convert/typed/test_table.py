@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -37,6 +38,7 @@ from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of, struct
 from floe_job.convert.typed import part_rows
 from floe_job.convert.typed.base import TypedBatch, TypedPart
+from floe_job.convert.typed.converters import TypedConverters
 from floe_job.convert.typed.table import TypedTable
 from floe_job.exceptions import SchemaConflict
 from floe_job.schema.rules import ColumnRules
@@ -174,6 +176,16 @@ def test_value_that_is_no_struct_is_rejected() -> None:
     assert [(one.index, one.stage) for one in decoded.rejected] == [(0, "coerce")]
     assert decoded.table is not None
     assert decoded.table.num_rows == 1
+
+
+def test_whole_value_that_is_null_is_rejected_either_way() -> None:
+    schema = replace(struct({"id": LONG}), optional=True)
+    values = [(schema, {"id": 1}), (schema, None), (schema, {"id": 3})]
+    decoded = table(field("id", LongType())).decode(values)
+    whole = TypedConverters(Given).whole([*values, None])
+    assert decoded.rejected == whole.rejected
+    assert [(one.index, one.stage) for one in whole.rejected] == [(1, "coerce")]
+    assert whole.values == [{"id": 1}, None, {"id": 3}, None]
 
 
 def test_schema_with_too_many_columns_rejects_its_records_only() -> None:
