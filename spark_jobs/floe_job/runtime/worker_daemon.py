@@ -17,8 +17,11 @@ if __spec__ is not None and __spec__.parent:
     import floe_job.task.read_task  # noqa: F401
 
 
-class SparksArchive(zipimporter):
-    """An archive of Spark's that never changes: workers would read its table of contents again before each task."""
+class FixedArchive(zipimporter):
+    """An archive that never changes, Spark's own or one of a session's: workers import from it as it was at first.
+
+    They would read its table of contents again before each task, once for each package that was imported from it.
+    """
 
     def invalidate_caches(self) -> None:
         """Do nothing: the archive cannot change."""
@@ -28,7 +31,8 @@ def run() -> None:
     """Run the worker daemon."""
     for path, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
-            sys.path_importer_cache[path] = SparksArchive(path)
+            sys.path_importer_cache[path] = FixedArchive(path)
+    sys.path_hooks[:] = [FixedArchive if hook is zipimporter else hook for hook in sys.path_hooks]
     gc.freeze()  # workers collect garbage after each task, which would copy all of these pages
     manager()
 
