@@ -1,4 +1,4 @@
-"""TLS contexts of the standard library, from PEM files and texts."""
+"""TLS contexts of the standard library, from PEM files and texts and from Java's stores."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 
 from floe.config.registry.settings import TlsSettings
 from floe.registry.exceptions import RegistryMisconfigured
+from floe.tls.exceptions import StoreUnusable
+from floe.tls.stores import Identity, StoreFile, identity, trusted_certificates
 
 
 def registry_context(settings: TlsSettings) -> ssl.SSLContext:
@@ -29,10 +31,14 @@ def token_context(settings: TlsSettings) -> ssl.SSLContext:
 def _trusting(settings: TlsSettings, *, also_system: bool) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    is_given = bool(settings.ca_file or settings.ca_pem)
+    is_given = bool(settings.ca_file or settings.ca_pem or settings.truststore)
     try:
-        if is_given:
+        if settings.truststore:
+            _trust_store(context, settings.truststore)
+        if settings.ca_file or settings.ca_pem:
             context.load_verify_locations(cafile=settings.ca_file or None, cadata=settings.ca_pem or None)
+    except StoreUnusable as error:
+        raise _unusable(error) from None
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         where = repr(settings.ca_file) if settings.ca_file else "the given text"
         msg = f"the registry's certificate authorities in {where} cannot be read: {_reason(error)}; PEM is needed"
@@ -40,6 +46,17 @@ def _trusting(settings: TlsSettings, *, also_system: bool) -> ssl.SSLContext:
     if also_system or not is_given:
         context.load_default_certs()
     return context
+
+
+def _trust_store(context: ssl.SSLContext, store: StoreFile) -> None:
+    """Trust the certificates of a store, as Java does: each by itself, whoever issued it. Raises StoreUnusable."""
+    text = trusted_certificates(store)
+    try:
+        context.load_verify_locations(cadata=text)
+    except ssl.SSLError as error:
+        msg = f"{store.option} {store.path!r}: a certificate in it cannot be read: {_reason(error)}"
+        raise StoreUnusable(msg) from None
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
 
 
 def _identify(context: ssl.SSLContext, settings: TlsSettings) -> None:
@@ -50,23 +67,37 @@ def _identify(context: ssl.SSLContext, settings: TlsSettings) -> None:
                 settings.certificate_file, settings.key_file or None, settings.key_password or _no_password
             )
         elif settings.certificate_pem:
-            _load_texts(context, settings)
+            _load_texts(context, Identity(settings.certificate_pem, settings.key_pem, settings.key_password))
+        elif settings.keystore:
+            _load_texts(context, identity(settings.keystore, settings.key_password))
+    except StoreUnusable as error:
+        raise _unusable(error) from None
     except (OSError, ValueError) as error:
-        where = repr(settings.certificate_file) if settings.certificate_file else "the given texts"
         msg = (
-            f"the client's certificate and key for the registry, in {where}, cannot be used: {_reason(error)}; PEM is "
-            "needed, and ssl.key.password if the key is encrypted"
+            f"the client's certificate and key for the registry, in {_place(settings)}, cannot be used: {_reason(error)}; "
+            "they must belong together and be PEM or in a store, and ssl.key.password is needed if the key is encrypted"
         )
         raise RegistryMisconfigured(msg) from None
 
 
-def _load_texts(context: ssl.SSLContext, settings: TlsSettings) -> None:
+def _unusable(error: StoreUnusable) -> RegistryMisconfigured:
+    msg = f"{error}. Nothing was asked of the registry"
+    return RegistryMisconfigured(msg)
+
+
+def _place(settings: TlsSettings) -> str:
+    store = settings.keystore.path if settings.keystore and not settings.certificate_pem else ""
+    path = settings.certificate_file or store
+    return repr(path) if path else "the given texts"
+
+
+def _load_texts(context: ssl.SSLContext, one: Identity) -> None:
     """Load texts through a file, which only this user can read and which is gone afterwards: OpenSSL reads files."""
     with tempfile.TemporaryDirectory(prefix="floe-") as folder:
         file = Path(folder, "client.pem")
         file.touch(mode=0o600)
-        file.write_text(f"{settings.certificate_pem}\n{settings.key_pem}\n")
-        context.load_cert_chain(file, None, settings.key_password or _no_password)
+        file.write_text(f"{one.certificates}\n{one.key}\n")
+        context.load_cert_chain(file, None, one.key_password or _no_password)
 
 
 def _no_password() -> str:

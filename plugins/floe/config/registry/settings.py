@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from floe.tls.stores import StoreFile
+
 Api = Literal["confluent", "apicurio"]
 IdKind = Literal["id", "globalId", "contentId"]
 """What an id counts: the schemas of Confluent's API, or Apicurio's versions (``globalId``) or contents (``contentId``)."""
@@ -56,9 +58,9 @@ class Address:
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """Whom the client trusts and how it identifies itself: paths of PEM files, or PEM texts.
+    """Whom the client trusts and how it identifies itself: paths of PEM files, PEM texts, or Java's stores.
 
-    Without ``ca_file`` and ``ca_pem`` it trusts what the system trusts.
+    Without ``ca_file``, ``ca_pem`` and ``truststore`` it trusts what the system trusts.
     """
 
     ca_file: str = ""
@@ -68,6 +70,8 @@ class TlsSettings:
     certificate_pem: str = ""
     key_pem: str = field(default="", repr=False)
     key_password: str = field(default="", repr=False)
+    truststore: StoreFile | None = None
+    keystore: StoreFile | None = None
     verify_hostname: bool = True
 
 
@@ -128,6 +132,7 @@ class RegistrySettings:
         given = vars(self.credentials) if self.credentials else {}
         credentials = {name: value for name, value in given.items() if name in _IDENTIFYING}
         tls = [self.tls.certificate_file, self.tls.certificate_pem]
+        tls += [self.tls.keystore.path] if self.tls.keystore else []
         parts = [self.api, login, credentials, tls, sorted(self.headers)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
@@ -138,6 +143,7 @@ class RegistrySettings:
             found |= _secrets_of(one.login, f"url.{at}.") if one.login else {}
         found |= _secrets_of(self.credentials) if self.credentials else {}
         found |= {"ssl.key.password": self.tls.key_password, "ssl.key.pem": self.tls.key_pem}
+        found |= {one.password_option: one.password for one in (self.tls.truststore, self.tls.keystore) if one}
         return {name: value for name, value in found.items() if value}
 
 

@@ -1,4 +1,4 @@
-"""The TLS options of a registry's client: Java's stores of type PEM, and librdkafka's names of PEM files."""
+"""The TLS options of a registry's client: Java's stores, and librdkafka's names of PEM files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Final
 
 from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.settings import TlsSettings
+from floe.config.secrets.detection import is_reference
+from floe.tls.stores import TYPES, StoreFile
 
 _PEM_FILES = (".pem", ".crt", ".cer", ".key")
 _WITHOUT_EFFECT = (
@@ -41,20 +43,22 @@ APICURIO: Final = TlsNames(
 
 
 def read_tls(options: OptionReader, names: TlsNames) -> TlsSettings:
-    """Read the options. Stores of other types than PEM are problems: only Java reads them."""
-    keystore = _store(options, names, "keystore")
+    """Read the options. No file is read: the paths are those of the machines that connect."""
+    keystore, truststore = _store(options, names, "keystore"), _store(options, names, "truststore")
     algorithm = options.key(*names.store("endpoint.identification.algorithm"))
     # given and empty, it switches the check of the name off
     is_off = any(name in options.options for name in _spelled(options, names)) and algorithm is None
     options.ignore(_WITHOUT_EFFECT, "TLS 1.2 and newer are used, with OpenSSL's own choice of ciphers")
     return TlsSettings(
-        ca_file=options.text(*names.ca_file) or _store(options, names, "truststore"),
+        ca_file=options.text(*names.ca_file),
         ca_pem=_pem(options.text(*names.store("truststore.certificates"))),
-        certificate_file=(options.text(*names.certificate_file) if names.certificate_file else "") or keystore,
-        key_file=(options.text(*names.key_file) if names.key_file else "") or keystore,
+        certificate_file=options.text(*names.certificate_file) if names.certificate_file else "",
+        key_file=options.text(*names.key_file) if names.key_file else "",
         certificate_pem=_pem(options.text(*names.store("keystore.certificate.chain"))),
         key_pem=_pem(options.text(*names.store("keystore.key"))),
         key_password=options.text(*names.store("key.password")),
+        truststore=truststore,
+        keystore=keystore,
         verify_hostname=not is_off,
     )
 
@@ -64,22 +68,21 @@ def _spelled(options: OptionReader, names: TlsNames) -> list[str]:
     return [*found, *(options.namespace + name for name in found)]
 
 
-def _store(options: OptionReader, names: TlsNames, which: str) -> str:
-    """Return the file of a store, which must be PEM: by its type, or by the end of its name."""
+def _store(options: OptionReader, names: TlsNames, which: str) -> StoreFile | None:
+    """Return a store; None if none is named."""
     at = options.key(*names.store(f"{which}.location"))
-    kind = options.text(*names.store(f"{which}.type")).upper()
+    kind = options.key(*names.store(f"{which}.type"))
     passwords = names.store(f"{which}.password")
+    kind_name = options.options[kind].strip().upper() if kind else ""
+    if kind and not is_reference(kind_name) and kind_name not in TYPES:
+        remedy = "convert the store (keytool -importkeystore -deststoretype PKCS12)"
+        options.refuse_value(kind, f"floe reads stores of the types {', '.join(TYPES)}: {remedy}")
     path = options.options[at].strip() if at else ""
-    is_pem = kind == "PEM" or (not kind and path.lower().endswith(_PEM_FILES))
-    if at and not is_pem:
-        type_key = f"{at.removesuffix('location')}type"
-        options.refuse_value(
-            at,
-            f"a store of type {kind or 'JKS'} is read by Java only: write its certificates as PEM (keytool -exportcert "
-            f"-rfc, openssl pkcs12), and set {options.prefix}{type_key}=PEM",
-        )
-    options.ignore(passwords, "PEM files have no password; that of a private key is ssl.key.password")
-    return path
+    if not at or kind_name == "PEM" or path.lower().endswith(_PEM_FILES):
+        why = "PEM files have no password; that of a private key is ssl.key.password" if at else f"no {which} is named"
+        options.ignore(passwords, why)
+        return StoreFile(path, option=options.prefix + at) if at else None
+    return StoreFile(path, options.text(*passwords), options.prefix + at)
 
 
 def _pem(text: str) -> str:

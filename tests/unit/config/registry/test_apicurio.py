@@ -4,6 +4,7 @@ import pytest
 
 from floe.config.registry.apicurio import read_apicurio
 from floe.config.registry.settings import Login, OAuthClient, RegistrySettings, SchemaIdFormat
+from floe.tls.stores import StoreFile
 from tests.support.registry.settings import Found, found_in
 
 URL = "http://registry:8080"
@@ -99,7 +100,7 @@ def test_token_endpoint_is_made_from_the_realm() -> None:
         ({f"{REGISTRY}id-handler": "my.Handler"}, "DefaultIdHandler"),
         ({f"{REGISTRY}use-id": "id"}, "globalId or contentId"),
         ({f"{REGISTRY}headers.enabled": "maybe"}, "true or false"),
-        ({f"{REGISTRY}request.ssl.truststore.location": "/t.jks"}, "JKS"),
+        ({f"{REGISTRY}request.ssl.truststore.type": "BCFKS"}, "JKS, PKCS12, PEM"),
     ],
 )
 def test_wrong_options_are_problems(options: dict[str, str], said: str) -> None:
@@ -119,7 +120,9 @@ def test_tls_and_headers_are_read_by_both_spellings(prefix: str) -> None:
             f"{prefix}headers.X-Tenant": "a",
         }
     )
-    assert (found.tls.ca_file, found.tls.certificate_file, found.tls.key_password) == ("/ca.pem", "/client.pem", "kp")
+    assert found.tls.truststore == StoreFile("/ca.pem", "", f"value.converter.{prefix}ssl.truststore.location")
+    assert found.tls.keystore == StoreFile("/client.pem", "", f"value.converter.{prefix}ssl.keystore.location")
+    assert found.tls.key_password == "kp"
     assert found.headers == (("X-Tenant", "a"),)
 
 

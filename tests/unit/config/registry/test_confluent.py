@@ -8,6 +8,7 @@ import pytest
 from floe.config.registry.confluent import read_confluent
 from floe.config.registry.settings import Address, BearerToken, Limits, Login, OAuthClient, RegistrySettings
 from floe.config.secrets.mask import Mask
+from floe.tls.stores import StoreFile
 from tests.support.registry.settings import Found, found_in
 
 URL = "http://registry:8081"
@@ -112,11 +113,7 @@ def test_user_info_without_its_source_is_named() -> None:
         ({"http_read_timeout_ms": "soon"}, "Not a number"),
         ({"http_connect_timeout_ms": "0"}, "at least 1"),
         ({"max_retries": "1000"}, "no more than 100"),
-        ({"schema_registry_ssl_truststore_location": "/etc/trust.jks"}, "JKS"),
-        (
-            {"schema_registry_ssl_keystore_location": "/etc/k.p12", "schema_registry_ssl_keystore_type": "PKCS12"},
-            "PKCS12",
-        ),
+        ({"schema_registry_ssl_keystore_type": "JCEKS"}, "JKS, PKCS12, PEM"),
     ],
 )
 def test_wrong_options_are_problems(options: dict[str, str], said: str) -> None:
@@ -147,9 +144,24 @@ def test_pem_stores_are_taken() -> None:
         schema_registry_ssl_keystore_location="/both",
         schema_registry_ssl_key_password="pw",
     ).tls
-    assert (found.ca_file, found.certificate_file, found.key_file) == ("/ca.pem", "/both", "/both")
+    assert found.truststore == StoreFile("/ca.pem", "", "value.converter.schema.registry.ssl.truststore.location")
+    assert found.keystore == StoreFile("/both", "", "value.converter.schema.registry.ssl.keystore.location")
     assert found.key_password == "pw"
     assert found.verify_hostname
+
+
+@pytest.mark.parametrize("kind", ["", "jks", "PKCS12", "${env:KIND}"])
+def test_java_stores_are_taken_with_their_passwords(kind: str) -> None:
+    options = {"ssl.truststore.location": "/trust", "ssl.truststore.type": kind, "ssl.truststore.password": "pw"}
+    found = found_in(read_confluent, {"schema.registry.url": URL, **options}, PREFIX)
+    assert found.settings is not None and found.without_effect == {}
+    assert found.settings.tls.truststore == StoreFile("/trust", "pw", f"{PREFIX}ssl.truststore.location")
+    assert found.settings.secrets() == {f"{PREFIX}ssl.truststore.password": "pw"}
+
+
+def test_password_without_store_is_named() -> None:
+    found = read(schema_registry_ssl_truststore_password="pw")
+    assert found.without_effect == {"schema.registry.ssl.truststore.password": "no truststore is named"}
 
 
 def test_librdkafka_names_of_pem_files_are_taken() -> None:
