@@ -6,6 +6,7 @@ run's three tasks imports for most of a second. Elsewhere, and where a library i
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -53,6 +54,8 @@ def preload() -> None:
         _try(name, partial(import_module, name))
     _try("the catalogs", _import_catalogs)
     _try("the Spark job", _import_job)
+    gc.collect()
+    gc.freeze()  # else each task's process looks through all of this for garbage, and copies its pages
     log.info("imported what floe's tasks need in %.1f s, for all of them", time.monotonic() - began)
 
 

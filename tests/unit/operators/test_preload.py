@@ -10,6 +10,14 @@ import pytest
 from floe.operators import preload
 
 
+@pytest.fixture(autouse=True)
+def frozen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is done with what is imported, but not to the process of the tests."""
+    done: list[str] = []
+    monkeypatch.setattr(preload.gc, "freeze", lambda: done.append("frozen"))
+    return done
+
+
 class Job:
     """What Airflow's scheduler starts as."""
 
@@ -41,3 +49,9 @@ def test_a_library_that_is_missing_keeps_nothing_from_starting(monkeypatch: pyte
 
     monkeypatch.setattr(preload, "import_module", fail)
     preload.preload()
+
+
+def test_tasks_do_not_search_what_is_imported_for_garbage(frozen: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preload, "import_module", lambda _: None)
+    preload.preload()
+    assert frozen == ["frozen"]
