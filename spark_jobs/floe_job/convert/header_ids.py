@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.protobuf import PROTOBUF
@@ -16,8 +20,10 @@ from floe.registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.typed.frames import MAGIC
 from floe_job.convert.typed.schema_source import SchemaSource
-from floe_job.source.messages import LastHeaders
+from floe_job.source.messages import HeaderKinds, LastHeaders
+from floe_job.source.native.memory import Words
 from floe_job.source.record_batch import Records
+from floe_job.source.value_columns import column_of, values_of
 
 OTHER_KIND: Final = {4: 10**9, 8: 10**18}
 """Added to ids of the kind that is not configured, by the bytes of an id. No registry has as many schemas."""
@@ -34,6 +40,8 @@ _REFUSED: Final = {
 
 _MESSAGE: Final = ("apicurio.protobuf.type", "apicurio.protobuf.type.key")
 """The headers with the name of a value's message, and of a key's; they have no other names."""
+
+_NOTHING: Final = pa.scalar(b"", pa.large_binary())
 
 Framed = Callable[[Records], Records]
 
@@ -67,42 +75,46 @@ class HeaderIds:
     def framed(self, records: Records) -> Records:
         """Return the records with ids before the values of those that have one in a header; others are as they are."""
         headers = records.messages.last_headers(self._names)
-        ids = {last: self._id(last) for last in set(headers)}
-        frames = {last: self._frame(found) for last, found in ids.items() if found is not None}
-        unnamed = self._unnamed(
-            records, [i for i, last in enumerate(headers) if last is not None and ids[last] is None]
-        )
-        if not frames and not unnamed:
+        ids = [self._id(last) for last in headers.kinds]
+        frames = [b"" if one is None else self._frame(one) for one in ids]
+        of = headers.of.copy()
+        unnamed = self._unnamed(records, headers, ids)
+        if len(unnamed):
+            of[unnamed] = len(frames)
+            frames.append(self._frame(_NO_ID))
+        if not any(frames):
             return records
-        no_id = self._frame(_NO_ID)
-        values = self._named(records.values, headers, frames) if self._has_messages else records.values
-        encoded = [
-            value if value is None else (no_id if index in unnamed else frames.get(last, b"")) + value
-            for index, (last, value) in enumerate(zip(headers, values, strict=True))
-        ]
-        return replace(records, encoded=encoded)
+        values = column_of(records.values)
+        if self._has_messages:
+            self._name(values, headers, frames, of)
+        before = pa.array(frames, pa.large_binary()).take(pa.array(of))
+        return replace(records, encoded=values_of(pc.binary_join_element_wise(before, values, _NOTHING)))
 
-    def _unnamed(self, records: Records, indices: list[int]) -> set[int]:
+    def _unnamed(self, records: Records, headers: HeaderKinds, ids: Sequence[int | None]) -> Words:
         """Return those of the records whose headers name a schema otherwise than by its id."""
-        others = records.messages.select(indices).last_headers(self._others)
-        return {index for index, last in zip(indices, others, strict=True) if last is not None and any(last)}
+        without = [last is not None and one is None for last, one in zip(headers.kinds, ids, strict=True)]
+        rows = np.flatnonzero(np.array(without, np.bool_)[headers.of])
+        if not len(rows):
+            return rows
+        others = records.messages.select(rows.tolist()).last_headers(self._others)
+        named = [last is not None and any(last) for last in others.kinds]
+        return rows[np.array(named, np.bool_)[others.of]]
 
     def _frame(self, schema_id: int) -> bytes:
         return bytes([MAGIC]) + schema_id.to_bytes(self._nbytes, "big", signed=True)
 
-    def _named(
-        self,
-        values: Sequence[bytes | None],
-        headers: Sequence[LastHeaders | None],
-        frames: Mapping[LastHeaders | None, bytes],
-    ) -> list[bytes | None]:
-        """Return the values behind the names of their messages. As of version 3 they begin with these by themselves."""
-        named = ((last, last[-1]) for last in frames if last is not None)
-        names: dict[LastHeaders | None, bytes] = {last: _message_name(name) for last, name in named if name}
-        return [
-            value if value is None or value.startswith(name := names.get(last, b"")) else name + value
-            for last, value in zip(headers, values, strict=True)
-        ]
+    def _name(self, values: pa.LargeBinaryArray, headers: HeaderKinds, frames: list[bytes], of: Words) -> None:
+        """Add the names of messages to frames, but of values that begin with it, as they do as of version 3."""
+        order = np.argsort(of, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(of[order])) + 1):
+            kind = int(of[rows[0]])
+            last = headers.kinds[kind] if kind < len(headers.kinds) else None
+            if last is None or not last[-1] or not frames[kind]:
+                continue
+            name = _message_name(last[-1])
+            has_name = pc.starts_with(values.take(pa.array(rows)), pattern=name)
+            of[rows[~has_name.to_numpy(zero_copy_only=False).astype(np.bool_)]] = len(frames)
+            frames.append(frames[kind] + name)
 
     def _id(self, last: LastHeaders | None) -> int | None:
         """Return what goes before the value for an id; None where there is none in the headers."""

@@ -10,7 +10,7 @@ import confluent_kafka as ck
 import numpy as np
 
 from floe_job.source.batch import Batch
-from floe_job.source.messages import Headers, LastHeaders, Message, Messages, last_of
+from floe_job.source.messages import HeaderKinds, Headers, Message, Messages, last_of
 from floe_job.source.native.memory import Words
 from floe_job.source.values import CLOSING, OPENING, Lines, Packed, Values, packed
 
@@ -166,9 +166,9 @@ class PortableMessages(Messages):
         """Return the headers of each in their order; None where they cannot be read."""
         return list(self._headers)
 
-    def last_headers(self, names: Sequence[str]) -> list[LastHeaders | None]:
-        """Return headers of each record by their names; None where it has none, or where they cannot be read."""
-        return [last_of(headers, names) for headers in self._headers]
+    def last_headers(self, names: Sequence[str]) -> HeaderKinds:
+        """Return headers of each record by their names."""
+        return HeaderKinds.counted([last_of(headers, names) for headers in self._headers])
 
 
 _EMPTY = np.zeros(0, np.int64)

@@ -58,7 +58,7 @@ class Records:
     values: Values
     messages: Messages
     changes: RecordChanges | None = None
-    encoded: Sequence[bytes | None] | None = None
+    encoded: Values | None = None
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -105,7 +105,7 @@ class Records:
             self.values.select(indices),
             self.messages.select(indices),
             None if self.changes is None else self.changes.select(indices),
-            None if self.encoded is None else [self.encoded[i] for i in indices],
+            None if self.encoded is None else self.encoded.select(indices),
         )
 
     def without_tombstones(self) -> Records:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from floe_job.source.native.memory import Words
+from floe_job.source.native.memory import Words, nbytes_between
 
 WIDEST_GAP = 128
 """Bytes between two values up to which they are copied together: a record's frame is ten bytes, plus its key."""
@@ -110,6 +110,17 @@ class Values(Sequence[Any]):
         """Return some of the values, by index."""
         chosen = list(indices)
         return Values(self._refs, self._addresses[chosen], self._sizes[chosen])
+
+    def are_all(self, value: bytes) -> bool:
+        """Return whether each of them is one value, and none a tombstone."""
+        if not len(self) or not self._addresses.all() or (self._sizes != len(value)).any():
+            return False
+        if not value:
+            return True
+        first = int(self._addresses.min())
+        memory = nbytes_between(first, int(self._addresses.max()) + len(value))
+        stretches = np.ndarray((len(memory) - len(value) + 1,), f"V{len(value)}", memory, 0, (1,))
+        return stretches[self._addresses - first].tobytes() == value * len(self)
 
     def heads(self, nbytes: int) -> Packed:
         """Copy the first bytes of each value into one buffer, of a shorter value none of them."""

@@ -58,7 +58,7 @@ def test_every_part_of_a_record_is_what_the_client_says(
         assert batch.messages.headers() == [message.headers() or [] for message in expected]
         names = [*{name: None for message in expected for name, _ in message.headers() or ()}, "none"]
         by_name = [last_of(message.headers(), names) for message in expected]
-        assert batch.messages.last_headers(names) == by_name
+        assert batch.messages.last_headers(names).each() == by_name
         assert batch.nbytes == sum(len(m) + len(m.key() or b"") for m in expected)
         assert (end.topic, end.partition, end.offset) == (one, 0, len(RECORDS))
         assert end.error.code() == ck.KafkaError._PARTITION_EOF

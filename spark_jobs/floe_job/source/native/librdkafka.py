@@ -21,7 +21,7 @@ NO_HEADERS = -156
 """``RD_KAFKA_RESP_ERR__NOENT``."""
 
 KNOWN_VERSION = 0x021000FF
-"""The librdkafka whose layout of a batch in memory is known: 2.16.0."""
+"""The librdkafka whose layout of a batch, and of a record, in memory is known: 2.16.0."""
 
 TIMESTAMP_NOT_AVAILABLE = 0
 """``RD_KAFKA_TIMESTAMP_NOT_AVAILABLE``."""
@@ -40,6 +40,26 @@ class Message(Structure):
         ("key_len", c_size_t),
         ("offset", c_int64),
         ("_private", c_void_p),
+    )
+
+
+class ConsumedMessage(Structure):
+    """The beginning of ``rd_kafka_msg_t``, which a record is, in the version KNOWN_VERSION; others may differ.
+
+    ``headers_size``, ``headers``: the bytes of the record's headers as Kafka has them, 0 of an older format's. librdkafka
+    parses them when it is asked for one.
+    """
+
+    _fields_ = (
+        ("message", Message),
+        ("_link", c_void_p * 2),
+        ("_flags", c_int),
+        ("_time_kind", c_int),
+        ("_time", c_int64),
+        ("_parsed", c_void_p),
+        ("_status", c_int64),
+        ("headers_size", c_int32),
+        ("headers", c_void_p),
     )
 
 

@@ -6,7 +6,7 @@ it is copied here; it stays valid as long as a reference to its block exists.
 
 from __future__ import annotations
 
-from ctypes import sizeof
+from ctypes import Structure, sizeof
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ Words = np.ndarray[Any, np.dtype[np.int64]]
 WORD = 8
 """Bytes of a word: of a pointer, a size and an offset."""
 
-_WORDS_PER_MESSAGE = sizeof(librdkafka.Message) // WORD
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class Handle:
@@ -56,20 +56,28 @@ BlockRefs = tuple[MessageBlock, ...]
 """The blocks that must be kept while the memory of their messages is read."""
 
 
-def columns(pointers: Words, *names: str) -> list[Words]:
-    """Read fields of many messages, each of a word's size, except ``err``, which is half of one."""
+def columns(pointers: Words, *names: str, layout: type[Structure] = librdkafka.Message) -> list[Words]:
+    """Read fields of many messages, each of a word's size or half of one."""
     if not len(pointers):
         return [pointers for _ in names]
     first = int(pointers.min())
-    words = np.asarray(_Memory(first, (int(pointers.max()) - first) // WORD + _WORDS_PER_MESSAGE))
+    words: Words = np.asarray(_Memory(first, (int(pointers.max()) - first + sizeof(layout)) // WORD, np.int64))
     places = (pointers - first) // WORD
-    found = [words[places + getattr(librdkafka.Message, name).offset // WORD] for name in names]
-    return [f.view(np.int32)[::2].astype(np.int64) if n == "err" else f for n, f in zip(names, found, strict=True)]
+    found = []
+    for field in (getattr(layout, name) for name in names):
+        whole = words[places + field.offset // WORD]
+        found.append(whole if field.size == WORD else whole.view(np.int32)[::2].astype(np.int64))
+    return found
+
+
+def nbytes_between(first: int, end: int) -> Bytes:
+    """Return memory as an array of bytes. Only those that are known to belong to a message may be read."""
+    return np.asarray(_Memory(first, end - first, np.uint8))
 
 
 class _Memory:
-    """Memory as an array of words. Only words that are known to belong to a message may be read."""
+    """Memory as an array of numbers."""
 
-    def __init__(self, address: int, words: int) -> None:
-        kind = np.dtype(np.int64).str
-        self.__array_interface__ = {"data": (address, True), "shape": (words,), "typestr": kind, "version": 3}
+    def __init__(self, address: int, count: int, kind: type[np.generic]) -> None:
+        code = np.dtype(kind).str
+        self.__array_interface__ = {"data": (address, True), "shape": (count,), "typestr": code, "version": 3}
