@@ -21,7 +21,6 @@ SIMPLE_HEADER: Final = "simple-header"
 ENCODING: Final = "converter.encoding"
 """The option with the character set of text; without it UTF-8."""
 
-_TYPE: Final = "converter.type"
 _SIDES: Final = ("key.", "value.", "")
 _WRITTEN: Final = tuple(f"{side}serializer.encoding" for side in _SIDES)
 _ROLES: Final = frozenset[Role]({"key", "value", "header"})
@@ -34,7 +33,6 @@ def read_string(options: OptionReader, role: Role) -> ConverterSpec:
     options.ignore(_WRITTEN, "floe writes no records with it")
     others = (f"{side}deserializer.encoding" for side in _SIDES)
     options.ignore((one for one in others if one != own), f"{ENCODING} takes its place")
-    _ignore_type(options)
     _note_no_fields(options, role)
     if key is None:
         return ConverterSpec(STRING, role=role)
@@ -51,15 +49,10 @@ def read_simple_header(options: OptionReader, role: Role) -> ConverterSpec:
 
 def _without_options(kind: str) -> Callable[[OptionReader, Role], ConverterSpec]:
     def read(options: OptionReader, role: Role) -> ConverterSpec:
-        _ignore_type(options)
         _note_no_fields(options, role)
         return ConverterSpec(kind, role=role)
 
     return read
-
-
-def _ignore_type(options: OptionReader) -> None:
-    options.ignore((_TYPE,), "the prefix of the option says what is converted")
 
 
 def _note_no_fields(options: OptionReader, role: Role) -> None:

@@ -30,11 +30,20 @@ CONVERTERS: Final[dict[str, ConverterClass]] = {
 }
 """By Java class. A new converter needs a line here, and one in ``floe_job.convert.registry`` for its kind."""
 
-_OTHER_REGISTRIES: Final = {
-    "com.amazonaws.services.schemaregistry.": "AWS Glue's registry",
-    "com.microsoft.azure.schemaregistry.": "Azure's registry",
+_APIS: Final = "floe reads those with Confluent's API, and Apicurio's. Have producers use one, and name its converter"
+_REFUSED: Final = {
+    "com.amazonaws.services.schemaregistry.": f"needs AWS Glue's registry: {_APIS}",
+    "com.microsoft.azure.schemaregistry.": f"needs Azure's registry: {_APIS}",
+    "com.snowflake.kafka.connector.": "is for Snowflake's connector alone: name the converter of the format, such as that of "
+    "Confluent for Avro",
+    "io.debezium.converters.CloudEventsConverter": f"has the format in a value: for CloudEvents in JSON name {_JSON} with "
+    f"value.converter.{SCHEMAS_ENABLE}=false; floe does not read those in Avro",
+    "com.blueapron.connect.protobuf.": "needs a compiled class of Java: floe reads Protobuf with schemas of a registry, by "
+    "io.confluent.connect.protobuf.ProtobufConverter",
 }
-"""By the packages of their converters: their records and their requests are neither Confluent's nor Apicurio's."""
+"""Converters of others, by the beginnings of their classes: why floe does not have them, and what to do."""
+
+_TYPE: Final = "converter.type"
 
 
 def read_converter(settings: Settings, role: Role) -> ConverterSpec:
@@ -69,9 +78,9 @@ def _classes(name: str) -> list[str]:
 
 def _problem(name: str, role: Role) -> str:
     """Return what is wrong with a class, and what to do."""
-    other = next((registry for package, registry in _OTHER_REGISTRIES.items() if name.startswith(package)), None)
-    if other is not None:
-        return f"needs {other}: floe reads schemas and records of registries with Confluent's API, and of Apicurio"
+    refused = next((why for package, why in _REFUSED.items() if name.startswith(package)), None)
+    if refused is not None:
+        return refused
     problem = f"reads no {role}s" if _classes(name) else "is no converter that floe knows"
     return f"{problem}: floe reads {', '.join(full for full, one in CONVERTERS.items() if role in one.roles)}"
 
@@ -80,6 +89,7 @@ def _read(settings: Settings, role: Role, converter: ConverterClass, name: str) 
     prefix = prefix_of(role)
     options = OptionReader(settings.properties.under(prefix), prefix, connection=settings.text(CONNECTION))
     spec = converter.read(options, role)
+    options.ignore((_TYPE,), "the prefix of the option says what is converted")
     settings.problems.extend(options.problems)
     settings.warnings.extend(options.warnings)
     settings.warnings.extend(f"{prefix}{option} has no effect: {why}" for option, why in options.without_effect.items())

@@ -40,12 +40,16 @@ def read_login(options: OptionReader, key: str) -> Login:
     return Login(user, password, key)
 
 
-def read_proxy(options: OptionReader) -> tuple[str, int] | None:
-    """Read ``proxy.host`` and ``proxy.port``; Java's default of the port, -1, means that there is no proxy."""
-    host, has_port = options.text("proxy.host"), options.text("proxy.port") not in ("", "-1")
-    port = int(options.number("proxy.port", 0, 65_535, 1)) if has_port else 0
+def read_proxy(options: OptionReader, namespace: str = "") -> tuple[str, int] | None:
+    """Read ``proxy.host`` and ``proxy.port``; Java's default of the port, -1, means that there is no proxy.
+
+    ``namespace``: before both names.
+    """
+    names = f"{namespace}proxy.host", f"{namespace}proxy.port"
+    host, has_port = options.text(names[0]), options.text(names[1]) not in ("", "-1")
+    port = int(options.number(names[1], 0, 65_535, 1)) if has_port else 0
     if bool(host) != has_port:
-        options.refuse(None, f"{options.prefix}proxy.host and proxy.port: give both, or neither")
+        options.refuse(None, f"{options.prefix}{names[0]} and {names[1]}: give both, or neither")
     return (host, port) if host and port else None
 
 

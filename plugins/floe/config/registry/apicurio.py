@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, cast
 
 from floe.config.keys.option_reader import OptionReader
-from floe.config.registry.addresses import read_addresses, read_url
+from floe.config.registry.addresses import read_addresses, read_proxy, read_url
 from floe.config.registry.headers import read_headers
 from floe.config.registry.settings import (
     ID_HEADERS,
@@ -25,6 +25,7 @@ from floe.config.secrets.detection import is_reference
 _URL = "apicurio.registry.url"
 _API = "/apis/registry/"
 _CCOMPAT = "/apis/ccompat"
+_OLD_API = "/api"
 _AUTH = ("apicurio.auth.", "apicurio.registry.auth.")
 """Before the options of authentication: in version 2, and in version 3."""
 _HEADERS = ("apicurio.registry.request.headers.", "apicurio.rest.request.headers.")
@@ -45,27 +46,52 @@ _OF_PRODUCERS = (
     "apicurio.registry.find-latest",
     "apicurio.registry.serializer.dereference-schema",
     "apicurio.registry.serde.validation-enabled",
+    "apicurio.registry.artifact-id",
+    "apicurio.registry.canonicalize",
+    "apicurio.registry.global-id",
 )
 _OF_CACHES = (
     "apicurio.registry.check-period-ms",
     "apicurio.registry.cache-latest",
     "apicurio.registry.fault-tolerant-refresh",
+    "apicurio.registry.background-refresh",
+    "apicurio.registry.background-refresh.executor-threads",
+    "apicurio.registry.background-refresh.timeout-ms",
+)
+_OF_FALLBACKS = (
+    "apicurio.registry.fallback.provider",
+    "apicurio.registry.fallback.group-id",
+    "apicurio.registry.fallback.artifact-id",
+    "apicurio.registry.fallback.version",
 )
 _OF_REFERENCES = ("apicurio.registry.dereference-schema", "apicurio.registry.deserializer.dereference-schema")
 
 
+_PROXY = "apicurio.registry."
+_PROXY_LOGIN = ("apicurio.registry.proxy.username", "apicurio.registry.proxy.password")
+_VERSION = "apicurio.registry.url.version"
+
+
 def read_apicurio(options: OptionReader) -> RegistrySettings:
     """Read the options of one converter. Where problems are noted, the settings are not to be used."""
-    addresses = tuple(_with_api(options, one) for one in read_addresses(options, _URL))
+    version = int(options.number(_VERSION, 2, 3, 2))
+    addresses = tuple(_with_api(options, one, version) for one in read_addresses(options, _URL))
     headers = read_headers(options, *_HEADERS)
     options.ignore(_OF_PRODUCERS, "it is for producers")
     options.ignore(_OF_CACHES, "floe keeps schemas by their id")
     options.ignore(_OF_REFERENCES, "floe reads the schemas that a schema refers to")
+    options.ignore(_OF_FALLBACKS, "records that do not name their schema are rejected")
+    options.ignore(("apicurio.registry.http.adapter",), "floe has a client of its own")
+    if key := options.key(*_PROXY_LOGIN):
+        options.refuse(
+            key, "floe logs in to no proxy: name one that needs no login, or remove the options of the proxy"
+        )
     return RegistrySettings(
         api="apicurio",
         addresses=addresses,
         credentials=_credentials(options),
         tls=read_tls(options, APICURIO),
+        proxy=read_proxy(options, _PROXY),
         headers=tuple(sorted(headers.items())),
         limits=Limits(
             retries=int(options.number("apicurio.registry.retry-count", Limits.retries, 100)),
@@ -76,13 +102,17 @@ def read_apicurio(options: OptionReader) -> RegistrySettings:
     )
 
 
-def _with_api(options: OptionReader, address: Address) -> Address:
+def _with_api(options: OptionReader, address: Address, version: int) -> Address:
     """Return the address of the API, as Java's client completes it: ``/apis/registry/v2`` unless it is there."""
     if is_reference(address.url):
         return address
+    if address.url.endswith(_OLD_API):
+        options.refuse(
+            _URL, f"{address.url!r} is the address of version 1, which floe does not read: write that of {_API}v2"
+        )
     if _CCOMPAT in address.url:
         options.refuse(_URL, f"{address.url!r} is the address of Confluent's API: write it without {_CCOMPAT}/…")
-    return address if _API in address.url else Address(f"{address.url}{_API}v2", address.login)
+    return address if _API in address.url else Address(f"{address.url}{_API}v{version}", address.login)
 
 
 def _credentials(options: OptionReader) -> Credentials | None:

@@ -36,6 +36,7 @@ _OF_PRODUCERS = (
     "value.subject.name.strategy",
     "reference.subject.name.strategy",
     "reference.lookup.only",
+    "schema.format",
 )
 _OF_CACHES = (
     "max.schemas.per.subject",
@@ -47,6 +48,8 @@ _OF_CACHES = (
     "missing.schema.cache.ttl.sec",
     "bearer.auth.cache.expiry.buffer.seconds",
 )
+_CONTEXT = "context.name.strategy"
+_RULES = "rule."
 _OF_TOKENS = ("bearer.auth.scope.claim.name", "bearer.auth.sub.claim.name")
 
 
@@ -65,6 +68,8 @@ def read_confluent(options: OptionReader) -> RegistrySettings:
     options.ignore(_OF_PRODUCERS, "it is for producers")
     options.ignore(_OF_CACHES, "floe keeps schemas by their id, and tokens until they end")
     options.ignore(_OF_TOKENS, "floe does not look into tokens")
+    options.ignore(_rules(options), "floe runs no rules of schemas: values that are encrypted by them are rejected")
+    _check_context(options)
     options.ignore(("url.randomize",), "the addresses are asked in their order, beginning with the last that answered")
     return RegistrySettings(
         api="confluent",
@@ -76,6 +81,19 @@ def read_confluent(options: OptionReader) -> RegistrySettings:
         limits=_limits(options),
         prefix=options.prefix,
     )
+
+
+def _rules(options: OptionReader) -> list[str]:
+    return [name for name in options.options if name.removeprefix(NAMESPACE).startswith(_RULES)]
+
+
+def _check_context(options: OptionReader) -> None:
+    """Refuse contexts by a class: the same id is another schema in each context."""
+    if options.text(_CONTEXT).rpartition(".")[2] not in ("", "NullContextNameStrategy"):
+        why = (
+            "floe has no classes of yours: remove it, and name the context in the address: https://HOST/contexts/.NAME"
+        )
+        options.refuse_value(_spelled(options, _CONTEXT), why)
 
 
 def _credentials(options: OptionReader) -> Credentials | None:

@@ -100,6 +100,12 @@ def test_token_endpoint_is_made_from_the_realm() -> None:
         ({f"{REGISTRY}id-handler": "my.Handler"}, "DefaultIdHandler"),
         ({f"{REGISTRY}use-id": "id"}, "globalId or contentId"),
         ({f"{REGISTRY}headers.enabled": "maybe"}, "true or false"),
+        ({f"{REGISTRY}tls.trust-all": "true"}, "name a truststore"),
+        ({f"{REGISTRY}tls.certificates": "/a.pem,/b.pem"}, "put the certificates of all of them into one"),
+        ({f"{REGISTRY}proxy.host": "proxy"}, "apicurio.registry.proxy.port: give both"),
+        ({f"{REGISTRY}proxy.username": "me"}, "logs in to no proxy"),
+        ({f"{REGISTRY}url.version": "1"}, "at least 2"),
+        ({f"{REGISTRY}url": "http://registry:8080/api"}, "version 1"),
         ({f"{REGISTRY}request.ssl.truststore.type": "BCFKS"}, "JKS, PKCS12, PEM"),
     ],
 )
@@ -126,8 +132,23 @@ def test_tls_and_headers_are_read_by_both_spellings(prefix: str) -> None:
     assert found.headers == (("X-Tenant", "a"),)
 
 
+def test_tls_options_of_version_3_are_read() -> None:
+    store = {"truststore.location": "/t", "truststore.type": "P12", "truststore.password": "pw", "verify-host": "false"}
+    found = taken(**{f"{REGISTRY}tls.{name}": text for name, text in store.items()}).tls
+    assert found.truststore == StoreFile("/t", "pw", "value.converter.apicurio.registry.tls.truststore.location")
+    assert not found.verify_hostname
+    assert taken(**{f"{REGISTRY}tls.certificates": "/ca.pem"}).tls.ca_file == "/ca.pem"
+    assert taken(**{f"{REGISTRY}tls.certificates": "-----BEGIN CERT\\nabc"}).tls.ca_pem == "-----BEGIN CERT\nabc"
+
+
+def test_version_of_the_api_completes_the_address() -> None:
+    found = taken(**{f"{REGISTRY}url.version": "3", f"{REGISTRY}proxy.host": "proxy", f"{REGISTRY}proxy.port": "80"})
+    assert [one.url.endswith("/apis/registry/v3") for one in found.addresses] == [True]
+    assert (found.ids.nbytes, found.ids.kind, found.proxy) == (4, "contentId", ("proxy", 80))
+
+
 def test_options_of_the_converter_are_left_to_it() -> None:
-    options = {"apicurio.registry.converter.deserializer": "x", "apicurio.registry.fallback.artifact-id": "a"}
+    options = {"apicurio.registry.converter.deserializer": "x", "apicurio.registry.avro.encoding": "BINARY"}
     found = read(**options, **{"apicurio.registry.auto-register": "true"})
     assert found.used == {"apicurio.registry.url", "apicurio.registry.auto-register"}
     assert set(found.without_effect) == {"apicurio.registry.auto-register"}
