@@ -14,6 +14,7 @@ from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.envelope.payloads import Column, PayloadDecoder
 from floe_job.convert.envelope.schema_parser import connect_schema
 from floe_job.convert.typed.base import Places, SchemalessPart, TypedBatch, TypedPart
+from floe_job.convert.typed.schema_source import TOO_DEEP, check_unicode
 from floe_job.exceptions import InvalidRecord, Malformed, UnusableSchema
 from floe_job.source.values import Packed, packed
 
@@ -132,9 +133,12 @@ class EnvelopeDecoder:
             return None
         fill = self._options.fill_defaults
         try:
+            check_unicode(envelope.schema_text.decode())
             return PayloadDecoder(connect_schema(envelope.schema, fill_defaults=fill), fill_defaults=fill)
         except UnusableSchema as error:
             return UnusableSchema(str(error))
+        except RecursionError:
+            return UnusableSchema(TOO_DEEP)
 
     def _open(self, batch: _Batch, places: Sequence[int]) -> None:
         """Take records apart one by one."""

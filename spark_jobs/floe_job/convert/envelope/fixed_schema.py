@@ -11,6 +11,7 @@ from floe_job.convert.envelope.payloads import PayloadDecoder
 from floe_job.convert.envelope.schema_parser import connect_schema
 from floe_job.convert.json.parse import parse_value
 from floe_job.convert.typed.base import TypedBatch, TypedPart
+from floe_job.convert.typed.schema_source import TOO_DEEP, check_unicode
 from floe_job.exceptions import InvalidRecord, Malformed, UnusableSchema
 
 
@@ -22,10 +23,13 @@ class FixedSchemaDecoder:
         self._stage = stage
         self._decoder: PayloadDecoder | InvalidRecord
         try:
+            check_unicode(schema)
             made = connect_schema(parse_value(schema.encode()), fill_defaults=fill_defaults)
             self._decoder = PayloadDecoder(made, fill_defaults=fill_defaults)
         except InvalidRecord as error:
             self._decoder = UnusableSchema(f"schema.content: {error}")
+        except RecursionError:
+            self._decoder = UnusableSchema(f"schema.content: {TOO_DEEP}")
 
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None."""

@@ -109,7 +109,7 @@ def _number(node: Node) -> Kind:
     name = node.common.get("connect.type")
     if name is None:
         return Kind.INT64 if node.kind == "integer" else Kind.FLOAT64
-    if name not in _NUMBERS:
+    if not isinstance(name, str) or name not in _NUMBERS:
         refuse(f"the schema has a number whose connect.type is {shown(name)}; known: {', '.join(_NUMBERS)}")
     return _NUMBERS[name]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
@@ -18,6 +20,11 @@ ENCRYPTED: Final = "ENCRYPT"
 
 MAX_COMPILED: Final = 1_000
 """Schemas that are kept compiled, of one decoder."""
+
+TOO_DEEP: Final = "a value in the schema is nested too deep"
+"""Python reads JSON of some levels that it can neither walk through nor write."""
+
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 Key = TypeVar("Key")
 Decoder = TypeVar("Decoder")
@@ -60,9 +67,14 @@ def compiled_by_id(
     def make(schema_id: int) -> Decoder:
         schema = schema_of_type(source, schema_id, kind)
         try:
+            for text in (schema.schema.text, *(one.text for _, one in schema.referenced)):
+                check_unicode(text)
             return compile_(schema)
         except UnusableSchema as error:
             problem = f"schema {schema_id}: {error}"
+            raise UnusableSchema(problem) from None
+        except RecursionError:
+            problem = f"schema {schema_id}: {TOO_DEEP}"
             raise UnusableSchema(problem) from None
 
     return Compiled(make)
@@ -93,3 +105,31 @@ def _keep(kept: OrderedDict[Key, Found], key: Key, value: Found) -> None:
     kept[key] = value
     if len(kept) > MAX_COMPILED:
         kept.popitem(last=False)
+
+
+def check_unicode(text: str) -> None:
+    """Check that JSON has no half of a surrogate pair, as it is or escaped. Raises UnusableSchema."""
+    if not _has_half_a_pair(text):
+        return
+    problem = "the schema has a name or a text that is not Unicode: one half of a surrogate pair"
+    raise UnusableSchema(problem)
+
+
+def _has_half_a_pair(text: str) -> bool:
+    if not _is_unicode(text):
+        return True
+    if not _SURROGATE.search(text):
+        return False
+    try:
+        written = json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return False  # what reads it says so
+    return not _is_unicode(written)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -7,10 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from floe_job.convert.protobuf.packages import optional_package, package
 from floe_job.convert.protobuf.wire.schema import ROOT, WIRE_FILE, WireSchema
 from floe_job.convert.typed.base import Places
+
+MAX_GROUPS: Final = 10_000
+"""Groups in each other that are skipped without harm: ``ptars`` overflows its stack, which ends the process, at ten times."""
+
+_START_GROUP: Final = 3
+"""The last three bits of the first byte of a tag that begins a group."""
 
 _PANIC: Final = "PanicException"
 """The error of a Rust library that gives up; it is no ``Exception``."""
@@ -33,15 +40,24 @@ class WireReader:
 
     def read(self, values: pa.BinaryArray) -> Iterator[tuple[Places, pa.StructArray]]:
         """Return messages that can be read, in parts, with their indices; what is in no part cannot be read here."""
-        places = np.arange(len(values))
-        together = self._batch(values)
+        places = np.delete(np.arange(len(values)), self._too_deep(values))
+        together = self._batch(values if len(places) == len(values) else values.take(pa.array(places)))
         if together is not None:
             yield places, together
-        elif len(values) > 1:
-            whole = np.fromiter(map(self._is_whole, values.to_pylist()), np.bool_, len(values))
-            for doubted in places[~whole].tolist():
+        elif len(places) > 1:
+            whole = np.array([self._is_whole(values[place].as_py()) for place in places.tolist()], np.bool_)
+            for doubted in np.flatnonzero(~whole).tolist():
                 yield from self._read(values, places[doubted : doubted + 1])
             yield from self._read(values, places[whole])
+
+    def _too_deep(self, values: pa.BinaryArray) -> list[int]:
+        """Return those that may have too many groups in each other, where the other library refuses them too."""
+        large = np.flatnonzero(pc.binary_length(values).to_numpy(zero_copy_only=False) > MAX_GROUPS)
+        return [place for place in large.tolist() if self._may_overflow(values[place].as_py())]
+
+    def _may_overflow(self, value: bytes) -> bool:
+        groups = np.count_nonzero(np.frombuffer(value, np.uint8) & 7 == _START_GROUP)
+        return bool(groups > MAX_GROUPS) and not self._is_whole(value)
 
     def _read(self, values: pa.BinaryArray, places: Places) -> Iterator[tuple[Places, pa.StructArray]]:
         """Read some messages; their halves one after the other where that fails."""
