@@ -54,8 +54,7 @@ def preload() -> None:
         _try(name, partial(import_module, name))
     _try("the catalogs", _import_catalogs)
     _try("the Spark job", _import_job)
-    gc.collect()
-    gc.freeze()  # else each task's process looks through all of this for garbage, and copies its pages
+    gc.collect()  # else each task does, in the middle of its work, and copies the pages of all of this
     log.info("imported what floe's tasks need in %.1f s, for all of them", time.monotonic() - began)
 
 

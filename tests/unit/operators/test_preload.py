@@ -10,14 +10,6 @@ import pytest
 from floe.operators import preload
 
 
-@pytest.fixture(autouse=True)
-def frozen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is done with what is imported, but not to the process of the tests."""
-    done: list[str] = []
-    monkeypatch.setattr(preload.gc, "freeze", lambda: done.append("frozen"))
-    return done
-
-
 class Job:
     """What Airflow's scheduler starts as."""
 
@@ -51,7 +43,10 @@ def test_a_library_that_is_missing_keeps_nothing_from_starting(monkeypatch: pyte
     preload.preload()
 
 
-def test_tasks_do_not_search_what_is_imported_for_garbage(frozen: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preload, "import_module", lambda _: None)
+def test_what_is_imported_is_searched_for_garbage_once_for_all_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(preload, "import_module", done.append)
+    monkeypatch.setattr(preload.gc, "collect", lambda: done.append("collected"))
     preload.preload()
-    assert frozen == ["frozen"]
+    assert done.count("collected") == 1
+    assert done[-1] == "collected"
