@@ -10,10 +10,8 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.Message;
-import java.io.BufferedReader;
+import floe.Requests;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -32,22 +30,18 @@ import java.util.TreeMap;
  * null, as are fields of a oneof that are not the one. Values hold numbers as text, bytes as hex, floats as their bits.
  */
 public class ProtobufCheck {
-  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final ObjectMapper JSON = Requests.JSON;
 
   public static void main(String[] args) throws Exception {
-    BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-    for (String line = in.readLine(); line != null; line = in.readLine()) {
-      JsonNode request = JSON.readTree(line);
-      byte[] file = Base64.getDecoder().decode(request.get("file").asText());
-      FileDescriptor described = FileDescriptor.buildFrom(FileDescriptorProto.parseFrom(file), new FileDescriptor[0]);
-      Descriptor type = described.findMessageTypeByName("R");
-      ArrayNode found = JSON.createArrayNode();
-      for (JsonNode message : request.get("messages")) {
-        found.add(read(type, HexFormat.of().parseHex(message.asText())));
-      }
-      out.println(found);
-    }
+    Requests.serve(
+        request -> {
+          byte[] file = Base64.getDecoder().decode(request.get("file").asText());
+          FileDescriptorProto proto = FileDescriptorProto.parseFrom(file);
+          Descriptor type = FileDescriptor.buildFrom(proto, new FileDescriptor[0]).findMessageTypeByName("R");
+          ArrayNode found = JSON.createArrayNode();
+          request.get("messages").forEach(one -> found.add(read(type, HexFormat.of().parseHex(one.asText()))));
+          return found;
+        });
   }
 
   private static ObjectNode read(Descriptor type, byte[] bytes) {

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +14,7 @@ from floe_job.convert.avro.options import AvroOptions
 from floe_job.exceptions import UnusableSchema
 from floe_job.source.values import packed
 from tests.support.avro import Schemas, Values, varint
+from tests.support.java.program import java_program
 from tests.support.job.connect_json import schema_json, value_json
 from tests.support.job.formats.avro_orders import registered
 
@@ -25,7 +23,6 @@ PACKAGES = (
     "org.apache.avro:avro:1.12.1",  # 1.12.0 reads doubles in arrays as floats
     "org.slf4j:slf4j-nop:2.0.17",
 )
-PROGRAM = Path(__file__).with_name("AvroCheck.java")
 SCHEMAS = 150
 APICURIO = AvroOptions(flatten_singletons=False)
 
@@ -39,29 +36,13 @@ Ask = Callable[..., dict[str, Any]]
 @pytest.fixture(scope="module")
 def java_reads() -> Iterator[Ask]:
     """Ask the Java classes, in one process for all tests."""
-    from stack.jars import resolve
-    from stack.java import java
+    with java_program("AvroCheck", PACKAGES) as ask:
 
-    modules = subprocess.run([java(), "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.compiler@" not in modules:
-        pytest.skip("this Java cannot compile (no module jdk.compiler): install a JDK to check Avro against Java")
-    classpath = os.pathsep.join(map(str, resolve(PACKAGES)))
-    command = [java(), "-Dfile.encoding=UTF-8", "-cp", classpath, str(PROGRAM)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        stdin, stdout = process.stdin, process.stdout
-
-        def ask(schema: Any, datums: Sequence[bytes] = (), **options: str) -> dict[str, Any]:
+        def reads(schema: Any, datums: Sequence[bytes] = (), **options: str) -> dict[str, Any]:
             request = {"schema": json.dumps(schema), "datums": [one.hex() for one in datums], "options": options}
-            stdin.write(json.dumps(request) + "\n")
-            stdin.flush()
-            line = stdout.readline()
-            assert line, "the Java program ended; what it said is on stderr"
-            answer: dict[str, Any] = json.loads(line)
-            return answer
+            return cast("dict[str, Any]", ask(request))
 
-        yield ask
+        yield reads
 
 
 def decode(schema: Any, datums: Sequence[bytes], options: AvroOptions = APICURIO) -> tuple[LockstepDecoder, Column]:

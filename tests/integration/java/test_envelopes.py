@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,11 +12,11 @@ from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.typed.base import TypedBatch
+from tests.support.java.program import java_program
 from tests.support.job.connect_json import schema_json, value_json
 from tests.support.job.formats.envelopes import Envelopes, written
 
 PACKAGES = ("org.apache.kafka:connect-json:4.2.0", "org.slf4j:slf4j-nop:2.0.17")
-PROGRAM = Path(__file__).with_name("EnvelopeCheck.java")
 SCHEMAS = 250
 RECORDS = 20
 SPELLINGS = ("", "", "", "payload first", "blanks", "twice", "more", "less")
@@ -31,28 +27,13 @@ Ask = Callable[..., list[dict[str, Any]]]
 @pytest.fixture(scope="module")
 def java_reads() -> Iterator[Ask]:
     """Ask the Java class, in one process for all tests."""
-    from stack.jars import resolve
-    from stack.java import java
+    with java_program("EnvelopeCheck", PACKAGES) as ask:
 
-    modules = subprocess.run([java(), "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.compiler@" not in modules:
-        pytest.skip("this Java cannot compile (no module jdk.compiler): install a JDK to check envelopes against Java")
-    classpath = os.pathsep.join(map(str, resolve(PACKAGES)))
-    command = [java(), "-Dfile.encoding=UTF-8", "-cp", classpath, str(PROGRAM)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        stdin, stdout = process.stdin, process.stdout
+        def reads(records: Sequence[bytes], **options: str) -> list[dict[str, Any]]:
+            answer = ask({"options": options, "records": [one.hex() for one in records]})
+            return cast("list[dict[str, Any]]", answer)
 
-        def ask(records: Sequence[bytes], **options: str) -> list[dict[str, Any]]:
-            stdin.write(json.dumps({"options": options, "records": [one.hex() for one in records]}) + "\n")
-            stdin.flush()
-            line = stdout.readline()
-            assert line, "the Java program ended; what it said is on stderr"
-            answer: list[dict[str, Any]] = json.loads(line)
-            return answer
-
-        yield ask
+        yield reads
 
 
 def answers(batch: TypedBatch) -> dict[int, dict[str, Any]]:

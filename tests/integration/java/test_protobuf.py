@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import struct
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -19,10 +15,10 @@ from floe_job.convert.protobuf.message_decoder import Column, MessageDecoder
 from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.schema_file import file_of
 from floe_job.source.values import packed
+from tests.support.java.program import java_program
 from tests.support.job.formats.random_messages import Messages, Schemas, complete, encoded, message_class, registered
 
 PACKAGES = ("com.google.protobuf:protobuf-java:4.34.0", "com.fasterxml.jackson.core:jackson-databind:2.21.0")
-PROGRAM = Path(__file__).with_name("ProtobufCheck.java")
 SCHEMAS = 100
 PLAIN = ProtobufOptions(flatten_unions=True)
 
@@ -35,28 +31,13 @@ Ask = Callable[[Any, Sequence[bytes]], list[dict[str, Any]]]
 @pytest.fixture(scope="module")
 def java_reads() -> Iterator[Ask]:
     """Ask the Java classes, in one process for all tests."""
-    from stack.jars import resolve
-    from stack.java import java
+    with java_program("ProtobufCheck", PACKAGES) as ask:
 
-    modules = subprocess.run([java(), "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.compiler@" not in modules:
-        pytest.skip("this Java cannot compile (no module jdk.compiler): install a JDK to check Protobuf against Java")
-    classpath = os.pathsep.join(map(str, resolve(PACKAGES)))
-    command = [java(), "-Dfile.encoding=UTF-8", "-cp", classpath, str(PROGRAM)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        stdin, stdout = process.stdin, process.stdout
+        def reads(file: Any, messages: Sequence[bytes]) -> list[dict[str, Any]]:
+            answer = ask({"file": encoded(file), "messages": [one.hex() for one in messages]})
+            return cast("list[dict[str, Any]]", answer)
 
-        def ask(file: Any, messages: Sequence[bytes]) -> list[dict[str, Any]]:
-            stdin.write(json.dumps({"file": encoded(file), "messages": [one.hex() for one in messages]}) + "\n")
-            stdin.flush()
-            line = stdout.readline()
-            assert line, "the Java program ended; what it said is on stderr"
-            answer: list[dict[str, Any]] = json.loads(line)
-            return answer
-
-        yield ask
+        yield reads
 
 
 def java_form(schema: ConnectSchema, value: Any) -> Any:
