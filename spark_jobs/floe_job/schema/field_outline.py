@@ -12,7 +12,7 @@ from typing import Any
 
 from floe_job.schema.limits import MAX_COLUMN_DEPTH
 from floe_job.schema.proposal import Path
-from floe_job.types.number_tokens import Literal
+from floe_job.types.number_tokens import Literal, Single
 from floe_job.types.numbers import LONG_RANGE
 
 Outline = Any
@@ -55,7 +55,7 @@ def scalar_kind(value: Any) -> str | None:
             return "long"
     elif kind is bool:
         return "boolean"
-    elif kind is float or kind is Literal:
+    elif kind in (float, Literal, Single):
         if -inf < value < inf:
             return "double"
     elif value is None:

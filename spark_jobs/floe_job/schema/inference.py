@@ -16,13 +16,14 @@ from typing import Any, overload
 from floe_job.exceptions import VALUE_LENGTH, SchemaConflict, clip
 from floe_job.schema.proposal import ELEMENT, VALUE, ListOf, MapOf, Path, Proposal, Required, StructOf, bare
 from floe_job.schema.rules import ON_CONFLICT_KEY, PLAIN, ColumnRules, OnConflict
-from floe_job.types.number_tokens import HugeInteger, Literal
+from floe_job.types.number_tokens import HugeInteger, Literal, Single
 
 SCALAR_KINDS: dict[type, str] = {
     str: "string",
     bool: "boolean",
     float: "double",
     Literal: "double",
+    Single: "double",
     int: "long",
     HugeInteger: "long",
 }

@@ -9,11 +9,18 @@ from pyiceberg.types import PrimitiveType
 from floe_job.exceptions import VALUE_LENGTH, Unconvertible, clip
 
 
-def refuse(value: Any, target: object, why: str = "", wider: PrimitiveType | None = None) -> Unconvertible:
-    """Return an error with kind and beginning of ``value``, and ``target``; ``wider``: the promoted type it would fit."""
+def refuse(
+    value: Any, target: object, why: str = "", wider: PrimitiveType | None = None, *, shown: str = ""
+) -> Unconvertible:
+    """Return an error with kind and beginning of ``value``, and ``target``; ``wider``: the promoted type it would fit.
+
+    ``shown``: kind and beginning, if ``value`` is none that JSON has.
+    """
+    if shown:
+        return Unconvertible(f"cannot convert {shown} to {target}{why and ', ' + why}", wider)
     kind = _KINDS.get(type(value), "number")
-    shown = clip(value, VALUE_LENGTH) if isinstance(value, str) else value
-    text = "" if isinstance(value, dict | list) else f" {clip(repr(shown), VALUE_LENGTH)}"
+    text = clip(value, VALUE_LENGTH) if isinstance(value, str) else value
+    text = "" if isinstance(value, dict | list) else f" {clip(repr(text), VALUE_LENGTH)}"
     return Unconvertible(f"cannot convert {kind}{text} to {target}{why and ', ' + why}", wider)
 
 

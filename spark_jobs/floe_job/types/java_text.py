@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
+from typing import Any, Final
 
-from floe_job.types.number_tokens import HugeInteger
+from floe_job.types.number_tokens import HugeInteger, Single
 
 _plain_quote = json.JSONEncoder(ensure_ascii=False).encode
 _CONTROL = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")
@@ -20,6 +20,10 @@ _ESCAPES = {code: f"\\u{code:04X}" for code in range(32)} | {
 def _quote(text: str) -> str:
     """Write a JSON string as Jackson does, which differs from Python in the case of ``\\u001F``."""
     return f'"{text.translate(_ESCAPES)}"' if _CONTROL.search(text) else _plain_quote(text)
+
+
+_LEAST_OF_32_BITS: Final = 1.2e-38
+"""Numbers below have fewer bits, if they have 32."""
 
 
 def number_text(value: Any) -> str:
@@ -38,9 +42,17 @@ def number_text(value: Any) -> str:
 
 
 def _shortest(value: float) -> tuple[str, str, int]:
-    """Split the shortest exact text of a finite double into sign, digits and the exponent of its first digit."""
-    # of the least double there is, Java writes two digits
-    mantissa, _, power = float.__repr__(value).replace("5e-324", "4.9e-324").partition("e")
+    """Split the shortest exact text of a finite number into sign, digits and the exponent of its first digit."""
+    text = value.token if isinstance(value, Single) else float.__repr__(value)
+    if abs(value) < _LEAST_OF_32_BITS:
+        # where one digit is enough, Java writes the two that are nearest: of the least numbers these are others
+        two = format(value, ".1e")
+        text = two if len(_split(text)[1]) == 1 else text
+    return _split(text)
+
+
+def _split(text: str) -> tuple[str, str, int]:
+    mantissa, _, power = text.partition("e")
     sign = "-" if mantissa.startswith("-") else ""
     whole, _, fraction = mantissa.removeprefix("-").partition(".")
     digits = (whole + fraction).lstrip("0")

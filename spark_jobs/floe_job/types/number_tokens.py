@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal, DecimalException
 
+import numpy as np
+
 _DECIMAL_TEXT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,18})?", re.ASCII)
 _EXACT = Context(prec=100, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
@@ -21,6 +23,17 @@ class Literal(float):
         return literal
 
     token: str
+
+
+class Single(float):
+    """A float of 32 bits: its text has the digits that tell it from others of 32 bits, as Java writes it."""
+
+    __slots__ = ()
+
+    @property
+    def token(self) -> str:
+        """Return the text, in Python's form; of a finite number."""
+        return str(np.float32(self))
 
 
 class HugeInteger:

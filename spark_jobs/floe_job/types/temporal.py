@@ -25,10 +25,10 @@ _MAX_OFFSET_LENGTH = 18 * 3600
 
 _DATE = r"(\d{4})-(\d{2})-(\d{2})"
 _TIME = r"(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?"
-_ZONE = r"(Z|[+-]\d{2}(?::?\d{2})?)?"
+_ZONE = r"([Zz]|[+-]\d{2}(?::?\d{2})?)?"
 _ISO_DATE = re.compile(_DATE, re.ASCII)
 _ISO_TIME = re.compile(_TIME, re.ASCII)
-_ISO_TIMESTAMP = re.compile(rf"{_DATE}(?:[T ]{_TIME}{_ZONE})?", re.ASCII)
+_ISO_TIMESTAMP = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE})?", re.ASCII)
 
 
 def days_of_text(text: str) -> int | None:
@@ -89,7 +89,7 @@ def _micros(hour: str, minute: str, second: str | None, fraction: str | None) ->
 
 def _offset(zone: str | None) -> int | None:
     """Return seconds east of UTC; None if the offset is not valid (Java's limit is 18 hours)."""
-    if zone is None or zone == "Z":
+    if zone is None or zone in "Zz":
         return 0
     minutes = int(zone[-2:]) if len(zone) > 3 else 0
     seconds = int(zone[1:3]) * 3600 + minutes * 60

@@ -1,8 +1,8 @@
 """Values with a schema into the column types of an Iceberg table, one by one: what JSON has no type for.
 
 Besides the values of JSON there are bytes, ``Decimal``, ``Day``, ``DayTime``, ``Moment``, ``Meant`` and ``ScaledNumber``. As
-in the sink, a string column takes no bytes and no times, and a number column no times. What a conversion would lose is
-refused.
+in the sink, a string column takes no bytes and no times, and a number column no times; but it gets the number of those
+times that the sink takes for plain longs. What a conversion would lose is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from pyiceberg.types import (
@@ -33,6 +34,7 @@ from pyiceberg.types import (
 from floe_job.types.coercion import Converter, primitive_converter
 from floe_job.types.coercion_error import refuse
 from floe_job.types.java_text import json_text
+from floe_job.types.number_tokens import Single
 from floe_job.types.temporal import FIRST_MICRO, LAST_MICRO, MICROS_PER_DAY
 
 
@@ -45,7 +47,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class DayTime:
-    """A time of the day, in microseconds. ``raw``: the number that a long column gets, if its schema is Avro's."""
+    """A time of the day, in microseconds. ``raw``: what columns of numbers and texts get, if its schema is Avro's."""
 
     micros: int
     raw: int | None = None
@@ -53,7 +55,7 @@ class DayTime:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A timestamp, in microseconds since 1970. ``raw``: the number that a long column gets, if its schema is Avro's."""
+    """A timestamp, in microseconds since 1970. ``raw``: what columns of numbers and texts get, if its schema is Avro's."""
 
     micros: int
     raw: int | None = None
@@ -98,11 +100,11 @@ def typed_primitive(target: IcebergType) -> Converter:
         if kind in rules:
             converted = rules[kind](value)
             if converted is None:
-                raise refuse(value.raw if kind is Meant else value, target)
+                raise refuse(value.raw if kind is Meant else value, target, shown=_shown(value))
             return converted
         if kind in _TYPED:
-            raise refuse(value, target)
-        if takes_infinity and kind is float and math.isinf(value):
+            raise refuse(value, target, shown=_shown(value))
+        if takes_infinity and kind in _FLOATS and math.isinf(value):
             return value
         return plain(json_form(value) if isinstance(value, dict | list) else value)
 
@@ -142,6 +144,21 @@ def _not_finite(value: float) -> str:
 
 
 _TYPED = frozenset({bytes, Decimal, Day, DayTime, Moment})
+_RAW: tuple[type, ...] = (DayTime, Moment)
+_FLOATS: tuple[type, ...] = (float, Single)
+
+
+def _shown(value: Any) -> str:
+    """Return a value as an error names it; "" for one of JSON."""
+    if isinstance(value, Day):
+        return f"date {value.days} (days since 1970-01-01)"
+    if isinstance(value, DayTime):
+        return f"time {value.micros} (µs since midnight)"
+    if isinstance(value, Moment):
+        return f"timestamp {value.micros} (µs since 1970-01-01)"
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    return f"decimal {value}" if isinstance(value, Decimal) else ""
 
 
 def _meant_rules(target: IcebergType, rules: _Rules, plain: Converter) -> _Rules:
@@ -154,7 +171,7 @@ def _meant_rules(target: IcebergType, rules: _Rules, plain: Converter) -> _Rules
         return None if rule is None else rule(value.meaning)
 
     def number(value: ScaledNumber) -> Any:
-        if value.number is None or Decimal not in rules:
+        if value.number is None or Decimal not in rules or isinstance(target, TIMES):
             return None
         return format(value.number, "f") if isinstance(target, StringType) else rules[Decimal](value.number)
 
@@ -170,22 +187,50 @@ def _rules(target: IcebergType, plain: Converter) -> _Rules:
         return {bytes: lambda value: value}
     if isinstance(target, FixedType):
         return {bytes: lambda value: value if len(value) == len(target) else None}
-    if isinstance(target, DateType):
-        return {Day: lambda value: plain(value.days), Moment: lambda value: _days(value.micros, plain)}
-    if isinstance(target, TimeType):
-        return {DayTime: lambda value: value.micros if 0 <= value.micros < MICROS_PER_DAY else None}
-    if isinstance(target, TimestampType | TimestamptzType):
-        return {Moment: lambda value: _moment(value.micros), Day: lambda value: _moment(value.days * MICROS_PER_DAY)}
-    numbers: dict[type, Callable[[Any], Any]] = {}
-    if isinstance(target, LongType):
-        numbers = {DayTime: lambda value: value.raw, Moment: lambda value: value.raw}
+    if isinstance(target, TIMES):
+        return _time_rules(target, plain)
+    raw: dict[type, Callable[[Any], Any]] = dict.fromkeys(_RAW, lambda value: _number(value, plain))
     if isinstance(target, IntegerType | LongType):
-        return {**numbers, Decimal: lambda value: plain(int(value)) if value == value.to_integral_value() else None}
+        return {**raw, Decimal: lambda value: _whole(value, plain)}
     if isinstance(target, FloatType | DoubleType | DecimalType):
-        return {Decimal: lambda value: plain(format(value, "f"))}
+        return {**raw, Decimal: lambda value: plain(format(value, "f"))}
     if isinstance(target, StringType):
-        return {Decimal: str, float: lambda value: plain(value) if math.isfinite(value) else _not_finite(value)}
+        texts = dict.fromkeys(_FLOATS, lambda value: plain(value) if math.isfinite(value) else _not_finite(value))
+        return {**raw, Decimal: str, **texts}
     return {}
+
+
+def _time_rules(target: IcebergType, plain: Converter) -> _Rules:
+    """Return the conversions into a column of time; decimals are the numbers that they are."""
+    if isinstance(target, DateType):
+        return {
+            Day: lambda value: plain(value.days),
+            Moment: lambda value: _days(value.micros, plain),
+            Decimal: lambda value: _whole(value, plain),
+        }
+    if isinstance(target, TimeType):
+        return {
+            DayTime: lambda value: value.micros if 0 <= value.micros < MICROS_PER_DAY else None,
+            Decimal: lambda value: _whole(value, plain),
+        }
+    return {
+        Moment: lambda value: _moment(value.micros),
+        Day: lambda value: _moment(value.days * MICROS_PER_DAY),
+        Decimal: _moment_of_millis,
+    }
+
+
+def _number(value: DayTime | Moment, plain: Converter) -> Any:
+    return None if value.raw is None else plain(value.raw)
+
+
+def _whole(value: Decimal, plain: Converter) -> Any:
+    return plain(int(value)) if value == value.to_integral_value() else None
+
+
+def _moment_of_millis(value: Decimal) -> int | None:
+    micros = Fraction(value) * 1000
+    return _moment(int(micros)) if micros.denominator == 1 else None
 
 
 def _days(micros: int, plain: Converter) -> Any:

@@ -8,7 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from floe_job.exceptions import Malformed
-from floe_job.types.number_tokens import HugeInteger, Literal
+from floe_job.types.number_tokens import HugeInteger, Literal, Single
 
 MAX_DEPTH = 64
 
@@ -91,7 +91,7 @@ def plain_object(value: Any) -> dict[str, Any]:
 def _check(value: Any, levels: int) -> None:
     kind = type(value)
     if kind in _SCALARS:
-        if kind is float and not math.isfinite(value):
+        if kind in (float, Single) and not math.isfinite(value):
             problem = f"not JSON: {value} is not a number"
             raise Malformed(problem)
         return
@@ -134,7 +134,7 @@ def _object(parsed: Any) -> dict[str, Any]:
     return parsed
 
 
-_SCALARS = frozenset({str, int, float, bool, type(None), Literal, HugeInteger})
+_SCALARS = frozenset({str, int, float, bool, type(None), Literal, Single, HugeInteger})
 _KINDS: dict[type, str] = {str: "string", bool: "boolean", list: "array", type(None): "null"}
 
 

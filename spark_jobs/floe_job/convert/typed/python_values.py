@@ -12,6 +12,7 @@ import pyarrow as pa
 from floe_job.connect import debezium, logical
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.typed.debezium.values import MADE
+from floe_job.types.number_tokens import Single
 from floe_job.types.typed_values import Day, DayTime, Moment
 
 Lengths = np.ndarray[Any, np.dtype[np.int64]]
@@ -45,6 +46,8 @@ def _values(column: pa.Array, schema: ConnectSchema) -> list[Any]:
     if pa.types.is_temporal(column.type):
         made = _MADE[schema.name or ""]
         return [None if number is None else made(number) for number in as_numbers(column).to_pylist()]
+    if schema.kind is Kind.FLOAT32:
+        return [None if value is None else Single(value) for value in column.to_pylist()]
     return cast(list[Any], column.to_pylist())
 
 

@@ -65,6 +65,7 @@ COLUMNS: dict[str, IcebergType] = {
 }
 TEXTS = ("true", "12", "YWI=", "2024-01-02", "03:04", "2024-01-02T03:04:05Z", "f79c3e09-677c-4bbd-a479-3f349cb785e7")
 DAY, HOUR = datetime(2024, 1, 2, tzinfo=UTC), datetime(2024, 1, 2, 3, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 INT, TEXT = ConnectSchema(Kind.INT32), ConnectSchema(Kind.STRING)
 
 
@@ -94,10 +95,10 @@ SAMPLES: dict[str, Sample] = {
     "INT32 `…Date`": named(Kind.INT32, logical.DATE, date(2024, 1, 2)),
     "INT32 `…Time`": named(Kind.INT32, logical.TIME, time(3, 4)),
     "INT64 `…Timestamp`": named(Kind.INT64, logical.TIMESTAMP, DAY, HOUR),
-    "Avro `time-micros`": named(Kind.INT64, logical.AVRO_TIME_MICROS, time(3, 4)),
-    "Avro `timestamp-micros`": named(Kind.INT64, logical.AVRO_TIMESTAMP_MICROS, DAY, HOUR),
+    "Avro `time-micros`": named(Kind.INT64, logical.AVRO_TIME_MICROS, time(3, 4), time(0)),
+    "Avro `timestamp-micros`": named(Kind.INT64, logical.AVRO_TIMESTAMP_MICROS, DAY, HOUR, EPOCH),
     "Avro `local-timestamp-millis`": named(
-        Kind.INT64, logical.AVRO_LOCAL_TIMESTAMP_MILLIS, DAY.replace(tzinfo=None), HOUR.replace(tzinfo=None)
+        Kind.INT64, logical.AVRO_LOCAL_TIMESTAMP_MILLIS, *(one.replace(tzinfo=None) for one in (DAY, HOUR, EPOCH))
     ),
     "ARRAY": Sample(array(INT), ([1],)),
     "MAP": Sample(map_of(TEXT, INT), ([("a", 1)],)),

@@ -210,6 +210,8 @@ def test_rejected_record_widens_no_column() -> None:
 
 
 PLAIN = ColumnRules()
+F01 = 0.10000000149011612
+"""The float of 32 bits that is nearest to 0.1."""
 GOOD: list[tuple[ConnectSchema, IcebergType, list[Any], list[Any]]] = [
     (LONG, IntegerType(), [1, 2**31 - 1, -(2**31)], [1, 2**31 - 1, -(2**31)]),
     (INT, LongType(), [1], [1]),
@@ -231,6 +233,14 @@ GOOD: list[tuple[ConnectSchema, IcebergType, list[Any], list[Any]]] = [
     (array(LONG), StringType(), [[1, 2]], ["[1,2]"]),
     (DOUBLE, StringType(), [float("nan"), float("-inf"), 1e10], ["NaN", "-Infinity", "1.0E10"]),
     (array(DOUBLE), StringType(), [[float("nan"), float("inf")]], ['["NaN","Infinity"]']),
+    (FLOAT, StringType(), [F01, 16777216.0, 1e-45, float("nan")], ["0.1", "1.6777216E7", "1.4E-45", "NaN"]),
+    (FLOAT, DoubleType(), [F01], [F01]),
+    (array(FLOAT), StringType(), [[F01, float("inf")]], ['[0.1,"Infinity"]']),
+    (map_of(FLOAT, FLOAT), StringType(), [[(F01, F01)]], ['{"0.1":0.1}']),
+    (map_of(FLOAT, LONG), MapType(2, StringType(), 3, LongType()), [[(F01, 2)]], [[("0.1", 2)]]),
+    (MONEY, DateType(), [Decimal("5.00"), Decimal("-1.00")], [5, -1]),
+    (MONEY, TimeType(), [Decimal("5.00")], [5_000]),
+    (MONEY, TimestamptzType(), [Decimal("1.25"), Decimal(1_700_000_000_000)], [1_250, 1_700_000_000_000_000]),
     (map_of(INT, LONG), StringType(), [[(5, 2)]], ['{"5":2}']),
     (map_of(BYTES, LONG), StringType(), [[(b"ab", 2)]], ['{"YWI=":2}']),
     (map_of(DOUBLE, LONG), StringType(), [[(float("nan"), 2)]], ['{"NaN":2}']),
@@ -244,7 +254,7 @@ GOOD: list[tuple[ConnectSchema, IcebergType, list[Any], list[Any]]] = [
     ),
     (struct({"b": BYTES}), StringType(), [{"b": b"ab"}], ['{"b":"' + base64.b64encode(b"ab").decode() + '"}']),
 ]
-NUMBERS: list[tuple[ConnectSchema, IcebergType, int, int]] = [
+NUMBERS: list[tuple[ConnectSchema, IcebergType, int, Any]] = [
     (DATE, DateType(), 19_000, 19_000),
     (DATE, TimestamptzType(), 1, 86_400_000_000),
     (TIME, TimeType(), 5_000, 5_000),
@@ -254,6 +264,11 @@ NUMBERS: list[tuple[ConnectSchema, IcebergType, int, int]] = [
     (LONG, TimestamptzType(), 1_700_000_000_000, 1_700_000_000_000_000),
     (MICROS, LongType(), 1_700_000_000_000_001, 1_700_000_000_000_001),
     (LOCAL, LongType(), 1_700_000_000_123_000, 1_700_000_000_123),
+    (LOCAL, StringType(), 1_700_000_000_123_000, "1700000000123"),
+    (MICROS, StringType(), 1_700_000_000_000_001, "1700000000000001"),
+    (MICROS, DecimalType(20, 0), 1_700_000_000_000_001, Decimal(1_700_000_000_000_001)),
+    (MICROS, DoubleType(), 1_700_000_000_000_001, 1_700_000_000_000_001.0),
+    (MICROS, IntegerType(), 12, 12),
 ]
 BAD: list[tuple[ConnectSchema, IcebergType, Any]] = [
     (LONG, IntegerType(), 2**31),
@@ -265,6 +280,10 @@ BAD: list[tuple[ConnectSchema, IcebergType, Any]] = [
     (BYTES, UUIDType(), b"x" * 16),
     (MONEY, DecimalType(9, 2), Decimal("12345678.90")),
     (MONEY, LongType(), Decimal("5.50")),
+    (MONEY, DateType(), Decimal("5.50")),
+    (MONEY, TimeType(), Decimal(86_400_000)),
+    (MONEY, TimestamptzType(), Decimal(10**18)),
+    (MICROS, IntegerType(), 2**31),
     (DATE, StringType(), 1),
     (DATE, DateType(), 2**31 - 1),
     (STAMP, LongType(), 1),
@@ -309,7 +328,7 @@ def test_value_fits_its_column_either_way(
 
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize(("source", "target", "number", "wanted"), NUMBERS, ids=lambda value: str(value)[:20])
-def test_time_fits_its_column_either_way(source: ConnectSchema, target: IcebergType, number: int, wanted: int) -> None:
+def test_time_fits_its_column_either_way(source: ConnectSchema, target: IcebergType, number: int, wanted: Any) -> None:
     kind = arrow_type(source)
     value = pa.array([number], pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(kind)[0]
     assert rows(source, target, [None, value]) == ([None, wanted], [])
