@@ -16,6 +16,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 from floe.config.converters import registry as config
 from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.converters.json import ENVELOPE
+from floe.config.converters.plain import KINDS as PLAIN_KINDS
 from floe.config.converters.plain import SIMPLE_HEADER
 from floe.config.converters.registry import read_converter
 from floe.config.keys.option_reader import OptionReader
@@ -24,7 +25,6 @@ from floe.config.properties import Properties
 from floe_job.convert import registry
 from floe_job.convert.base import Converters, Decoded, TableConverter
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.plain.decoder import KINDS as PLAIN_KINDS
 from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues

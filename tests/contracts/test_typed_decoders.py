@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, STRING
+from floe.config.converters.plain import BOOLEAN, BYTES, ENCODING, KINDS, STRING
 from floe.config.properties import Properties
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind
@@ -21,7 +21,7 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.fixed_schema import FixedSchemaDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
-from floe_job.convert.plain.decoder import KINDS, PlainDecoder
+from floe_job.convert.plain.decoder import PlainDecoder
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder, TypedPart
 from tests.support.job.formats import avro_orders, ext_json_records, json_schema_orders, proto_orders
 from tests.support.job.formats.envelopes import envelope

@@ -1,6 +1,7 @@
 """Which converter reads which kind of bytes."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Final
 
 from floe.config.converters.avro import AVRO
@@ -8,25 +9,32 @@ from floe.config.converters.base import JSON, ConverterSpec
 from floe.config.converters.ext_json import EXT_JSON
 from floe.config.converters.json import ENVELOPE
 from floe.config.converters.json_schema import JSON_SCHEMA
+from floe.config.converters.plain import KINDS
 from floe.config.converters.protobuf import PROTOBUF
-from floe_job.convert.avro.converters import avro_converters
 from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.envelope.converters import envelope_converters
-from floe_job.convert.ext_json.converters import ext_json_converters
-from floe_job.convert.json.converters import JsonConverters
-from floe_job.convert.json_schema.converters import json_schema_converters
-from floe_job.convert.plain.decoder import KINDS, plain_converters
-from floe_job.convert.protobuf.converters import protobuf_converters
 
-CONVERTERS: Final[dict[str, Callable[[ConverterSpec, ConverterContext], Converters]]] = {
-    JSON: JsonConverters,
-    AVRO: avro_converters,
-    PROTOBUF: protobuf_converters,
-    JSON_SCHEMA: json_schema_converters,
-    EXT_JSON: ext_json_converters,
-    **dict.fromkeys(KINDS, plain_converters),
-    ENVELOPE: envelope_converters,
+ConverterMaker = Callable[[ConverterSpec, ConverterContext], Converters]
+
+
+def _maker(module: str, name: str) -> ConverterMaker:
+    """Return what makes converters, which imports its module when it is called: a worker needs one format."""
+
+    def make(spec: ConverterSpec, context: ConverterContext) -> Converters:
+        found: ConverterMaker = getattr(import_module(f"floe_job.convert.{module}"), name)
+        return found(spec, context)
+
+    return make
+
+
+CONVERTERS: Final[dict[str, ConverterMaker]] = {
+    JSON: _maker("json.converters", "JsonConverters"),
+    AVRO: _maker("avro.converters", "avro_converters"),
+    PROTOBUF: _maker("protobuf.converters", "protobuf_converters"),
+    JSON_SCHEMA: _maker("json_schema.converters", "json_schema_converters"),
+    EXT_JSON: _maker("ext_json.converters", "ext_json_converters"),
+    **dict.fromkeys(KINDS, _maker("plain.decoder", "plain_converters")),
+    ENVELOPE: _maker("envelope.converters", "envelope_converters"),
 }
 """By ``ConverterSpec.kind``. Another converter needs a line here, and one in ``floe.config.converters.registry``."""
 

@@ -15,6 +15,9 @@ BOOLEAN: Final = "boolean"
 NUMBERS: Final = ("short", "int", "long", "float", "double")
 """The kinds of numbers, as Kafka's serializers write them: of 2, 4, 8, 4 and 8 bytes, the highest byte first."""
 
+KINDS: Final = frozenset({STRING, BYTES, BOOLEAN, *NUMBERS})
+"""All kinds of plain values."""
+
 SIMPLE_HEADER: Final = "simple-header"
 """The kind of headers that are text, from which Connect guesses a type. Nothing decodes headers yet."""
 

@@ -23,8 +23,6 @@ _KINDS: Final = {
     BOOLEAN: Kind.BOOLEAN,
     **dict(zip(NUMBERS, (Kind.INT16, Kind.INT32, Kind.INT64, Kind.FLOAT32, Kind.FLOAT64), strict=True)),
 }
-KINDS: Final = frozenset(_KINDS)
-"""The kinds of ``ConverterSpec`` that ``PlainDecoder`` reads."""
 
 
 class PlainDecoder:
