@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -12,5 +13,6 @@ import sys
 import floe_job.task.read_task
 print([name for name in sys.modules if name.startswith(("floe_job.convert.avro", "floe_job.convert.protobuf"))])
 """
-    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, env=environ)
     assert found.stdout.strip() == "[]"
