@@ -12,6 +12,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, PrimitiveType
 
+from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.connect.schema import ConnectSchema
 from floe_job.contract.rejected import Rejected
 from floe_job.convert.typed.base import Places, TypedPart
@@ -100,7 +101,7 @@ class PartRows:
         arrays = []
         for column in self._columns:
             array, rows = self._columnar(column, fields, count)
-            if rows is not None:
+            if rows is not None and rows.any():
                 one_by_one |= rows
                 array = self._exactly(column, fields, array, np.flatnonzero(rows), exact)
             arrays.append(array)
@@ -156,15 +157,9 @@ class PartRows:
             if self._promotions:
                 exact.requests.append((row, self._promotions.promoted, self._promotions.optional))
                 self._promotions.clear()
-        made = pa.array(converted, _storage(column.arrow.type))
-        if made.type != column.arrow.type:
-            made = column.arrow.type.wrap_array(made)
+        made = reshape(pa.array(converted, storage_type(column.arrow.type)), column.arrow.type)
         if len(rows) == len(array):
             return made
         order = np.arange(len(array))
         order[rows] = len(array) + np.arange(len(rows))
         return pa.concat_arrays([array, made]).take(pa.array(order))
-
-
-def _storage(kind: pa.DataType) -> pa.DataType:
-    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind

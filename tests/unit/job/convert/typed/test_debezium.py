@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -276,6 +277,39 @@ def test_struct_column_takes_a_variable_scale_as_it_is() -> None:
     kind = Schema(NestedField(2, "scale", IntegerType()), NestedField(3, "value", StringType())).as_struct()
     inner = struct({"scale": ConnectSchema(Kind.INT32), "value": ConnectSchema(Kind.STRING)}, name=NUMBER.name)
     assert rows(inner, kind, [{"scale": 1, "value": "x"}]) == ([{"scale": 1, "value": "x"}], [])
+
+
+INSIDE = [
+    (
+        struct({"u": replace(UUID, optional=False)}, optional=True),
+        Schema(NestedField(2, "u", UUIDType(), required=True)).as_struct(),
+        lambda value: {"u": value},
+        lambda value: {"u": value},
+    ),
+    (
+        array(UUID, optional=True),
+        ListType(2, UUIDType(), element_required=False),
+        lambda value: [value],
+        lambda value: [value],
+    ),
+    (
+        map_of(ConnectSchema(Kind.STRING), UUID, optional=True),
+        MapType(2, StringType(), 3, UUIDType(), value_required=False),
+        lambda value: {"k": value},
+        lambda value: [("k", value)],
+    ),
+]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(("source", "target", "around", "read"), INSIDE)
+def test_uuid_inside_of_a_column_may_be_wrong_or_absent(
+    source: ConnectSchema, target: IcebergType, around: Callable[[str], Any], read: Callable[[uuid.UUID], Any]
+) -> None:
+    one = uuid.uuid4()
+    values = [None, around(str(one)), around("none"), None]
+    assert rows(source, target, values) == ([None, read(one), None], [2])
+    assert rows(source, target, [None]) == ([None], [])
 
 
 def test_text_that_cannot_be_read_leaves_its_neighbours_fast() -> None:
