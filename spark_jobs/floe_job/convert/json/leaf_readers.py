@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.types import (
     BooleanType,
-    DateType,
     DecimalType,
     DoubleType,
     FloatType,
@@ -22,20 +21,15 @@ from pyiceberg.types import (
     IntegerType,
     LongType,
     StringType,
-    TimestampType,
-    TimestamptzType,
 )
 
 from floe.parquet.arrow_shapes import reshape, storage_type
 from floe_job.convert.json.fallbacks import NotExact
 from floe_job.exceptions import Unconvertible
 from floe_job.types import Converter, converter
-from floe_job.types.temporal import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO
+from floe_job.types.time_texts import TIMES, times_of_texts
 
 _NEGATIVE_ZERO = -(2**63)
-_ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
-_ISO_NAIVE = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?Z?$"
-_ISO_ZONED = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?[+-](?:0\d|1[0-7]):?[0-5]\d$"
 
 
 @dataclass(frozen=True)
@@ -112,7 +106,11 @@ def _texts(target: IcebergType, arrow: pa.DataType) -> Callable[[pa.Array], pa.A
     def convert_column(array: pa.Array) -> pa.Array:
         if array.null_count == len(array):
             return pa.nulls(len(array), arrow)
-        return _in_bulk(array, target, arrow) or _one_by_one(array, convert, storage, arrow)
+        if isinstance(target, TIMES):
+            times, left_out = times_of_texts(array, target, arrow)
+            if left_out is None:
+                return times
+        return _one_by_one(array, convert, storage, arrow)
 
     return convert_column
 
@@ -125,40 +123,3 @@ def _one_by_one(array: pa.Array, convert: Converter, storage: pa.DataType, arrow
         except Unconvertible:
             raise NotExact(row) from None
     return reshape(pa.array(converted, storage), arrow)
-
-
-def _in_bulk(array: pa.Array, target: IcebergType, arrow: pa.DataType) -> pa.Array | None:
-    """Parse ISO dates and date-times; None where a form, a day or a year is left to the converter."""
-    try:
-        if isinstance(target, DateType):
-            return _within(_matching(array, _ISO_DATE).cast(arrow), FIRST_DAY, pa.int32())
-        if isinstance(target, TimestampType | TimestamptzType):
-            return _within(_timestamps(array, target, arrow), FIRST_MICRO, pa.int64())
-    except (pa.ArrowInvalid, NotExact):
-        pass
-    return None
-
-
-def _timestamps(array: pa.Array, target: IcebergType, arrow: pa.DataType) -> pa.Array:
-    if isinstance(target, TimestamptzType) and array[0].is_valid and array[0].as_py()[-1:] != "Z":
-        try:
-            return _matching(array, _ISO_ZONED).cast(arrow)
-        except NotExact:
-            pass
-    return pc.utf8_rtrim(_matching(array, _ISO_NAIVE), "Z").cast(pa.timestamp("us")).cast(arrow)
-
-
-def _matching(array: pa.Array, form: str) -> pa.Array:
-    if pc.all(pc.match_substring_regex(array, form)).as_py() is False:
-        raise NotExact
-    return array
-
-
-def _within(array: pa.Array, first: int, integers: pa.DataType) -> pa.Array:
-    least, greatest = pc.min_max(array.view(integers)).as_py().values()
-    if least is not None and (least < first or greatest > _LAST[integers]):
-        raise NotExact
-    return array
-
-
-_LAST = {pa.int32(): LAST_DAY, pa.int64(): LAST_MICRO}

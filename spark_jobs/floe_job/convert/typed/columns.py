@@ -16,7 +16,7 @@ from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructT
 
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.typed.debezium.columns import meant_leaf
-from floe_job.convert.typed.leaves import Inexact, either, leaf
+from floe_job.convert.typed.leaves import Inexact, coercion_leaf, either, leaf
 from floe_job.convert.typed.python_values import Lengths, lengths_of, map_entries
 from floe_job.convert.typed.uuids import uuids
 from floe_job.types import Lookup
@@ -34,6 +34,10 @@ def columnar(source: ConnectSchema, target: IcebergType, arrow: pa.DataType, loo
         return _map(source, target, arrow, lookup) if source.kind is Kind.MAP else None
     if isinstance(target, UUIDType):
         return partial(uuids, arrow=arrow) if source.kind is Kind.STRING else None
+    return _leaf(source, target, arrow) or coercion_leaf(source, target, arrow)
+
+
+def _leaf(source: ConnectSchema, target: IcebergType, arrow: pa.DataType) -> Columnar | None:
     return meant_leaf(source, target, arrow) or leaf(source, target, arrow)
 
 
@@ -119,7 +123,8 @@ def _list(source: ConnectSchema, target: ListType, arrow: pa.DataType, lookup: L
 
 
 def _map(source: ConnectSchema, target: MapType, arrow: pa.DataType, lookup: Lookup) -> Columnar | None:
-    key = columnar(cast(ConnectSchema, source.key), target.key_type, arrow.key_type, lookup)
+    # keys that may become the same one are converted one by one
+    key = _leaf(cast(ConnectSchema, source.key), target.key_type, arrow.key_type)
     entry = field_columnar(cast(ConnectSchema, source.element), target.value_field, arrow.item_type, lookup)
     if key is None or entry is None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, cast
 
 import numpy as np
@@ -24,12 +25,13 @@ from pyiceberg.types import (
     TimeType,
 )
 
-from floe_job.connect import logical
+from floe_job.connect import debezium, logical
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema
 from floe_job.convert.typed.python_values import as_numbers
-from floe_job.types.numbers import INT_RANGE, ROUNDS_TO_INFINITE_FLOAT
+from floe_job.types.numbers import INT_RANGE, LONG_RANGE, ROUNDS_TO_INFINITE_FLOAT
 from floe_job.types.temporal import FIRST_DAY, FIRST_MICRO, LAST_DAY, LAST_MICRO, MICROS_PER_DAY
+from floe_job.types.time_texts import TIMES, times_of_texts
 
 Inexact = np.ndarray[Any, np.dtype[np.bool_]] | None
 """The rows of a column that have no exact conversion; None for none of them."""
@@ -44,6 +46,11 @@ RAW: Final = frozenset(
     }
 )
 """Times that the sink takes for plain longs: a long column gets their number."""
+
+MAX_EXACT_POWER: Final = 22
+"""The largest power of ten that a double has exactly."""
+DOUBLE_DIGITS: Final = 15
+"""Digits of a decimal that no other decimal of as many digits has the same double as."""
 
 _SAME: Final[dict[type[IcebergType], Callable[[pa.DataType], bool]]] = {
     BooleanType: pa.types.is_boolean,
@@ -69,6 +76,29 @@ def leaf(source: ConnectSchema, target: IcebergType, arrow: pa.DataType) -> Leaf
     if isinstance(target, DecimalType) and pa.types.is_decimal(have) and have.scale == target.scale:
         return _decimals(target, arrow)
     return _time(have, target, arrow)
+
+
+def coercion_leaf(source: ConnectSchema, target: IcebergType, arrow: pa.DataType) -> Leaf | None:
+    """Return the conversion of values that are of another type than the column, as those of JSON often are.
+
+    Two values may become the same one: this is not for the keys of maps.
+    """
+    if debezium.meaning_of(source):
+        return None
+    have = arrow_type(source)
+    if isinstance(target, TIMES) and pa.types.is_large_string(have):
+        return partial(times_of_texts, target=target, arrow=arrow)
+    if isinstance(target, DecimalType) and pa.types.is_floating(have) and target.scale <= MAX_EXACT_POWER:
+        return _decimals_of_doubles(target, arrow)
+    if not pa.types.is_integer(have):
+        return None
+    if isinstance(target, DecimalType):
+        return _decimals_of_whole(target, arrow)
+    if isinstance(target, FloatType | DoubleType):
+        return lambda column: (column.cast(pa.float64(), safe=False).cast(arrow, safe=False), None)
+    if isinstance(target, DateType):
+        return bounded((FIRST_DAY, LAST_DAY), arrow)
+    return _moments(arrow) if isinstance(target, TimestampType | TimestamptzType) else None
 
 
 def _time(have: pa.DataType, target: IcebergType, arrow: pa.DataType) -> Leaf | None:
@@ -124,6 +154,51 @@ def _decimals(target: DecimalType, arrow: pa.DataType) -> Leaf:
         if too_large is not None:
             column = pc.if_else(pa.array(too_large), pa.scalar(None, column.type), column)
         return column.cast(arrow), too_large
+
+    return convert
+
+
+def _decimals_of_whole(target: DecimalType, arrow: pa.DataType) -> Leaf:
+    most = 10 ** max(target.precision - target.scale, 0) - 1
+    within = bounded((max(-most, LONG_RANGE[0]), min(most, LONG_RANGE[1])), pa.int64())
+
+    def convert(column: pa.Array) -> tuple[pa.Array, Inexact]:
+        numbers, outside = within(column)
+        return numbers.cast(pa.decimal256(76, target.scale)).cast(arrow), outside
+
+    return convert
+
+
+def _decimals_of_doubles(target: DecimalType, arrow: pa.DataType) -> Leaf:
+    """Return the conversion of the doubles that are a decimal of this scale and of up to 15 digits.
+
+    Of all decimals of up to 15 digits only one is nearest to such a double, and it is the one that the double is written as.
+    """
+    power, limit = 10.0**target.scale, 10.0 ** min(target.precision, DOUBLE_DIGITS)
+
+    def convert(column: pa.Array) -> tuple[pa.Array, Inexact]:
+        doubles = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            unscaled = np.rint(doubles * power)
+            is_exact = (unscaled / power == doubles) & (np.abs(unscaled) < limit)
+        halves = np.empty((len(column), 2), np.int64)
+        halves[:, 0] = np.where(is_exact, unscaled, 0)
+        halves[:, 1] = halves[:, 0] >> 63
+        made = pa.Array.from_buffers(arrow, len(column), [None, pa.py_buffer(halves)], 0)
+        if not is_exact.all():
+            made = pc.if_else(pa.array(is_exact), made, pa.scalar(None, arrow))
+        return made, rows_of(pc.and_not(column.is_valid(), pa.array(is_exact)))
+
+    return convert
+
+
+def _moments(arrow: pa.DataType) -> Leaf:
+    """Return the conversion of milliseconds since 1970."""
+    within = bounded((FIRST_MICRO // 1000, LAST_MICRO // 1000), pa.int64())
+
+    def convert(column: pa.Array) -> tuple[pa.Array, Inexact]:
+        millis, outside = within(column)
+        return pc.multiply(millis, 1000).cast(arrow), outside
 
     return convert
 
