@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 from urllib.parse import quote
+from uuid import UUID
 
 from floe.config.registry.settings import Api, IdKind, RegistrySettings
 from floe.registry.answers import not_a_registry, parsed_json
-from floe.registry.exceptions import UnusableSchema
+from floe.registry.exceptions import NotARegistry, UnknownSchema, UnusableSchema
 from floe.registry.schema import Reference, SchemaText, SchemaType, type_of
 from floe.registry.transport import Answer
 
@@ -38,12 +39,29 @@ class ConfluentApi:
     _MISSING = (40401, 40402, 40403)
 
     def by_id(self, get: Get, kind: IdKind, schema_id: int) -> SchemaText | None:
-        return self._schema(*get(f"/schemas/ids/{schema_id}"))
+        return (
+            self._by_guid(get, UUID(int=schema_id))
+            if kind == "guid"
+            else self._schema(*get(f"/schemas/ids/{schema_id}"))
+        )
 
     def by_reference(self, get: Get, reference: Reference) -> SchemaText | None:
         # a version that was deleted since may still be referred to
         path = f"/subjects/{quote(reference.subject, safe='')}/versions/{quote(reference.version, safe='')}"
         return self._schema(*get(f"{path}?deleted=true"))
+
+    def _by_guid(self, get: Get, guid: UUID) -> SchemaText | None:
+        answer, url = get(f"/schemas/guids/{guid}")
+        try:
+            return self._schema(answer, url)
+        except NotARegistry:
+            if answer.status != 404:
+                raise
+        msg = (
+            f"the schema registry has no schema {guid}, as records name it in their headers: it does not know the path "
+            "/schemas/guids of Confluent's API 8.0. Have producers write ids before values (PrefixSchemaIdSerializer)"
+        )
+        raise UnknownSchema(msg, str(guid))
 
     def _schema(self, answer: Answer, url: str) -> SchemaText | None:
         fields = parsed_json(answer, url)

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final
+from uuid import UUID
 
 from floe.config.registry.settings import IdKind, RegistrySettings
 from floe.config.secrets import mask
@@ -23,6 +24,8 @@ MAX_SCHEMAS: Final = 1_000
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
 """Of the schemas that are kept in the process."""
 MAX_REGISTRIES: Final = 8
+
+_MAX_GUID: Final = (1 << 128) - 1
 
 _Key = tuple[str, ...]
 
@@ -54,10 +57,11 @@ class SchemaRegistry:
         all that are not kept already are UnknownSchema.
         """
         kind = kind or self._settings.ids.kind
-        if not 0 <= schema_id <= self._api.max_id:
+        if not 0 <= schema_id <= (_MAX_GUID if kind == "guid" else self._api.max_id):
             msg = f"no schema can have the id {schema_id}"
             raise UnknownSchema(msg, schema_id)
-        return self._get((kind, str(schema_id)), schema_id, lambda: self._api.by_id(self._service.get, kind, schema_id))
+        label = str(UUID(int=schema_id)) if kind == "guid" else schema_id
+        return self._get((kind, str(schema_id)), label, lambda: self._api.by_id(self._service.get, kind, schema_id))
 
     def version(self, reference: Reference) -> RegisteredSchema:
         """Return a version of a subject or artifact with all that it refers to. Raises as ``schema`` does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Self
 
@@ -13,6 +13,7 @@ from floe.registry.client import Registries
 from floe.registry.exceptions import UnknownSchema, UnusableSchema
 from floe.registry.schema import RegisteredSchema
 from floe_job.contract.schema_lookups import MAX_NAMED, SchemaLookups
+from floe_job.convert.guids import GuidNumbers
 from floe_job.convert.typed.schema_source import SchemaSource
 
 
@@ -50,10 +51,12 @@ class LookupRecorder:
 class ConverterContext:
     """What a task has besides the converter's description.
 
-    ``schemas``: opens a schema registry, without asking it for anything. Raises RegistryMisconfigured.
+    ``schemas``: opens a schema registry, without asking it for anything. Raises RegistryMisconfigured. ``guids``: the
+    numbers of the GUIDs that records name schemas by.
     """
 
     schemas: Callable[[RegistrySettings], SchemaSource]
+    guids: GuidNumbers = field(default_factory=GuidNumbers)
 
     @classmethod
     def of_attempt(cls, attempt: str, recorder: LookupRecorder) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -11,9 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from floe.config.converters.base import ConverterSpec
-from floe.config.converters.protobuf import PROTOBUF
-from floe.config.converters.with_registry import API, registry_of
 from floe.config.registry.settings import IdKind, RegistrySettings
 from floe.registry.exceptions import UnusableSchema
 from floe.registry.schema import RegisteredSchema
@@ -42,18 +39,6 @@ _MESSAGE: Final = ("apicurio.protobuf.type", "apicurio.protobuf.type.key")
 """The headers with the name of a value's message, and of a key's; they have no other names."""
 
 _NOTHING: Final = pa.scalar(b"", pa.large_binary())
-
-Framed = Callable[[Records], Records]
-
-
-def framing_of(spec: ConverterSpec) -> Framed:
-    """Return what puts the ids in headers before values; it changes nothing where records have no ids in headers."""
-    if API not in spec.options:
-        return lambda records: records
-    settings = registry_of(spec)
-    if not settings.ids.in_headers:
-        return lambda records: records
-    return HeaderIds(settings, spec.role, has_messages=spec.kind == PROTOBUF).framed
 
 
 class HeaderIds:
@@ -87,8 +72,7 @@ class HeaderIds:
         values = column_of(records.values)
         if self._has_messages:
             self._name(values, headers, frames, of)
-        before = pa.array(frames, pa.large_binary()).take(pa.array(of))
-        return replace(records, encoded=values_of(pc.binary_join_element_wise(before, values, _NOTHING)))
+        return with_frames(records, values, frames, of)
 
     def _unnamed(self, records: Records, headers: HeaderKinds, ids: Sequence[int | None]) -> Words:
         """Return those of the records whose headers name a schema otherwise than by its id."""
@@ -131,6 +115,12 @@ class HeaderIds:
             return _WRONG_SIZE
         schema_id = int.from_bytes(nbytes, "big", signed=True)
         return schema_id + added if 0 <= schema_id < OTHER_KIND[self._nbytes] else _TOO_LARGE
+
+
+def with_frames(records: Records, values: pa.LargeBinaryArray, frames: Sequence[bytes], of: Words) -> Records:
+    """Return records with ``frames[of[i]]`` before the i-th of their values."""
+    before = pa.array(frames, pa.large_binary()).take(pa.array(of))
+    return replace(records, encoded=values_of(pc.binary_join_element_wise(before, values, _NOTHING)))
 
 
 def _message_name(name: bytes) -> bytes:

@@ -8,7 +8,7 @@ from typing import Self
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.with_registry import registry_of
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.header_ids import source_of_both_kinds
+from floe_job.convert.header_framing import source_of
 from floe_job.convert.typed.frames import Framing
 from floe_job.convert.typed.schema_source import SchemaSource
 
@@ -25,5 +25,4 @@ class RegistryRecords:
     def of(cls, spec: ConverterSpec, context: ConverterContext) -> Self:
         """Open the registry of a converter. Raises ConfigError and RegistryMisconfigured."""
         settings = registry_of(spec)
-        source = source_of_both_kinds(settings, context) if settings.ids.in_headers else context.schemas(settings)
-        return cls(Framing(settings.ids.nbytes), source, f"{spec.role}_converter")
+        return cls(Framing(settings.ids.nbytes), source_of(settings, context), f"{spec.role}_converter")

@@ -125,7 +125,7 @@ def raise_unknown_schemas(results: Iterable[TaskResult]) -> None:
     """Raise UnknownSchemas where records have ids of schemas, and the registry has none of them."""
     lookups = SchemaLookups.of_all(result.schemas for result in results)
     if lookups.are_all_unknown:
-        named = ", ".join(map(str, lookups.unknown))
+        named = ", ".join(lookups.names)
         msg = (
             f"the schema registry has none of the schemas that the records name, such as {named}: they are of another "
             "registry, or their converter is another one. Nothing was announced. Check address and class of value.converter"

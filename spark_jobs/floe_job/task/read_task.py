@@ -17,7 +17,7 @@ from floe_job.contract.dead_letter import DeadLetter, dead_letters_of
 from floe_job.contract.result import Failure, RangePartResult, TaskResult
 from floe_job.contract.task import Task
 from floe_job.convert.context import ConverterContext, LookupRecorder
-from floe_job.convert.header_ids import framing_of
+from floe_job.convert.header_framing import framing_of
 from floe_job.convert.registry import converters_of
 from floe_job.dead_letters.collector import DeadLetterCollector
 from floe_job.dead_letters.limits import INTOLERANT_ADVICE, UNROUTABLE_ADVICE, BadRecordCollector
@@ -97,7 +97,7 @@ class _TaskRun:
         self._lookups = LookupRecorder()
         context = ConverterContext.of_attempt(task.attempt, self._lookups)
         self._converters = converters_of(task.routes.value_converter, context)
-        self._framed = framing_of(task.routes.value_converter)
+        self._framed = framing_of(task.routes.value_converter, context)
         self._router = Router(task.routes, self._targets, self._converters)
         self._collector = DeadLetterCollector(task.dead_letters, task.index, self._budget)
         self._send_queue = SendQueue(task.index, task.writers) if task.writers else None

@@ -6,6 +6,7 @@ import pickle
 import threading
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -46,6 +47,34 @@ def test_type_is_read_and_avro_if_not_given(said: dict[str, str], meant: str) ->
     with serving(schema("text", **said)) as double:
         found = SchemaRegistry(settings(double.url)).schema(1).schema
     assert (found.type, found.text, found.references) == (meant, "text", ())
+
+
+GUID = UUID("11111111-2222-3333-4444-555555555555")
+
+
+def test_schema_is_read_by_its_guid() -> None:
+    with serving(schema('"long"')) as double:
+        found = SchemaRegistry(settings(double.url)).schema(GUID.int, "guid")
+        assert found.schema.text == '"long"' and double.paths == [f"/schemas/guids/{GUID}"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (UNKNOWN, f"no schema {GUID}"),
+        (as_json({"error_code": 404, "message": "HTTP 404 Not Found"}, 404), "the path /schemas/guids"),
+        (Reply(404, b"<html>"), "the path /schemas/guids"),
+    ],
+)
+def test_unknown_guid_is_about_its_records_only(reply: Reply, why: str) -> None:
+    with serving(reply) as double, pytest.raises(UnknownSchema, match=why) as caught:
+        SchemaRegistry(settings(double.url)).schema(GUID.int, "guid")
+    assert caught.value.schema_id == str(GUID)
+
+
+def test_page_in_place_of_a_guid_is_no_registry() -> None:
+    with serving(Reply(200, b"<html>")) as double, pytest.raises(NotARegistry):
+        SchemaRegistry(settings(double.url)).schema(GUID.int, "guid")
 
 
 def test_unknown_type_is_about_this_id_only() -> None:

@@ -17,7 +17,7 @@ API: Final = "floe.registry.api"
 """The option of a spec that says whose class the converter is, and with it how its options and its records are read."""
 
 _ID_DESERIALIZER: Final = "schema.id.deserializer"
-_PREFIX_READERS: Final = ("PrefixSchemaIdDeserializer", "DualSchemaIdDeserializer")
+_READERS_OF_IDS: Final = ("PrefixSchemaIdDeserializer", "DualSchemaIdDeserializer")
 
 _READERS: Final[Mapping[Api, Callable[[OptionReader], RegistrySettings]]] = {
     "confluent": read_confluent,
@@ -45,10 +45,10 @@ def read_registry(options: OptionReader, api: Api) -> RegistrySettings:
 
 
 def check_ids(options: OptionReader, role: Role) -> None:
-    """Refuse what makes Confluent's converters read ids from elsewhere than from before the value."""
+    """Refuse what makes Confluent's converters read ids from elsewhere than from a header, or from before the value."""
     key = options.key(f"{role}.{_ID_DESERIALIZER}")
-    if key is not None and options.options[key].strip().rpartition(".")[2] not in _PREFIX_READERS:
-        options.refuse_value(key, f"floe reads the id before the value: set {_PREFIX_READERS[0]}, or remove it")
+    if key is not None and options.options[key].strip().rpartition(".")[2] not in _READERS_OF_IDS:
+        options.refuse_value(key, f"floe has {' and '.join(_READERS_OF_IDS)}: set one, or remove it")
 
 
 def has_registry(spec: ConverterSpec) -> bool:

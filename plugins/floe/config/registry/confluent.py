@@ -8,7 +8,14 @@ from typing import Final
 from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.addresses import read_addresses, read_login, read_proxy, read_url
 from floe.config.registry.headers import check_sendable, read_headers
-from floe.config.registry.settings import BearerToken, Credentials, Limits, OAuthClient, RegistrySettings
+from floe.config.registry.settings import (
+    BearerToken,
+    Credentials,
+    Limits,
+    OAuthClient,
+    RegistrySettings,
+    SchemaIdFormat,
+)
 from floe.config.registry.tls import CONFLUENT, read_tls
 
 NAMESPACE: Final = "schema.registry."
@@ -79,6 +86,7 @@ def read_confluent(options: OptionReader) -> RegistrySettings:
         proxy=read_proxy(options),
         headers=tuple(sorted(headers.items())),
         limits=_limits(options),
+        ids=SchemaIdFormat(in_headers=_reads_headers(options)),
         prefix=options.prefix,
     )
 
@@ -149,6 +157,12 @@ def _bearer(options: OptionReader, source: str) -> Credentials | None:
 
 def _spelled(options: OptionReader, name: str) -> str:
     return options.key(name) or name
+
+
+def _reads_headers(options: OptionReader) -> bool:
+    """Whether schemas may be named in headers, as it is unless the class that reads ids is the one that does not."""
+    role = "key" if options.prefix.startswith("key.") else "value"
+    return options.text(f"{role}.schema.id.deserializer").rpartition(".")[2] != "PrefixSchemaIdDeserializer"
 
 
 def _limits(options: OptionReader) -> Limits:

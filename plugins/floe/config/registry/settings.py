@@ -10,8 +10,11 @@ from typing import Final, Literal
 from floe.tls.stores import StoreFile
 
 Api = Literal["confluent", "apicurio"]
-IdKind = Literal["id", "globalId", "contentId"]
-"""What an id counts: the schemas of Confluent's API, or Apicurio's versions (``globalId``) or contents (``contentId``)."""
+IdKind = Literal["id", "guid", "globalId", "contentId"]
+"""What an id counts: the schemas of Confluent's API, or Apicurio's versions (``globalId``) or contents (``contentId``).
+
+``guid``: it is the number of 16 bytes that a GUID of Confluent's API is.
+"""
 
 ID_HEADERS: Final = ("globalId", "contentId", "contentHash", "groupId", "artifactId", "version", "msgType", "encoding")
 """The fields of a schema's identity that Apicurio's producers may put into headers."""

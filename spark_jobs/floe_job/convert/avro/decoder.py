@@ -9,6 +9,7 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.avro.lockstep import LockstepDecoder
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.avro.schema.connect_schema import UNION
+from floe_job.convert.guids import name_of_schema
 from floe_job.convert.typed.base import TypedBatch, TypedPart
 from floe_job.convert.typed.frames import Framing, Group, split_frames
 from floe_job.convert.typed.schema_source import SchemaSource, compiled_by_id
@@ -53,7 +54,7 @@ class AvroDecoder:
         decoder = self._decoders.of(group.schema_id)
         column = decoder.decode(buffer.data, group.starts, group.ends)
         bad = [
-            self._rejected(int(group.places[row]), Malformed(f"schema {group.schema_id}: {why}"))
+            self._rejected(int(group.places[row]), Malformed(f"schema {name_of_schema(group.schema_id)}: {why}"))
             for row, why in column.bad
         ]
         return TypedPart(decoder.schema, group.places[column.rows], column.values), bad

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from floe.registry.schema import RegisteredSchema
 from floe_job.connect.schema import ConnectSchema
 from floe_job.contract.rejected import Rejected
+from floe_job.convert.guids import name_of_schema
 from floe_job.convert.json_schema.connect_schema import connect_schema
 from floe_job.convert.json_schema.options import JsonSchemaOptions
 from floe_job.convert.json_schema.parts import FORMS
@@ -49,7 +50,7 @@ class JsonSchemaDecoder:
             if len(found.rows):
                 parts.append(TypedPart(schema, group.places[found.rows], found.values))
             rejected += [
-                self._rejected(int(group.places[row]), Malformed(f"schema {group.schema_id}: {why}"))
+                self._rejected(int(group.places[row]), Malformed(f"schema {name_of_schema(group.schema_id)}: {why}"))
                 for row, why in found.bad.items()
             ]
         rejected.sort(key=lambda one: one.index)

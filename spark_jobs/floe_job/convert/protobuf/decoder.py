@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from floe_job.contract.rejected import Rejected
+from floe_job.convert.guids import name_of_schema
 from floe_job.convert.protobuf.descriptors import Key, message_of
 from floe_job.convert.protobuf.message_decoder import MessageDecoder
 from floe_job.convert.protobuf.message_frames import MessageReference, split_messages
@@ -65,9 +66,8 @@ class ProtobufDecoder:
         except (UnknownSchema, UnusableSchema) as error:
             return None, [self._rejected(index, error) for index in places.tolist()], 0
         column = decoder.decode(buffer.data, starts, group.ends[rows])
-        bad = [
-            self._rejected(int(places[row]), Malformed(f"schema {group.schema_id}: {why}")) for row, why in column.bad
-        ]
+        name = name_of_schema(group.schema_id)
+        bad = [self._rejected(int(places[row]), Malformed(f"schema {name}: {why}")) for row, why in column.bad]
         return TypedPart(decoder.schema, places[column.rows], column.values), bad, column.fast_rows
 
     def _decoder(self, message: tuple[int, Key]) -> MessageDecoder:
@@ -76,7 +76,7 @@ class ProtobufDecoder:
         try:
             return MessageDecoder(message_of(file, key), self._options)
         except UnusableSchema as error:
-            problem = f"schema {schema_id}: {error}"
+            problem = f"schema {name_of_schema(schema_id)}: {error}"
             raise UnusableSchema(problem) from None
 
     def _rejected(self, index: int, error: InvalidRecord) -> Rejected:

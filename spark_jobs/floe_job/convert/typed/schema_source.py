@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from floe.registry import exceptions as registry
 from floe.registry.schema import RegisteredSchema, SchemaType
+from floe_job.convert.guids import name_of_schema
 from floe_job.exceptions import UnknownSchema, UnusableSchema
 
 SchemaSource = Callable[[int], RegisteredSchema]
@@ -71,7 +72,7 @@ def compiled_by_id(
                 check_unicode(text)
             return compile_(schema)
         except UnusableSchema as error:
-            problem = f"schema {schema_id}: {error}"
+            problem = f"schema {name_of_schema(schema_id)}: {error}"
             raise UnusableSchema(problem) from None
         except RecursionError:
             problem = f"schema {schema_id}: {TOO_DEEP}"
@@ -93,10 +94,14 @@ def schema_of_type(source: SchemaSource, schema_id: int, kind: SchemaType) -> Re
     except registry.UnusableSchema as error:
         raise UnusableSchema(str(error)) from None
     if found.schema.type not in (None, kind):
-        problem = f"schema {schema_id}: it is of the type {found.schema.type}, and the converter reads {kind}"
+        problem = (
+            f"schema {name_of_schema(schema_id)}: it is of the type {found.schema.type}, and the converter reads {kind}"
+        )
         raise UnusableSchema(problem)
     if any(rule.startswith(ENCRYPTED) for rule in found.schema.rules):
-        problem = f"schema {schema_id}: by its rules its values are encrypted, and floe does not decrypt them"
+        problem = (
+            f"schema {name_of_schema(schema_id)}: by its rules its values are encrypted, and floe does not decrypt them"
+        )
         raise UnusableSchema(problem)
     return found
 

@@ -38,7 +38,7 @@ def test_url_alone_is_enough() -> None:
     found = taken("https://registry:8081/")
     assert found.addresses == (Address("https://registry:8081"),)
     assert found.credentials is None
-    assert (found.ids.nbytes, found.ids.kind, found.ids.in_headers) == (4, "id", False)
+    assert (found.ids.nbytes, found.ids.kind, found.ids.in_headers) == (4, "id", True)
     assert found.limits == Limits()
 
 

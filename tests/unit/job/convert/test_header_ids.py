@@ -15,7 +15,7 @@ from floe.config.registry.settings import RegistrySettings
 from floe.registry.exceptions import UnknownSchema
 from floe.registry.schema import RegisteredSchema
 from floe_job.convert.context import ConverterContext
-from floe_job.convert.header_ids import framing_of
+from floe_job.convert.header_framing import framing_of
 from floe_job.convert.registry import converters_of
 from floe_job.convert.registry_records import RegistryRecords
 from floe_job.convert.typed.schema_source import SchemaSource
@@ -61,7 +61,7 @@ def long_bytes(number: int) -> bytes:
 
 
 def read(one: ConverterSpec, some: Records) -> tuple[list[Any], dict[int, str]]:
-    parsed = converters_of(one, CONTEXT).whole(framing_of(one)(some).bytes_of_values)
+    parsed = converters_of(one, CONTEXT).whole(framing_of(one, CONTEXT)(some).bytes_of_values)
     return list(parsed.values), {rejected.index: rejected.reason for rejected in parsed.rejected}
 
 
@@ -102,7 +102,7 @@ def test_header_ids_that_name_no_schema_reject_their_record(headers: dict[str, b
 
 def test_header_ids_leave_the_record_as_it_is_in_kafka() -> None:
     some = given((varint(1), {GLOBAL: long_bytes(7)}), (b"x", {}))
-    framed = framing_of(spec())(some)
+    framed = framing_of(spec(), CONTEXT)(some)
     assert list(framed.values) == [varint(1), b"x"]
     assert list(framed.bytes_of_values) == [b"\x00" + long_bytes(7) + varint(1), b"x"]
     assert list(framed.select([1, 0]).bytes_of_values) == [b"x", b"\x00" + long_bytes(7) + varint(1)]
@@ -124,12 +124,12 @@ def test_header_ids_have_the_names_of_the_file() -> None:
 )
 def test_header_ids_are_not_looked_for_elsewhere(one: ConverterSpec) -> None:
     some = given((varint(1), {GLOBAL: long_bytes(7)}))
-    assert framing_of(one)(some) is some
+    assert framing_of(one, CONTEXT)(some) is some
 
 
 def test_header_ids_without_any_copy_no_value() -> None:
     some = given((b"a", {"h": b"v"}), (b"b", {}))
-    assert framing_of(spec())(some) is some
+    assert framing_of(spec(), CONTEXT)(some) is some
 
 
 def test_registry_records_open_both_kinds_for_headers_only() -> None:
@@ -162,7 +162,7 @@ def test_header_names_the_message_that_a_value_is() -> None:
         (b"\x08\x05", {GLOBAL: long_bytes(7), TYPE: b"x" * 200}),
         (b"\x08\x05", {GLOBAL: long_bytes(7), TYPE: b"\xff"}),
     )
-    parsed = converters_of(PROTOBUF_SPEC, context).whole(framing_of(PROTOBUF_SPEC)(some).bytes_of_values)
+    parsed = converters_of(PROTOBUF_SPEC, context).whole(framing_of(PROTOBUF_SPEC, context)(some).bytes_of_values)
     assert list(parsed.values) == [{"b": 5}, {"b": 6}, {"b": 7}, {"a": 8}, None, None, None, None]
     reasons = {one.index: one.reason for one in parsed.rejected}
     assert set(reasons) == {4, 6, 7}
