@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -12,12 +14,16 @@ from floe.config.registry.settings import IdKind, RegistrySettings
 from floe.config.secrets import mask
 from floe.config.secrets.detection import is_reference
 from floe.registry.apis import APIS
-from floe.registry.exceptions import RegistryMisconfigured, UnknownSchema, UnusableSchema
+from floe.registry.exceptions import RegistryMisconfigured, RegistryUnreachable, UnknownSchema, UnusableSchema
 from floe.registry.references import with_references
 from floe.registry.schema import Reference, RegisteredSchema, SchemaText
 from floe.registry.schema_files import SchemaFiles
 from floe.registry.service import RegistryService
 
+log = logging.getLogger(__name__)
+
+MAX_AGE: Final = 3600.0
+"""Seconds after which a schema is asked for again: a registry that was deleted and set up again gives its ids again."""
 MAX_UNUSABLE: Final = 1_000
 """Ids without a usable schema in one run, after which no other is asked for: records may have any id, each is a request."""
 MAX_SCHEMAS: Final = 1_000
@@ -48,6 +54,8 @@ class SchemaRegistry:
         self._known: OrderedDict[_Key, RegisteredSchema] = OrderedDict()
         self._characters = 0
         self._unusable: dict[_Key, UnusableSchema] = {}
+        self._since = time.monotonic()
+        self._is_down = False
 
     def schema(self, schema_id: int, kind: IdKind | None = None) -> RegisteredSchema:
         """Return the schema of an id with all that it refers to. ``kind``: what the id counts, else as configured.
@@ -69,9 +77,14 @@ class SchemaRegistry:
         return self._get(key, str(reference), lambda: self._api.by_reference(self._service.get, reference))
 
     def start_run(self) -> None:
-        """Forget which ids were unknown: since the last run they may have been registered."""
+        """Forget which ids were unknown: since the last run they may have been registered. Forget schemas of MAX_AGE."""
         with self._lock:
             self._unusable.clear()
+            self._is_down = False
+            if time.monotonic() - self._since > MAX_AGE:
+                self._known.clear()
+                self._characters = 0
+                self._since = time.monotonic()
 
     def _get(self, key: _Key, label: int | str, read: Callable[[], SchemaText | None]) -> RegisteredSchema:
         with self._lock:
@@ -83,10 +96,22 @@ class SchemaRegistry:
                 # a new one each time: raising adds a traceback
                 before = self._unusable[key]
                 raise type(before)(str(before), label)
-            found = self._stored(key)
+            found = self._stored(key, None if self._is_down else MAX_AGE)
             if found is None:
-                found = self._read(key, label, read)
+                found = self._read_or_stored(key, label, read)
             self._keep(key, found)
+            return found
+
+    def _read_or_stored(self, key: _Key, label: int | str, read: Callable[[], SchemaText | None]) -> RegisteredSchema:
+        """Ask the registry; where it does not answer, a schema on disk is used whatever its age."""
+        try:
+            return self._read(key, label, read)
+        except RegistryUnreachable as error:
+            found = self._stored(key, None)
+            if found is None:
+                raise
+            self._is_down = True
+            log.warning("%s; schemas that are on disk are used for the rest of this run", mask.hide(str(error)))
             return found
 
     def _read(self, key: _Key, label: int | str, read: Callable[[], SchemaText | None]) -> RegisteredSchema:
@@ -106,11 +131,11 @@ class SchemaRegistry:
             self._files.store(self._file(key), found)
         return found
 
-    def _stored(self, key: _Key) -> RegisteredSchema | None:
-        return self._files.load(self._file(key)) if self._files is not None and self._is_stored(key) else None
+    def _stored(self, key: _Key, max_age: float | None) -> RegisteredSchema | None:
+        return self._files.load(self._file(key), max_age) if self._files is not None and self._is_stored(key) else None
 
     def _is_stored(self, key: _Key) -> bool:
-        """Whether it is kept on disk: an id never gets another schema, a version may after it was deleted."""
+        """Whether it is kept on disk: as long as a registry lives an id has one schema, a version may get another."""
         return key[0] != "version"
 
     def _file(self, key: _Key) -> str:

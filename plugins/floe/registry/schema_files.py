@@ -1,4 +1,4 @@
-"""Schemas on disk: ids never get another schema, so the next process need not ask for them.
+"""Schemas on disk: a registry gives an id to one schema, so the next process need not ask for them.
 
 One file a schema, for all registries together, in a folder that only this user can read. A file appears by a rename when
 it is whole; one that is damaged, or that another user owns, counts as missing and is written again. Several processes may
@@ -63,8 +63,11 @@ class SchemaFiles:
             return None
         return cls(folder)
 
-    def load(self, name: str) -> RegisteredSchema | None:
-        """Return the schema that was stored under the name; None if there is none, or if the file is damaged."""
+    def load(self, name: str, max_age: float | None = None) -> RegisteredSchema | None:
+        """Return the schema that was stored under the name; None if there is none, or if the file is damaged.
+
+        ``max_age``: seconds since it was stored, after which it counts as missing.
+        """
         path = self._path(name)
         try:
             with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
@@ -73,6 +76,8 @@ class SchemaFiles:
                     return None
                 fields = json.loads(file.read())
             if fields["format"] != _FORMAT or fields["name"] != name or fields["digest"] != _digest(fields["schema"]):
+                return None
+            if max_age is not None and not 0 <= time.time() - fields["stored"] <= max_age:
                 return None
             schema = RegisteredSchema.from_json(fields["schema"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -84,7 +89,8 @@ class SchemaFiles:
     def store(self, name: str, schema: RegisteredSchema) -> None:
         """Store a schema and remove the oldest ones beyond the limits."""
         fields = schema.to_json()
-        content = json.dumps({"format": _FORMAT, "name": name, "digest": _digest(fields), "schema": fields}).encode()
+        head = {"format": _FORMAT, "name": name, "stored": time.time(), "digest": _digest(fields)}
+        content = json.dumps({**head, "schema": fields}).encode()
         if len(content) > self._max_bytes:
             return
         try:

@@ -14,7 +14,13 @@ from floe.config.registry.apicurio import read_apicurio
 from floe.config.registry.confluent import read_confluent
 from floe.registry import client
 from floe.registry.client import Registries, SchemaRegistry
-from floe.registry.exceptions import NotARegistry, RegistryMisconfigured, UnknownSchema, UnusableSchema
+from floe.registry.exceptions import (
+    NotARegistry,
+    RegistryMisconfigured,
+    RegistryUnreachable,
+    UnknownSchema,
+    UnusableSchema,
+)
 from floe.registry.schema import Reference
 from floe.registry.schema_files import SchemaFiles
 from tests.support.registry.double import UNKNOWN, Reply, Request, as_json, schema, serving
@@ -198,6 +204,43 @@ def test_next_process_reads_the_schema_from_disk(tmp_path: Path) -> None:
         SchemaRegistry(other, SchemaFiles(tmp_path)).schema(1)
         assert first == second
         assert len(double.requests) == 4
+
+
+def one_process(url: str, folder: Path) -> SchemaRegistry:
+    return SchemaRegistry(settings(url, max_retries="0"), SchemaFiles(folder))
+
+
+def test_id_of_a_registry_set_up_again_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(schema('"int"')) as double:
+        assert one_process(double.url, tmp_path).schema(1).schema.text == '"int"'
+        double.answers = lambda _: schema('"long"')
+        assert one_process(double.url, tmp_path).schema(1).schema.text == '"int"'
+        monkeypatch.setattr(client, "MAX_AGE", 0.0)
+        assert one_process(double.url, tmp_path).schema(1).schema.text == '"long"'
+        double.answers = lambda _: UNKNOWN
+        with pytest.raises(UnknownSchema):
+            one_process(double.url, tmp_path).schema(1)
+
+
+def test_schemas_on_disk_are_used_while_the_registry_is_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(schema()) as double:
+        before = one_process(double.url, tmp_path)
+        before.schema(1)
+        before.schema(2)
+        monkeypatch.setattr(client, "MAX_AGE", 0.0)
+        double.answers = lambda _: Reply(503)
+        registry = one_process(double.url, tmp_path)
+        asked = len(double.requests)
+        assert registry.schema(1) == registry.schema(2)
+        assert len(double.requests) == asked + 1, "it is not waited for with each schema"
+        assert "schemas that are on disk are used" in caplog.text
+        with pytest.raises(RegistryUnreachable):
+            registry.schema(3)
+        double.answers = lambda _: schema('"long"')
+        registry.start_run()
+        assert registry.schema(2).schema.text == '"long"'
 
 
 def test_versions_and_unknown_ids_are_not_kept_on_disk(tmp_path: Path) -> None:
