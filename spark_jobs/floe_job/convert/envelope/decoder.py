@@ -14,6 +14,7 @@ from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.envelope.payloads import Column, PayloadDecoder
 from floe_job.convert.envelope.schema_parser import connect_schema
 from floe_job.convert.typed.base import Places, SchemalessPart, TypedBatch, TypedPart
+from floe_job.convert.typed.pieces import decode_in_pieces
 from floe_job.convert.typed.schema_source import TOO_DEEP, check_unicode
 from floe_job.exceptions import InvalidRecord, Malformed, UnusableSchema
 from floe_job.source.values import Packed, packed
@@ -62,6 +63,9 @@ class EnvelopeDecoder:
 
     def decode(self, values: Sequence[bytes]) -> TypedBatch:
         """Decode values, none of them None."""
+        return decode_in_pieces(self._decode, values)
+
+    def _decode(self, values: Sequence[bytes]) -> TypedBatch:
         batch = _Batch(packed(values), values, self._stage)
         others = self._cut(batch)
         again = self._decode_groups(batch)
