@@ -32,6 +32,12 @@ _PLAIN: Final[dict[Kind, pa.DataType]] = {
     Kind.STRING: pa.large_string(),
     Kind.BYTES: pa.large_binary(),
 }
+_KIND_OF_NAME: Final = {
+    logical.DECIMAL: Kind.BYTES,
+    logical.DATE: Kind.INT32,
+    logical.TIME: Kind.INT32,
+    logical.TIMESTAMP: Kind.INT64,
+}
 _LOGICAL: Final[dict[tuple[Kind, str], pa.DataType]] = {
     (Kind.INT32, logical.DATE): pa.date32(),
     (Kind.INT32, logical.TIME): pa.time64("us"),
@@ -54,6 +60,19 @@ def arrow_type(schema: ConnectSchema) -> pa.DataType:
     if is_decimal(schema):
         return pa.decimal128(MAX_DIGITS, scale_of(schema))
     return _LOGICAL.get((schema.kind, schema.name or ""), _PLAIN[schema.kind])
+
+
+def logical_problem(schema: ConnectSchema) -> str | None:
+    """Return why values cannot be of the logical type of Connect that a schema is named after; None if they can."""
+    kind = _KIND_OF_NAME.get(schema.name or "")
+    if kind is not None and kind is not schema.kind:
+        return f"is named {schema.name!r} and has the type {schema.kind.value}, and not {kind.value}"
+    if is_decimal(schema):
+        try:
+            scale_of(schema)
+        except ValueError as error:
+            return f"cannot be read: {error}"
+    return None
 
 
 def is_decimal(schema: ConnectSchema) -> bool:

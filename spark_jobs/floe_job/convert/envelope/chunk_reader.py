@@ -10,18 +10,24 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.json as pj
 
 from floe_job.connect.arrow import is_decimal
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.envelope.columns import column_reader
 from floe_job.convert.envelope.leaf_columns import ColumnReader
-from floe_job.convert.json.fallbacks import NotExact
+from floe_job.convert.json.fallbacks import NotExact, UnexpectedField
 from floe_job.convert.json.framing import Text
 from floe_job.convert.json.key_aliases import ESCAPED_KEY
 from floe_job.convert.json.parse import parse_value
 from floe_job.convert.json.template_reader import TemplateReader
-from floe_job.convert.json.text_checks import check_constants, check_depth, check_encoding, is_pretty, obstacle
+from floe_job.convert.json.text_checks import (
+    check_constants,
+    check_depth,
+    check_encoding,
+    is_pretty,
+    parsed_by_arrow,
+    read_by_arrow,
+)
 from floe_job.convert.typed.base import Places
 from floe_job.convert.typed.leaves import Inexact
 from floe_job.exceptions import InvalidRecord
@@ -29,8 +35,6 @@ from floe_job.source.values import Lines
 
 MAX_CELLS: Final = 2_000_000
 """Records times columns of a chunk: the parser takes time for each, even if most are empty."""
-
-_UNEXPECTED: Final = "unexpected field"
 
 
 class ChunkReader:
@@ -61,33 +65,19 @@ class ChunkReader:
         return self._reader.convert(pa.StructArray.from_arrays(arrays, fields=list(self._explicit)))
 
     def _parse_known(self, text: Text) -> pa.Table:
-        table = self._table(text, "error")
+        table = read_by_arrow(text, self._explicit, "error")
         if self._decimals is not None:
             self._decimals.check(text)
         return table
-
-    def _table(self, text: Text, unexpected: str, *, pretty: bool = False) -> pa.Table:
-        return pj.read_json(
-            pa.BufferReader(text),
-            read_options=pj.ReadOptions(use_threads=False, block_size=max(len(text), 64)),
-            parse_options=pj.ParseOptions(
-                explicit_schema=self._explicit, newlines_in_values=pretty, unexpected_field_behavior=unexpected
-            ),
-        )
 
     def _parse(self, text: Text, *, pretty: bool) -> pa.Table:
         if self._unexpected == "ignore":
             check_constants(text)
         try:
-            return self._table(text, self._unexpected, pretty=pretty)
-        except pa.ArrowInvalid as error:
-            problem = str(error)
-        except (pa.ArrowException, UnicodeDecodeError):
-            raise NotExact from None
-        if problem.endswith(_UNEXPECTED) and self._unexpected == "error":
+            return parsed_by_arrow(text, self._explicit, self._unexpected, pretty=pretty)
+        except UnexpectedField:
             self._unexpected = "ignore"
-            return self._parse(text, pretty=pretty)
-        raise NotExact(obstacle(problem, text))
+        return self._parse(text, pretty=pretty)
 
 
 class ChunkReaders:

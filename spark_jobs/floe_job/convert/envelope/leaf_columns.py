@@ -65,9 +65,10 @@ def marked(found: pa.Array) -> Inexact:
 
 def _finite(column: pa.Array) -> tuple[pa.Array, Inexact]:
     """Mark what the parser takes and JSON has not; Java's numbers have no zero below zero."""
+    made = pc.add(column, pa.scalar(0.0, column.type))
     if pc.all(pc.is_finite(column)).as_py() is False:
-        return column, marked(pc.invert(pc.is_finite(column)))
-    return pc.add(column, pa.scalar(0.0, column.type)), None
+        return made, marked(pc.invert(pc.is_finite(column)))
+    return made, None
 
 
 def _times(first: int, last: int, kind: pa.DataType) -> Convert:

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 import pyarrow as pa
 
 from floe_job.connect import logical
-from floe_job.connect.arrow import arrow_type
+from floe_job.connect.arrow import arrow_type, logical_problem
 from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.envelope.values import Misfit, value_reader
 from floe_job.exceptions import VALUE_LENGTH, UnusableSchema, clip
@@ -22,12 +22,6 @@ MAX_DEPTH: Final = 64
 
 _KINDS: Final = {kind.value: kind for kind in Kind}
 _NESTED: Final = (Kind.ARRAY, Kind.MAP, Kind.STRUCT)
-_KIND_OF_NAME: Final = {
-    logical.DECIMAL: Kind.BYTES,
-    logical.DATE: Kind.INT32,
-    logical.TIME: Kind.INT32,
-    logical.TIMESTAMP: Kind.INT64,
-}
 _OF_AVRO: Final = frozenset(value for name, value in vars(logical).items() if name.startswith("AVRO_"))
 """Names by which floe's decoders of Avro mark what Connect has no name for: here they are names like any other."""
 
@@ -106,8 +100,8 @@ class _Parser:
             tuple(parameters.items()),
             **self._inside(given, kind, path),
         )
-        if made.name in _KIND_OF_NAME:
-            _check_logical(made, path)
+        if problem := logical_problem(made):
+            _refuse(f"{_where(path)} {problem}")
         return self._with_default(given, made, path) if "default" in given else made
 
     def _with_default(self, given: dict[str, Any], made: ConnectSchema, path: str) -> ConnectSchema:
@@ -129,17 +123,6 @@ def _python_value(found: Any, schema: ConnectSchema) -> Any:
         return made.to_pylist()[0]
     except (OverflowError, ValueError):
         return found
-
-
-def _check_logical(schema: ConnectSchema, path: str) -> None:
-    kind = _KIND_OF_NAME[schema.name or ""]
-    if kind is not schema.kind:
-        _refuse(f"{_where(path)} is named {schema.name!r} and has the type {schema.kind.value}, and not {kind.value}")
-    if kind is Kind.BYTES:
-        try:
-            arrow_type(schema)
-        except ValueError as error:
-            _refuse(f"{_where(path)} cannot be read: {error}")
 
 
 def _where(path: str) -> str:

@@ -13,21 +13,25 @@ from functools import partial
 from sys import maxsize
 
 import pyarrow as pa
-import pyarrow.json as pj
 from pyiceberg.schema import Schema
 
-from floe_job.convert.json.fallbacks import NotExact, Respelled
+from floe_job.convert.json.fallbacks import NotExact, Respelled, UnexpectedField
 from floe_job.convert.json.framing import Text, joined
 from floe_job.convert.json.key_aliases import Alternatives, Spellings
 from floe_job.convert.json.nested_readers import ColumnReaders
 from floe_job.convert.json.reserved_fields import Injected
 from floe_job.convert.json.template_reader import TemplateReader
-from floe_job.convert.json.text_checks import check_constants, check_depth, check_encoding, is_pretty, obstacle
+from floe_job.convert.json.text_checks import (
+    check_constants,
+    check_depth,
+    check_encoding,
+    is_pretty,
+    parsed_by_arrow,
+    read_by_arrow,
+)
 from floe_job.schema.evolution import SchemaChanges
 from floe_job.source.values import Lines
 from floe_job.types import Lookup
-
-_UNEXPECTED = "unexpected field"
 
 FIRST_SAMPLE = 64
 """Records whose unexpected fields are examined first: each may contain others, and a column is made for each of them."""
@@ -123,34 +127,20 @@ class ColumnarReader:
         return pa.StructArray.from_arrays(arrays, fields=fields)
 
     def _parse_known(self, text: Text) -> pa.Table:
-        return self._table(text, "error")
-
-    def _table(self, text: Text, unexpected: str, *, pretty: bool = False) -> pa.Table:
-        return pj.read_json(
-            pa.BufferReader(text),
-            read_options=pj.ReadOptions(use_threads=False, block_size=max(len(text), 64)),
-            parse_options=pj.ParseOptions(
-                explicit_schema=self._explicit, newlines_in_values=pretty, unexpected_field_behavior=unexpected
-            ),
-        )
+        return read_by_arrow(text, self._explicit, "error")
 
     def _parse(self, text: Text, records: int, *, pretty: bool) -> pa.Table:
         if self._unexpected == "ignore":
             check_constants(text)
         try:
-            return self._table(text, self._unexpected, pretty=pretty)
-        except pa.ArrowInvalid as error:
-            problem = str(error)
-        except (pa.ArrowException, UnicodeDecodeError):
-            raise NotExact from None
-        if problem.endswith(_UNEXPECTED):
+            return parsed_by_arrow(text, self._explicit, self._unexpected, pretty=pretty)
+        except UnexpectedField:
             self._unexpected = "infer" if self._evolve or self._choices else "ignore"
-            if self._unexpected == "infer":
-                self._open = FIRST_SAMPLE
-                if records > FIRST_SAMPLE:
-                    raise NotExact
-            return self._parse(text, records, pretty=pretty)
-        raise NotExact(obstacle(problem, text))
+        if self._unexpected == "infer":
+            self._open = FIRST_SAMPLE
+            if records > FIRST_SAMPLE:
+                raise NotExact
+        return self._parse(text, records, pretty=pretty)
 
 
 def _fields(kind: Iterable[pa.Field]) -> int:

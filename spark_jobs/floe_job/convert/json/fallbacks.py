@@ -15,5 +15,9 @@ class Respelled(Exception):
     """Keys were found that mean known columns. The batch has to be read again with these keys as well."""
 
 
+class UnexpectedField(Exception):
+    """A record has a field that the columns which were given do not have."""
+
+
 class NoTemplate(Exception):
     """Records have too little in common, or contain what a template does not cover, such as arrays or escapes."""

@@ -12,8 +12,9 @@ import re
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.json as pj
 
-from floe_job.convert.json.fallbacks import NotExact
+from floe_job.convert.json.fallbacks import NotExact, UnexpectedField
 from floe_job.convert.json.framing import Text, occurrences
 from floe_job.convert.json.parse import MAX_DEPTH, too_deep
 from floe_job.source.values import Lines
@@ -25,6 +26,36 @@ _BRACE_OR_BRACKET = ord("{") - ord("[")
 """The one bit in which the two differ, opening or closing."""
 
 _NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[,\]}]")
+
+
+_UNEXPECTED = "unexpected field"
+
+
+def parsed_by_arrow(text: Text, columns: pa.Schema, unexpected: str, *, pretty: bool = False) -> pa.Table:
+    """Parse the text of a chunk. ``unexpected``: what to do with fields that are no columns: error, ignore or infer.
+
+    Raises UnexpectedField for such a field, if so wanted, and NotExact.
+    """
+    try:
+        return read_by_arrow(text, columns, unexpected, pretty=pretty)
+    except pa.ArrowInvalid as error:
+        problem = str(error)
+    except (pa.ArrowException, UnicodeDecodeError):
+        raise NotExact from None
+    if problem.endswith(_UNEXPECTED):
+        raise UnexpectedField
+    raise NotExact(obstacle(problem, text))
+
+
+def read_by_arrow(text: Text, columns: pa.Schema, unexpected: str, *, pretty: bool = False) -> pa.Table:
+    """Parse the text of a chunk. Raises what Arrow raises."""
+    return pj.read_json(
+        pa.BufferReader(text),
+        read_options=pj.ReadOptions(use_threads=False, block_size=max(len(text), 64)),
+        parse_options=pj.ParseOptions(
+            explicit_schema=columns, newlines_in_values=pretty, unexpected_field_behavior=unexpected
+        ),
+    )
 
 
 def is_pretty(text: Text, records: int) -> bool:

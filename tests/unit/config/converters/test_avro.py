@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from floe.config import Connector
 from floe.config.converters.avro import AVRO
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.with_registry import API, api_of, registry_of
@@ -14,19 +11,10 @@ from floe.config.exceptions import ConfigError
 from floe.config.properties import Properties
 from floe.config.report import rows_of
 from floe.config.secrets.mask import Mask
+from tests.support.registry.connector_keys import NONE, VALUE, Make, Problems, with_apicurios, with_confluents
 
-CONFLUENT = {
-    "value.converter": "io.confluent.connect.avro.AvroConverter",
-    "value.converter.schema.registry.url": "http://registry:8081",
-}
-APICURIO = {
-    "value.converter": "io.apicurio.registry.utils.converter.AvroConverter",
-    "value.converter.apicurio.registry.url": "http://registry:8080",
-}
-NONE = ("value.converter.schemas.enable",)
-Make = Callable[..., Connector]
-Problems = Callable[..., tuple[str, ...]]
-VALUE = "value.converter."
+CONFLUENT = with_confluents("io.confluent.connect.avro.AvroConverter")
+APICURIO = with_apicurios("io.apicurio.registry.utils.converter.AvroConverter")
 
 
 @pytest.mark.parametrize(("keys", "api"), [(CONFLUENT, "confluent"), (APICURIO, "apicurio")])

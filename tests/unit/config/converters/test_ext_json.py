@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from floe.config import Connector
 from floe.config.converters.ext_json import EXT_JSON
 from floe.config.converters.with_registry import registry_of
+from tests.support.registry.connector_keys import NONE, Make, with_apicurios
 
 CLASS = "io.apicurio.registry.utils.converter.ExtJsonConverter"
-KEYS = {"value.converter": CLASS, "value.converter.apicurio.registry.url": "http://registry:8080"}
-NONE = ("value.converter.schemas.enable",)
-Make = Callable[..., Connector]
+KEYS = with_apicurios(CLASS)
 
 
 def test_ext_json_class_is_taken_with_its_registry(connector: Make) -> None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from floe.config import Connector
 from floe.config.converters.json_schema import JSON_SCHEMA, OPTIONAL
 from floe.config.converters.with_registry import registry_of
+from tests.support.registry.connector_keys import NONE, VALUE, Make, Problems, with_confluents
 
 CLASS = "io.confluent.connect.json.JsonSchemaConverter"
-KEYS = {"value.converter": CLASS, "value.converter.schema.registry.url": "http://registry:8081"}
-NONE = ("value.converter.schemas.enable",)
-VALUE = "value.converter."
-Make = Callable[..., Connector]
-Problems = Callable[..., tuple[str, ...]]
+KEYS = with_confluents(CLASS)
 
 
 @pytest.mark.parametrize("name", [CLASS, "JsonSchemaConverter", "JsonSchema"])

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from floe.config import Connector
 from floe.config.converters.protobuf import DEFAULTS, PROTOBUF
 from floe.config.converters.with_registry import api_of, registry_of
+from tests.support.registry.connector_keys import NONE, VALUE, Make, Problems, with_apicurios, with_confluents
 
-CONFLUENT = {
-    "value.converter": "io.confluent.connect.protobuf.ProtobufConverter",
-    "value.converter.schema.registry.url": "http://registry:8081",
-}
-APICURIO = {
-    "value.converter": "io.apicurio.registry.utils.converter.ProtobufConverter",
-    "value.converter.apicurio.registry.url": "http://registry:8080/apis/registry/v3",
-}
-NONE = ("value.converter.schemas.enable",)
-Make = Callable[..., Connector]
-Problems = Callable[..., tuple[str, ...]]
-VALUE = "value.converter."
+CONFLUENT = with_confluents("io.confluent.connect.protobuf.ProtobufConverter")
+APICURIO = with_apicurios("io.apicurio.registry.utils.converter.ProtobufConverter", "/apis/registry/v3")
 
 
 @pytest.mark.parametrize(("keys", "api"), [(CONFLUENT, "confluent"), (APICURIO, "apicurio")])

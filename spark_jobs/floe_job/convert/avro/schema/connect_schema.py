@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from floe_job.connect import logical
-from floe_job.connect.arrow import arrow_type
+from floe_job.connect.arrow import logical_problem
 from floe_job.connect.schema import ABSENT, ConnectSchema, Kind
 from floe_job.convert.avro.options import AvroOptions
 from floe_job.convert.avro.schema.defaults import default_value
@@ -62,13 +62,6 @@ _AVRO_NAMES: Final = {
     ("string", "uuid"): logical.AVRO_UUID,
 }
 """What Connect has no name for, and reads as a plain long or string."""
-
-_KIND_OF_NAME: Final = {
-    logical.DECIMAL: Kind.BYTES,
-    logical.DATE: Kind.INT32,
-    logical.TIME: Kind.INT32,
-    logical.TIMESTAMP: Kind.INT64,
-}
 
 
 def connect_schema(avro: AvroType, options: AvroOptions) -> ConnectSchema:
@@ -240,11 +233,5 @@ def _version(avro: AvroType, given: int | None) -> int | None:
 
 
 def _check(schema: ConnectSchema) -> None:
-    kind = _KIND_OF_NAME.get(schema.name or "")
-    if kind is not None and kind is not schema.kind:
-        refuse(f"the schema has a type named {schema.name!r} that is {schema.kind.value}, and not {kind.value}")
-    if kind is Kind.BYTES:
-        try:
-            arrow_type(schema)
-        except ValueError as error:
-            refuse(f"the schema cannot be read: {error}")
+    if problem := logical_problem(schema):
+        refuse(f"the schema has a type that {problem}")

@@ -13,22 +13,12 @@ import pyarrow as pa
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of
 from floe_job.convert.protobuf.descriptors import Declaration, Declarations, Field, Message, is_map
 from floe_job.convert.protobuf.rules import structs
-from floe_job.convert.protobuf.rules.scalars import enum, filled, number
+from floe_job.convert.protobuf.rules.scalars import KINDS, enum, filled, number
 from floe_job.convert.protobuf.rules.structs import Compiled
 from floe_job.convert.protobuf.wire.schema import scalar_type
 
 _SMALL: Final = {"__int8": Kind.INT8, "__int16": Kind.INT16}
-_KINDS: Final = {
-    pa.int32(): Kind.INT32,
-    pa.uint32(): Kind.INT32,
-    pa.int64(): Kind.INT64,
-    pa.uint64(): Kind.INT64,
-    pa.float32(): Kind.FLOAT32,
-    pa.float64(): Kind.FLOAT64,
-    pa.bool_(): Kind.BOOLEAN,
-    pa.large_string(): Kind.STRING,
-    pa.large_binary(): Kind.BYTES,
-}
+_KINDS: Final = {**KINDS, pa.uint32(): Kind.INT32}
 
 
 class ApicurioRules:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-import pyarrow as pa
-
 from floe_job.connect import logical
 from floe_job.connect.arrow import arrow_type
 from floe_job.connect.schema import ConnectSchema, Kind, array, map_of
@@ -25,7 +23,7 @@ from floe_job.convert.protobuf.limits import refuse, shown
 from floe_job.convert.protobuf.options import ProtobufOptions
 from floe_job.convert.protobuf.rules import known_messages, structs
 from floe_job.convert.protobuf.rules.decimals import decimal
-from floe_job.convert.protobuf.rules.scalars import Convert, enum, filled, number
+from floe_job.convert.protobuf.rules.scalars import KINDS, Convert, enum, filled, number
 from floe_job.convert.protobuf.rules.structs import Compiled, Member
 from floe_job.convert.protobuf.wire.schema import scalar_type
 
@@ -33,17 +31,6 @@ UNION: Final = "io.confluent.connect.protobuf.Union"
 CONNECT_TYPE: Final = "connect.type"
 
 _SMALL: Final = {"int8": Kind.INT8, "int16": Kind.INT16}
-_KINDS: Final = {
-    pa.int32(): Kind.INT32,
-    pa.uint32(): Kind.INT64,
-    pa.int64(): Kind.INT64,
-    pa.uint64(): Kind.INT64,
-    pa.float32(): Kind.FLOAT32,
-    pa.float64(): Kind.FLOAT64,
-    pa.bool_(): Kind.BOOLEAN,
-    pa.large_string(): Kind.STRING,
-    pa.large_binary(): Kind.BYTES,
-}
 _WRAPPERS: Final = frozenset(
     f"google.protobuf.{name}Value"
     for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
@@ -124,7 +111,7 @@ class ConfluentRules:
         if one.enum_type is not None:
             return self._enum(one.enum_type, path)
         wire = scalar_type(one)
-        kind = _KINDS[wire]
+        kind = KINDS[wire]
         if kind is Kind.INT32:
             kind = _SMALL.get(connect_parameters(one).get(CONNECT_TYPE, ""), kind)
         schema = ConnectSchema(kind)
@@ -144,7 +131,7 @@ class ConfluentRules:
     def _wrapper(self, message: Message, path: str) -> Compiled:
         (one,) = message.fields
         wire = scalar_type(one)
-        schema = ConnectSchema(_KINDS[wire])
+        schema = ConnectSchema(KINDS[wire])
         return Compiled(schema, structs.only_field(number(wire, schema, path)))
 
     def _enum(self, kind: Any, path: str) -> Compiled:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from floe_job.connect.arrow import arrow_type
-from floe_job.connect.schema import ConnectSchema
+from floe_job.connect.schema import ConnectSchema, Kind
 from floe_job.convert.protobuf.rules.notes import Mask, Notes
 from floe_job.convert.typed.base import Places
+
+KINDS: Final = {
+    pa.int32(): Kind.INT32,
+    pa.uint32(): Kind.INT64,
+    pa.int64(): Kind.INT64,
+    pa.uint64(): Kind.INT64,
+    pa.float32(): Kind.FLOAT32,
+    pa.float64(): Kind.FLOAT64,
+    pa.bool_(): Kind.BOOLEAN,
+    pa.large_string(): Kind.STRING,
+    pa.large_binary(): Kind.BYTES,
+}
+"""What Connect has for the types of the wire, as Confluent's converter reads them."""
 
 Convert = Callable[[pa.Array, Places, Notes], pa.Array]
 """Makes a column of values of their schema from one of the wire; the owners are the messages of the values."""

@@ -237,7 +237,7 @@ def test_names_are_found_in_references_and_namespaces() -> None:
         ({"type": "int", "connect.type": "int64"}, "connect.type is 'int64'"),
         ({"type": "long", "connect.name": "x", "logicalType": "timestamp-millis"}, "connect.name 'x'"),
         ({"type": "long", "connect.version": 2, "logicalType": "timestamp-millis"}, "connect.version 2"),
-        ({"type": "string", "connect.name": logical.DATE}, "is string, and not int32"),
+        ({"type": "string", "connect.name": logical.DATE}, "has the type string, and not int32"),
         ({"type": "string", "connect.parameters": {"a": 1}}, "connect.parameters that are no texts"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 39}, "scale '39'"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": -1}, "scale '-1'"),

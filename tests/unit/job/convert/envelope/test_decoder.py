@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from floe_job.connect.arrow import arrow_type
@@ -224,6 +224,7 @@ def test_floats_that_are_not_finite_are_read_as_they_are_written() -> None:
 
 
 @given(st.integers(0, 10**9), st.integers(1, 30))
+@example(308485, 1)  # a zero below zero beside what is not finite
 def test_result_is_the_same_for_any_batches(seed: int, size: int) -> None:
     random = Random(seed)
     made, wild = Envelopes(random), Envelopes(random, random.choice([0.0, 0.02, 0.2]))
