@@ -36,6 +36,11 @@ class Deployment:
     echo: Echo | None = None
     """The listener that catalogs and brokers with planted secrets are led to; None where nothing is planted."""
 
+    @property
+    def secrets(self) -> Path:
+        """The folder whose files connectors may refer to."""
+        return self.connectors.parent / "secrets"
+
     @classmethod
     def make(cls, broker: Broker, folder: Path) -> Deployment:
         """Prepare an Airflow on free ports, with connections by environment variables; not started yet."""
@@ -66,11 +71,15 @@ class Deployment:
             self.echo.close()
 
     def add(self, topic: str, folder: Path, **more: Any) -> Pipeline:
-        """Write a connector file on a topic and return the pipeline that sees what its DAG does."""
+        """Write a connector file on a topic and return the pipeline that sees what its DAG does.
+
+        Keys with references are in the file alone: only Airflow's processes can look them up.
+        """
         name = f"dag-{uuid.uuid4().hex[:8]}"
         keys = connector_keys(name, topic, folder, **{"iceberg.control.commit.interval-ms": 86_400_000, **more})
         (self.connectors / f"{name}.json").write_text(json.dumps(keys))
-        return Pipeline.make(self.broker.bootstrap, topic, folder, name=name, **more)
+        known = {key: value for key, value in more.items() if "${" not in str(value)}
+        return Pipeline.make(self.broker.bootstrap, topic, folder, name=name, **known)
 
     def dag(self, name: str) -> None:
         """Wait until a DAG is there and let it run; its schedule is a day away."""
@@ -87,14 +96,18 @@ class Deployment:
 
 def _worker_file(folder: Path) -> Path:
     """Write the properties of a Connect worker: converters, and config providers over the folder ``secrets`` beside it."""
-    provider = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
+    provider = "org.apache.kafka.common.config.provider"
     keys = {
         **JSON,
         "key.converter": "org.apache.kafka.connect.storage.StringConverter",
         "rest.port": "8083",
-        "config.providers": "secrets,conn",
-        "config.providers.secrets.class": provider,
+        "config.providers": "secrets,file,env,conn",
+        "config.providers.secrets.class": f"{provider}.DirectoryConfigProvider",
         "config.providers.secrets.param.allowed.paths": str(folder / "secrets"),
+        "config.providers.file.class": f"{provider}.FileConfigProvider",
+        "config.providers.file.param.allowed.paths": str(folder / "secrets"),
+        "config.providers.env.class": f"{provider}.EnvVarConfigProvider",
+        "config.providers.env.param.allowlist.pattern": "CANARY_.*",
         "config.providers.conn.class": "floe.AirflowConnectionProvider",
     }
     (folder / "secrets").mkdir()
@@ -110,6 +123,7 @@ def _secret_environment(canaries: Canaries, echo: Echo) -> dict[str, str]:
         return canaries.plant(f"{ENVIRONMENT}{name}")
 
     return {
+        "CANARY_REGISTRY": planted("password of a registry"),
         "PYICEBERG_CATALOG__ENVREST__URI": echo.address,
         "PYICEBERG_CATALOG__ENVREST__TOKEN": planted("token"),
         "PYICEBERG_CATALOG__ENVREST__HEADER__X_SECRET": planted("header"),

@@ -42,8 +42,10 @@ def walked(
     for created in admin.create_topics([NewTopic(name, num_partitions=1) for name in names]).values():
         created.result(30)
     source, dead_letter_rows, _ = names
+    stored = stored_connection(deployment)
     dags = {
-        name: deployment.add(source, folder, **keys).connector.name for name, keys in connectors(deployment).items()
+        name: deployment.add(source, folder, **keys).connector.name
+        for name, keys in connectors(deployment, stored).items()
     }
     good = deployment.add(
         source,
@@ -51,6 +53,7 @@ def walked(
         **secrets_of_a_file(canaries),
         **dead_letters(dead_letter_rows),
         **of_registry(schema_registry.confluent_url, canaries.plant("token of a registry")),
+        **by_reference(deployment, stored),
     )
     frame = b"\0" + register(schema_registry.confluent_url, f"{source}-value", SCHEMA).to_bytes(4, "big")
     good.produce([frame + varint(1), b"oops", frame + varint(2), frame])
@@ -115,10 +118,9 @@ def has_ended(run: DagRun, task_id: str) -> bool:
         return False
 
 
-def connectors(deployment: Deployment) -> dict[str, dict[str, Any]]:
-    """Return keys of connectors that all fail in their plan, and in their write where the registry refuses them."""
-    plant, echo = deployment.canaries.plant, deployment.echo.address
-    stored = f"canary_{uuid.uuid4().hex[:8]}"
+def stored_connection(deployment: Deployment) -> str:
+    """Store a connection with secrets in Airflow's database, and return its id."""
+    plant, stored = deployment.canaries.plant, f"canary_{uuid.uuid4().hex[:8]}"
     deployment.airflow.rest.call(
         "POST",
         "/api/v2/connections",
@@ -138,6 +140,26 @@ def connectors(deployment: Deployment) -> dict[str, dict[str, Any]]:
             ),
         },
     )
+    return stored
+
+
+def by_reference(deployment: Deployment, stored: str) -> dict[str, str]:
+    """Return headers for a registry whose values are in the environment, in files and in a connection."""
+    plant, secrets = deployment.canaries.plant, deployment.secrets
+    (secrets / "header").write_text(plant("a file that is a secret"))
+    (secrets / "registry.properties").write_text(f"header={plant('a file of properties')}\n")
+    headers = {
+        "Env": "${env:CANARY_REGISTRY}",
+        "Dir": f"${{secrets:{secrets}:header}}",
+        "File": f"${{file:{secrets / 'registry.properties'}:header}}",
+        "Conn": f"${{conn:{stored}:password}}",
+    }
+    return {f"value.converter.request.header.X-{name}": value for name, value in headers.items()}
+
+
+def connectors(deployment: Deployment, stored: str) -> dict[str, dict[str, Any]]:
+    """Return keys of connectors that all fail in their plan, and in their write where the registry refuses them."""
+    plant, echo = deployment.canaries.plant, deployment.echo.address
     rest = {"iceberg.catalog.type": "rest", "iceberg.catalog.uri": echo, "iceberg.catalog.warehouse": None}
     from_environment = {"iceberg.catalog.uri": None, "iceberg.catalog.warehouse": None}
     password = plant("password of an address in a file", hard=HARD)
@@ -169,6 +191,7 @@ def connectors(deployment: Deployment) -> dict[str, dict[str, Any]]:
             "value.converter.basic.auth.credentials.source": "USER_INFO",
             "value.converter.basic.auth.user.info": f"floe:{plant('password of a registry', hard='+ %')}",
             "value.converter.request.header.X-Api-Key": plant("header of a registry", hard="\"'&"),
+            **by_reference(deployment, stored),
         },
     }
 
