@@ -9,6 +9,9 @@ from floe.tls.entries import Damaged, Entries, KeyEntry, WrongPassword
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
+_KEY_BAG: Final = bytes.fromhex("060b2a864886f70d010c0a0102")
+"""Before each encrypted key (pkcs8ShroudedKeyBag in DER), in a part that keytool and OpenSSL do not encrypt as a whole."""
+
 FIRST_BYTE: Final = b"\x30"
 """Of every object in DER, as this type is."""
 
@@ -37,7 +40,8 @@ def read_pkcs12(content: bytes, password: str) -> Entries:
         key = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
         chain = _chain(own.certificate, others) if own else []
         alias = (own.friendly_name or b"").decode("utf-8", "replace") if own else ""
-        keys = (KeyEntry(alias, tuple(map(pem, chain)), lambda _: key),)
+        # the package returns one of several without a word
+        keys = (KeyEntry(alias, tuple(map(pem, chain)), lambda _: key),) * max(1, content.count(_KEY_BAG))
     return Entries(tuple(map(pem, trusted)), keys)
 
 

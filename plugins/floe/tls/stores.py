@@ -72,8 +72,7 @@ def identity(store: StoreFile, key_password: str = "") -> Identity:
     """
     found = _entries(store).keys
     if len(found) != 1:
-        several = ", ".join(one.alias for one in found[:10])
-        why = f"it has the private keys {several}: leave one in it" if found else "it has no private key: import it"
+        why = f"it has {len(found)} private keys: leave one in it" if found else "it has no private key: import it"
         raise _unusable(store, f"{why} (keytool -importkeystore -srcalias)")
     (entry,) = found
     if not entry.chain:
