@@ -19,7 +19,10 @@ from floe_job.exceptions import SliceFailed, SliceRefused
 from stack.services.schema_registry import SchemaRegistry
 from stack.settings import LOOPBACK, free_port
 from tests.support.registry.avro_values import datum, framed, record_schema
-from tests.support.registry.double import PAGE, as_json, serving
+from tests.support.registry.certificates import Authority
+from tests.support.registry.double import PAGE, as_json, schema, serving
+from tests.support.registry.double import UNKNOWN as NO_SCHEMA
+from tests.support.registry.stores import PASSWORD, StoreFiles
 from tests.support.registry.subjects import register, register_artifact
 from tests.support.runs.pipeline import MakePipeline, Pipeline
 from tests.support.runs.replays import replay
@@ -156,6 +159,25 @@ def test_apicurio_ids_before_values_and_in_headers_are_read(
     (row,) = one.table(DEAD_LETTERS).scan().to_arrow().to_pylist()
     assert (row["offset"], row["stage"], row["value"]) == (3, "value_converter", b"\x08")
     assert f"no schema {UNKNOWN}" in row["reason"]
+
+
+def test_guids_in_headers_are_read_over_tls_with_java_stores(avro: MakePipeline, tmp_path: Path) -> None:
+    guid, unknown = uuid.uuid4(), uuid.uuid4()
+    replies = {f"/schemas/guids/{guid}": schema(json.dumps(SMALL)), "/schemas/ids/7": schema(json.dumps(LARGE))}
+    authority = Authority(tmp_path)
+    store = StoreFiles(tmp_path, authority, authority.issue("client")).trust("trust.jks", "JKS")
+    with serving(lambda request: replies.get(request.path, NO_SCHEMA), authority.server_context()) as double:
+        tls = {"location": str(store), "password": PASSWORD}
+        keys = {f"value.converter.schema.registry.ssl.truststore.{name}": text for name, text in tls.items()}
+        one = avro(double.url, **{"floe.deadletter.table": DEAD_LETTERS, **keys})
+        for number, named in enumerate((guid, unknown)):
+            header = ("__value_schema_id", b"\x01" + named.bytes)
+            one.produce([datum(SMALL, {"id": number})], record={"headers": [header, ("trace", b"x")]})
+        one.produce([framed(7, datum(LARGE, {"id": 2, "sauce": None}))])
+        one.run()
+    assert one.column("id") == [0, 2]
+    ((stage, reason),) = dead_letters(one).values()
+    assert stage == "value_converter" and str(unknown) in reason
 
 
 def control_ends(one: Pipeline) -> list[int]:
