@@ -20,7 +20,10 @@ from floe_job.exceptions import InvalidRecord, Malformed, UnusableSchema
 from floe_job.source.values import Packed, packed
 
 MAX_SWEEPS: Final = 8
-"""Schemas that all records of a batch are compared with at once; what has another one then is looked up by itself."""
+"""Schemas that few records have and that all records left are compared with at once; others are looked up one by one then."""
+
+WORTH_IT: Final = 1 / 64
+"""The part of the records left from which on it pays to compare all of them with a schema."""
 
 MAX_BLANKS: Final = 16
 """Blanks behind a payload that are cut off without parsing the record."""
@@ -79,19 +82,22 @@ class EnvelopeDecoder:
         stops = batch.payload_ends()
         left = np.flatnonzero(stops > 0)
         others = np.flatnonzero(stops == 0).tolist()
-        for _ in range(MAX_SWEEPS):
-            if not len(left):
-                break
+        tries = MAX_SWEEPS
+        while len(left) and tries:
+            before = len(left)
             prefix = self._prefix_of(batch, int(left[0]))
             if prefix is None:
                 others.append(int(left[0]))
                 left = left[1:]
+                tries -= 1
                 continue
             rest = self._sweep(batch, prefix, left, stops)
             if len(rest) and rest[0] == left[0]:  # it has no payload
                 others.append(int(left[0]))
                 rest = rest[1:]
             left = rest
+            if before - len(left) < before * WORTH_IT:
+                tries -= 1
         for place in left.tolist():
             prefix = self._prefix_of(batch, place)
             if prefix is None or len(self._sweep(batch, prefix, np.array([place]), stops)):
