@@ -29,6 +29,14 @@ _NO_CHARSETS: Final = frozenset(
 )
 """Codecs of Python, in letters and digits, that are no character sets, or none of Java's."""
 
+_OTHERS: Final = frozenset(
+    {
+        *(f"{prefix}{number}" for prefix in ("ibm", "cp") for number in (273, 424, 856, 874, 875, 949, 950, 1006)),
+        *("maccyrillic", "macgreek", "maciceland", "macturkish"),
+    }
+)
+"""Names of Java's by which Python has another character set."""
+
 _ALIASES: Final = {"windows_31j": "cp932"}
 
 
@@ -37,6 +45,8 @@ def codec_of(charset: str) -> str | None:
     if not _JAVA_NAME.fullmatch(charset):
         return None
     name = re.sub(r"[^a-z0-9]+", "_", charset.lower()).removeprefix("x_")
+    if name in _OTHERS:
+        return None
     found = _codec(_ALIASES.get(name, name))
     if found is None and (ibm := _IBM.fullmatch(name)):
         found = _codec(f"cp{int(ibm[1])}") or _codec(f"cp{int(ibm[1]):03}")

@@ -21,6 +21,10 @@ _BYTE_ORDERS: Final = {
 """How text begins whose byte order is in it; Java takes what has no mark for big-endian."""
 
 
+_EBCDIC: Final = frozenset({"cp037", "cp500", "cp1026", "cp1140"})
+"""Sets whose sign for a next line (U+0085) is Java's line feed."""
+
+
 def read_bytes(values: Sequence[bytes]) -> Column:
     """Return values, none of them None, as they are."""
     return Column(_column(values, pa.large_binary()), np.arange(len(values)), [])
@@ -67,6 +71,8 @@ class _TextReader:
 
 
 def _decoder_of(codec: str) -> Callable[[bytes], str]:
+    if codec in _EBCDIC:
+        return lambda value: str(value, codec).replace("\x85", "\n")
     orders = _BYTE_ORDERS.get(codec)
     if orders is None:
         return lambda value: str(value, codec)
