@@ -45,12 +45,14 @@ import org.apache.kafka.connect.storage.Converter;
  * The Java side of the tests of rows: a request a line in, an answer a line out.
  *
  * <pre>
- *   {"converter": "json" or "avro", "options": {}, "schemas": [text], "keys": {}, "table": schema, "records": [hex]}
+ *   {"converter": "json" or "avro", "options": {}, "schemas": [text], "keys": {}, "records": [hex],
+ *    "table": schema, "properties": {}}
  *     -> {"created": schema, "schema": schema, "rows": [{"row"} or {"error"}, with "stage", for each record]}
  * </pre>
  *
- * The keys are the sink's; the index of an Avro schema is its id in Apicurio's registry. Without a table the sink makes one, of the first record. A record passes the steps of the sink's IcebergWriter: its
- * RecordConverter, the updates of the schema, its Parquet file. Rows are what a reader of Iceberg finds in the files.
+ * The keys are the sink's; the index of an Avro schema is its id in Apicurio's registry. Without a table the sink makes one,
+ * of the first record. A record passes the steps of the sink's IcebergWriter: its RecordConverter, the updates of the
+ * schema, its Parquet file. Rows are what a reader of Iceberg finds in the files.
  */
 public class SinkCheck {
   private static final InMemoryCatalog CATALOG = new InMemoryCatalog();
@@ -114,7 +116,9 @@ public class SinkCheck {
     TableIdentifier name = TableIdentifier.of("db", "t" + tables++);
     if (request.hasNonNull("table")) {
       Schema schema = SchemaParser.fromJson(request.get("table"));
-      table = CATALOG.createTable(name, schema, PartitionSpec.unpartitioned(), Map.of());
+      Map<String, String> properties = new HashMap<>();
+      ConnectJson.options(request.path("properties")).forEach((key, value) -> properties.put(key, (String) value));
+      table = CATALOG.createTable(name, schema, PartitionSpec.unpartitioned(), properties);
       records = new RecordConverter(table, config);
     }
     for (JsonNode record : request.get("records")) {

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.types import NestedField
+from pyiceberg.table.name_mapping import MappedField, NameMapping
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.json import ENVELOPE
@@ -20,12 +21,12 @@ from floe_job.convert.base import Converters
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
-from tests.support.avro import Schemas, Values
+from tests.support.avro import Branch, Schemas, Values
 from tests.support.java.differences import DOCUMENTED, differences, documented_type
 from tests.support.java.pairs import COLUMNS, SOURCES, encoded, texts_of
 from tests.support.java.program import Ask, java_program
 from tests.support.java.rows import tree
-from tests.support.java.sink import PROGRAM, SINK_PACKAGES, Rows, floe_rows, sink_rows
+from tests.support.java.sink import EMPTY_GROUP, PROGRAM, SINK_PACKAGES, Rows, floe_rows, sink_rows
 from tests.support.java.versions import Versions
 from tests.support.job.converters import NO_REGISTRY
 from tests.support.job.formats.avro_orders import registered
@@ -45,8 +46,6 @@ MODES: dict[str, tuple[dict[str, str], ColumnRules]] = {
     "force optional": ({"schema-force-optional": "true"}, ColumnRules(evolve=True, force_optional=True)),
     "fold": ({"schema-case-insensitive": "true"}, ColumnRules(evolve=True, case_insensitive=True)),
 }
-EMPTY_GROUP = "Cannot write a schema with an empty group"
-"""The sink makes structs without fields, which no Parquet file has."""
 NOT_IN_APICURIO = ("Mismatched names", "Invalid type for MAP")
 """Errors of Apicurio's converter, see test_avro.py."""
 
@@ -56,6 +55,14 @@ def ask() -> Iterator[Ask]:
     """Ask the sink's classes, in one process for all tests."""
     with java_program(PROGRAM, SINK_PACKAGES, has_long_run=SCHEMAS > 100) as one:
         yield one
+
+
+def array_of(kind: Any) -> Any:
+    return {"type": "array", "items": kind}
+
+
+def map_of(kind: Any) -> Any:
+    return {"type": "map", "values": kind}
 
 
 def envelopes(**options: str) -> Converters:
@@ -163,6 +170,81 @@ def test_evolved_schemas_make_the_rows_of_the_sink(ask: Ask, any_table: Table) -
         assert not sink.errors, texts
         compared += assert_same(sink, floe_rows(avro(*texts), records, any_table, ColumnRules(evolve=True)), texts)
     assert compared == SCHEMAS * (RECORDS // 4) * 4
+
+
+def versions(first: Any, value: Any, then: Any, other: Any) -> tuple[list[str], list[bytes]]:
+    """Return two schemas with one field each, and a record of each."""
+    schemas, records = [], []
+    for number, (kind, one) in enumerate(((first, value), (then, other))):
+        schemas.append({"type": "record", "name": "R", "fields": [{"name": "c", "type": kind}]})
+        values = Values(Random(0))
+        values.learn(schemas[-1])
+        records.append(b"\x00" + number.to_bytes(8, "big") + values.encode(schemas[-1], {"c": one}))
+    return [json.dumps(schema) for schema in schemas], records
+
+
+PAIR = {"type": "record", "name": "P", "fields": [{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}
+CUT_BY_SINK: list[tuple[Any, Any, Any, Any, Any, Any]] = [
+    (array_of("int"), [1], array_of("long"), [2**40], ["0"], [str(2**40)]),
+    (array_of("float"), [1.5], array_of("double"), [0.1], ["3dcccccd"], ["3fb999999999999a"]),
+    (map_of("int"), [("k", 1)], map_of("long"), [("k", 2**40)], ['"6b":"0"'], [f'"6b":"{2**40}"']),
+    (array_of("int"), [1], array_of(["null", "int"]), [Branch(0, None)], None, [None]),
+    (PAIR, {"a": 1, "b": 2}, {**PAIR, "fields": PAIR["fields"][:1]}, {"a": 3}, None, {"a": "3", "b": None}),
+]
+"""Two versions of a schema, each with a value: what the sink makes of the second, or None where it fails; what floe makes."""
+
+
+@pytest.mark.parametrize(("first", "value", "then", "other", "by_sink", "by_floe"), CUT_BY_SINK)
+def test_changes_that_the_sink_does_not_follow_lose_nothing(
+    ask: Ask, any_table: Table, first: Any, value: Any, then: Any, other: Any, by_sink: Any, by_floe: Any
+) -> None:
+    texts, records = versions(first, value, then, other)
+    sink = sink_rows(ask, records, avro=texts, keys=GROW)
+    assert sink.rows.get(1, {"c": None})["c"] == by_sink
+    floe = floe_rows(avro(*texts), records, any_table, ColumnRules(evolve=True))
+    assert floe.rows[1]["c"] == by_floe
+    assert not floe.errors
+
+
+CASES = Schema(
+    NestedField(1, "ID", LongType(), required=False),
+    NestedField(2, "Name", StringType(), required=False),
+    NestedField(3, "Pair", StructType(NestedField(4, "A", IntegerType(), required=False)), required=False),
+)
+SPELLED = [("id", "long"), ("ID", "long"), ("name", "string"), ("NAME", "string"), ("pair", PAIR)]
+
+
+@pytest.mark.parametrize("fold", [False, True])
+@pytest.mark.parametrize("evolve", [False, True])
+def test_columns_are_found_as_the_sink_finds_them(ask: Ask, any_table: Table, fold: bool, evolve: bool) -> None:
+    keys = {"schema-case-insensitive": str(fold).lower(), "evolve-schema-enabled": str(evolve).lower()}
+    rules = ColumnRules(evolve=evolve, case_insensitive=fold)
+    for seed in range(SCHEMAS):
+        random = Random(seed)
+        chosen = random.sample(SPELLED, 3)
+        schema = {"type": "record", "name": "R", "fields": [{"name": name, "type": kind} for name, kind in chosen]}
+        values = Values(random)
+        values.learn(schema)
+        records = [bytes(9) + values.encode(schema, values.value(schema)) for _ in range(3)]
+        text = json.dumps(schema)
+        sink = sink_rows(ask, records, avro=[text], table=CASES, keys=keys)
+        assert_same(sink, floe_rows(avro(text), records, any_table, rules, CASES), text)
+
+
+def test_name_mappings_are_used_as_by_the_sink(ask: Ask, any_table: Table) -> None:
+    inner = MappedField(field_id=4, names=["x"])
+    mapping = NameMapping(
+        [MappedField(field_id=1, names=["key", "id"]), MappedField(field_id=3, names=["pair"], fields=[inner])]
+    )
+    pair = {"type": "record", "name": "P", "fields": [{"name": name, "type": "int"} for name in ("A", "x")]}
+    for names in (("key", "Name"), ("id", "name"), ("ID", "Name"), ("x", "y")):
+        fields: list[Any] = [{"name": names[0], "type": "long"}, {"name": names[1], "type": "string"}]
+        schema = {"type": "record", "name": "R", "fields": [*fields, {"name": "pair", "type": pair}]}
+        value = {names[0]: 5, names[1]: "é", "pair": {"A": 6, "x": 7}}
+        records = [bytes(9) + Values(Random(0)).encode(schema, value)]
+        text = json.dumps(schema)
+        sink = sink_rows(ask, records, avro=[text], table=CASES, mapping=mapping)
+        assert_same(sink, floe_rows(avro(text), records, any_table, ColumnRules(), CASES, mapping), names)
 
 
 def test_values_differ_from_the_sink_s_as_documented(ask: Ask, any_table: Table) -> None:

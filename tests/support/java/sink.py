@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table
+from pyiceberg.table import Table, TableProperties
+from pyiceberg.table.name_mapping import NameMapping
 from pyiceberg.table.update.schema import UpdateSchema
 
 from floe_job.convert.base import Converters
@@ -23,6 +24,8 @@ SINK_PACKAGES = (
     "org.apache.avro:avro:1.12.1",
     "org.slf4j:slf4j-nop:2.0.17",
 )
+EMPTY_GROUP = "Cannot write a schema with an empty group"
+"""The sink's error for a struct without fields: it makes such a column, and no Parquet file has one."""
 MAX_UPDATES = 5
 """After so many the driver of floe gives up."""
 
@@ -45,14 +48,19 @@ def sink_rows(
     table: Schema | None = None,
     options: Mapping[str, str] | None = None,
     keys: Mapping[str, str] | None = None,
+    mapping: NameMapping | None = None,
 ) -> Rows:
-    """Ask the sink; ``table``: None for one that it makes. ``avro``: the schemas of records, by id."""
+    """Ask the sink; ``table``: None for one that it makes. ``avro``: the schemas of records, by id.
+
+    ``options``: of the converter. ``keys``: of the sink, after ``iceberg.tables.``. ``mapping``: of the table.
+    """
     request = {
         "converter": "avro" if avro else "json",
         "schemas": list(avro),
         "options": dict(options or {}),
         "keys": {f"iceberg.tables.{name}": value for name, value in (keys or {}).items()},
         "table": None if table is None else table.model_dump(mode="json"),
+        "properties": {} if mapping is None else {TableProperties.DEFAULT_NAME_MAPPING: mapping.model_dump_json()},
         "records": [one.hex() for one in records],
     }
     answer = ask(request)
@@ -64,12 +72,17 @@ def sink_rows(
 
 
 def floe_rows(
-    converters: Converters, records: Sequence[bytes], any_table: Table, rules: ColumnRules, table: Schema | None = None
+    converters: Converters,
+    records: Sequence[bytes],
+    any_table: Table,
+    rules: ColumnRules,
+    table: Schema | None = None,
+    mapping: NameMapping | None = None,
 ) -> Rows:
     """Convert records, with as many updates of the schema as it takes; ``table``: None for one that floe makes."""
     created = None
     for _ in range(MAX_UPDATES):
-        converter = converters.for_table(table, rules, create=table is None)
+        converter = converters.for_table(table, rules, create=table is None, name_mapping=mapping)
         decoded = converter.decode(records)
         if not converter.needs:
             break
