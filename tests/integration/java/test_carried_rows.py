@@ -33,7 +33,7 @@ from tests.support.tables.any_table import any_table
 
 __all__ = ["any_table"]
 
-SCHEMAS = int(os.environ.get("FLOE_ORACLE_SCHEMAS", "20"))
+SCHEMAS = int(os.environ.get("FLOE_ORACLE_SCHEMAS", "10"))
 RECORDS = 25
 GROW = {"auto-create-enabled": "true", "evolve-schema-enabled": "true"}
 EVOLVE = ColumnRules(evolve=True)

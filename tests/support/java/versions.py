@@ -18,8 +18,8 @@ _LEAVES: tuple[Any, ...] = (
 class Versions:
     """Makes a schema and versions of it from one source of chance.
 
-    ``is_for_sink``: only changes that the sink follows. It widens fields, not what a list or a map has itself, and a field
-    that is gone has to be optional.
+    ``is_for_sink``: only changes that the sink follows. It widens fields, not what a list or a map has itself, a field that
+    is gone has to be optional, and what becomes optional gets no fields with the same record.
     """
 
     random: Random
@@ -62,7 +62,7 @@ class Versions:
     def _next_type(self, kind: Any) -> Any:
         made = self.next(kind)
         if not isinstance(made, list) and self.random.random() < 0.2:
-            return ["null", made]
+            return ["null", kind if self.is_for_sink else made]
         return made
 
     def _field(self, depth: int) -> Any:
