@@ -19,7 +19,7 @@ from floe_job.convert.avro.schema.connect_schema import connect_schema
 from floe_job.convert.avro.schema.parser import parse_schema
 from floe_job.convert.typed.base import Places
 
-CHUNK: Final = 8192
+CHUNK: Final = 16_384
 """Datums that are decoded at once: their positions fit into a processor's cache."""
 
 CHUNK_BYTES: Final = 2 * 1024 * 1024
