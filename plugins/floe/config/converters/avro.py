@@ -14,6 +14,8 @@ AVRO: Final = "avro"
 ENHANCED_SUPPORT: Final = "enhanced.avro.schema.support"
 CONNECT_METADATA: Final = "connect.meta.data"
 FLATTEN_SINGLETONS: Final = "flatten.singleton.unions"
+FLATTEN_SINGLETONS_ONCE: Final = "flatten.singleton.union"
+"""As some versions of the converter spell it."""
 
 _SUM_TYPES: Final = "generalized.sum.type.support"
 _ENCODING: Final = "apicurio.registry.avro.encoding"
@@ -48,7 +50,7 @@ _OF_JAVA: Final = (
 def read_confluent_avro(options: OptionReader, role: Role) -> ConverterSpec:
     """Read the options of ``io.confluent.connect.avro.AvroConverter``."""
     _read(options)
-    options.boolean(FLATTEN_SINGLETONS, True)
+    options.boolean(FLATTEN_SINGLETONS, options.boolean(FLATTEN_SINGLETONS_ONCE, True))
     if options.boolean(_SUM_TYPES, False):
         options.refuse_value(
             _SUM_TYPES,

@@ -12,6 +12,7 @@ JSON_SCHEMA: Final = "json-schema"
 """The kind of JSON with schemas of a registry."""
 
 OPTIONAL: Final = "use.optional.for.nonrequired"
+FLATTEN_SINGLETONS: Final = "flatten.singleton.unions"
 
 _SUM_TYPES: Final = "generalized.sum.type.support"
 _FAIL_INVALID: Final = "json.fail.invalid.schema"
@@ -38,6 +39,7 @@ _OF_JAVA: Final = ("json.key.type", "json.value.type", "type.property", "schema.
 def read_json_schema(options: OptionReader, role: Role) -> ConverterSpec:
     """Read the options of ``io.confluent.connect.json.JsonSchemaConverter``."""
     options.boolean(OPTIONAL, False)
+    options.boolean(FLATTEN_SINGLETONS, False)
     if options.boolean(_SUM_TYPES, False):
         options.refuse_value(
             _SUM_TYPES,

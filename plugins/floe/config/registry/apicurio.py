@@ -49,6 +49,12 @@ _OF_PRODUCERS = (
     "apicurio.registry.artifact-id",
     "apicurio.registry.canonicalize",
     "apicurio.registry.global-id",
+    "apicurio.registry.use-schema-from-headers",
+    *(
+        f"apicurio.registry.headers.{role}.{name}.name"
+        for role in ("key", "value")
+        for name in ("schema", "schemaType")
+    ),
 )
 _OF_CACHES = (
     "apicurio.registry.check-period-ms",

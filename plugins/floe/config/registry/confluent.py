@@ -57,6 +57,7 @@ _OF_CACHES = (
 )
 _CONTEXT = "context.name.strategy"
 _RULES = "rule."
+_BACKUP = "schema.backup.enabled"
 _OF_TOKENS = ("bearer.auth.scope.claim.name", "bearer.auth.sub.claim.name")
 
 
@@ -77,6 +78,8 @@ def read_confluent(options: OptionReader) -> RegistrySettings:
     options.ignore(_OF_TOKENS, "floe does not look into tokens")
     options.ignore(_rules(options), "floe runs no rules of schemas: values that are encrypted by them are rejected")
     _check_context(options)
+    if options.boolean(_BACKUP, False):
+        options.refuse_value(_BACKUP, "it puts each value into another, for connectors of Confluent's; set it to false")
     options.ignore(("url.randomize",), "the addresses are asked in their order, beginning with the last that answered")
     return RegistrySettings(
         api="confluent",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from floe.config.converters.avro import CONNECT_METADATA, ENHANCED_SUPPORT, FLATTEN_SINGLETONS
+from floe.config.converters.avro import (
+    CONNECT_METADATA,
+    ENHANCED_SUPPORT,
+    FLATTEN_SINGLETONS,
+    FLATTEN_SINGLETONS_ONCE,
+)
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.with_registry import api_of
 from floe.config.keys.option_reader import OptionReader
@@ -23,9 +28,10 @@ def avro_converters(spec: ConverterSpec, context: ConverterContext) -> TypedConv
 def _options(spec: ConverterSpec) -> AvroOptions:
     options = OptionReader(spec.options, spec.prefix)
     is_apicurio = api_of(spec) == "apicurio"
+    flatten = options.boolean(FLATTEN_SINGLETONS, options.boolean(FLATTEN_SINGLETONS_ONCE, True))
     return AvroOptions(
         enhanced_support=options.boolean(ENHANCED_SUPPORT, False),
         connect_metadata=options.boolean(CONNECT_METADATA, True),
-        flatten_singletons=not is_apicurio and options.boolean(FLATTEN_SINGLETONS, True),
+        flatten_singletons=not is_apicurio and flatten,
         unwrap_union=is_apicurio,
     )

@@ -125,6 +125,8 @@ class _Conversion:
         others = [branch for branch in branches if branch[0].kind != "null"]
         if len(branches) == 2 and len(others) == 1:
             return self._branch(others[0], node, base, optional=True)
+        if len(branches) == len(others) == 1 and self.options.flatten_singletons:
+            return self._branch(others[0], node, base, optional=optional)
         fields = [
             (f"{UNION}.field.{index}", self._branch(branch, node, base, optional=True))
             for index, branch in enumerate(others)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from floe.config.converters.base import ConverterSpec
-from floe.config.converters.json_schema import OPTIONAL
+from floe.config.converters.json_schema import FLATTEN_SINGLETONS, OPTIONAL
 from floe.config.keys.option_reader import OptionReader
 from floe_job.convert.context import ConverterContext
 from floe_job.convert.json_schema.decoder import JsonSchemaDecoder
@@ -15,6 +15,7 @@ from floe_job.convert.typed.converters import TypedConverters
 def json_schema_converters(spec: ConverterSpec, context: ConverterContext) -> TypedConverters:
     """Make the converters: all have one decoder, so that a task reads a schema once. Raises as ``RegistryRecords.of``."""
     records = RegistryRecords.of(spec, context)
-    options = JsonSchemaOptions(OptionReader(spec.options, spec.prefix).boolean(OPTIONAL, False))
+    given = OptionReader(spec.options, spec.prefix)
+    options = JsonSchemaOptions(given.boolean(OPTIONAL, False), given.boolean(FLATTEN_SINGLETONS, False))
     decoder = JsonSchemaDecoder(records.framing, records.schema_of, options, stage=records.stage)
     return TypedConverters(lambda: decoder)

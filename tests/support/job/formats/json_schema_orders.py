@@ -112,7 +112,9 @@ def source(schemas: dict[int, Any]) -> Callable[[int], RegisteredSchema]:
     return schema_of
 
 
-def decoder(schemas: dict[int, Any] | None = None, *, optional: bool = False) -> JsonSchemaDecoder:
+def decoder(
+    schemas: dict[int, Any] | None = None, *, optional: bool = False, flatten_singletons: bool = False
+) -> JsonSchemaDecoder:
     """Return a decoder of records framed by an id of four bytes; ``optional``: use.optional.for.nonrequired."""
-    options = JsonSchemaOptions(optional_for_nonrequired=optional)
+    options = JsonSchemaOptions(optional, flatten_singletons)
     return JsonSchemaDecoder(Framing.ID_OF_4_BYTES, source(schemas or {ID: ORDER}), options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.converters.json_schema import JSON_SCHEMA, OPTIONAL
+from floe.config.converters.json_schema import FLATTEN_SINGLETONS, JSON_SCHEMA, OPTIONAL
 from floe.config.converters.with_registry import registry_of
 from tests.support.registry.connector_keys import NONE, VALUE, Make, Problems, with_confluents
 
@@ -14,9 +14,12 @@ KEYS = with_confluents(CLASS)
 
 @pytest.mark.parametrize("name", [CLASS, "JsonSchemaConverter", "JsonSchema"])
 def test_json_schema_class_is_taken_by_its_names(connector: Make, name: str) -> None:
-    found = connector({**KEYS, "value.converter": name, VALUE + OPTIONAL: "true"}, NONE)
+    found = connector(
+        {**KEYS, "value.converter": name, VALUE + OPTIONAL: "true", VALUE + FLATTEN_SINGLETONS: "true"}, NONE
+    )
     assert found.warnings == ()
     assert (found.value_converter.kind, found.value_converter.options[OPTIONAL]) == (JSON_SCHEMA, "true")
+    assert found.value_converter.options[FLATTEN_SINGLETONS] == "true"
     assert registry_of(found.value_converter).addresses[0].url == "http://registry:8081"
 
 

@@ -113,6 +113,7 @@ def test_user_info_without_its_source_is_named() -> None:
         ({"http_read_timeout_ms": "soon"}, "Not a number"),
         ({"http_connect_timeout_ms": "0"}, "at least 1"),
         ({"max_retries": "1000"}, "no more than 100"),
+        ({"schema_backup_enabled": "true"}, "puts each value into another"),
         ({"context_name_strategy": "com.example.Tenants"}, "https://HOST/contexts/.NAME"),
         ({"schema_registry_ssl_keystore_type": "JCEKS"}, "JKS, PKCS12, PEM"),
     ],

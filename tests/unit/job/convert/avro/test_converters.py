@@ -55,9 +55,10 @@ def test_avro_task_asks_for_a_schema_once_for_all_uses() -> None:
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize("spelled", ["flatten_singleton_unions", "flatten_singleton_union"])
 @pytest.mark.parametrize(("flatten", "found"), [("true", "a"), ("false", {"string": "a"})])
-def test_avro_option_of_singletons_is_followed(flatten: str, found: object) -> None:
-    spec = with_options(avro_records.CONFLUENT, flatten_singleton_unions=flatten)
+def test_avro_option_of_singletons_is_followed(flatten: str, found: object, spelled: str) -> None:
+    spec = with_options(avro_records.CONFLUENT, **{spelled: flatten})
     assert whole(spec, record('["string"]'), bytes(5) + b"\x00\x02a") == {"one": found}
 
 

@@ -180,6 +180,14 @@ def test_maps_and_unions_are_read() -> None:
     ]
 
 
+@pytest.mark.parametrize(("flatten", "found"), [(True, 5), (False, {f"{FIELD}0": 5})])
+def test_choice_of_one_is_that_one_if_the_option_says_so(flatten: bool, found: Any) -> None:
+    schema = {"type": "object", "properties": {"a": {"oneOf": [{"type": "integer"}]}}, "required": ["a"]}
+    batch = batch_of(schema, [{"a": 5}, {"a": "x"}], flatten_singletons=flatten)
+    assert rows(batch) == {0: {"a": found}}
+    assert [one.index for one in batch.rejected] == [1]
+
+
 def test_value_that_is_no_object_is_read() -> None:
     batch = batch_of({"type": ["null", "string"]}, [b'"a"', b"null", b"5", b'"b"'])
     assert rows(batch) == {0: "a", 1: None, 3: "b"}
