@@ -130,6 +130,8 @@ class TemplateReader:
     def _read(self, lines: Lines, parse: Callable[[Text], pa.Table]) -> pa.Table | None:
         nbytes = np.frombuffer(lines.text, np.uint8)
         left = _without_escapes(lines, nbytes)
+        if np.count_nonzero(left) < (1 - MAX_OTHER_KEYS) * len(left):
+            raise NoTemplate
         taken = np.zeros(len(left), np.bool_)
         quotes: _Quotes | None = None
         rows: list[Words] = []

@@ -17,6 +17,7 @@ import pyarrow.json as pj
 from floe_job.convert.json.fallbacks import NotExact, UnexpectedField
 from floe_job.convert.json.framing import Text, occurrences
 from floe_job.convert.json.parse import MAX_DEPTH, too_deep
+from floe_job.convert.json.template import Mask
 from floe_job.source.values import Lines
 
 _ROW = re.compile(r" in row (\d+)$")
@@ -24,6 +25,8 @@ _TOKEN = re.compile(r"couldn't parse:(\S+)$")
 
 _BRACE_OR_BRACKET = ord("{") - ord("[")
 """The one bit in which the two differ, opening or closing."""
+
+_WORD = 64
 
 _NOT_A_NUMBER = re.compile(rb"[:\[,][ \t\r\n]*-?(?:NaN|Inf(?:inity)?)[ \t\r\n]*[,\]}]")
 
@@ -65,18 +68,25 @@ def is_pretty(text: Text, records: int) -> bool:
 
 def check_depth(lines: Lines) -> None:
     """Raise NotExact if a record is nested beyond MAX_DEPTH."""
-    text, records = lines.text, len(lines.starts)
-    if occurrences(b"{", text, _BRACE_OR_BRACKET) - records < MAX_DEPTH:
+    if occurrences(b"{", lines.text, _BRACE_OR_BRACKET) - len(lines.starts) < MAX_DEPTH:
         return
-    if not is_pretty(text, records):
-        nbytes = np.frombuffer(text, np.uint8)
-        opening = np.flatnonzero((nbytes | _BRACE_OR_BRACKET) == ord("{"))
-        opened = np.searchsorted(opening, np.flatnonzero(nbytes == ord("\n")))
-        if np.diff(opened, prepend=0).max() <= MAX_DEPTH:
-            return
-    for row in range(records):
+    opening = (np.frombuffer(lines.text, np.uint8) | _BRACE_OR_BRACKET) == ord("{")
+    if _at_most(opening, lines) <= MAX_DEPTH:
+        return
+    places = np.flatnonzero(opening)
+    counts = np.searchsorted(places, lines.ends) - np.searchsorted(places, lines.starts)
+    for row in np.flatnonzero(counts > MAX_DEPTH).tolist():
         if too_deep(lines.record(row)):
             raise NotExact(row)
+
+
+def _at_most(found: Mask, lines: Lines) -> int:
+    """Return the most that a record may have of what was found, counted in whole words of 64 bytes: that is soon done."""
+    bits = np.zeros(-(-len(found) // _WORD) * _WORD // 8, np.uint8)
+    bits[: -(-len(found) // 8)] = np.packbits(found)
+    counted = np.zeros(len(bits) * 8 // _WORD + 1, np.int64)
+    np.cumsum(np.bitwise_count(bits.view(np.uint64)), out=counted[1:])
+    return int((counted[-(-lines.ends // _WORD)] - counted[lines.starts // _WORD]).max(initial=0))
 
 
 def check_encoding(text: Text) -> None:
