@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,15 +41,19 @@ class Kind(Enum):
     NULL = auto()
 
 
-class Span(NamedTuple):
-    """Where a value begins and ends, in each record."""
+class Spans(NamedTuple):
+    """Where values begin and end: a row for each record, in it the values in their order."""
 
     begins: Words
     ends: Words
 
-    def where(self, mask: Mask) -> Span:
+    def where(self, mask: Mask) -> Spans:
         """Return the same of the records that a mask has."""
-        return Span(self.begins[mask], self.ends[mask])
+        return Spans(self.begins[mask], self.ends[mask])
+
+    def of(self, slots: Any) -> Spans:
+        """Return the same of some of the values, by their places."""
+        return Spans(self.begins[:, slots], self.ends[:, slots])
 
 
 @dataclass(frozen=True)
@@ -102,24 +107,45 @@ class RecordTemplate:
             raise NoTemplate
         return cls(fields, tuple(slots), record[done:], len(places))
 
-    def match(self, nbytes: BytesColumn, starts: Words, ends: Words, quotes: Words) -> tuple[Mask, dict[Path, Span]]:
-        """Say which records are of this kind, and where each has its values.
+    def match(self, nbytes: BytesColumn, starts: Words, ends: Words, quotes: Words) -> tuple[Mask, Spans]:
+        """Say which records are of this kind, and where each has the values of the slots.
 
         ``starts``, ``ends``: where each record is in ``nbytes``. ``quotes``: a row per record, the places of its quotes.
         """
-        fits = np.ones(len(starts), np.bool_)
-        spans = {}
-        done = starts
-        for slot in self.slots:
-            begins = quotes[:, slot.quotes - 1] + slot.after
-            fits &= begins <= ends
-            fits &= _matches(slot.before, nbytes, done, begins, fits)
-            done = (quotes[:, slot.quotes] if slot.quotes < self.quotes else ends) - slot.behind
-            if slot.kind is Kind.BARE:
-                fits &= begins < done
-            spans[slot.path] = Span(begins, done)
-        fits &= _matches(self.end, nbytes, done, ends, fits)
-        return fits, spans
+        own = self._numbers
+        begins = quotes[:, own.quotes - 1] + own.after
+        values_end = quotes[:, np.minimum(own.quotes, self.quotes - 1)] - own.behind
+        if self.slots and self.slots[-1].quotes == self.quotes:
+            values_end[:, -1] = ends - self.slots[-1].behind
+        done = np.column_stack((starts, values_end))
+        fits = (np.column_stack((begins, ends)) - done == own.between).all(axis=1)
+        fits &= (begins[:, own.bare] < values_end[:, own.bare]).all(axis=1)
+        literals = np.array([*(slot.before for slot in self.slots), self.end], np.object_)
+        for length in np.unique(own.between).tolist():
+            some = np.flatnonzero(own.between == length)
+            fits = _matches(b"".join(literals[some]), length, nbytes, done[:, some], fits)
+        return fits, Spans(begins, values_end)
+
+    @cached_property
+    def _numbers(self) -> _Numbers:
+        slots = self.slots
+        return _Numbers(
+            np.array([slot.quotes for slot in slots], np.int64),
+            np.array([slot.after for slot in slots], np.int64),
+            np.array([slot.behind for slot in slots], np.int64),
+            np.array([slot.kind is Kind.BARE for slot in slots], np.bool_),
+            np.array([*(len(slot.before) for slot in slots), len(self.end)], np.int64),
+        )
+
+
+class _Numbers(NamedTuple):
+    """What ``TemplateField`` has, of all slots. ``between``: the bytes in front of each value, and those after the last."""
+
+    quotes: Words
+    after: Words
+    behind: Words
+    bare: Mask
+    between: Words
 
 
 class _ParsedField(NamedTuple):
@@ -164,12 +190,14 @@ def _match(pattern: re.Pattern[bytes], record: bytes, place: int) -> re.Match[by
     return found
 
 
-def _matches(literal: bytes, nbytes: BytesColumn, begins: Words, ends: Words, among: Mask) -> Mask:
-    """Return which of some stretches are equal to a literal."""
-    found: Mask = among & (ends - begins == len(literal))
-    rows = slice(None) if found.all() else np.flatnonzero(found)
-    stretches = np.ndarray((len(nbytes) - len(literal) + 1,), f"V{len(literal)}", nbytes, 0, (1,))
+def _matches(literals: bytes, length: int, nbytes: BytesColumn, begins: Words, among: Mask) -> Mask:
+    """Return which records have these literals, each of a length, from where they begin: a row for each record."""
+    if not among.any():  # the text may be shorter than a literal
+        return among
+    rows = slice(None) if among.all() else np.flatnonzero(among)
+    stretches = np.ndarray((len(nbytes) - length + 1,), f"V{length}", nbytes, 0, (1,))
     taken = stretches[begins[rows]]
-    if taken.tobytes() != literal * len(taken):  # one comparison of all of them; one after the other takes longest
-        found[rows] = taken == np.void(literal)
-    return found
+    if taken.tobytes() != literals * len(taken):  # one comparison of all of them; one after the other takes longest
+        among = among.copy()
+        among[rows] = (taken == np.frombuffer(literals, f"V{length}")).all(axis=1)
+    return among

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from floe_job.convert.json.fallbacks import NoTemplate
 from floe_job.convert.json.framing import Text
-from floe_job.convert.json.template import BytesColumn, Kind, Mask, Path, RecordTemplate, Span
+from floe_job.convert.json.template import BytesColumn, Kind, Mask, Path, RecordTemplate, Spans
+from floe_job.convert.json.template_columns import column, small_integers
 from floe_job.source.native.memory import Words
 from floe_job.source.values import Lines
 
@@ -20,73 +20,11 @@ _BARE = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64
 TYPES = {pa.large_string(): Kind.TEXT} | dict.fromkeys(_BARE, Kind.BARE)
 """The types of such columns beside decimals, and what their fields hold."""
 
-_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?$"
-"""Of JSON's numbers those that the parser takes: it finds some larger exponents too large."""
-_NULL, _TRUE, _FALSE = (pa.scalar(token, pa.large_string()) for token in ("null", "true", "false"))
-_POWERS = np.array([10**digits for digits in range(1, 20)], np.uint64)
-
-
-def column(kind: pa.DataType, text: Text, span: Span) -> pa.Array:
-    """Return the values of a column of one of TYPES, or of decimals. Raises NoTemplate, ArrowInvalid."""
-    tokens = _slices(text, span)
-    if pa.types.is_large_string(kind):
-        return tokens
-    is_null = pc.equal(tokens, _NULL)
-    if is_null.true_count:
-        tokens = pc.if_else(is_null, pa.scalar(None, pa.large_string()), tokens)
-    if pa.types.is_boolean(kind):
-        return _booleans(tokens)
-    return _numbers(tokens, kind) if _has_point(kind) else _integers(tokens).cast(kind)
-
-
-def _has_point(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def _slices(text: Text, span: Span) -> pa.Array:
-    """Copy stretches of a text, by way of an array that has what is between them, too."""
-    places = np.empty(2 * len(span.begins), np.int64)
-    places[::2], places[1::2] = span
-    if (places[1:] < places[:-1]).any() or (places[-1:] > len(text)).any():  # Arrow would read beyond the text
-        raise NoTemplate
-    stretches = pa.LargeStringArray.from_buffers(len(places) - 1, pa.py_buffer(places), pa.py_buffer(text))
-    return stretches.take(_every_second(len(stretches)))
-
-
-@lru_cache(maxsize=4)
-def _every_second(length: int) -> pa.Array:
-    return pa.array(np.arange(0, length, 2))
-
-
-def _booleans(tokens: pa.Array) -> pa.Array:
-    are_true = pc.equal(tokens, _TRUE)
-    if pc.all(pc.or_(are_true, pc.equal(tokens, _FALSE))).as_py() is False:
-        raise NoTemplate
-    return are_true
-
-
-def _numbers(tokens: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pc.all(pc.match_substring_regex(tokens, _NUMBER)).as_py() is False:
-        raise NoTemplate
-    return tokens.cast(kind)
-
-
-def _integers(tokens: pa.Array) -> pa.Array:
-    """Take digits only, and as many as the number has: none of them a leading zero, and no -0."""
-    given = tokens.drop_null()
-    nbytes = np.frombuffer(given.buffers()[2] or b"", np.uint8)[: pc.sum(pc.binary_length(given)).as_py()]
-    if ((nbytes - ord("0") > 9) & (nbytes != ord("-"))).any():
-        raise NoTemplate
-    numbers = tokens.cast(pa.int64())
-    found = numbers.fill_null(0).to_numpy()
-    digits = np.searchsorted(_POWERS, np.abs(found).view(np.uint64), "right") + 1
-    if (pc.binary_length(tokens).fill_null(1).to_numpy() != digits + (found < 0)).any():
-        raise NoTemplate
-    return numbers
-
-
 MIN_BYTES = 64 * 1024
 """Bytes of a chunk for each value of its records from which on this pays: the parser takes such values one by one faster."""
+
+INTEGERS_TOGETHER = 16
+"""Small integers that count as one such value, as they are read together."""
 
 MAX_BYTES = 16 * 1024 * 1024
 """Bytes of a chunk, which has only one record where it is that large: several copies of it are made."""
@@ -106,6 +44,7 @@ class TemplateReader:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
+        self._known: list[RecordTemplate] = []
         self._pause = self._waiting = 0
 
     def read(self, lines: Lines, parse: Callable[[Text], pa.Table]) -> pa.Table | None:
@@ -113,7 +52,7 @@ class TemplateReader:
 
         The text must be UTF-8. ``parse`` gets the records without a template; none of them contains a newline.
         """
-        if len(lines.text) > MAX_BYTES:
+        if not 0 < len(lines.text) <= MAX_BYTES:
             return None
         if self._waiting:
             self._waiting -= 1
@@ -133,21 +72,20 @@ class TemplateReader:
         if np.count_nonzero(left) < (1 - MAX_OTHER_KEYS) * len(left):
             raise NoTemplate
         taken = np.zeros(len(left), np.bool_)
-        quotes: _Quotes | None = None
+        quotes = _Quotes(lines, nbytes)
         rows: list[Words] = []
         tables: list[pa.Table] = []
         while np.count_nonzero(left) > FEW * len(left) and len(rows) < MAX_TEMPLATES:
-            template = RecordTemplate.of(lines.record(int(left.argmax())))
-            if len(nbytes) < MIN_BYTES * len(template.slots):
+            template = self._template(lines, nbytes, quotes, int(left.argmax()))
+            found = _Found.of(lines.text, template, self._schema)
+            if not found.is_worth_it(found.integers):
                 return None
-            _check_columns_fit(template, self._schema)
-            quotes = quotes or _Quotes(lines, nbytes)
             some = quotes.rows(template.quotes, left)
             fits, spans = template.match(nbytes, lines.starts[some], lines.ends[some], quotes.of(some, template.quotes))
             if not fits.all():
-                some, spans = some[fits], {path: span.where(fits) for path, span in spans.items()}
+                some, spans = some[fits], spans.where(fits)
             rows.append(some)
-            tables.append(_Found(lines.text, template, spans, len(some)).table(self._schema))
+            tables.append(found.table(spans, self._schema))
             left[some], taken[some] = False, True
         others = np.flatnonzero(~taken)
         if not rows or len(others) > MAX_OTHER_KEYS * len(left):
@@ -159,6 +97,19 @@ class TemplateReader:
                 raise NoTemplate
             tables.append(table.select(self._schema.names).cast(self._schema))
         return _ordered(rows, tables)
+
+    def _template(self, lines: Lines, nbytes: BytesColumn, quotes: _Quotes, row: int) -> RecordTemplate:
+        """Return a template that a record has: of an earlier record, or its own. Raises NoTemplate."""
+        only = np.array([row])
+        for known in self._known:
+            if quotes.count(row) == known.quotes:
+                fits, _ = known.match(nbytes, lines.starts[only], lines.ends[only], quotes.of(only, known.quotes))
+                if fits[0]:
+                    return known
+        made = RecordTemplate.of(lines.record(row))
+        _check_columns_fit(made, self._schema)
+        self._known = [made, *self._known][:MAX_TEMPLATES]
+        return made
 
 
 class _Quotes:
@@ -174,6 +125,10 @@ class _Quotes:
         else:
             self._firsts = np.searchsorted(self._places, lines.starts)
             self._counts = np.diff(self._firsts, append=len(self._places))
+
+    def count(self, row: int) -> int:
+        """Return how many a record has."""
+        return int(self._counts[row])
 
     def rows(self, count: int, among: Mask) -> Words:
         """Return the records that have so many."""
@@ -216,25 +171,52 @@ def _kind(column: pa.DataType) -> Kind | None:
 
 @dataclass(frozen=True)
 class _Found:
-    """Records of one kind, and where they have their values."""
+    """The records of one kind in a text. ``types``: of the columns of the slots. ``integers``: the slots of integers."""
 
     text: Text
     template: RecordTemplate
-    spans: Mapping[Path, Span]
-    count: int
+    types: Sequence[pa.DataType]
+    integers: Sequence[int]
 
-    def table(self, schema: pa.Schema) -> pa.Table:
-        return pa.Table.from_arrays([self._array(field, ()) for field in schema], schema=schema)
+    @classmethod
+    def of(cls, text: Text, template: RecordTemplate, schema: pa.Schema) -> Self:
+        types = [_type_at(slot.path, schema) for slot in template.slots]
+        return cls(text, template, types, [place for place, kind in enumerate(types) if pa.types.is_integer(kind)])
 
-    def _array(self, field: pa.Field, above: Path) -> pa.Array:
+    def is_worth_it(self, together: Sequence[int]) -> bool:
+        """Return whether this is faster than the parser; ``together``: the slots that are read together."""
+        values = len(self.types) - len(together) + len(together) / INTEGERS_TOGETHER
+        return len(self.text) >= MIN_BYTES * values
+
+    def table(self, spans: Spans, schema: pa.Schema) -> pa.Table:
+        """Return the values of records, by where they have them. Raises NoTemplate, ArrowInvalid."""
+        found = zip(self.integers, small_integers(self.text, spans.of(self.integers)), strict=True)
+        together = {place: values for place, values in found if values is not None}
+        if not self.is_worth_it(list(together)):
+            raise NoTemplate
+        columns = {
+            slot.path: together[place].cast(kind) if place in together else column(kind, self.text, *spans.of(place))
+            for place, (slot, kind) in enumerate(zip(self.template.slots, self.types, strict=True))
+        }
+        arrays = [self._array(field, (), columns, len(spans.begins)) for field in schema]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def _array(self, field: pa.Field, above: Path, columns: Mapping[Path, pa.Array], count: int) -> pa.Array:
         path = (*above, field.name)
         kind = self.template.fields.get(path, Kind.NULL)
         if kind is Kind.NULL:
-            return pa.nulls(self.count, field.type)
+            return pa.nulls(count, field.type)
         if kind is Kind.OBJECT:
-            children = [self._array(child, path) for child in field.type]
+            children = [self._array(child, path, columns, count) for child in field.type]
             return pa.StructArray.from_arrays(children, fields=list(field.type))
-        return column(field.type, self.text, self.spans[path])
+        return columns[path]
+
+
+def _type_at(path: Path, schema: pa.Schema) -> pa.DataType:
+    found = schema.field(path[0]).type
+    for name in path[1:]:
+        found = found.field(name).type
+    return found
 
 
 def _ordered(rows: list[Words], tables: list[pa.Table]) -> pa.Table:

@@ -327,7 +327,21 @@ def test_many_values_in_few_bytes_are_for_the_parser(monkeypatch: pytest.MonkeyP
     lines = joined([record()] * 9)
     assert len(lines.text) > 400
     assert TemplateReader(SCHEMA).read(lines, parse) is not None
-    assert TemplateReader(SCHEMA).read(joined([record()] * 7), parse) is None
+    assert TemplateReader(SCHEMA).read(joined([record()] * 6), parse) is None
+
+
+def test_template_of_an_earlier_chunk_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, made = TemplateReader(SCHEMA), []
+    take_apart = RecordTemplate.of
+    monkeypatch.setattr(RecordTemplate, "of", lambda one: made.append(one) or take_apart(one))
+    others = [b'{"long":%d, "double":1.5}' % n for n in range(5)]
+    for _ in range(3):
+        values = [record(str(n)) for n in range(9)] + others
+        lines = joined(values)
+        found = reader.read(lines, parse)
+        assert found is not None
+        assert found.equals(parse(lines.text).select(SCHEMA.names))
+    assert len(made) == 2
 
 
 # -- whatever comes ------------------------------------------------------------------------------------------------------
