@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from unicodedata import category, ucd_3_2_0
 
@@ -20,9 +16,9 @@ from floe.control.wire.codec import HEAD, decode, encode
 from floe.control.wire.events import Event, EventType, PartitionType
 from tests.support.control.event_facts import facts
 from tests.support.control.strategies import EVENTS, partition_types
+from tests.support.java.program import java_program
 
 PACKAGES = ("org.apache.iceberg:iceberg-kafka-connect-events:1.12.0", "org.slf4j:slf4j-nop:2.0.17")
-PROGRAM = Path(__file__).with_name("EventCheck.java")
 
 Ask = Callable[[dict[str, Any]], list[dict[str, Any]]]
 
@@ -37,25 +33,10 @@ thoroughly = settings(
 @pytest.fixture(scope="module")
 def ask_java() -> Iterator[Ask]:
     """Ask the Java classes, in one process for all tests: a request in, its answers out."""
-    from stack.jars import resolve
-    from stack.java import java
-
-    modules = subprocess.run([java(), "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.compiler@" not in modules:
-        pytest.skip("this Java cannot compile (no module jdk.compiler): install a JDK to check events against the sink")
-    classpath = os.pathsep.join(map(str, resolve(PACKAGES)))
-    command = [java(), "-Dfile.encoding=UTF-8", "-cp", classpath, str(PROGRAM)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        stdin, stdout = process.stdin, process.stdout
+    with java_program("EventCheck", PACKAGES) as send:
 
         def ask(request: dict[str, Any]) -> list[dict[str, Any]]:
-            stdin.write(json.dumps(request) + "\n")
-            stdin.flush()
-            line = stdout.readline()
-            assert line, "the Java program ended; what it said is on stderr"
-            answers: list[dict[str, Any]] = json.loads(line)
+            answers: list[dict[str, Any]] = send(request)
             assert not [a for a in answers if "error" in a], f"Java refused {str(request)[:2000]}: {answers}"
             return answers
 

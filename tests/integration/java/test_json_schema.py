@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from pathlib import Path
 from random import Random
 from typing import Any
-
-import pytest
 
 from floe_job.convert.json_schema.documents import Documents, Place
 from floe_job.convert.json_schema.nodes import Node, node_of
 from floe_job.exceptions import UnusableSchema
+from tests.support.java.program import java_program
 from tests.support.job.formats.json_schema_orders import registered
 
 PACKAGES = ("com.github.erosb:everit-json-schema:1.14.4",)
-PROGRAM = Path(__file__).with_name("SchemaCheck.java")
 SCHEMAS = 2_000
 DEFINITIONS = {
     "A": {"type": "object", "title": "A", "properties": {"x": {"type": "string"}}},
@@ -112,25 +107,11 @@ def unordered(found: Any) -> Any:
 
 
 def test_random_schemas_are_seen_as_java_sees_them() -> None:
-    from stack.jars import resolve
-    from stack.java import java
-
-    modules = subprocess.run([java(), "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.compiler@" not in modules:
-        pytest.skip(
-            "this Java cannot compile (no module jdk.compiler): install a JDK to check JSON Schema against Java"
-        )
     schemas = [one for seed in range(SCHEMAS) if isinstance(one := Schemas(seed).schema(), dict)]
     schemas = [{**one, "definitions": DEFINITIONS} for one in schemas]
-    answers = subprocess.run(
-        [java(), "-Dfile.encoding=UTF-8", "-cp", os.pathsep.join(map(str, resolve(PACKAGES))), str(PROGRAM)],
-        input="".join(json.dumps(one) + "\n" for one in schemas),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    for schema, line in zip(schemas, answers, strict=True):
-        answer = json.loads(line)
+    with java_program("SchemaCheck", PACKAGES) as ask:
+        answers = [ask(schema) for schema in schemas]
+    for schema, answer in zip(schemas, answers, strict=True):
         documents = Documents(registered(schema))
         try:
             found = seen(documents.root, documents)

@@ -25,7 +25,7 @@ SOURCES = Path(__file__).parents[2] / "integration" / "java"
 
 
 @contextmanager
-def java_program(name: str, packages: Sequence[str], *, has_long_run: bool = False) -> Iterator[Ask]:
+def java_program(name: str, packages: Sequence[str], *arguments: str, has_long_run: bool = False) -> Iterator[Ask]:
     """Run a program of ``tests/integration/java``, by its name with its package; skip the test if Java cannot compile.
 
     ``has_long_run``: it is worth while to optimize it.
@@ -39,7 +39,7 @@ def java_program(name: str, packages: Sequence[str], *, has_long_run: bool = Fal
         compiler = [java(), *QUICK, *COMPILER, "-cp", jars, "-sourcepath", str(SOURCES), "-d", classes, str(source)]
         subprocess.run(compiler, check=True)
         options = QUICK[1:] if has_long_run else QUICK
-        command = [java(), *options, "-cp", os.pathsep.join([classes, jars]), name]
+        command = [java(), *options, "-cp", os.pathsep.join([classes, jars]), name, *arguments]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
             assert process.stdin is not None
             assert process.stdout is not None
