@@ -23,12 +23,12 @@ from floe_job.convert.registry import converters_of
 from floe_job.schema.rules import ColumnRules
 from tests.support.avro import Branch, Schemas, Values
 from tests.support.java.differences import DOCUMENTED, differences, documented_type
-from tests.support.java.pairs import COLUMNS, SOURCES, encoded, texts_of
+from tests.support.java.pairs import COLUMNS, JSON_VALUES, SOURCES, encoded, texts_of
 from tests.support.java.program import Ask, java_program
 from tests.support.java.rows import tree
 from tests.support.java.sink import EMPTY_GROUP, PROGRAM, SINK_PACKAGES, Rows, floe_rows, sink_rows
 from tests.support.java.versions import Versions
-from tests.support.job.converters import NO_REGISTRY
+from tests.support.job.converters import JSON_CONVERTERS, NO_REGISTRY
 from tests.support.job.formats.avro_orders import registered
 from tests.support.job.formats.avro_records import APICURIO
 from tests.support.job.formats.envelopes import Envelopes
@@ -267,6 +267,32 @@ def test_values_differ_from_the_sink_s_as_documented(ask: Ask, any_table: Table)
             else:
                 assert (places[place], column, difference) in IN_NESTED_COLUMNS
     assert found == DOCUMENTED
+
+
+NEVER_REJECT = {name for name, kind in COLUMNS.items() if not kind.is_primitive and name != "list<long>"} | {
+    "decimal(9, 1)",
+    "binary",
+    "fixed[2]",
+}
+"""Columns that take no value otherwise than the sink does."""
+
+
+def test_json_without_schemas_differs_as_documented(ask: Ask, any_table: Table) -> None:
+    records = [f'{{"c":{value}}}'.encode() for value in JSON_VALUES]
+    found: dict[str, set[str]] = {}
+    for column, kind in COLUMNS.items():
+        table = Schema(NestedField(1, "c", kind, required=False))
+        sink = sink_rows(ask, records, options={"schemas.enable": "false"}, table=table)
+        floe = floe_rows(JSON_CONVERTERS, records, any_table, ColumnRules(), table)
+        for place, difference in differences(sink, floe).items():
+            found.setdefault(difference, set()).add(column)
+            if difference == "writes" and column in ("float", "double", "string"):
+                assert JSON_VALUES[place] in ("9223372036854775808", "12345678901234567890", "-0.0")
+    assert found == {
+        "rejects": COLUMNS.keys() - NEVER_REJECT,
+        "takes": {"timestamp", "timestamptz"},
+        "writes": {"float", "double", "string", "decimal(38, 10)", "timestamp", "timestamptz"},
+    }
 
 
 IN_NESTED_COLUMNS = {

@@ -200,6 +200,40 @@ SOURCES: Final[dict[str, Source]] = {
 }
 
 
+JSON_VALUES: Final = (
+    *(
+        "0",
+        "-0",
+        "1",
+        "-1",
+        "12",
+        "86399999",
+        "86400000",
+        "2147483647",
+        "3000000000",
+        "1700000000123",
+        "9007199254740993",
+    ),
+    *("9223372036854775807", "-9223372036854775808", "9223372036854775808", "12345678901234567890"),
+    *("0.0", "-0.0", "1.0", "0.5", "2.7", "1e3", "1e10", "1.5e-7", "1e39", "1e300", "1e400", "1700000000.5", "123.455"),
+    *(
+        "1234567890.123456789012345678",
+        "true",
+        "false",
+        "null",
+        "[]",
+        "{}",
+        "[1]",
+        "[1,2.5]",
+        '["a"]',
+        "[null]",
+        "[[1]]",
+    ),
+    *('{"a":1}', '{"a":null}', '{"1":2}', '{"z":5}', '[{"a":1}]', *map(json.dumps, _TEXTS)),
+)
+"""Values of JSON without a schema."""
+
+
 def encoded(source: Source, schema_id: int) -> list[bytes]:
     """Write each value as a record with the field ``c``, as Apicurio's converter writes it."""
     schema = avro_of(source)

@@ -82,6 +82,7 @@ ACCEPTED: list[tuple[IcebergType, Any, Any]] = [
     (StringType(), 0.001, "0.001"),
     (StringType(), -0.00012, "-1.2E-4"),
     (StringType(), -5e-324, "-4.9E-324"),
+    (StringType(), 1e-323, "9.9E-324"),
     (StringType(), -0.0, "-0.0"),
     (StringType(), True, "true"),
     (StringType(), {"a": [1, None, "é\n"], "b": 1e10}, '{"a":[1,null,"é\\n"],"b":1.0E10}'),
