@@ -17,7 +17,7 @@ def column_of(values: Values) -> pa.LargeBinaryArray:
     ends = np.maximum.accumulate(buffer.ends)  # an empty one is anywhere
     offsets = np.zeros(2 * count + 1, np.int64)
     offsets[:-1:2], offsets[1::2] = ends - (buffer.ends - buffer.starts), ends
-    offsets[-1] = offsets[-2]
+    offsets[-1] = offsets[-2] if count else 0
     # with what is between the values as values too, of which every other one is taken
     spans = pa.Array.from_buffers(
         pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.py_buffer(buffer.text)], 0
