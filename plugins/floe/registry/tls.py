@@ -9,7 +9,8 @@ from pathlib import Path
 from floe.config.registry.settings import TlsSettings
 from floe.registry.exceptions import RegistryMisconfigured
 from floe.tls.exceptions import StoreUnusable
-from floe.tls.stores import Identity, StoreFile, identity, trusted_certificates
+from floe.tls.store_file import StoreFile
+from floe.tls.stores import Identity, identity, trusted_certificates
 
 
 def registry_context(settings: TlsSettings) -> ssl.SSLContext:

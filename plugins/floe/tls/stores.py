@@ -14,35 +14,12 @@ from floe.tls.exceptions import StoreUnusable
 from floe.tls.jks import MAGIC, read_jks
 from floe.tls.pem import has_pem, read_pem
 from floe.tls.pkcs12 import FIRST_BYTE, read_pkcs12
+from floe.tls.store_file import TYPES, StoreFile
 
-TYPES: Final = ("JKS", "PKCS12", "PEM")
-"""What an option of a store's type may say. The content says which it is, as in Java, where JKS reads PKCS12 and reversed."""
+__all__ = ["TYPES", "Identity", "StoreFile", "identity", "trusted_certificates"]
 
 MAX_BYTES: Final = 16 << 20
-_LOCATION: Final = "location"
 _OTHER_TYPES: Final = {b"\xce\xce\xce\xce": "JCEKS"}
-
-
-@dataclass(frozen=True)
-class StoreFile:
-    """A store on disk. ``option``: the whole name of the option with its path, which ends in ``store.location``.
-
-    ``password``: that of the store, "" where there is none.
-    """
-
-    path: str
-    password: str = field(default="", repr=False)
-    option: str = "ssl.truststore.location"
-
-    @property
-    def password_option(self) -> str:
-        """The option of the store's password."""
-        return f"{self.option.removesuffix(_LOCATION)}password"
-
-    @property
-    def key_password_option(self) -> str:
-        """The option of the password of the private key in it."""
-        return f"{self.option.removesuffix(f'keystore.{_LOCATION}')}key.password"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from floe.registry.client import SchemaRegistry
 from floe.registry.exceptions import RegistryMisconfigured, RegistryUnreachable
 from floe.tls.exceptions import StoreUnusable
-from floe.tls.stores import StoreFile, identity, trusted_certificates
+from floe.tls.store_file import StoreFile
+from floe.tls.stores import identity, trusted_certificates
 from tests.support.registry.certificates import Authority
 from tests.support.registry.double import schema, serving
 from tests.support.registry.settings import settings

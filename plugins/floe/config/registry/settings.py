@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from floe.tls.stores import StoreFile
+from floe.tls.store_file import StoreFile
 
 Api = Literal["confluent", "apicurio"]
 IdKind = Literal["id", "guid", "globalId", "contentId"]

@@ -8,7 +8,7 @@ from typing import Final
 from floe.config.keys.option_reader import OptionReader
 from floe.config.registry.settings import TlsSettings
 from floe.config.secrets.detection import is_reference
-from floe.tls.stores import TYPES, StoreFile
+from floe.tls.store_file import TYPES, StoreFile
 
 _IN_PEM = "-----BEGIN"
 _SHORT_NAME = "P12"

@@ -4,7 +4,7 @@ import pytest
 
 from floe.config.registry.apicurio import read_apicurio
 from floe.config.registry.settings import Login, OAuthClient, RegistrySettings, SchemaIdFormat
-from floe.tls.stores import StoreFile
+from floe.tls.store_file import StoreFile
 from tests.support.registry.settings import Found, found_in
 
 URL = "http://registry:8080"

@@ -8,7 +8,7 @@ import pytest
 from floe.config.registry.confluent import read_confluent
 from floe.config.registry.settings import Address, BearerToken, Limits, Login, OAuthClient, RegistrySettings
 from floe.config.secrets.mask import Mask
-from floe.tls.stores import StoreFile
+from floe.tls.store_file import StoreFile
 from tests.support.registry.settings import Found, found_in
 
 URL = "http://registry:8081"
