@@ -16,7 +16,9 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, MapType, NestedField, StringType
 
 from bench.records import PIZZA
+from floe.config.converters.base import PLAIN_JSON, ConverterSpec
 from floe.config.sections.routing import Routing
+from floe_job.convert.typed.schema_source import SchemaSource
 
 BYTES = 300
 WIDE_BYTES = 8_000
@@ -25,7 +27,7 @@ DEAD_LETTERS = "abcdefghij"
 
 @dataclass(frozen=True)
 class HostileShape:
-    """A kind of hostile record. ``make`` takes its number."""
+    """A kind of hostile record. ``make`` takes its number. ``schema_of``: what the registry has under an id."""
 
     name: str
     make: Callable[[int], bytes]
@@ -33,6 +35,8 @@ class HostileShape:
     case_insensitive: bool = False
     routing: Routing | None = None
     size: int = BYTES
+    converter: ConverterSpec = PLAIN_JSON
+    schema_of: SchemaSource | None = None
 
     @property
     def schema(self) -> Schema:

@@ -28,9 +28,10 @@ from floe.model.ranges import OffsetRange
 from floe_job.contract.result import TaskResult
 from floe_job.contract.target import TableTarget
 from floe_job.contract.task import DeadLetterRules, RouteRules, Task
+from floe_job.convert import context
 from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
 from floe_job.schema.rules import ColumnRules
-from floe_job.source.messages import Headers, Messages
+from floe_job.source.messages import HeaderKinds, Headers, Messages, last_of
 from floe_job.source.range_part import RangePart
 from floe_job.source.range_reader import RangeReader
 from floe_job.source.values import Values
@@ -76,10 +77,10 @@ class TaskRounds:
         table = self._catalog.create_table(name, shape.schema)
         dead_letters = self._catalog.create_table(f"{NAMESPACE}.dead_{self._count}", DEAD_LETTERS_SCHEMA)
         rules = ColumnRules(evolve=True, case_insensitive=shape.case_insensitive)
-        with _given(values):
+        with _given(values), _registry(shape):
             began = time.process_time()
             for _ in range(MAX_ROUNDS):
-                result = run_task(_task(shape.routing, len(values), name, table, dead_letters, rules))
+                result = run_task(_task(shape, len(values), name, table, dead_letters, rules))
                 if result.failure is not None:
                     raise AssertionError(result.failure)
                 if result.is_complete or result.unknown:
@@ -93,9 +94,7 @@ class TaskRounds:
         raise AssertionError(shape.name)
 
 
-def _task(
-    routing: Routing | None, records: int, name: str, table: Table, dead_letters: Table, rules: ColumnRules
-) -> Task:
+def _task(shape: HostileShape, records: int, name: str, table: Table, dead_letters: Table, rules: ColumnRules) -> Task:
     policy = ErrorPolicy(
         tolerate=True,
         log=False,
@@ -108,9 +107,9 @@ def _task(
     )
     range_parts = (RangePart(OffsetRange("hostile", "T1", 0, 0, records), 0, records),)
     kept = DeadLetterRules(policy, "bench", "bench", _target(dead_letters.name()[-1], dead_letters, ColumnRules()))
-    if routing is not None:
-        return Task(0, range_parts, (), RouteRules(routing, ()), kept, {}, TableTarget("", rules=rules))
-    static = RouteRules(Routing(), ((name, TableSettings()),))
+    if shape.routing is not None:
+        return Task(0, range_parts, (), RouteRules(shape.routing, ()), kept, {}, TableTarget("", rules=rules))
+    static = RouteRules(Routing(), ((name, TableSettings()),), value_converter=shape.converter)
     return Task(0, range_parts, (_target(name, table, rules),), static, kept, {})
 
 
@@ -127,6 +126,12 @@ def _given(values: Sequence[bytes]) -> AbstractContextManager[object]:
     """Make tasks read these values."""
     batches = [_Batch(first, values[first : first + BATCH_RECORDS]) for first in range(0, len(values), BATCH_RECORDS)]
     return mock.patch.object(RangeReader, "open", lambda *_: _Reader(batches))
+
+
+def _registry(shape: HostileShape) -> AbstractContextManager[object]:
+    """Make workers have a registry of the schemas of a shape."""
+    registry = mock.Mock(schema=shape.schema_of)
+    return mock.patch.object(context, "_registries", lambda: mock.Mock(of_run=lambda *_: registry))
 
 
 class _Reader:
@@ -174,3 +179,6 @@ class _Beside(Messages):
 
     def headers(self) -> list[Headers | None]:
         return [[("h", b"v")] for _ in self._offsets]
+
+    def last_headers(self, names: Sequence[str]) -> HeaderKinds:
+        return HeaderKinds([last_of([("h", b"v")], names)], np.zeros(len(self), np.int64))

@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.hostile_formats import formats
 from bench.hostile_records import BYTES, HostileShape, pizza, shapes
 from bench.measurement import Measurement
 from bench.task_rounds import Rounds, TaskRounds
@@ -28,7 +29,7 @@ def measure(folder: Path, quick: bool) -> Iterator[Measurement]:
     rounds = TaskRounds.open(folder / "hostile")
     orders = ORDERS.values(records)
     rounds.run(ORDERS, orders)  # what a process does once
-    for shape in shapes():
+    for shape in (*shapes(), *formats()):
         with step(f"{shape.name}: {records * BYTES / 1e6:g} MB, {turns} times"):
             found = _compared(rounds, shape, orders, records, turns)
         yield found

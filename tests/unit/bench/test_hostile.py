@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from bench import report
+from bench.hostile_formats import formats
 from bench.hostile_records import BYTES, HostileShape, pizza, shapes
 from bench.measurement import Measurement
 from bench.suites import hostile
 from bench.targets import check_targets
 from bench.task_rounds import TaskRounds
 
-SHAPES = tuple(shapes())
+SHAPES, FORMATS = tuple(shapes()), tuple(formats())
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", (*SHAPES, *FORMATS), ids=lambda shape: shape.name)
 def test_shape_has_the_bytes_it_says(shape: HostileShape) -> None:
     sizes = [len(shape.make(number)) for number in range(1000, 1050)]
     assert sum(sizes) / len(sizes) == pytest.approx(shape.size, rel=0.25)
@@ -27,7 +28,7 @@ def test_orders_have_300_bytes() -> None:
     assert {len(pizza(number)) for number in range(500)} == {BYTES}
 
 
-@pytest.mark.parametrize("shape", [hostile.ORDERS, *SHAPES[:2]], ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", [hostile.ORDERS, *SHAPES[:2], *FORMATS], ids=lambda shape: shape.name)
 def test_rounds_account_for_every_record(shape: HostileShape, tmp_path: Path) -> None:
     done = TaskRounds.open(tmp_path / "rounds").run(shape, shape.values(200))
     assert done.rows + done.dead == 200

@@ -6,8 +6,9 @@ long, a float64 makes a float column a double, and what may be null, or is not t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple, cast
 
 from pyiceberg.schema import Schema, index_by_id, index_by_name
 from pyiceberg.types import FloatType, IcebergType, IntegerType, ListType, MapType, NestedField, StructType
@@ -21,7 +22,16 @@ from floe_job.schema.limits import FullNames, check_count, check_depth, check_na
 from floe_job.schema.proposal import ELEMENT, VALUE, Path, Proposal, bare, inside
 from floe_job.schema.rules import ColumnRules
 from floe_job.types import Lookup
+from floe_job.types.column_lookup import StructLookup
 from floe_job.types.promotions import identifiers
+
+
+class _Struct(NamedTuple):
+    """A struct of the table. ``required``: its columns that may be made optional."""
+
+    names: StructLookup
+    columns: Mapping[str, NestedField]
+    required: Mapping[str, NestedField]
 
 
 class SchemaNeeds:
@@ -32,6 +42,8 @@ class SchemaNeeds:
         self._lookup = lookup
         self._rules = rules
         self._identifiers = identifiers(table)
+        self._top = table.as_struct()
+        self._known: dict[Path, _Struct] = {}
 
     def of(self, source: ConnectSchema, hidden: frozenset[str]) -> SchemaChanges:
         """Return what the table lacks; ``hidden``: top-level fields that count as absent.
@@ -41,16 +53,15 @@ class SchemaNeeds:
         """
         found = SchemaChanges(rules=self._rules)
         fields = [(name, inner) for name, inner in source.fields if name not in hidden]
-        self._struct(fields, self._table.as_struct(), (), found)
+        self._struct(fields, self._top, (), found)
         self._check(found)
         return found
 
     def _struct(
         self, fields: Iterable[tuple[str, ConnectSchema]], target: StructType, path: Path, found: SchemaChanges
     ) -> None:
-        names = self._lookup.of(target)
-        columns = {field.name: field for field in target.fields}
-        absent = dict(columns)
+        names, columns, required = self._struct_at(path, target)
+        absent = dict(required)
         new: dict[str, tuple[str, Proposal]] = {}
         for name, inner in fields:
             column = names.column(name)
@@ -64,6 +75,15 @@ class SchemaNeeds:
         found.update(((*path, name), proposal) for name, proposal in new.values())
         for field in absent.values():
             self._may_be_null(field, (*path, field.name), found)
+
+    def _struct_at(self, path: Path, target: StructType) -> _Struct:
+        if path not in self._known:
+            required = {
+                one.name: one for one in target.fields if one.required and one.field_id not in self._identifiers
+            }
+            columns = {field.name: field for field in target.fields}
+            self._known[path] = _Struct(self._lookup.of(target), columns, required)
+        return self._known[path]
 
     def _column(self, source: ConnectSchema, column: NestedField, path: Path, found: SchemaChanges) -> None:
         if source.optional:
@@ -86,12 +106,20 @@ class SchemaNeeds:
         if column.required and column.field_id not in self._identifiers:
             found.widen({}, {path: None})
 
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(index_by_name(self._table))
+
+    @cached_property
+    def _count(self) -> int:
+        return len(index_by_id(self._table))
+
     def _check(self, found: SchemaChanges) -> None:
         new = [place for path, proposal in found.columns.items() for place in _all(path, proposal)]
         if not new:
             return
-        known, taken = index_by_name(self._table).keys(), self._rules.taken
-        check_count(len(index_by_id(self._table)) + len(taken - known) + len(new), new[0])
+        known, taken = self._names, self._rules.taken
+        check_count(self._count + len(taken - known) + len(new), new[0])
         for path in new:
             check_depth(path)
             check_name(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -18,12 +18,13 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.base import Decoded
 from floe_job.convert.json.decoder import JsonDecoder
 from floe_job.convert.json.reserved_fields import Injected
-from floe_job.convert.typed.base import TypedBatch, TypedDecoder
+from floe_job.convert.typed.base import Places, TypedBatch, TypedDecoder
 from floe_job.convert.typed.parsed import TypedValues, batch_of, without_nulls
-from floe_job.convert.typed.part_rows import PartRows
+from floe_job.convert.typed.part_rows import PartRows, TableColumns
 from floe_job.convert.typed.schema_needs import SchemaNeeds
 from floe_job.exceptions import InvalidRecord, Unnameable
 from floe_job.schema.evolution import SchemaChanges
+from floe_job.schema.limits import MAX_COLUMNS
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.record_batch import ParsedValues
 from floe_job.stages import COERCE
@@ -61,6 +62,7 @@ class TypedTable:
         self._injected = Injected(schema or Schema(), self._lookup, self._rules)
         self._schema = self._injected.left_empty(schema or Schema())
         self._missing = SchemaNeeds(self._schema, self._lookup, self._rules)
+        self._columns = TableColumns(self._schema, self._lookup, self._rules)
         self._rows: dict[ConnectSchema, PartRows | InvalidRecord] = {}
         self._plain = cache(partial(JsonDecoder, schema, rules, create=create, name_mapping=name_mapping))
 
@@ -82,7 +84,8 @@ class TypedTable:
 
     def _decoded(self, batch: TypedBatch, count: int) -> Decoded:
         rejected = list(batch.rejected)
-        tables, places, exact = [], [], 0
+        rows_found: list[_Rows] = []
+        exact = 0
         for part in batch.parts:
             present, nulls = without_nulls(part)
             rejected += nulls
@@ -94,9 +97,8 @@ class TypedTable:
             found = rows.read(present)
             rejected += found.rejected
             exact += found.exact_rows
-            self.needs.merge(found.needs)
-            tables.append(found.table)
-            places.append(found.places)
+            self._note(found.needs)
+            rows_found.append((found.places, found.columns))
         fast = max(0, batch.fast_rows - exact)
         if batch.schemaless is not None:
             decoded = self._plain().decode(_as_json(batch.schemaless.values))
@@ -104,10 +106,18 @@ class TypedTable:
             rejected += [one.at(int(batch.schemaless.places[one.index])) for one in decoded.rejected]
             fast += decoded.fast_rows
             self.needs.merge(self._plain().needs)
-            tables += [] if decoded.table is None else [decoded.table]
-            places.append(np.delete(batch.schemaless.places, bad))
+            if decoded.table is not None:
+                columns = {index: column.combine_chunks() for index, column in enumerate(decoded.table.columns)}
+                rows_found.append((np.delete(batch.schemaless.places, bad), columns))
         rejected.sort(key=lambda one: one.index)
-        return Decoded(self._joined(tables, places), tuple(rejected), fast, count)
+        return Decoded(self._joined(rows_found), tuple(rejected), fast, count)
+
+    def _note(self, needs: SchemaChanges) -> None:
+        """Add what a schema lacks. Beyond the columns that a table can get, others wait for the next round of the task."""
+        if len(self.needs.columns) <= MAX_COLUMNS:
+            self.needs.merge(needs)
+        else:
+            self.needs.widen(needs.promotions, needs.optional)
 
     def _rows_of(self, schema: ConnectSchema) -> PartRows | InvalidRecord:
         if schema not in self._rows:
@@ -126,16 +136,44 @@ class TypedTable:
             needs = self._missing.of(schema, hidden) if self._rules.evolve else SchemaChanges(rules=self._rules)
         except Unnameable as error:
             return error
-        return PartRows(schema, self._schema, self._lookup, self._rules, needs, hidden)
+        return PartRows(schema, self._columns, needs, hidden)
 
-    def _joined(self, tables: list[pa.Table], places: list[np.ndarray]) -> pa.Table | None:
+    def _joined(self, found: Sequence[_Rows]) -> pa.Table | None:
+        """Return rows of all schemas in the order of their records."""
         if self._arrow_schema is None or self.needs:
             return None
-        tables = [pa.Table.from_arrays(table.columns, schema=self._arrow_schema) for table in tables]
-        joined = pa.concat_tables(tables) if tables else self._arrow_schema.empty_table()
-        if len(tables) < 2:
-            return joined
-        return joined.combine_chunks().take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
+        counts = [len(places) for places, _ in found]
+        total = sum(counts)
+        pieces: dict[int, list[tuple[int, pa.Array]]] = {}
+        start = 0
+        for count, (_, columns) in zip(counts, found, strict=True):
+            for index, array in columns.items():
+                pieces.setdefault(index, []).append((start, array))
+            start += count
+        order = np.argsort(np.concatenate([places for places, _ in found]), kind="stable") if len(found) > 1 else None
+        arrays = [
+            _gathered(pieces.get(index, ()), total, order, field.type) for index, field in enumerate(self._arrow_schema)
+        ]
+        return pa.Table.from_arrays(arrays, schema=self._arrow_schema)
+
+
+_Rows = tuple[Places, Mapping[int, pa.Array]]
+"""Rows of one schema: of which records they are, and their columns by index; all others are null."""
+
+
+def _gathered(pieces: Sequence[tuple[int, pa.Array]], total: int, order: Places | None, kind: pa.DataType) -> pa.Array:
+    """Return one column of ``total`` rows in an order. ``pieces``: where the rows of some schemas begin, and their values."""
+    if not pieces:
+        return pa.nulls(total, kind)
+    values = pieces[0][1] if len(pieces) == 1 else pa.concat_arrays([array for _, array in pieces])
+    if len(values) == total:
+        return values if order is None else values.take(pa.array(order))
+    rows, at = np.full(total, -1, np.int64), 0
+    for start, array in pieces:
+        rows[start : start + len(array)] = np.arange(at, at + len(array))
+        at += len(array)
+    rows = rows if order is None else rows[order]
+    return values.take(pa.array(rows, mask=rows < 0))
 
 
 class NoStruct(InvalidRecord):

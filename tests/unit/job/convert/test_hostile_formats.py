@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import IntegerType, NestedField
 
 from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
+from floe_job.convert.registry import converters_of
 from floe_job.convert.typed.base import TypedBatch, TypedDecoder
+from floe_job.schema.rules import ColumnRules
+from tests.support.job.converters import NO_REGISTRY
 from tests.support.job.formats import avro_orders, ext_json_records, json_schema_orders, proto_orders
+from tests.support.job.formats.bombs import FORMATS as FORMAT_OF_BOMBS
 from tests.support.job.formats.bombs import Bomb, bombs, decoded
 from tests.support.job.formats.damage import damaged
 from tests.support.job.formats.envelopes import Envelopes
+from tests.support.job.formats.envelopes import envelope as record
 from tests.support.kafka.messages import values_of
 
 ROUNDS, RECORDS = 12, 100
@@ -104,3 +112,18 @@ def test_bomb_is_rejected_with_its_reason(form: str, name: str, why: str) -> Non
 def bomb(form: str, name: str) -> Bomb:
     (one,) = (one for one in bombs() if (one.format, one.name) == (form, name))
     return one
+
+
+def cpu_seconds(values: list[bytes], schema: Schema) -> float:
+    table = converters_of(FORMAT_OF_BOMBS["envelope"].spec, NO_REGISTRY).for_table(schema, ColumnRules(), create=False)
+    began = time.process_time()
+    assert table.decode(values_of(values)).rejected == ()
+    return time.process_time() - began
+
+
+def test_schema_in_every_record_costs_little_more_in_a_wide_table() -> None:
+    fields = [NestedField(i, f"c{i}", IntegerType(), required=False) for i in range(1, 1001)]
+    values = [record([(f"c{i}", "int32")], **{f"c{i}": i}) for i in range(1, 11) for _ in range(20)]
+    values = [value.replace(b'"optional":false', b'"doc":"%d","optional":false' % i) for i, value in enumerate(values)]
+    narrow, wide = (min(cpu_seconds(values, Schema(*fields[:count])) for _ in range(3)) for count in (10, 1000))
+    assert wide < 8 * narrow
