@@ -1,7 +1,7 @@
 """What records made to be expensive cost, as a multiple of orders, per byte.
 
-20,000 records of 300 bytes, or as many bytes of larger ones, through a task's rounds (see ``bench.task_rounds``): decoding,
-their new columns, files, dead letters. Orders and hostile records take turns in one process, in CPU time.
+20,000 records of 300 bytes, or as many bytes of larger ones, through a task's rounds (``bench.hostile.task_rounds``):
+decoding, their new columns, files, dead letters. Orders and hostile records take turns in one process, in CPU time.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.hostile_formats import formats
-from bench.hostile_records import BYTES, HostileShape, pizza, shapes
+from bench.hostile.formats import formats
+from bench.hostile.records import BYTES, HostileShape, pizza, shapes
+from bench.hostile.task_rounds import Rounds, TaskRounds
 from bench.measurement import Measurement
-from bench.task_rounds import Rounds, TaskRounds
 from stack.progress import step
 
 NAME, SYSTEM = "hostile: ", "floe, a task"

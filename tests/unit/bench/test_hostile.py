@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from bench import report
-from bench.hostile_formats import formats
-from bench.hostile_records import BYTES, HostileShape, pizza, shapes
+from bench.hostile.formats import formats
+from bench.hostile.records import BYTES, HostileShape, pizza, shapes
+from bench.hostile.task_rounds import TaskRounds
 from bench.measurement import Measurement
 from bench.suites import hostile
 from bench.targets import check_targets
-from bench.task_rounds import TaskRounds
 
 SHAPES, FORMATS = tuple(shapes()), tuple(formats())
 

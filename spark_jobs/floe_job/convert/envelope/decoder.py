@@ -12,9 +12,9 @@ from floe_job.contract.rejected import Rejected
 from floe_job.convert.envelope.envelopes import Envelope, TextCache, open_envelope, prefixes
 from floe_job.convert.envelope.options import EnvelopeOptions
 from floe_job.convert.envelope.payloads import Column, PayloadDecoder
+from floe_job.convert.envelope.pieces import decode_in_pieces
 from floe_job.convert.envelope.schema_parser import connect_schema
 from floe_job.convert.typed.base import Places, SchemalessPart, TypedBatch, TypedPart
-from floe_job.convert.typed.pieces import decode_in_pieces
 from floe_job.convert.typed.schema_source import TOO_DEEP, check_unicode
 from floe_job.exceptions import InvalidRecord, Malformed, UnusableSchema
 from floe_job.source.values import Packed, packed

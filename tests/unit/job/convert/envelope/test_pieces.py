@@ -6,7 +6,7 @@ import pytest
 
 from floe_job.convert.envelope.decoder import EnvelopeDecoder
 from floe_job.convert.envelope.options import EnvelopeOptions
-from floe_job.convert.typed.pieces import decode_in_pieces
+from floe_job.convert.envelope.pieces import decode_in_pieces
 from tests.support.job.formats.envelopes import envelope
 from tests.support.kafka.messages import values_of
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyiceberg.types import IntegerType, ListType, NestedField, StringType
 
-from bench.hostile_records import BYTES, HostileShape
+from bench.hostile.records import BYTES, HostileShape
 from floe.config.converters.avro import AVRO
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.json import ENVELOPE

@@ -20,7 +20,7 @@ import numpy as np
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
-from bench.hostile_records import HostileShape
+from bench.hostile.records import HostileShape
 from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings

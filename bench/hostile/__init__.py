@@ -1,0 +1,1 @@
+"""Records made to be expensive, and what runs them through a task."""
