@@ -101,6 +101,11 @@ class PortableValues(Values):
     def __iter__(self) -> Any:
         return iter(self._values)
 
+    @property
+    def has_tombstones(self) -> bool:
+        """Whether one of them is None."""
+        return None in self._values
+
     def present(self) -> list[int]:
         """Return the indices of those that are no tombstones."""
         return [i for i, value in enumerate(self._values) if value is not None]

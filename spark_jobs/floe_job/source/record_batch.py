@@ -110,8 +110,7 @@ class Records:
 
     def without_tombstones(self) -> Records:
         """Return the records that have a value."""
-        kept = self.values.present()
-        return self if len(kept) == len(self) else self.select(kept)
+        return self.select(self.values.present()) if self.values.has_tombstones else self
 
     def headers(self, index: int) -> Headers | None:
         """Return a record's headers; None if they cannot be read."""

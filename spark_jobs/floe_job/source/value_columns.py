@@ -22,9 +22,11 @@ def column_of(values: Values) -> pa.LargeBinaryArray:
     spans = pa.Array.from_buffers(
         pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.py_buffer(buffer.text)], 0
     )
-    is_null = np.ones(count, np.bool_)
-    is_null[values.present()] = False
-    return spans.take(pa.array(np.arange(0, 2 * count, 2), mask=is_null if is_null.any() else None))
+    is_null = None
+    if values.has_tombstones:
+        is_null = np.ones(count, np.bool_)
+        is_null[values.present()] = False
+    return spans.take(pa.array(np.arange(0, 2 * count, 2), mask=is_null))
 
 
 def values_of(column: pa.LargeBinaryArray) -> Values:

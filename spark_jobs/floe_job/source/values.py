@@ -102,6 +102,11 @@ class Values(Sequence[Any]):
         for address, size in zip(self._addresses.tolist(), self._sizes.tolist(), strict=True):
             yield string_at(address, size) if address else None
 
+    @property
+    def has_tombstones(self) -> bool:
+        """Whether one of them is None."""
+        return not self._addresses.all()
+
     def present(self) -> list[int]:
         """Return the indices of those that are no tombstones."""
         return np.flatnonzero(self._addresses).tolist()

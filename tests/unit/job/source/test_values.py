@@ -33,6 +33,7 @@ def test_values_are_a_sequence_like_any_other() -> None:
     assert [values[i] for i in range(-4, 4)] == given_values * 2
     assert list(values[1:3]) == [None, b""]
     assert list(values.select([3, 0])) == [b"bcd", b"a"]
+    assert (values.has_tombstones, values.select([0, 2]).has_tombstones) == (True, False)
     assert None in values
     assert None not in values.select([0, 2])
     assert b"bcd" in values
