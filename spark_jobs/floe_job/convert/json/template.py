@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
@@ -42,18 +42,18 @@ class Kind(Enum):
 
 
 class Spans(NamedTuple):
-    """Where values begin and end: a row for each record, in it the values in their order."""
+    """Where values begin and end: a row for each value of a record, in it the records in their order."""
 
     begins: Words
     ends: Words
 
     def where(self, mask: Mask) -> Spans:
         """Return the same of the records that a mask has."""
-        return Spans(self.begins[mask], self.ends[mask])
+        return Spans(self.begins[:, mask], self.ends[:, mask])
 
     def of(self, slots: Any) -> Spans:
         """Return the same of some of the values, by their places."""
-        return Spans(self.begins[:, slots], self.ends[:, slots])
+        return Spans(self.begins[slots], self.ends[slots])
 
 
 @dataclass(frozen=True)
@@ -112,27 +112,27 @@ class RecordTemplate:
 
         ``starts``, ``ends``: where each record is in ``nbytes``. ``quotes``: a row per record, the places of its quotes.
         """
-        own = self._numbers
-        begins = quotes[:, own.quotes - 1] + own.after
-        values_end = quotes[:, np.minimum(own.quotes, self.quotes - 1)] - own.behind
+        own, of_quotes = self._numbers, quotes.T
+        begins = np.concatenate((of_quotes[own.quotes - 1] + own.after, ends[np.newaxis]))
+        done = np.concatenate((starts[np.newaxis], of_quotes[np.minimum(own.quotes, self.quotes - 1)] - own.behind))
         if self.slots and self.slots[-1].quotes == self.quotes:
-            values_end[:, -1] = ends - self.slots[-1].behind
-        done = np.column_stack((starts, values_end))
-        fits = (np.column_stack((begins, ends)) - done == own.between).all(axis=1)
-        fits &= (begins[:, own.bare] < values_end[:, own.bare]).all(axis=1)
-        literals = np.array([*(slot.before for slot in self.slots), self.end], np.object_)
+            done[-1] = ends - self.slots[-1].behind
+        spans = Spans(begins[:-1], done[1:])
+        fits = (begins - done == own.between[:, np.newaxis]).all(axis=0)
+        fits &= (spans.begins[own.bare] < spans.ends[own.bare]).all(axis=0)
+        literals = [*(slot.before for slot in self.slots), self.end]
         for length in np.unique(own.between).tolist():
-            some = np.flatnonzero(own.between == length)
-            fits = _matches(b"".join(literals[some]), length, nbytes, done[:, some], fits)
-        return fits, Spans(begins, values_end)
+            some = np.flatnonzero(own.between == length).tolist()
+            fits = _matches([literals[i] for i in some], nbytes, done[some], fits)
+        return fits, spans
 
     @cached_property
     def _numbers(self) -> _Numbers:
         slots = self.slots
         return _Numbers(
             np.array([slot.quotes for slot in slots], np.int64),
-            np.array([slot.after for slot in slots], np.int64),
-            np.array([slot.behind for slot in slots], np.int64),
+            np.array([[slot.after] for slot in slots], np.int64).reshape(-1, 1),
+            np.array([[slot.behind] for slot in slots], np.int64).reshape(-1, 1),
             np.array([slot.kind is Kind.BARE for slot in slots], np.bool_),
             np.array([*(len(slot.before) for slot in slots), len(self.end)], np.int64),
         )
@@ -190,14 +190,16 @@ def _match(pattern: re.Pattern[bytes], record: bytes, place: int) -> re.Match[by
     return found
 
 
-def _matches(literals: bytes, length: int, nbytes: BytesColumn, begins: Words, among: Mask) -> Mask:
-    """Return which records have these literals, each of a length, from where they begin: a row for each record."""
+def _matches(literals: Sequence[bytes], nbytes: BytesColumn, begins: Words, among: Mask) -> Mask:
+    """Return which records have these literals, all of one length, from where they begin: a row for each literal."""
     if not among.any():  # the text may be shorter than a literal
         return among
-    rows = slice(None) if among.all() else np.flatnonzero(among)
+    length, is_whole = len(literals[0]), among.all()
     stretches = np.ndarray((len(nbytes) - length + 1,), f"V{length}", nbytes, 0, (1,))
-    taken = stretches[begins[rows]]
-    if taken.tobytes() != literals * len(taken):  # one comparison of all of them; one after the other takes longest
-        among = among.copy()
-        among[rows] = (taken == np.frombuffer(literals, f"V{length}")).all(axis=1)
-    return among
+    taken = stretches[begins if is_whole else begins[:, among]]
+    # one comparison of all of them; one after the other takes longest
+    if taken.tobytes() == b"".join([literal * taken.shape[1] for literal in literals]):
+        return among
+    found = among.copy()
+    found[among] = (taken == np.array(literals, np.void(length).dtype)[:, np.newaxis]).all(axis=0)
+    return found

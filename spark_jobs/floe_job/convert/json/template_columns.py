@@ -95,7 +95,7 @@ def small_integers(text: Text, spans: Spans) -> Sequence[pa.Array | None]:
     """Return the column (int64) of each value of the records; None for one with values that are no such integers."""
     begins, ends = spans
     if not begins.size or len(text) < DIGITS:
-        return [None] * begins.shape[1]
+        return [None] * len(begins)
     sizes = np.minimum(ends - begins, DIGITS)
     words = np.ndarray((len(text) - DIGITS + 1,), "<u8", text, 0, (1,))
     digits = (words[np.maximum(ends - DIGITS, 0)] ^ _ZEROS) & _LAST_BYTES[sizes]
@@ -103,6 +103,6 @@ def small_integers(text: Text, spans: Spans) -> Sequence[pa.Array | None]:
     pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
     numbers = ((pairs & _PAIRS) * _FIRST + ((pairs >> np.uint64(16)) & _PAIRS) * _SECOND) >> np.uint64(32)
     has_word = (ends >= DIGITS) & (ends - begins <= DIGITS)  # not right at the beginning of the text
-    are_good = (are_digits & has_word & (numbers >= _LEAST[sizes])).all(axis=0)
-    columns = np.ascontiguousarray(numbers.T).view(np.int64)
-    return [pa.array(column) if is_good else None for column, is_good in zip(columns, are_good.tolist(), strict=True)]
+    are_good = (are_digits & has_word & (numbers >= _LEAST[sizes])).all(axis=1)
+    columns = zip(numbers.view(np.int64), are_good.tolist(), strict=True)
+    return [pa.array(column) if is_good else None for column, is_good in columns]

@@ -198,7 +198,7 @@ class _Found:
             slot.path: together[place].cast(kind) if place in together else column(kind, self.text, *spans.of(place))
             for place, (slot, kind) in enumerate(zip(self.template.slots, self.types, strict=True))
         }
-        arrays = [self._array(field, (), columns, len(spans.begins)) for field in schema]
+        arrays = [self._array(field, (), columns, spans.begins.shape[1]) for field in schema]
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def _array(self, field: pa.Field, above: Path, columns: Mapping[Path, pa.Array], count: int) -> pa.Array:
