@@ -187,7 +187,7 @@ def test_secret_of_a_refused_client_is_read_nowhere(
     )
 
 
-def test_secret_of_a_good_run_with_dead_letters_is_read_nowhere(
+def test_secret_of_a_good_run_is_read_nowhere(
     pipeline: MakePipeline,
     tmp_path: Path,
     schema_registry: SchemaRegistry,

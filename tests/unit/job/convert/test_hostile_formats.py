@@ -121,7 +121,7 @@ def cpu_seconds(values: list[bytes], schema: Schema) -> float:
     return time.process_time() - began
 
 
-def test_schema_in_every_record_costs_little_more_in_a_wide_table() -> None:
+def test_schema_in_every_record_costs_little_in_a_wide_table() -> None:
     fields = [NestedField(i, f"c{i}", IntegerType(), required=False) for i in range(1, 1001)]
     values = [record([(f"c{i}", "int32")], **{f"c{i}": i}) for i in range(1, 11) for _ in range(20)]
     values = [value.replace(b'"optional":false', b'"doc":"%d","optional":false' % i) for i, value in enumerate(values)]
