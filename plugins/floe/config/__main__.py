@@ -13,7 +13,7 @@ from floe.config.connector_files import ConnectorFile, load_connectors, make_nam
 from floe.config.exceptions import ConfigError
 from floe.config.keys.key import Status
 from floe.config.keys.markdown import key_table, library_table
-from floe.config.report import counted, readable, report, warnings_of, worker_line
+from floe.config.report import counted, readable, report, warnings_of, worker_report
 from floe.config.secrets.deployment_key import NO_KEY, has_key
 from floe.config.secrets.mask import short_in_environment, short_secret
 from floe.config.worker.worker_file import worker_file
@@ -45,7 +45,7 @@ def _check(paths: Sequence[Path], *, is_strict: bool) -> int:
         print(f"warning: in this environment {NO_KEY}", file=sys.stderr)
     worker = worker_file(os.environ)
     if worker.keys:
-        print(worker_line(worker))
+        print(worker_report(worker))
     print("\n".join(report(file) for file in files) or "no connector files")
     for name in short_in_environment(os.environ):
         print(f"warning: {short_secret(name)}", file=sys.stderr)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from floe.config.connector import OFFSET_RESET, Connector
 from floe.config.connector_files import ConnectorFile
 from floe.config.exceptions import ConfigError
+from floe.config.kafka.translation import translate
+from floe.config.kafka.worker_keys import WorkerKeys
 from floe.config.keys.key import Status
 from floe.config.keys.lookup import canonical
 from floe.config.keys.table import KEYS
@@ -50,15 +52,40 @@ def report(file: ConnectorFile) -> str:
     return "\n".join(lines)
 
 
-def worker_line(worker: WorkerFile) -> str:
-    """Describe a worker file in one line: which of its keys are defaults of connectors."""
-    used = [key for key in worker.keys if is_default(key) or key.startswith(_PROVIDERS)]
-    shown_keys = ", ".join([*used[:_MAX_KEYS], *(["…"] if len(used) > _MAX_KEYS else [])]) or "none"
-    others = counted(len(worker.keys) - len(used), "other key")
-    return readable(
-        f"worker file {worker.path}: floe reads {shown_keys}; {others} of the worker itself "
-        "(REST, plugins, storage, ...) mean nothing to floe"
-    )
+def worker_report(worker: WorkerFile) -> str:
+    """Describe a worker file: which of its keys are whose, and which have no effect."""
+    clients = WorkerKeys.of(worker)
+    defaults = [key for key in worker.keys if is_default(key) or key.startswith(_PROVIDERS)]
+    control, source = (list(client.spelled.values()) for client in (clients.control, clients.source))
+    used = {*defaults, *control, *source, *clients.without_effect}
+    others = counted(len(worker.keys.keys() - used), "other key")
+    rows = [("connectors", defaults), ("clients of the control topic", control), ("clients of topics", source)]
+    lines = [f"worker file {worker.path}"]
+    lines += [f"  {who}: {_listed(keys)}" for who, keys in rows]
+    if control or source:
+        lines.append(
+            "  an Airflow connection counts over its client settings; one with brokers takes no security of it"
+        )
+    lines += [f"  {key} has no effect: {why}" for key, why in [*clients.without_effect.items()][:_MAX_KEYS]]
+    lines += [
+        f"  WARNING {problem}, or put brokers and login into the Airflow connection" for problem in _unusable(clients)
+    ]
+    lines.append(f"  {others} of the worker itself (REST, plugins, storage, ...) mean nothing to floe")
+    return readable("\n".join(lines))
+
+
+def _listed(keys: list[str]) -> str:
+    return ", ".join([*keys[:_MAX_KEYS], *(["…"] if len(keys) > _MAX_KEYS else [])]) or "none"
+
+
+def _unusable(clients: WorkerKeys) -> Iterator[str]:
+    """Yield the client settings that cannot be translated, as the file spells them."""
+    found = {
+        client.spelled[name]: why
+        for client in (clients.control, clients.source)
+        for name, why in translate(client.settings, may_refer=True, is_java=True).problems.items()
+    }
+    yield from (f"{key} is not usable: {why}" for key, why in found.items())
 
 
 def warnings_of(connector: Connector) -> tuple[str, ...]:

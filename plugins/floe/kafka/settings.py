@@ -1,4 +1,4 @@
-"""Settings of Kafka clients: the Airflow connection, the connector's overrides over it, floe's own on top."""
+"""Settings of Kafka clients: worker file, Airflow connection, the connector's overrides over it, floe's own on top."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,9 +6,8 @@ from typing import Any
 
 from floe.config import Connector
 from floe.kafka.exceptions import KafkaMisconfigured
+from floe.kafka.layers import Conf, Layer, Shared
 from floe.kafka.reader_limits import ReaderLimits
-
-Conf = dict[str, Any]
 
 REQUEST_TIMEOUT = 15.0
 """Seconds an admin call may take before the broker counts as unreachable."""
@@ -19,6 +18,8 @@ QUIET = 4
 FIRST_BACKOFF = 1
 """Milliseconds before the second connection, doubled before each further one. Every client of librdkafka needs a second one:
 it closes the first after it has found the cluster, and would wait 50 to 150 ms."""
+
+_BASE: Conf = {"log_level": QUIET, "reconnect.backoff.ms": FIRST_BACKOFF}
 
 TRANSACTION_TIMEOUT = 60.0
 """Seconds after which the broker aborts a transaction that its producer left open."""
@@ -32,15 +33,6 @@ CONTROL_QUEUE = 16_384
 
 MAX_RECORD_BYTES = 8_000_000
 """Bytes of a control record before compression; the topic's own limit counts bytes after compression."""
-
-_JAVA_ONLY = {
-    "sasl.jaas.config": "use sasl.username and sasl.password",
-    "ssl.truststore.location": "use ssl.ca.location (PEM)",
-    "ssl.keystore.type": "use ssl.certificate.location and ssl.key.location (PEM)",
-    "key.serializer": "leave it out, floe serialises events itself",
-    "value.serializer": "leave it out, floe serialises events itself",
-}
-
 
 _RECEIVE = "receive.message.max.bytes"
 _SOURCE_KEYS, _CONTROL_KEYS = "consumer.override.*", "iceberg.kafka.*"
@@ -72,23 +64,43 @@ class KafkaSettings:
 
     @classmethod
     def of(cls, connector: Connector, extra: Mapping[str, Any]) -> "KafkaSettings":
-        """Merge the extra of the Airflow connection with the connector's own keys.
+        """Merge the extra of the Airflow connection with the connector's own keys. Raises KafkaMisconfigured."""
+        return cls.over(Shared(connector.kafka_conn_id, extra), connector)
 
-        Raises KafkaMisconfigured when there are no brokers or a key is given that only Java clients support.
+    @classmethod
+    def over(cls, shared: Shared, connector: Connector) -> "KafkaSettings":
+        """Put the connector's own keys over what connectors share.
+
+        Raises KafkaMisconfigured when there are no brokers or a setting is given that only Java's clients understand.
         """
-        origin = f"the Airflow connection {connector.kafka_conn_id!r}"
-        base = {"log_level": QUIET, "reconnect.backoff.ms": FIRST_BACKOFF, **_translated(extra, origin)}
         overrides = {k: v for k, v in connector.consumer_overrides.items() if k != "auto.offset.reset"}
-        source = base | _translated(overrides, _SOURCE_KEYS)
-        control = base | _translated(connector.control_kafka, _CONTROL_KEYS)
-        also = [keys for keys, given in ((_SOURCE_KEYS, overrides), (_CONTROL_KEYS, connector.control_kafka)) if given]
-        if also:
-            origin += f" with the connector's {' and '.join(also)}"
-        for conf in (source, control):
+        own = (Layer(_SOURCE_KEYS, overrides), Layer(_CONTROL_KEYS, connector.control_kafka))
+        source, control = (
+            _BASE | shared.conf(client, layer)
+            for client, layer in zip((shared.worker.source, shared.worker.control), own, strict=True)
+        )
+        also = [layer.where for layer in own if layer.settings]
+        origin = shared.origin + (f" with the connector's {' and '.join(also)}" if also else "")
+        for conf, topics in ((source, "the topics that are read"), (control, "the control topic")):
             if not conf.get("bootstrap.servers"):
-                msg = f'{origin} names no brokers: put {{"bootstrap.servers": "host:9092"}} into its extra field'
+                msg = f"{origin} names no brokers for {topics}: {shared.remedy}"
                 raise KafkaMisconfigured(msg)
         return cls(source, control, origin)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "KafkaSettings":
+        """Read what :meth:`to_json` wrote."""
+        return cls(fields["source"], fields["control"], str(fields["origin"]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Write the settings, with their secrets, for a private file."""
+        return {"source": dict(self.source), "control": dict(self.control), "origin": self.origin}
+
+    @property
+    def secrets(self) -> dict[str, Any]:
+        """The settings among which secrets are, for those who hide them: all but certificates, which anyone may know."""
+        both = (("source", self.source), ("control", self.control))
+        return {f"{of}.{name}": value for of, conf in both for name, value in conf.items() if name != "ssl.ca.pem"}
 
     def reader(self, limits: ReaderLimits | None = None) -> Conf:
         """Return the settings of a consumer that is assigned a range and must read it whole or fail."""
@@ -132,16 +144,3 @@ class KafkaSettings:
             # a request for a topic's metadata does not create it
             "allow.auto.create.topics": False,
         }
-
-
-def _translated(given: Mapping[str, Any], origin: str) -> Conf:
-    conf: Conf = {}
-    for key, value in given.items():
-        if key in _JAVA_ONLY:
-            msg = f"{origin}: {key!r} is understood by Java clients only; {_JAVA_ONLY[key]}"
-            raise KafkaMisconfigured(msg)
-        if isinstance(value, dict | list):
-            msg = f"{origin}: the value of {key!r} must be a text, a number or a boolean, not {type(value).__name__}"
-            raise KafkaMisconfigured(msg)
-        conf[key] = value
-    return conf

@@ -9,6 +9,7 @@ from airflow.sdk import BaseOperator
 from floe.config import Connector
 from floe.operators import run_log, task_context
 from floe.operators.failures import failure_of, floe_task
+from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
 from floe.operators.stored_plan import announced_slices, pulled
 
@@ -30,13 +31,12 @@ class CommitOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Return what was committed and how far behind the connector is: sums, and the largest of many."""
         from floe.commit.run_commit import Committer
-        from floe.kafka.settings import KafkaSettings
         from floe.status.run_report import RunReport
         from floe.tables.exceptions import CommitError
 
         plan, connector, key, _ = pulled(context, self._connector)
         announced = announced_slices(context, plan)
-        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        settings = kafka_settings(connector)
         failure = failure_of(context, task_context.WRITE_TASK)
         try:
             params = params_of(context) if plan.is_replay else {}

@@ -13,6 +13,12 @@ class ConnectionMissing(OperatorError, Terminal):
     code = "FLOE-107"
 
 
+class ConnectionUnknown(OperatorError, Retryable):
+    """Airflow did not say whether there is a connection, which decides where the brokers are."""
+
+    code = "FLOE-113"
+
+
 class ConnectionUnsuitable(OperatorError, Terminal):
     """An Airflow connection is of a kind that floe cannot use."""
 

@@ -10,9 +10,10 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 from floe.config import Connector, KeyClass
 from floe.crash_points import CrashPoint, reach
 from floe.operators import run_log, task_context
-from floe.operators.config_values import resolved
 from floe.operators.deployment_key import deployment_key
 from floe.operators.failures import floe_task
+from floe.operators.lookup.config_values import resolved
+from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.run_params import params_of
 from floe.operators.stored_plan import RunPlan, opened, sealed, warn_without_key
 
@@ -37,13 +38,12 @@ class PlanOperator(BaseOperator):
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when there is nothing to read, or on a dry run."""
-        from floe.kafka.settings import KafkaSettings
         from floe.model.decisions import Decisions
         from floe.planning.live_plan import draft_plan, open_plan
 
         params = params_of(context)
         connector = resolved(task_context.with_params(self._connector, params, KeyClass.LIVE))
-        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        settings = kafka_settings(connector)
         connector = task_context.with_topics(connector, settings)
         decisions, most = Decisions.of(params), params.get("max_records")
         if params.get("return_to_connect"):
@@ -62,7 +62,7 @@ class PlanOperator(BaseOperator):
             plan = draft_plan(connector, settings, most, decisions=decisions, deployment=deployment_key())
             stored = self._freeze(context, plan, connector)
         plan, connector, key, fields = stored
-        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        settings = kafka_settings(connector)
         self._show(plan, connector, settings)
         work_left = open_plan(plan, connector, settings, key)
         if not plan.slices:

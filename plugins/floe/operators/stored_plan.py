@@ -14,9 +14,10 @@ from floe.model.exceptions import SealBroken
 from floe.model.plan import Plan
 from floe.model.plan_seal import DeploymentKey, PlanKey, is_sealed
 from floe.operators import task_context
-from floe.operators.config_values import resolved
 from floe.operators.deployment_key import deployment_key, run_name
 from floe.operators.exceptions import PlanMissing
+from floe.operators.lookup.config_values import resolved
+from floe.operators.lookup.kafka_settings import kafka_settings
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -118,11 +119,10 @@ def _verified(fields: Mapping[str, Any], context: Context, deployment: Deploymen
 def _check_sealed(plan: Plan, deployment: DeploymentKey, file: Connector, allowed: KeyClass) -> None:
     """Compare a plan without a seal with what cannot be edited in Airflow."""
     from floe.kafka.admin import Cluster
-    from floe.kafka.settings import KafkaSettings
     from floe.planning.unsealed_plan import check_sealed, has_signed_records
 
     # by the file's addresses: the plan's own are not trusted yet
     now = resolved(file)
-    settings = KafkaSettings.of(now, task_context.kafka_extra(now))
+    settings = kafka_settings(now)
     positions = Cluster.of_control(settings).positions(file.group_id)
     check_sealed(plan, file, allowed, positions, has_signed=has_signed_records(deployment, file, settings))

@@ -28,8 +28,8 @@ WRITE_TASK = "write"
 COMMIT_TASK = "commit"
 
 
-def connection(conn_id: str, key: str) -> Connection:
-    """Look up an Airflow connection. Raises ConnectionMissing with the command that makes it.
+def connection(conn_id: str, key: str, remedy: str = "") -> Connection:
+    """Look up an Airflow connection. Raises ConnectionMissing with the command that makes it, and ``remedy``.
 
     Its secrets are hidden from here on, by floe and by Airflow.
     """
@@ -41,21 +41,11 @@ def connection(conn_id: str, key: str) -> Connection:
     except (AirflowNotFoundException, AirflowRuntimeError) as error:
         msg = (
             f"the Airflow connection {conn_id!r}, which {key} names, does not exist: add it under Admin, Connections, or "
-            f"by `airflow connections add {conn_id} …` (see docs/how-to/deploy.md)"
+            f"by `airflow connections add {conn_id} …` (see docs/how-to/deploy.md){remedy}"
         )
         raise ConnectionMissing(msg) from error
     keep_secret({"password": found.password, "extra": found.extra})
     return found
-
-
-def kafka_extra(connector: Connector) -> Mapping[str, Any]:
-    """Return the client settings in the extra field of the connector's Kafka connection.
-
-    From here on its secrets and the connector's are hidden in this task's log: libraries quote them in errors.
-    """
-    keep_secret(connector.properties)
-    extra: Mapping[str, Any] = connection(connector.kafka_conn_id, "floe.kafka.conn-id").extra_dejson
-    return extra
 
 
 def with_params(connector: Connector, params: Mapping[str, Any], allowed: KeyClass) -> Connector:

@@ -18,6 +18,7 @@ from floe.model.exceptions import WriteTimeout
 from floe.operators import task_context
 from floe.operators.exceptions import ConnectionUnsuitable, JobFailed, JobRefused
 from floe.operators.failures import floe_task, leave_failure
+from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.spark import code_archive, local_mode
 from floe.operators.spark.connection_conf import conf_of
 from floe.operators.spark.job_folder import job_folder
@@ -61,11 +62,10 @@ class WriteFilesOperator(SparkSubmitOperator):
 
     def _write(self, context: Context) -> dict[str, Any]:
         from floe.commit.run_commit import Committer
-        from floe.kafka.settings import KafkaSettings
 
         plan, connector, key, _ = pulled(context, self._connector)
-        extra = task_context.kafka_extra(connector)
-        committer = Committer.open(plan, connector, KafkaSettings.of(connector, extra), key)
+        settings = kafka_settings(connector)
+        committer = Committer.open(plan, connector, settings, key)
         still_open = {plan.slice_id(slice_) for slice_ in committer.open_slices()}
         if not still_open:
             self.log.info("plan %s is committed already: no Spark job is started", plan.plan_id)
@@ -80,11 +80,11 @@ class WriteFilesOperator(SparkSubmitOperator):
         job = code_archive.write_job()
         self._conn_id = connector.spark_conn_id
         spark = task_context.connection(self._conn_id, "floe.spark.conn-id")
-        request = job.JobRequest(plan, connector, extra, key, done)
+        request = job.JobRequest(plan, connector, settings, key, done)
         try:
             self._run(context, spark, request, job)
         except WriteTimeout as error:
-            raise followed_up(error, plan, connector, request.settings) from error
+            raise followed_up(error, plan, connector, settings) from error
         return _summary(committer.announcements(still_open))
 
     def _run(self, context: Context, spark: Connection, request: Any, job: Any) -> None:

@@ -1,15 +1,13 @@
 """The job request: the input of the Spark job from the write task, in a file that only its owner can read.
 
-It contains the plan, the connector's keys with their secrets, and the Kafka connection's settings. None of them is
+It contains the plan, the connector's keys with their secrets, and the settings of its Kafka clients. None of them is
 ever in an argument list. The job writes its result to a file beside it.
 """
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from floe.config import Connector, Properties, parse_connector
 from floe.config.secrets.mask import learn
@@ -27,7 +25,7 @@ class JobRequest:
 
     plan: Plan
     connector: Connector
-    kafka_extra: Mapping[str, Any] = field(repr=False)
+    settings: KafkaSettings
     key: PlanKey | None
     done: frozenset[str] = frozenset()
 
@@ -35,10 +33,6 @@ class JobRequest:
     def todo(self) -> tuple[Slice, ...]:
         """The slices to write."""
         return tuple(slice_ for slice_ in self.plan.slices if self.plan.slice_id(slice_) not in self.done)
-
-    @property
-    def settings(self) -> KafkaSettings:
-        return KafkaSettings.of(self.connector, self.kafka_extra)
 
     def save(self, path: Path) -> None:
         """Write to a new file with mode 0600."""
@@ -48,7 +42,7 @@ class JobRequest:
                 "name": self.connector.name,
                 "connector": dict(self.connector.properties),
                 "references": dict(self.connector.references),
-                "kafka": dict(self.kafka_extra),
+                "kafka": self.settings.to_json(),
                 "key": self.key.secret.hex() if self.key is not None else None,
                 "done": sorted(self.done),
             }
@@ -57,11 +51,11 @@ class JobRequest:
             file.write(text)
 
     def learn_secrets(self) -> None:
-        """Have this process hide the secrets of the connector file and of the Kafka connection."""
+        """Have this process hide the secrets of the connector file and of its clients."""
         learn(self.connector.properties)
         referred = [key for key, text in self.connector.references.items() if text]
         learn({f"{key}.secret": self.connector.properties[key] for key in referred})
-        learn(self.kafka_extra)
+        learn(self.settings.secrets)
         if self.key is not None:
             learn({"plan.secret": self.key.secret.hex()})
 
@@ -74,7 +68,8 @@ class JobRequest:
         made = parse_connector(fields["connector"], fields["name"], narrowed=True)
         connector = replace(made, references=Properties(fields["references"]))
         key = PlanKey(bytes.fromhex(fields["key"])) if fields["key"] is not None else None
-        return cls(Plan.from_json(fields["plan"]), connector, fields["kafka"], key, frozenset(fields["done"]))
+        settings = KafkaSettings.from_json(fields["kafka"])
+        return cls(Plan.from_json(fields["plan"]), connector, settings, key, frozenset(fields["done"]))
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ class Step:
             message = f"{self.folder} has no plan: its plan step did not get that far"
             raise FileNotFoundError(message)
         connector = restore_config(plan.config, parse_connector(self.order["connector"]))
-        order = JobRequest(plan, connector, self.order["kafka"], _key(plan))
+        order = JobRequest(plan, connector, KafkaSettings.of(connector, self.order["kafka"]), _key(plan))
         return plan, Committer.open(plan, connector, order.settings, order.key), order
 
     def _frozen(self) -> Plan | None:

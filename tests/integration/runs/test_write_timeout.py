@@ -82,7 +82,7 @@ def slow(pipeline: MakePipeline, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
 
 def write(pizzas: Pipeline, plan: Plan) -> WriteTimeout | None:
     """Write as the task does; return the error of a write that took too long."""
-    order = JobRequest(plan, pizzas.connector, {"bootstrap.servers": pizzas.bootstrap}, pizzas.key(plan))
+    order = JobRequest(plan, pizzas.connector, pizzas.settings, pizzas.key(plan))
     try:
         write_files(None, order)
     except WriteTimeout as error:

@@ -92,7 +92,9 @@ def catalogs(echo: Echo, plant: Callable[[str], str]) -> Iterator[dict[str, str]
 
 def extras(folder: Path, plant: Callable[[str], str]) -> Iterator[dict[str, Any]]:
     jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-    yield {"sasl.jaas.config": f'{jaas} username="floe" password="{plant("JAAS")}";'}
+    yield {"sasl.jaas.config": f'{jaas} username="floe" password="{plant("JAAS")}"'}
+    yield {"sasl.jaas.config": f'{jaas} pasword="{plant("misspelt in JAAS")}";'}
+    yield {"sasl.jaas.config": f'my.own.Module required password="{plant("JAAS of another module")}";'}
     ssl = {"security.protocol": "SSL"}
     yield {**ssl, "ssl.keystore.location": str(folder / "none"), "ssl.keystore.password": plant("keystore")}
     yield {**ssl, "ssl.key.pem": plant("key")}

@@ -6,7 +6,12 @@ from floe.config.keys.key import Kind, refused, supported
 from floe.config.keys.key_class import KeyClass
 
 FLOE: Final = (
-    supported("floe.kafka.conn-id", Kind.STRING, "kafka_default", "Airflow connection with the brokers."),
+    supported(
+        "floe.kafka.conn-id",
+        Kind.STRING,
+        "kafka_default",
+        "Airflow connection with the brokers. Without one: the worker file's.",
+    ),
     supported(
         "floe.spark.conn-id",
         Kind.STRING,

@@ -1,11 +1,14 @@
-"""Kafka client settings in a connector: those that floe owns, that run foreign code, or that only Java knows.
+"""Kafka client settings in a connector: those that floe owns, and those that run foreign code.
 
-The client is librdkafka. A setting that it does not know is refused with the nearest known name. Background:
+The client is librdkafka. Java's settings are translated, others that it does not know are refused with the nearest known
+name. Background:
 CVE-2023-25194 and CVE-2025-27817 (client settings as a way to run code and read files).
 """
 
 import re
+from collections.abc import Iterator
 
+from floe.config.kafka.translation import TRANSLATED, translate
 from floe.config.keys.reader import Settings
 from floe.config.libraries.client_settings import CLIENT_NAMES, unusable_client_values
 from floe.config.libraries.library_settings import unknown_settings
@@ -14,6 +17,7 @@ from floe.config.properties import Properties
 CONTROL_PREFIX = "iceberg.kafka."
 CONSUMER_PREFIX = "consumer.override."
 _OFFSET_RESET = "auto.offset.reset"
+_VERIFIED_NAME = "ssl.endpoint.identification.algorithm"
 
 # key: (the one value that floe sets anyway, why)
 _OWNED = {
@@ -28,22 +32,11 @@ _OWNED = {
 }
 _RUNS_CODE = re.compile(
     r"plugin\.library\.paths|interceptor\.classes|metric\.reporters|config\.providers(\..*)?|.*\.class(es)?(\..*)?"
-    r"|(key|value)\.(de)?serializer|sasl\.jaas\.config|auto\.include\.jmx\.reporter|security\.providers"
+    r"|(key|value)\.(de)?serializer|auto\.include\.jmx\.reporter|security\.providers"
     r"|ssl\.(engine\..*|providers)|sasl\.kerberos\.kinit\.cmd"
 )
-_IN_LIBRDKAFKA = {
-    "sasl.jaas.config": "set sasl.username and sasl.password, or better the Airflow connection",
-    "ssl.truststore.location": "set ssl.ca.location to a PEM file",
-    "ssl.truststore.password": "set ssl.ca.location to a PEM file",
-    "ssl.truststore.type": "set ssl.ca.location to a PEM file",
-    "ssl.keystore.type": "set ssl.keystore.location to a PKCS#12 file",
-    "fetch.max.wait.ms": "set fetch.wait.max.ms",
-}
-_NO_EFFECT = {
-    "max.poll.records": "ranges are read to their end",
-    "transaction.timeout.ms": "floe's transactions have 60 s",
-    "max.block.ms": "it is the Java producer's; floe's has a time limit of its own",
-}
+_NO_EFFECT = {"transaction.timeout.ms": "floe's transactions have 60 s"}
+_IN_CONNECTION = "Put it into the Airflow connection"
 
 
 def read_control_client(settings: Settings) -> Properties:
@@ -72,25 +65,32 @@ def read_consumer_overrides(settings: Settings) -> Properties:
 
 
 def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Properties:
-    settings.warnings += [f"{prefix}{key} has no effect: {why}" for key, why in _NO_EFFECT.items() if key in client]
-    client = {key: value for key, value in client.items() if key not in _NO_EFFECT}
-    known = [key for key in client if key not in _IN_LIBRDKAFKA and not _RUNS_CODE.fullmatch(key)]
-    settings.problems += unusable_client_values(prefix, client)
+    code = {key for key in client if _RUNS_CODE.fullmatch(key)}
+    found = translate({key: value for key, value in client.items() if key not in code}, may_refer=True)
+    unused = {**found.without_effect, **{key: why for key, why in _NO_EFFECT.items() if key in client}}
+    settings.warnings += [f"{prefix}{key} has no effect: {why}" for key, why in unused.items()]
+    client = {key: value for key, value in client.items() if key not in unused}
+    texts = {key: value for key, value in found.conf.items() if isinstance(value, str)}
+    settings.problems += unusable_client_values(prefix, {**client, **texts})
+    settings.problems += [f"{prefix}{key}: {why}" for key, why in found.problems.items()]
+    known = [key for key in client if key not in code and key not in TRANSLATED]
     settings.problems += unknown_settings(prefix, known, CLIENT_NAMES, "librdkafka")
-    for key, value in client.items():
-        if key in _OWNED:
-            fixed, reason = _OWNED[key]
-            if value.strip().lower() != fixed:
-                settings.problems.append(f"{prefix}{key} is floe's own: {reason}. Remove it")
-        elif key in _IN_LIBRDKAFKA:
-            settings.problems.append(f"{prefix}{key} is the Java client's, floe's is not Java: {_IN_LIBRDKAFKA[key]}")
-        elif _RUNS_CODE.fullmatch(key):
-            settings.problems.append(
-                f"{prefix}{key} is refused: it loads code into the client, which the operator alone names. Put it into "
-                "the Airflow connection"
-            )
+    settings.problems += [
+        f"{prefix}{key} is refused: it loads code into the client, which the operator alone names. {_IN_CONNECTION}"
+        for key in client
+        if key in code
+    ]
+    settings.problems += _owned(prefix, client)
     if client.get("security.protocol", "").strip().upper() == "SASL_PLAINTEXT":
         settings.warnings.append(f"{prefix}security.protocol is SASL_PLAINTEXT: passwords travel unencrypted")
-    if client.get("ssl.endpoint.identification.algorithm", "https").strip().lower() != "https":
-        settings.warnings.append(f"{prefix}ssl.endpoint.identification.algorithm: brokers are not verified by name")
+    if client.get(_VERIFIED_NAME, "https").strip().lower() != "https":
+        settings.warnings.append(f"{prefix}{_VERIFIED_NAME}: brokers are not verified by name")
     return Properties(client)
+
+
+def _owned(prefix: str, client: dict[str, str]) -> Iterator[str]:
+    """Yield a problem for each setting that floe owns, unless it has the value that floe sets anyway."""
+    for key in sorted(client.keys() & _OWNED.keys()):
+        fixed, reason = _OWNED[key]
+        if client[key].strip().lower() != fixed:
+            yield f"{prefix}{key} is floe's own: {reason}. Remove it"

@@ -1,4 +1,7 @@
-"""What a connector takes from the worker file: the converter of each role for which it names none."""
+"""What a connector takes from the worker file: converters that it does not name, and where it starts.
+
+Client settings of that file are no keys of connectors (``floe.config.kafka.worker_keys``): each task reads them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +11,8 @@ from floe.config.converters.base import Role, prefix_of
 from floe.config.worker.worker_file import WorkerFile
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
+OFFSET_RESET: Final = "consumer.auto.offset.reset"
+_OF_CONNECTOR: Final = "consumer.override.auto.offset.reset"
 
 
 @dataclass(frozen=True)
@@ -29,14 +34,15 @@ class WithDefaults:
 
 def is_default(key: str) -> bool:
     """Whether a key of a worker file may become one of a connector."""
-    return any(key == f"{role}.converter" or key.startswith(prefix_of(role)) for role in ROLES)
+    return key == OFFSET_RESET or any(key == f"{role}.converter" or key.startswith(prefix_of(role)) for role in ROLES)
 
 
 def with_defaults(given: Mapping[str, str], worker: WorkerFile) -> WithDefaults:
     """Add the worker's defaults to the keys of a connector, as Connect does.
 
     Per role: a connector that names a class takes none of the worker's keys of that role. One that names none takes the
-    worker's class with the worker's options, and its own options of that role count for nothing.
+    worker's class with the worker's options, and its own options of that role count for nothing. The offset reset of the
+    worker's consumers is that of connectors which have none.
     """
     keys, taken = dict(given), set[str]()
     warnings: list[str] = []
@@ -53,4 +59,7 @@ def with_defaults(given: Mapping[str, str], worker: WorkerFile) -> WithDefaults:
         own = {name: value for name, value in worker.keys.items() if name == key or name.startswith(prefix_of(role))}
         keys |= own
         taken |= own.keys()
+    if OFFSET_RESET in worker.keys and _OF_CONNECTOR not in given:
+        keys[_OF_CONNECTOR] = worker.keys[OFFSET_RESET]
+        taken.add(_OF_CONNECTOR)
     return WithDefaults(keys, frozenset(taken), tuple(warnings))

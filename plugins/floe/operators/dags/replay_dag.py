@@ -9,11 +9,12 @@ from airflow.sdk import DAG
 from floe.config import Connector, KeyClass
 from floe.config.names import REPLAY_SUFFIX
 from floe.operators import task_context
-from floe.operators.config_values import resolved
 from floe.operators.dags import sink_dag
 from floe.operators.dags.forms import replay_form
 from floe.operators.dags.markdown import readable
 from floe.operators.failures import floe_task
+from floe.operators.lookup.config_values import resolved
+from floe.operators.lookup.kafka_settings import kafka_settings
 from floe.operators.plan import PlanOperator, rest_skipped
 from floe.operators.run_params import params_of
 
@@ -38,12 +39,11 @@ class PlanReplayOperator(PlanOperator):
     @floe_task
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the plan as JSON; skip the rest of the run when all of it is contained already, or on a dry run."""
-        from floe.kafka.settings import KafkaSettings
         from floe.planning.replay_plan import draft_replay, open_replay
 
         params = params_of(context)
         connector = resolved(task_context.with_params(self._connector, params, KeyClass.REPLAY))
-        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        settings = kafka_settings(connector)
         connector = task_context.with_topics(connector, settings)
         is_dry = bool(params.get("dry_run"))
         stored = None if is_dry else self._frozen(context)
@@ -56,7 +56,7 @@ class PlanReplayOperator(PlanOperator):
                 raise rest_skipped()
             stored = self._freeze(context, replay.plan, connector)
         plan, connector, key, fields = stored
-        settings = KafkaSettings.of(connector, task_context.kafka_extra(connector))
+        settings = kafka_settings(connector)
         self._show(plan, connector, settings)
         if not plan.slices:
             context["ti"].xcom_push(key="return_value", value=fields)

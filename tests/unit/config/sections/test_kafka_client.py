@@ -1,5 +1,6 @@
 import pytest
 
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 BOTH = pytest.mark.parametrize("prefix", ["iceberg.kafka.", "consumer.override."])
 
 
@@ -46,9 +47,36 @@ def test_settings_that_load_code_are_refused(problems, prefix, key):
 
 
 @BOTH
-@pytest.mark.parametrize("key", ["sasl.jaas.config", "ssl.truststore.location", "fetch.max.wait.ms"])
-def test_java_client_setting_is_answered_with_librdkafka_setting(problems, prefix, key):
-    assert "is the Java client's" in problems({prefix + key: "x"})[0]
+@pytest.mark.parametrize(
+    ("key", "value", "instead"),
+    [
+        ("sasl.jaas.config", "my.Own required;", "PlainLoginModule"),
+        ("ssl.truststore.type", "BCFKS", "PKCS12"),
+        ("ssl.keystore.type", "BCFKS", "PKCS12"),
+    ],
+)
+def test_java_setting_without_translation_names_what_to_set(problems, prefix, key, value, instead):
+    (problem,) = problems({prefix + key: value})
+    assert problem.startswith(f"{prefix}{key}: ") and instead in problem
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("sasl.jaas.config", f'{PLAIN} required username="u" password="p";'),
+        ("ssl.truststore.location", "/trust.jks"),
+        ("ssl.keystore.type", "PKCS12"),
+        ("ssl.truststore.certificates", "-----BEGIN"),
+        ("fetch.max.wait.ms", "100"),
+        ("receive.buffer.bytes", "-1"),
+        ("ssl.endpoint.identification.algorithm", "https"),
+    ],
+)
+def test_java_setting_with_translation_is_taken(connector, prefix, key, value):
+    made = connector({prefix + key: value})
+    assert made.warnings == ()
+    assert {**made.control_kafka, **made.consumer_overrides} == {key: value}
 
 
 def test_brokers_of_control_topic_may_be_set_but_not_of_topics(connector, problems):

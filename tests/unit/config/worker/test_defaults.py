@@ -129,5 +129,6 @@ def test_the_report_says_what_is_the_workers(worker: Any, write: Any, capsys: py
     sources = {row.key: row.source for row in rows_of(file.connector, file.given)}
     assert (sources["topics"], sources[CLASS], sources[SCHEMAS]) == ("file", "worker", "worker")
     assert main(["check", str(path)]) == 0
-    first = capsys.readouterr().out.splitlines()[0]
-    assert f"floe reads {CLASS}, {SCHEMAS}; 2 other keys" in first
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == f"  connectors: {CLASS}, {SCHEMAS}"
+    assert lines[4].startswith("  2 other keys of the worker itself")

@@ -28,12 +28,17 @@ def resolved(connector: Connector) -> Connector:
 
     They are hidden from here on. Raises ConfigError, ConnectionMissing.
     """
-    context = ProviderContext(os.environ, _connection_field, _variable)
-    made = resolve_config(connector, Resolver(OperatorSettings.present().providers, context), keep_secret)
+    resolver = Resolver(OperatorSettings.present().providers, provider_context())
+    made = resolve_config(connector, resolver, keep_secret)
     made, unused = with_registry(made, _registry_connection, keep_secret)
     for name in unused:
         log.warning("the Airflow connection %r: %r in its extra has no effect", made.registry_conn_id, name[:100])
     return made
+
+
+def provider_context() -> ProviderContext:
+    """Return what config providers read in a task."""
+    return ProviderContext(os.environ, _connection_field, _variable)
 
 
 def _registry_connection(conn_id: str) -> RegistryConnection:

@@ -13,9 +13,9 @@ from floe.config import ConfigError, Connector, load_connector
 from floe.config.converters.with_registry import registry_of
 from floe.config.providers.allow_list import VARIABLE
 from floe.config.secrets.mask import hide
-from floe.operators.config_values import resolved
 from floe.operators.exceptions import ConnectionMissing
 from floe.operators.log_mask import mask_logs
+from floe.operators.lookup.config_values import resolved
 from tests.support.connectors import MINIMAL
 
 TOKEN, URI = "iceberg.catalog.token", "iceberg.catalog.uri"

@@ -1,0 +1,49 @@
+"""Groups of client settings: where brokers are and how to log in, and those of which a client has one at a time."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
+
+_SECURITY_PREFIXES: Final = ("sasl.", "ssl.", "https.ca.", "security.")
+_SECURITY: Final = ("enable.ssl.certificate.verification", "enable.sasl.oauthbearer.unsecure.jwt")
+
+_ALTERNATIVES: Final = (
+    BROKERS,
+    ("sasl.mechanism", "sasl.mechanisms"),
+    ("ssl.ca.location", "ssl.ca.pem", "ssl.ca.certificate.stores"),
+    (
+        "ssl.certificate.location",
+        "ssl.certificate.pem",
+        "ssl.key.location",
+        "ssl.key.pem",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+    ),
+)
+"""Settings of librdkafka that say one thing in several ways."""
+
+
+def is_security(name: str) -> bool:
+    """Whether a setting is about encryption or login: it is for the brokers that it was given with, and for no others."""
+    return name.startswith(_SECURITY_PREFIXES) or name in _SECURITY
+
+
+def gives_brokers(settings: Mapping[str, Any]) -> bool:
+    """Whether a place that has client settings says where the brokers are."""
+    return any(str(settings.get(name, "")).strip() for name in BROKERS)
+
+
+def without_cluster(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is for any cluster: neither brokers nor security."""
+    return {name: value for name, value in settings.items() if name not in BROKERS and not is_security(name)}
+
+
+def over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """Put settings in librdkafka's names over others. What says the same in another way is gone from the lower ones."""
+    replaced = {one for names in _ALTERNATIVES if _has_any(names, upper) for one in names}
+    return {name: value for name, value in lower.items() if name not in replaced} | dict(upper)
+
+
+def _has_any(names: Iterable[str], settings: Mapping[str, Any]) -> bool:
+    return any(name in settings for name in names)

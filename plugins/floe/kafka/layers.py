@@ -1,0 +1,115 @@
+"""Client settings from three places: the worker file, the Airflow connection over it, the connector's own over both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from floe.config.kafka.names import BROKERS, gives_brokers, over, without_cluster
+from floe.config.kafka.translation import translate
+from floe.config.kafka.worker_keys import WorkerClient, WorkerKeys
+from floe.kafka.exceptions import KafkaMisconfigured
+from floe.kafka.stores import named, with_texts
+
+Conf = dict[str, Any]
+
+Resolve = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""Returns settings of the worker file, by their keys there, with values in the place of references."""
+
+NOTHING_DONE = "Nothing was read or written"
+
+
+def _as_they_are(settings: Mapping[str, str]) -> Mapping[str, str]:
+    return settings
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The settings of one place for one client. ``where``: the place, for messages; ``spelled``: its own names of keys.
+
+    ``is_java``: they were written for Java's clients.
+    """
+
+    where: str
+    settings: Mapping[str, Any] = field(repr=False)
+    spelled: Mapping[str, str] = field(default_factory=dict)
+    is_java: bool = False
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The places that connectors share. ``connection``: the extra of the Airflow connection ``conn_id``; None without one."""
+
+    conn_id: str
+    connection: Mapping[str, Any] | None = field(repr=False)
+    worker: WorkerKeys = WorkerKeys()  # noqa: RUF009 - immutable
+    resolve: Resolve = _as_they_are
+
+    @property
+    def origin(self) -> str:
+        """Where brokers and login are from, for messages."""
+        connection = f"the Airflow connection {self.conn_id!r}"
+        if self.connection is None:
+            return self.worker.named
+        if self._has_workers_brokers:
+            return f"{self.worker.named} with {connection}" if self.connection else self.worker.named
+        is_over = any(without_cluster(client.settings) for client in (self.worker.control, self.worker.source))
+        return f"{connection} over {self.worker.named}" if is_over else connection
+
+    @property
+    def remedy(self) -> str:
+        """What to do where there are no brokers."""
+        extra = (
+            f'put {{"bootstrap.servers": "host:9092"}} into the extra field of the Airflow connection {self.conn_id!r}'
+        )
+        return f"{extra}, or bootstrap.servers=host:9092 into {self.worker.named}"
+
+    @property
+    def _has_workers_brokers(self) -> bool:
+        return self.worker.has_brokers and not gives_brokers(self.connection or {})
+
+    def conf(self, client: WorkerClient, override: Layer) -> Conf:
+        """Return the settings of one client in librdkafka's names. Raises KafkaMisconfigured."""
+        connection = Layer(f"the Airflow connection {self.conn_id!r}", self.connection or {})
+        worker = Layer(self.worker.named, self._of_worker(client, override.settings), client.spelled, is_java=True)
+        conf: Conf = {}
+        for layer in (worker, connection, override):
+            conf = over(conf, _translated(layer))
+        return with_texts(conf)
+
+    def _of_worker(self, client: WorkerClient, override: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return what counts of the worker file, with values: its security is for its own brokers only."""
+        if gives_brokers(self.connection or {}) or self._names_others(client, override):
+            return self._values(client, without_cluster(client.settings))
+        return self._values(client, client.settings)
+
+    def _names_others(self, client: WorkerClient, override: Mapping[str, Any]) -> bool:
+        """Whether the connector's own settings name other brokers than the worker file."""
+        if not gives_brokers(override):
+            return False
+        brokers = {name: text for name, text in client.settings.items() if name in BROKERS}
+        return _servers(override) != _servers(self._values(client, brokers))
+
+    def _values(self, client: WorkerClient, settings: Mapping[str, str]) -> Mapping[str, str]:
+        found = self.resolve({client.spelled[name]: text for name, text in settings.items()})
+        return {name: found[client.spelled[name]] for name in settings}
+
+
+def _servers(settings: Mapping[str, Any]) -> set[str]:
+    text = next((str(settings[name]) for name in BROKERS if settings.get(name)), "")
+    return {server.strip().lower() for server in text.split(",") if server.strip()}
+
+
+def _translated(layer: Layer) -> Conf:
+    for key, value in layer.settings.items():
+        if isinstance(value, dict | list):
+            msg = (
+                f"{layer.where}: the value of {key!r} must be a text, a number or a boolean, not {type(value).__name__}"
+            )
+            raise KafkaMisconfigured(msg)
+    found = translate(layer.settings, is_java=layer.is_java)
+    for key, why in found.problems.items():
+        msg = f"{layer.where}: {layer.spelled.get(key, key)}: {why}. {NOTHING_DONE}"
+        raise KafkaMisconfigured(msg)
+    return named(found.conf, layer.where, layer.spelled)

@@ -1,0 +1,1 @@
+"""What a task looks up: values of references, and the settings of its clients."""

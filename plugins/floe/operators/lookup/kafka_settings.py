@@ -1,0 +1,103 @@
+"""The client settings of a task: of the worker file, of the Airflow connection, and the connector's own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from floe.config.exceptions import ConfigError
+from floe.config.kafka.worker_keys import WorkerKeys
+from floe.config.providers.operator_settings import OperatorSettings
+from floe.config.providers.reference import providers_in
+from floe.config.providers.resolution import Resolver
+from floe.operators import task_context
+from floe.operators.exceptions import ConnectionMissing, ConnectionUnknown
+from floe.operators.failures import keep_secret
+from floe.operators.lookup.config_values import provider_context
+
+if TYPE_CHECKING:
+    from floe.config import Connector
+    from floe.kafka.settings import KafkaSettings
+
+log = logging.getLogger(__name__)
+
+KEY: Final = "floe.kafka.conn-id"
+
+
+def kafka_settings(connector: Connector) -> KafkaSettings:
+    """Return the settings of the connector's clients, as worker file and Airflow connection are now.
+
+    From here on their secrets and the connector's are hidden in this task's log: libraries quote them in errors. Raises
+    ConnectionMissing, ConfigError, KafkaMisconfigured.
+    """
+    from floe.kafka.layers import Shared
+    from floe.kafka.settings import KafkaSettings
+
+    keep_secret(connector.properties)
+    operator = OperatorSettings.present()
+    if operator.worker.problems:
+        raise ConfigError(*operator.worker.problems)
+    worker = WorkerKeys.of(operator.worker)
+
+    def resolve(settings: Mapping[str, str]) -> Mapping[str, str]:
+        return _resolved(settings, operator, worker.named)
+
+    shared = Shared(connector.kafka_conn_id, _extra(connector, worker), worker, resolve)
+    settings = KafkaSettings.over(shared, connector)
+    keep_secret(settings.secrets)
+    return settings
+
+
+def _extra(connector: Connector, worker: WorkerKeys) -> Mapping[str, Any] | None:
+    """Return the extra of the connector's connection; None where there is none, and none is needed."""
+    is_named = KEY in connector.properties
+    brokers = f"{worker.named} has brokers" if worker.has_brokers else f"{worker.named} has no bootstrap.servers"
+    remedy = f"; or leave {KEY} out: {brokers}" if is_named else f"; or put the brokers into the worker file: {brokers}"
+    try:
+        extra: Mapping[str, Any] = task_context.connection(connector.kafka_conn_id, KEY, remedy).extra_dejson
+    except ConnectionMissing:
+        if is_named or not worker.has_brokers:
+            raise
+        _check_absent(connector.kafka_conn_id)
+        log.info("there is no Airflow connection %r: brokers are those of %s", connector.kafka_conn_id, worker.named)
+        return None
+    return extra
+
+
+def _check_absent(conn_id: str) -> None:
+    """Raise ConnectionUnknown unless Airflow's own answer is that there is no such connection.
+
+    A lookup also finds none while Airflow does not answer: then the worker file's brokers would be another cluster.
+    """
+    from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
+    from airflow.sdk.execution_time import task_runner
+    from airflow.sdk.execution_time.comms import ErrorResponse, GetConnection
+
+    supervisor = getattr(task_runner, "SUPERVISOR_COMMS", None)
+    if supervisor is None:
+        return  # outside of a task, the environment alone has connections
+    try:
+        answer = supervisor.send(GetConnection(conn_id=conn_id))
+    except AirflowRuntimeError as error:
+        answer = error.error
+    if not isinstance(answer, ErrorResponse) or answer.error is not ErrorType.CONNECTION_NOT_FOUND:
+        msg = (
+            f"Airflow did not say whether there is a connection {conn_id!r}, which would count over the worker file. "
+            "Nothing was done. Run again, or name a connection by floe.kafka.conn-id."
+        )
+        raise ConnectionUnknown(msg)
+
+
+def _resolved(settings: Mapping[str, str], operator: OperatorSettings, named: str) -> Mapping[str, str]:
+    """Return settings of the worker file with values in the place of references."""
+    keep_secret(settings)
+    texts = {key: text for key, text in settings.items() if "${" in text and providers_in(text)}
+    if not texts:
+        return settings
+    found = Resolver(operator.providers, provider_context()).resolve(texts)
+    keep_secret({f"{number}.secret": value for number, value in enumerate(found.secrets)})
+    keep_secret(found.values)
+    if found.problems:
+        raise ConfigError(*(f"{problem}. Nothing was done" for problem in found.problems)).located(named)
+    return {**settings, **found.values}

@@ -1,0 +1,221 @@
+"""Precedence of client settings: one row is what each place gives, and what a client has of it.
+
+The places are the worker file, the Airflow connection and the connector, for both of a connector's clients. A place that is
+added gets its rows here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from floe.config import parse_connector
+from floe.config.kafka.worker_keys import WorkerKeys
+from floe.config.properties import Properties
+from floe.config.worker.worker_file import WorkerFile
+from floe.kafka.exceptions import KafkaMisconfigured
+from floe.kafka.layers import Shared
+from floe.kafka.settings import FIRST_BACKOFF, QUIET, KafkaSettings
+from tests.support.connectors import MINIMAL
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+ALWAYS = {"log_level": QUIET, "reconnect.backoff.ms": FIRST_BACKOFF}
+A, B, C = ({"bootstrap.servers": f"{name}:9092"} for name in "abc")
+TLS = {"security.protocol": "SSL", "ssl.ca.location": "/ca.pem"}
+NONE = Properties()
+LOGIN = {"sasl.username": "u", "sasl.password": "p"}
+
+
+def jaas(user: str, password: str) -> str:
+    return f'{PLAIN} username="{user}" password="{password}";'
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the places give: ``connection`` is None where there is none. What the clients have then."""
+
+    name: str
+    worker: Mapping[str, str] = NONE
+    connection: Mapping[str, Any] | None = None
+    connector: Mapping[str, str] = NONE
+    source: Mapping[str, Any] = NONE
+    control: Mapping[str, Any] = NONE
+
+
+ROWS = (
+    Row("connection alone", connection={**A, **TLS}, source={**A, **TLS}, control={**A, **TLS}),
+    Row("worker alone", worker=A, source=A, control=A),
+    Row("worker's security with its brokers", worker={**A, **TLS}, source={**A, **TLS}, control={**A, **TLS}),
+    Row(
+        "connection without brokers adds",
+        worker={**A, **TLS},
+        connection=LOGIN,
+        source={**A, **TLS, **LOGIN},
+        control={**A, **TLS, **LOGIN},
+    ),
+    Row("connection with brokers takes no security", worker={**A, **TLS}, connection=B, source=B, control=B),
+    Row(
+        "connection with the worker's brokers takes no security",
+        worker={**A, **TLS},
+        connection=A,
+        source=A,
+        control=A,
+    ),
+    Row(
+        "connection with brokers takes other settings",
+        worker={**A, "metadata.max.age.ms": "9", "consumer.fetch.min.bytes": "7", **TLS},
+        connection=B,
+        source={**B, "fetch.min.bytes": "7"},
+        control={**B, "metadata.max.age.ms": "9"},
+    ),
+    Row(
+        "connection over worker",
+        worker={**A, "metadata.max.age.ms": "9", "consumer.fetch.min.bytes": "7"},
+        connection={"metadata.max.age.ms": 8, "fetch.min.bytes": 6},
+        source={**A, "metadata.max.age.ms": 8, "fetch.min.bytes": 6},
+        control={**A, "metadata.max.age.ms": 8, "fetch.min.bytes": 6},
+    ),
+    Row(
+        "connector over connection over worker",
+        worker={**A, "consumer.fetch.min.bytes": "7", "linger.ms": "3"},
+        connection={"fetch.min.bytes": 6, "linger.ms": 2},
+        connector={"consumer.override.fetch.min.bytes": "5", "iceberg.kafka.linger.ms": "1"},
+        source={**A, "fetch.min.bytes": "5", "linger.ms": 2},
+        control={**A, "fetch.min.bytes": 6, "linger.ms": "1"},
+    ),
+    Row(
+        "consumer's login over the worker's",
+        worker={**A, "security.protocol": "SASL_SSL", "sasl.jaas.config": jaas("w", "x")}
+        | {"consumer.security.protocol": "SASL_SSL", "consumer.sasl.jaas.config": jaas("u", "p")},
+        source={**A, "security.protocol": "SASL_SSL", **LOGIN},
+        control={**A, "security.protocol": "SASL_SSL", "sasl.username": "w", "sasl.password": "x"},
+    ),
+    Row(
+        "consumer's brokers without the worker's login",
+        worker={**A, "sasl.jaas.config": jaas("u", "p"), "consumer.bootstrap.servers": "b:9092"},
+        source=B,
+        control={**A, **LOGIN},
+    ),
+    Row(
+        "connector's brokers without the worker's login",
+        worker={**A, "sasl.jaas.config": jaas("u", "p")},
+        connector={"iceberg.kafka.bootstrap.servers": "c:9092"},
+        source={**A, **LOGIN},
+        control=C,
+    ),
+    Row(
+        "connector that repeats the worker's brokers",
+        worker={**A, "sasl.jaas.config": jaas("u", "p")},
+        connector={"iceberg.kafka.bootstrap.servers": " A:9092"},
+        source={**A, **LOGIN},
+        control={"bootstrap.servers": " A:9092", **LOGIN},
+    ),
+    Row(
+        "connector's brokers over the connection's, as ever",
+        connection={**A, **LOGIN},
+        connector={"iceberg.kafka.bootstrap.servers": "c:9092"},
+        source={**A, **LOGIN},
+        control={**C, **LOGIN},
+    ),
+    Row(
+        "connector's login in Java's words",
+        worker=A,
+        connector={"iceberg.kafka.sasl.jaas.config": jaas("u", "p"), "consumer.override.fetch.max.wait.ms": "9"},
+        source={**A, "fetch.wait.max.ms": "9"},
+        control={**A, **LOGIN},
+    ),
+    Row(
+        "one way to say it replaces the others",
+        worker={**A, "ssl.truststore.certificates": "w", "ssl.keystore.location": "/w.p12"},
+        connection={"ssl.ca.location": "/c", "ssl.certificate.location": "/c", "ssl.key.location": "/k"},
+        source={**A, "ssl.ca.location": "/c", "ssl.certificate.location": "/c", "ssl.key.location": "/k"},
+        control={**A, "ssl.ca.location": "/c", "ssl.certificate.location": "/c", "ssl.key.location": "/k"},
+    ),
+    Row(
+        "what cannot be translated counts where it is taken",
+        worker={**A, "ssl.truststore.location": "/w.jks", "sasl.jaas.config": "x.Krb5LoginModule required;"},
+        connection=B,
+        source=B,
+        control=B,
+    ),
+)
+
+
+def settings_of(row: Row) -> KafkaSettings:
+    worker = WorkerFile("/w.properties" if row.worker else "", Properties(row.worker))
+    connector = parse_connector({**MINIMAL, **row.connector})
+    return KafkaSettings.over(Shared("kafka_default", row.connection, WorkerKeys.of(worker)), connector)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.name.replace(" ", "-") for row in ROWS])
+def test_client_has_what_counts(row: Row) -> None:
+    found = settings_of(row)
+    assert dict(found.source) == {**ALWAYS, **row.source}
+    assert dict(found.control) == {**ALWAYS, **row.control}
+
+
+@pytest.mark.parametrize(
+    ("row", "origin"),
+    [
+        (Row("", connection=A), "the Airflow connection 'kafka_default'"),
+        (Row("", worker=A), "the worker file /w.properties (FLOE_WORKER_CONFIG)"),
+        (
+            Row("", worker=A, connection=LOGIN),
+            "the worker file /w.properties (FLOE_WORKER_CONFIG) with the Airflow connection 'kafka_default'",
+        ),
+        (Row("", worker={**A, **TLS}, connection=B), "the Airflow connection 'kafka_default'"),
+        (
+            Row("", worker={"linger.ms": "1"}, connection=B, connector={"iceberg.kafka.retries": "2"}),
+            "the Airflow connection 'kafka_default' over the worker file /w.properties (FLOE_WORKER_CONFIG) with the "
+            "connector's iceberg.kafka.*",
+        ),
+    ],
+)
+def test_origin_names_the_places_that_count(row: Row, origin: str) -> None:
+    assert settings_of(row).origin == origin
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            Row("", worker={"linger.ms": "1"}, connection={}),
+            r"names no brokers for the topics that are read: put .* of the Airflow connection 'kafka_default', or "
+            r"bootstrap.servers=host:9092 into the worker file /w.properties",
+        ),
+        (Row("", worker={"consumer.bootstrap.servers": "a:1"}), "names no brokers for the control topic"),
+        (Row("", connection={}), r"into a worker file \(FLOE_WORKER_CONFIG is not set\)"),
+        (
+            Row("", worker={**A, "consumer.ssl.truststore.location": "/w.jks"}),
+            r"^the worker file /w.properties .*: consumer\.ssl\.truststore\.location '/w\.jks': it cannot be read",
+        ),
+        (
+            Row("", worker={**A, "ssl.keystore.location": "/w", "ssl.key.password": "x"}),
+            r"^the worker file /w.properties .*: ssl\.keystore\.location '/w': it cannot be read",
+        ),
+        (
+            Row("", connection={**A, "ssl.truststore.location": "/c.jks"}),
+            r"^the Airflow connection 'kafka_default': ssl\.truststore\.location '/c\.jks': it cannot be read",
+        ),
+        (
+            Row("", worker={**A, "sasl.jaas.config": "x.Krb5LoginModule required;"}),
+            r"^the worker file .*: sasl\.jaas\.config: .* set sasl\.kerberos\.principal.*Nothing was read or written",
+        ),
+        (
+            Row("", connection={**A, "sasl.login.callback.handler.class": "x.Y"}),
+            r"^the Airflow connection 'kafka_default': sasl\.login\.callback\.handler\.class: it names Java's code",
+        ),
+    ],
+)
+def test_what_is_missing_or_unusable_is_named(row: Row, message: str) -> None:
+    with pytest.raises(KafkaMisconfigured, match=message):
+        settings_of(row)
+
+
+def test_a_place_without_a_worker_file_changes_no_setting() -> None:
+    connection = {**A, "linger.ms": 5, "sasl.password": "${not a reference}", "enable.sparse": True}
+    found = KafkaSettings.of(parse_connector(MINIMAL), connection)
+    assert found.source == found.control == {**ALWAYS, **connection}
