@@ -52,14 +52,15 @@ class Deployment:
             "KAFKA_DOWN": {"conn_type": "kafka", "extra": {"bootstrap.servers": f"127.0.0.1:{free_port()}"}},
             "SPARK_DEFAULT": {"conn_type": "spark", "host": "local[2]"},
             "SPARK_CONNECT_DEFAULT": {"conn_type": "spark_connect", "host": "127.0.0.1", "port": connect_port},
+            "KAFKA_BARE": {"conn_type": "kafka"},
             "NO_SPARK": {"conn_type": "http", "host": "127.0.0.1"},
         }
         environment = {f"AIRFLOW_CONN_{name}": json.dumps(value) for name, value in connections.items()}
         environment["FLOE_CONNECTORS_DIR"] = str(connectors)
         environment["FLOE_SECRET_KEY"] = KEY_TEXT
-        environment["FLOE_WORKER_CONFIG"] = str(_worker_file(folder))
-        environment["AIRFLOW_CONN_WAREHOUSE"] = json.dumps({"conn_type": "generic", "extra": {"prefix": "file://"}})
         canaries, echo = Canaries(), Echo()
+        environment["FLOE_WORKER_CONFIG"] = str(_worker_file(folder, broker, canaries))
+        environment["AIRFLOW_CONN_WAREHOUSE"] = json.dumps({"conn_type": "generic", "extra": {"prefix": "file://"}})
         environment |= _secret_environment(canaries, echo)
         airflow = Airflow(folder / "airflow", free_port(), REPOSITORY / "dags", REPOSITORY / "plugins", environment)
         return cls(airflow, broker, connectors, connect_port, canaries, echo)
@@ -94,23 +95,38 @@ class Deployment:
         return DagRun(self, name, run_id)
 
 
-def _worker_file(folder: Path) -> Path:
-    """Write the properties of a Connect worker: converters, and config providers over the folder ``secrets`` beside it."""
+def _worker_file(folder: Path, broker: Broker, canaries: Canaries) -> Path:
+    """Write the properties of a Connect worker: converters, and config providers over the folder ``secrets`` beside it.
+
+    Its client settings, with canaries in the place of secrets, are for connectors whose connection has no brokers, such as
+    ``kafka_bare``. They are refused: the broker has no SASL.
+    """
+    secrets = folder / "secrets"
+    secrets.mkdir()
+    (secrets / "kafka-password").write_text(canaries.plant("password of the worker's consumers, by reference"))
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="floe" password="{}";'
     provider = "org.apache.kafka.common.config.provider"
     keys = {
         **JSON,
         "key.converter": "org.apache.kafka.connect.storage.StringConverter",
         "rest.port": "8083",
+        "bootstrap.servers": broker.bootstrap,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": jaas.format(canaries.plant("JAAS of the worker file")),
+        "consumer.security.protocol": "SASL_PLAINTEXT",
+        "consumer.sasl.mechanism": "PLAIN",
+        "consumer.sasl.jaas.config": jaas.format(f"${{secrets:{secrets}:kafka-password}}"),
+        "consumer.ssl.key.password": canaries.plant("password of a key in the worker file"),
         "config.providers": "secrets,file,env,conn",
         "config.providers.secrets.class": f"{provider}.DirectoryConfigProvider",
-        "config.providers.secrets.param.allowed.paths": str(folder / "secrets"),
+        "config.providers.secrets.param.allowed.paths": str(secrets),
         "config.providers.file.class": f"{provider}.FileConfigProvider",
-        "config.providers.file.param.allowed.paths": str(folder / "secrets"),
+        "config.providers.file.param.allowed.paths": str(secrets),
         "config.providers.env.class": f"{provider}.EnvVarConfigProvider",
         "config.providers.env.param.allowlist.pattern": "CANARY_.*",
         "config.providers.conn.class": "floe.AirflowConnectionProvider",
     }
-    (folder / "secrets").mkdir()
     path = folder / "connect-distributed.properties"
     path.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
     return path

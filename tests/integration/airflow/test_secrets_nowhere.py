@@ -83,6 +83,8 @@ def walked(
         runs["broken"] = started
         rest.wait_for_run(broken, started.run_id)
     assert runs["registry login"].tasks["write"] == "failed"
+    by_worker = runs["kafka by the worker file"].log("plan")
+    assert "worker file" in by_worker and "FLOE-2" in by_worker
     assert runs["good"].tasks == {"plan": "success", "write": "success", "commit": "success"}
     yield canaries, canaries.seen()
     for run in runs.values():
@@ -185,6 +187,7 @@ def connectors(deployment: Deployment, stored: str) -> dict[str, dict[str, Any]]
         "sql by environment": {**from_environment, "iceberg.catalog": "envsql"},
         "kafka by environment": {"floe.kafka.conn-id": "kafka_env"},
         "kafka by a stored connection": {"floe.kafka.conn-id": stored},
+        "kafka by the worker file": {"floe.kafka.conn-id": "kafka_bare"},
         "registry login": {
             **AVRO,
             "value.converter.schema.registry.url": echo,
@@ -250,7 +253,7 @@ def files_of_floe() -> Any:
 
 def test_planted_secrets_are_read_nowhere(walked: tuple[Canaries, list[Sighting]]) -> None:
     canaries, seen = walked
-    assert len(canaries.planted) >= 18
+    assert len(canaries.planted) >= 21
     own = [sighting for sighting in seen if sighting.canary.startswith(ENVIRONMENT) and sighting.where.startswith(OWN)]
     assert own, "the walk sees what it is shown: floe's own processes have their environment"
     assert [sighting for sighting in seen if sighting not in own] == []

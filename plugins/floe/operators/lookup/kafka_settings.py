@@ -52,8 +52,9 @@ def kafka_settings(connector: Connector) -> KafkaSettings:
 def _extra(connector: Connector, worker: WorkerKeys) -> Mapping[str, Any] | None:
     """Return the extra of the connector's connection; None where there is none, and none is needed."""
     is_named = KEY in connector.properties
-    brokers = f"{worker.named} has brokers" if worker.has_brokers else f"{worker.named} has no bootstrap.servers"
-    remedy = f"; or leave {KEY} out: {brokers}" if is_named else f"; or put the brokers into the worker file: {brokers}"
+    remedy = f"; or put bootstrap.servers into {worker.named}"
+    if worker.has_brokers:
+        remedy = f"; or leave {KEY} out: {worker.named} has brokers"
     try:
         extra: Mapping[str, Any] = task_context.connection(connector.kafka_conn_id, KEY, remedy).extra_dejson
     except ConnectionMissing:

@@ -72,7 +72,9 @@ def test_missing_connection_is_allowed_with_the_workers_brokers(worker: Any) -> 
 
 def test_missing_connection_without_brokers_names_both_places(worker: Any) -> None:
     path = worker(**{"rest.port": "8083"})
-    with pytest.raises(ConnectionMissing, match=rf"'kafka_default'.*worker file {path} .* has no bootstrap\.servers"):
+    with pytest.raises(
+        ConnectionMissing, match=rf"'kafka_default'.*put bootstrap\.servers into the worker file {path} "
+    ):
         kafka_settings(connector())
 
 
