@@ -43,7 +43,7 @@ def test_a_library_that_is_missing_keeps_nothing_from_starting(monkeypatch: pyte
     preload.preload()
 
 
-def test_what_is_imported_is_searched_for_garbage_once_for_all_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports_are_searched_for_garbage_once_for_all_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     monkeypatch.setattr(preload, "import_module", done.append)
     monkeypatch.setattr(preload.gc, "collect", lambda: done.append("collected"))
