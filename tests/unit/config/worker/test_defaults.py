@@ -132,3 +132,39 @@ def test_the_report_says_what_is_the_workers(worker: Any, write: Any, capsys: py
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == f"  connectors: {CLASS}, {SCHEMAS}"
     assert lines[4].startswith("  2 other keys of the worker itself")
+
+
+RESET, OWN_RESET = "consumer.auto.offset.reset", "consumer.override.auto.offset.reset"
+
+
+def test_connectors_start_where_the_workers_consumers_do(worker: Any, load: Any):
+    worker(**JSON, **{RESET: "latest"})
+    assert load().offset_reset == "latest"
+    assert load(**{OWN_RESET: "earliest"}).offset_reset == "earliest"
+
+
+def test_wrong_start_of_the_worker_names_its_file(worker: Any, load: Any):
+    worker(**JSON, **{RESET: "none"})
+    with pytest.raises(ConfigError, match=rf"set earliest or latest \(.* is from the worker file .*\({VARIABLE}\)"):
+        load()
+
+
+def test_check_says_whose_the_client_settings_are(worker: Any, write: Any, capsys: pytest.CaptureFixture[str]):
+    secret = "w0rker-passw0rd"
+    worker(
+        **JSON,
+        **{
+            "bootstrap.servers": "a:1",
+            "consumer.fetch.min.bytes": "7",
+            "consumer.max.poll.records": "7",
+            "sasl.jaas.config": f"x.Krb5LoginModule required password={secret};",
+            "rest.port": "8083",
+        },
+    )
+    assert main(["check", str(write("x.json", NO_CLASS))]) == 0
+    out = capsys.readouterr().out
+    assert "  clients of the control topic: bootstrap.servers, sasl.jaas.config\n" in out
+    assert "  clients of topics: bootstrap.servers, sasl.jaas.config, consumer.fetch.min.bytes\n" in out
+    assert "  consumer.max.poll.records has no effect: ranges are read to their end\n" in out
+    assert "  WARNING sasl.jaas.config is not usable: " in out and "set sasl.kerberos.principal" in out
+    assert "  1 other key of the worker itself" in out and secret not in out
