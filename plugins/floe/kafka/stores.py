@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from floe.kafka.exceptions import KafkaMisconfigured
 from floe.tls.exceptions import StoreUnusable
-from floe.tls.stores import StoreFile, identity, trusted_certificates
+from floe.tls.store_file import StoreFile
+from floe.tls.stores import identity, trusted_certificates
 
 _TRUST, _CERTIFICATE, _KEY, _KEY_PASSWORD = "ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem", "ssl.key.password"
 _SETTINGS: Final = (_TRUST, _CERTIFICATE)

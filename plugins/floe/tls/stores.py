@@ -16,8 +16,6 @@ from floe.tls.pem import has_pem, read_pem
 from floe.tls.pkcs12 import FIRST_BYTE, read_pkcs12
 from floe.tls.store_file import TYPES, StoreFile
 
-__all__ = ["TYPES", "Identity", "StoreFile", "identity", "trusted_certificates"]
-
 MAX_BYTES: Final = 16 << 20
 _OTHER_TYPES: Final = {b"\xce\xce\xce\xce": "JCEKS"}
 

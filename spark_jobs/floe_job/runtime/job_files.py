@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from floe.config import Connector, Properties, parse_connector
-from floe.config.secrets.mask import learn
+from floe.config.providers.reference import resolved_part
+from floe.config.secrets.mask import SHORTEST, learn
 from floe.kafka.settings import KafkaSettings
 from floe.model.plan import Plan, Slice
 from floe.model.plan_seal import PlanKey
@@ -53,8 +54,8 @@ class JobRequest:
     def learn_secrets(self) -> None:
         """Have this process hide the secrets of the connector file and of its clients."""
         learn(self.connector.properties)
-        referred = [key for key, text in self.connector.references.items() if text]
-        learn({f"{key}.secret": self.connector.properties[key] for key in referred})
+        referred = {key: text for key, text in self.connector.references.items() if text}
+        learn({f"{key}.secret": _secret_of(text, self.connector.properties[key]) for key, text in referred.items()})
         learn(self.settings.secrets)
         if self.key is not None:
             learn({"plan.secret": self.key.secret.hex()})
@@ -135,3 +136,9 @@ class SliceMark:
     def get(self) -> str | None:
         """Return the slice that was begun last; None when none was."""
         return self.path.read_text() if self.path.exists() else None
+
+
+def _secret_of(text: str, value: str) -> str:
+    """Return what is hidden of a value that a reference is in: what that means, or all of it if that is short."""
+    part = resolved_part(text, value)
+    return part if len(part) >= SHORTEST else value

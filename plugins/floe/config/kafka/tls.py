@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from floe.tls.stores import TYPES, StoreFile
+from floe.tls.store_file import TYPES, StoreFile
 
 _TEXTS: Final = {
     "ssl.truststore.certificates": "ssl.ca.pem",

@@ -36,6 +36,16 @@ def replace_references(text: str, value_of: Callable[[Reference], str]) -> str:
     return _REFERENCE.sub(lambda found: value_of(_reference(found[1], found[2])), text)
 
 
+def resolved_part(text: str, value: str) -> str:
+    """Return what is in ``value`` in place of the reference in ``text``; all of it where there is not just one."""
+    found = list(_REFERENCE.finditer(text))
+    if len(found) != 1:
+        return value
+    before, after = text[: found[0].start()], text[found[0].end() :]
+    is_around = len(value) >= len(before) + len(after) and value.startswith(before) and value.endswith(after)
+    return value[len(before) : len(value) - len(after)] if is_around else value
+
+
 def _reference(provider: str, rest: str) -> Reference:
     path, has_path, key = rest.partition(":")
     return Reference(provider, path, key) if has_path else Reference(provider, "", rest)

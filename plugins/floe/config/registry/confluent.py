@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from floe.config.kafka.jaas import JaasUnusable
+from floe.config.kafka.jaas import read_login as read_login_of
 from floe.config.keys.option_reader import OptionReader
+from floe.config.providers.reference import providers_in
 from floe.config.registry.addresses import read_addresses, read_login, read_proxy, read_url
 from floe.config.registry.headers import check_sendable, read_headers
 from floe.config.registry.settings import (
     BearerToken,
     Credentials,
     Limits,
+    Login,
     OAuthClient,
     RegistrySettings,
     SchemaIdFormat,
@@ -55,6 +59,8 @@ _OF_CACHES = (
     "missing.schema.cache.ttl.sec",
     "bearer.auth.cache.expiry.buffer.seconds",
 )
+_JAAS = "sasl.jaas.config"
+_OF_SASL = ("sasl.mechanism",)
 _CONTEXT = "context.name.strategy"
 _RULES = "rule."
 _BACKUP = "schema.backup.enabled"
@@ -124,16 +130,38 @@ def _basic(options: OptionReader, source: str) -> Credentials | None:
     if source == "URL":
         options.ignore((_USER_INFO,), f"it needs {_BASIC}=USER_INFO")
         return None
+    if source == "SASL_INHERIT":
+        return _of_kafka_client(options)
     if source != "USER_INFO":
         remedy = f"set it to USER_INFO, with {options.prefix}{_USER_INFO}=user:password, or to URL"
-        why = "floe does not look into the settings of the Kafka client" if source == "SASL_INHERIT" else "unknown"
-        options.refuse_value(_spelled(options, _BASIC), f"{why}; {remedy}")
+        options.refuse_value(_spelled(options, _BASIC), f"unknown; {remedy}")
         return None
     key = options.key(_USER_INFO)
     if key is None:
         options.miss(f"{options.prefix}{_BASIC} is USER_INFO: set {options.prefix}{_USER_INFO} to user:password")
         return None
     return read_login(options, key)
+
+
+def _of_kafka_client(options: OptionReader) -> Credentials | None:
+    """Read the login of a Kafka client, which the converter has among its own options."""
+    key = options.key(_JAAS)
+    if key is None:
+        options.refuse_value(
+            _spelled(options, _BASIC),
+            f"it means the login of {options.prefix}{_JAAS}, which is not given: set that, or USER_INFO with "
+            f"{options.prefix}{_USER_INFO}=user:password",
+        )
+        return None
+    options.ignore(_OF_SASL, f"the login is that of {_JAAS}")
+    if providers_in(options.options[key]) and options.options[key].strip().startswith("${"):
+        return None  # known when it is resolved
+    try:
+        login = read_login_of(options.options[key])
+    except JaasUnusable as error:
+        options.refuse(key, str(error))
+        return None
+    return Login(login.user, login.password, key)
 
 
 def _bearer(options: OptionReader, source: str) -> Credentials | None:

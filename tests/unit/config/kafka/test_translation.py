@@ -8,7 +8,7 @@ import pytest
 from floe.config.kafka.java_names import CODE_OF_LOGIN, RENAMED, WITHOUT_EFFECT
 from floe.config.kafka.translation import TRANSLATED, translate
 from floe.config.libraries.client_settings import CLIENT_NAMES
-from floe.tls.stores import StoreFile
+from floe.tls.store_file import StoreFile
 
 JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required username='u' password='p';"
 TRUST = {"ssl.truststore.location": "/t.jks", "ssl.truststore.password": "p"}

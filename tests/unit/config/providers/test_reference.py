@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from floe.config.providers.reference import Reference, references_in, replace_references
+from floe.config.providers.reference import Reference, references_in, replace_references, resolved_part
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,19 @@ def test_a_value_is_not_resolved_again():
 
 def test_a_reference_is_written_as_it_was():
     assert [str(one) for one in references_in("${env:A}${file:/x:k}")] == ["${env:A}", "${file:/x:k}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "part"),
+    [
+        ("${env:A}", "secret", "secret"),
+        ("me:${file:/x:k}", "me:secret", "secret"),
+        ("https://${env:H}/x", "https://host/x", "host"),
+        ("${env:A}:${env:B}", "me:secret", "me:secret"),
+        ("a${env:A}a", "a", "a"),
+        ("x${env:A}", "other", "other"),
+        ("no reference", "no reference", "no reference"),
+    ],
+)
+def test_resolved_part_is_what_the_reference_meant(text, value, part):
+    assert resolved_part(text, value) == part

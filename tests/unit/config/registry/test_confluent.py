@@ -83,6 +83,18 @@ def test_user_info_gives_login(key: str) -> None:
     assert found.credentials == Login("me", "pass:word", key.replace("_", "."))
 
 
+@pytest.mark.parametrize("password", ["pa-ss;word", "${env:PASSWORD}"])
+def test_login_of_kafka_client_is_inherited(password: str) -> None:
+    jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="{password}";'
+    found = taken(basic_auth_credentials_source="SASL_INHERIT", sasl_jaas_config=jaas, sasl_mechanism="PLAIN")
+    assert found.credentials == Login("me", password, "sasl.jaas.config")
+
+
+def test_reference_to_login_of_kafka_client_is_for_the_worker() -> None:
+    found = taken(basic_auth_credentials_source="SASL_INHERIT", sasl_jaas_config="${file:/k.properties:jaas}")
+    assert found.credentials is None
+
+
 def test_user_info_replaces_login_of_url() -> None:
     found = taken("http://a:b@one", basic_auth_credentials_source="USER_INFO", basic_auth_user_info="me:pw")
     assert found.addresses == (Address("http://one"),)
@@ -98,7 +110,8 @@ def test_user_info_without_its_source_is_named() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"basic_auth_credentials_source": "SASL_INHERIT"}, "Kafka client"),
+        ({"basic_auth_credentials_source": "SASL_INHERIT"}, "sasl.jaas.config, which is not given"),
+        ({"basic_auth_credentials_source": "SASL_INHERIT", "sasl_jaas_config": "x"}, "sasl.jaas.config: "),
         ({"basic_auth_credentials_source": "OTHER"}, "unknown"),
         ({"basic_auth_credentials_source": "USER_INFO"}, "basic.auth.user.info"),
         ({"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "nocolon"}, "user:password"),

@@ -35,6 +35,23 @@ def test_values_of_references_reach_the_driver_and_are_hidden(tmp_path: Path) ->
     assert made.properties["iceberg.catalog.warehouse"] not in hide(str(dict(made.properties)))
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "shown"),
+    [
+        ("https://${env:HOST}/schemas", "https://registry-7.example/schemas", "https://<hidden>/schemas"),
+        ("https://${env:HOST}/schemas", "https://db/schemas", "<hidden>"),
+        ("${env:ALL}", "quite-secret", "<hidden>"),
+    ],
+)
+def test_only_what_a_reference_means_is_hidden(tmp_path: Path, text: str, value: str, shown: str) -> None:
+    key = "iceberg.catalog.warehouse"
+    made = Lake(tmp_path).connector()
+    properties = Properties({**made.properties, key: value})
+    made = replace(made, properties=properties, references=Properties({key: text}))
+    JobRequest(make_plan(), made, SETTINGS, None).learn_secrets()
+    assert hide(f"at {value} now") == f"at {shown} now"
+
+
 def test_options_of_a_connection_reach_the_driver(tmp_path: Path) -> None:
     key = "iceberg.catalog.warehouse"
     made = replace(Lake(tmp_path).connector(), references=Properties({key: ""}))
