@@ -23,7 +23,7 @@ from stack.services.schema_registry import SchemaRegistry
 from stack.settings import free_port
 
 NAMES = ("avro", "protobuf", "envelope")
-RECORDS, QUICK_RECORDS = 1_000_000, 100_000
+RECORDS, QUICK_RECORDS = 2_000_000, 100_000
 LARGE = {"envelope": 4}
 """Formats whose records are larger, by how much: there are as many fewer."""
 

@@ -15,7 +15,7 @@ from bench.systems.floe import Floe
 from bench.systems.floor import Floor
 
 NAME = "untidy"
-RECORDS, QUICK_RECORDS = 1_000_000, 100_000
+RECORDS, QUICK_RECORDS = 2_000_000, 100_000
 
 
 def measure(site: Site, rounds: int, quick: bool) -> Iterator[Measurement]:
