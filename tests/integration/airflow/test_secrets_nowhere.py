@@ -83,8 +83,8 @@ def walked(
         runs["broken"] = started
         rest.wait_for_run(broken, started.run_id)
     assert runs["registry login"].tasks["write"] == "failed"
-    by_worker = runs["kafka by the worker file"].log("plan")
-    assert "worker file" in by_worker and "FLOE-2" in by_worker
+    said = partial(has_said, runs["kafka by the worker file"], "plan", ("worker file", "FLOE-2"))
+    assert wait_until(said, 120, pause=1.0)
     assert runs["good"].tasks == {"plan": "success", "write": "success", "commit": "success"}
     yield canaries, canaries.seen()
     for run in runs.values():
@@ -118,6 +118,15 @@ def has_ended(run: DagRun, task_id: str) -> bool:
         return run.tasks.get(task_id) in ENDED
     except StackError:  # an Airflow on SQLite that is busy
         return False
+
+
+def has_said(run: DagRun, task_id: str, words: tuple[str, ...]) -> bool:
+    """Return whether the log of a task's last try has all words; a try that has just begun has none yet."""
+    try:
+        log = run.log(task_id)
+    except StackError:  # an Airflow on SQLite that is busy
+        return False
+    return all(word in log for word in words)
 
 
 def stored_connection(deployment: Deployment) -> str:
