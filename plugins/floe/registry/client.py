@@ -54,7 +54,7 @@ class SchemaRegistry:
         self._known: OrderedDict[_Key, RegisteredSchema] = OrderedDict()
         self._characters = 0
         self._unusable: dict[_Key, UnusableSchema] = {}
-        self._since = time.monotonic()
+        self._read_at: dict[_Key, float] = {}
         self._is_down = False
 
     def schema(self, schema_id: int, kind: IdKind | None = None) -> RegisteredSchema:
@@ -77,14 +77,16 @@ class SchemaRegistry:
         return self._get(key, str(reference), lambda: self._api.by_reference(self._service.get, reference))
 
     def start_run(self) -> None:
-        """Forget which ids were unknown: since the last run they may have been registered. Forget schemas of MAX_AGE."""
+        """Forget which ids were unknown: since the last run they may have been registered.
+
+        Forget schemas that were read longer than MAX_AGE ago, and those that came from the disk, which knows their age.
+        """
         with self._lock:
             self._unusable.clear()
             self._is_down = False
-            if time.monotonic() - self._since > MAX_AGE:
-                self._known.clear()
-                self._characters = 0
-                self._since = time.monotonic()
+            now = time.monotonic()
+            for key in [key for key in self._known if now - self._read_at.get(key, -MAX_AGE) >= MAX_AGE]:
+                self._forget(key)
 
     def _get(self, key: _Key, label: int | str, read: Callable[[], SchemaText | None]) -> RegisteredSchema:
         with self._lock:
@@ -127,6 +129,7 @@ class SchemaRegistry:
         except UnusableSchema as error:
             self._unusable[key] = type(error)(str(error), label)
             raise type(error)(str(error), label) from None
+        self._read_at[key] = time.monotonic()
         if self._files is not None and self._is_stored(key):
             self._files.store(self._file(key), found)
         return found
@@ -145,8 +148,11 @@ class SchemaRegistry:
         self._known[key] = schema
         self._characters += schema.characters
         while len(self._known) > 1 and (len(self._known) > MAX_SCHEMAS or self._characters > MAX_CHARACTERS):
-            _, removed = self._known.popitem(last=False)
-            self._characters -= removed.characters
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, key: _Key) -> None:
+        self._characters -= self._known.pop(key).characters
+        self._read_at.pop(key, None)
 
 
 def _check_resolved(settings: RegistrySettings) -> None:

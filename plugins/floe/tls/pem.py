@@ -6,7 +6,7 @@ import base64
 import re
 from typing import Final
 
-from floe.tls.entries import Entries, KeyEntry
+from floe.tls.entries import Damaged, Entries, KeyEntry
 
 CERTIFICATE: Final = "CERTIFICATE"
 PRIVATE_KEY: Final = "PRIVATE KEY"
@@ -27,8 +27,12 @@ def has_pem(content: bytes) -> bool:
 
 
 def read_pem(content: bytes) -> Entries:
-    """Read the certificates of a file, and its first private key, whose certificates are all of them."""
-    blocks = [(found[1].decode(), found[0].decode("ascii", "replace") + "\n") for found in _BLOCK.finditer(content)]
+    """Read the certificates of a file, and its first private key, whose certificates are all of them. Raises Damaged."""
+    try:
+        blocks = [(found[1].decode(), found[0].decode("ascii") + "\n") for found in _BLOCK.finditer(content)]
+    except UnicodeDecodeError as error:
+        msg = f"byte 0x{error.object[error.start]:02x} in a block of PEM is no ASCII"
+        raise Damaged(msg) from None
     certificates = tuple(text for label, text in blocks if label == CERTIFICATE)
     keys = [text for label, text in blocks if label.endswith(PRIVATE_KEY)]
     entries = tuple(KeyEntry("", certificates, lambda _, key=key: key) for key in keys)  # type: ignore[misc]

@@ -54,7 +54,8 @@ def _load(content: bytes, password: str) -> Any:
             return load_pkcs12(content, secret)
         except ValueError as error:
             if "password" not in str(error).lower():
-                raise Damaged(str(error)) from None
+                msg = f"{error}; a certificate by itself is no store (keytool -importcert makes one of it)"
+                raise Damaged(msg) from None
     raise WrongPassword
 
 

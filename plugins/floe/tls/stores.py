@@ -62,10 +62,10 @@ def _entries(store: StoreFile) -> Entries:
     with _explained(store):
         if content.startswith(MAGIC):
             return read_jks(content, store.password)
+        if has_pem(content):
+            return read_pem(content)
         if content.startswith(FIRST_BYTE):
             return read_pkcs12(content, store.password)
-    if has_pem(content):
-        return read_pem(content)
     other = _OTHER_TYPES.get(content[:4], "")
     why = (
         f"its type is {other}, which floe does not read" if other else f"it is of none of the types {', '.join(TYPES)}"
@@ -78,9 +78,11 @@ def _content(store: StoreFile) -> bytes:
     try:
         # opening a pipe this way does not wait for its other end
         descriptor = os.open(store.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as stream:  # noqa: PTH123 - a path is opened above
+        try:
             is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            content = stream.read(MAX_BYTES + 1) if is_file else b""
+            content = _read(descriptor) if is_file else b""
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise _unusable(
@@ -90,6 +92,11 @@ def _content(store: StoreFile) -> bytes:
         what = f"it has more than {MAX_BYTES} bytes" if is_file else "it is no file"
         raise _unusable(store, f"{what}: name a store")
     return content
+
+
+def _read(descriptor: int) -> bytes:
+    with open(descriptor, "rb", closefd=False) as stream:
+        return stream.read(MAX_BYTES + 1)
 
 
 @contextmanager

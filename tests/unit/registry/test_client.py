@@ -239,8 +239,24 @@ def test_schemas_on_disk_are_used_while_the_registry_is_down(
         with pytest.raises(RegistryUnreachable):
             registry.schema(3)
         double.answers = lambda _: schema('"long"')
+        monkeypatch.setattr(client, "MAX_AGE", 3600.0)
+        (tmp_path / next(file.name for file in tmp_path.iterdir() if file.stem.endswith("-2"))).unlink()
         registry.start_run()
-        assert registry.schema(2).schema.text == '"long"'
+        assert registry.schema(2).schema.text == '"long"', "what came from the disk is not kept over the run"
+
+
+def test_age_of_a_schema_begins_when_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(client.time, "monotonic", lambda: now)
+    with serving(schema('"int"')) as double:
+        registry = SchemaRegistry(settings(double.url))
+        registry.schema(1)
+        now = client.MAX_AGE - 1
+        registry.schema(2)
+        double.answers = lambda _: schema('"long"')
+        now = client.MAX_AGE + 1
+        registry.start_run()
+        assert [registry.schema(one).schema.text for one in (1, 2)] == ['"long"', '"int"']
 
 
 def test_versions_and_unknown_ids_are_not_kept_on_disk(tmp_path: Path) -> None:

@@ -92,6 +92,11 @@ def read_apicurio(options: OptionReader) -> RegistrySettings:
         options.refuse(
             key, "floe logs in to no proxy: name one that needs no login, or remove the options of the proxy"
         )
+    is_v3 = {f"{_API}v3" in one.url for one in addresses if not is_reference(one.url)}
+    if len(is_v3) > 1:
+        options.refuse(
+            _URL, f"its addresses are of version 2 and of version 3 of {_API}: write one version in all of them"
+        )
     return RegistrySettings(
         api="apicurio",
         addresses=addresses,
@@ -103,7 +108,7 @@ def read_apicurio(options: OptionReader) -> RegistrySettings:
             retries=int(options.number("apicurio.registry.retry-count", Limits.retries, 100)),
             first_wait=options.seconds("apicurio.registry.retry-backoff-ms", Limits.first_wait, 0),
         ),
-        ids=_ids(options, is_v3=any(f"{_API}v3" in one.url for one in addresses)),
+        ids=_ids(options, is_v3=True in is_v3),
         prefix=options.prefix,
     )
 

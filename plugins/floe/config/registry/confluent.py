@@ -147,19 +147,17 @@ def _of_kafka_client(options: OptionReader) -> Credentials | None:
     """Read the login of a Kafka client, which the converter has among its own options."""
     key = options.key(_JAAS)
     if key is None:
-        options.refuse_value(
-            _spelled(options, _BASIC),
-            f"it means the login of {options.prefix}{_JAAS}, which is not given: set that, or USER_INFO with "
-            f"{options.prefix}{_USER_INFO}=user:password",
+        options.miss(
+            f"{options.prefix}{_BASIC} is SASL_INHERIT, the login of {options.prefix}{_JAAS}, which is not given: set that, "
+            f"or USER_INFO with {options.prefix}{_USER_INFO}=user:password"
         )
         return None
     options.ignore(_OF_SASL, f"the login is that of {_JAAS}")
-    if providers_in(options.options[key]) and options.options[key].strip().startswith("${"):
-        return None  # known when it is resolved
     try:
         login = read_login_of(options.options[key])
     except JaasUnusable as error:
-        options.refuse(key, str(error))
+        if not providers_in(options.options[key]):  # else it is known when they are resolved
+            options.refuse(key, str(error))
         return None
     return Login(login.user, login.password, key)
 

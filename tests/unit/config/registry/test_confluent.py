@@ -95,6 +95,11 @@ def test_reference_to_login_of_kafka_client_is_for_the_worker() -> None:
     assert found.credentials is None
 
 
+def test_jaas_with_references_outside_of_quotes_waits_for_them() -> None:
+    jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required username=${env:U} password=${env:P};"
+    assert taken(basic_auth_credentials_source="SASL_INHERIT", sasl_jaas_config=jaas).credentials is None
+
+
 def test_user_info_replaces_login_of_url() -> None:
     found = taken("http://a:b@one", basic_auth_credentials_source="USER_INFO", basic_auth_user_info="me:pw")
     assert found.addresses == (Address("http://one"),)
