@@ -19,6 +19,8 @@ from floe.config.worker.worker_file import WorkerFile
 from floe.kafka.exceptions import KafkaMisconfigured
 from floe.kafka.layers import Shared
 from floe.kafka.settings import FIRST_BACKOFF, QUIET, KafkaSettings
+from floe.tls.store_file import StoreFile
+from floe.tls.stores import Identity
 from tests.support.connectors import MINIMAL
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -135,6 +137,43 @@ ROWS = (
         control={**A, "ssl.ca.location": "/c", "ssl.certificate.location": "/c", "ssl.key.location": "/k"},
     ),
     Row(
+        "password of a store from another place",
+        connection={**A, "ssl.keystore.location": "/x.p12"},
+        connector={"consumer.override.ssl.keystore.password": "p"},
+        source={**A, "ssl.keystore.location": "/x.p12", "ssl.keystore.password": "p"},
+        control={**A, "ssl.keystore.location": "/x.p12"},
+    ),
+    Row(
+        "certificate and key from two places",
+        worker={**A, "ssl.keystore.certificate.chain": "c"},
+        connection={"ssl.key.pem": "k"},
+        source={**A, "ssl.certificate.pem": "c", "ssl.key.pem": "k"},
+        control={**A, "ssl.certificate.pem": "c", "ssl.key.pem": "k"},
+    ),
+    Row(
+        "null is not given",
+        worker=A,
+        connection={"bootstrap.servers": None, "ssl.endpoint.identification.algorithm": None},
+        source=A,
+        control=A,
+    ),
+    *(
+        Row(
+            f"worker's login is for its own alone: {name}",
+            worker={**A, "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", **LOGIN},
+            connector={f"iceberg.kafka.{name}": value},
+            source={**A, "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", **LOGIN},
+            control={**A, "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", name: value},
+        )
+        for name, value in (
+            ("sasl.oauthbearer.token.endpoint.url", "https://evil"),
+            ("security.protocol", "SASL_PLAINTEXT"),
+            ("enable.ssl.certificate.verification", "false"),
+            ("ssl.endpoint.identification.algorithm", "none"),
+            ("ssl.ca.location", "/other"),
+        )
+    ),
+    Row(
         "what cannot be translated counts where it is taken",
         worker={**A, "ssl.truststore.location": "/w.jks", "sasl.jaas.config": "x.Krb5LoginModule required;"},
         connection=B,
@@ -197,6 +236,10 @@ def test_origin_names_the_places_that_count(row: Row, origin: str) -> None:
             r"^the worker file /w.properties .*: ssl\.keystore\.location '/w': it cannot be read",
         ),
         (
+            Row("", worker={**A, "ssl.keystore.location": "/w.jks"}, connection={"ssl.keystore.password": "p"}),
+            r"^the worker file /w.properties .*: ssl\.keystore\.location '/w\.jks': it cannot be read",
+        ),
+        (
             Row("", connection={**A, "ssl.truststore.location": "/c.jks"}),
             r"^the Airflow connection 'kafka_default': ssl\.truststore\.location '/c\.jks': it cannot be read",
         ),
@@ -213,6 +256,27 @@ def test_origin_names_the_places_that_count(row: Row, origin: str) -> None:
 def test_what_is_missing_or_unusable_is_named(row: Row, message: str) -> None:
     with pytest.raises(KafkaMisconfigured, match=message):
         settings_of(row)
+
+
+@pytest.mark.parametrize("store", ["ssl.truststore", "ssl.keystore"])
+def test_store_has_the_password_of_another_place(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[StoreFile] = []
+
+    def read(one: StoreFile, *_: str) -> Identity | str:
+        seen.append(one)
+        return Identity("c", "k") if "key" in one.option else "c"
+
+    monkeypatch.setattr("floe.kafka.stores.trusted_certificates", read)
+    monkeypatch.setattr("floe.kafka.stores.identity", read)
+    settings_of(Row("", worker={**A, f"{store}.location": "/w.jks"}, connection={f"{store}.password": "p"}))
+    assert {(one.path, one.password) for one in seen} == {("/w.jks", "p")}
+
+
+def test_login_that_is_not_used_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    over = {"iceberg.kafka.sasl.oauthbearer.token.endpoint.url": "https://evil"}
+    settings_of(Row("", worker={**A, "sasl.oauthbearer.client.secret": "CANARY"}, connector=over))
+    assert "iceberg.kafka.sasl.oauthbearer.token.endpoint.url would let others have it" in caplog.text
+    assert "CANARY" not in caplog.text
 
 
 def test_a_place_without_a_worker_file_changes_no_setting() -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from floe.config.kafka.login import has_login, redirected, without_login
 from floe.config.kafka.names import BROKERS, gives_brokers, over, without_cluster
+from floe.config.kafka.tls import take_stores
 from floe.config.kafka.translation import translate
 from floe.config.kafka.worker_keys import WorkerClient, WorkerKeys
 from floe.kafka.exceptions import KafkaMisconfigured
-from floe.kafka.stores import named, with_texts
+from floe.kafka.stores import with_texts
+
+log = logging.getLogger(__name__)
 
 Conf = dict[str, Any]
 
@@ -73,10 +78,22 @@ class Shared:
         """Return the settings of one client in librdkafka's names. Raises KafkaMisconfigured."""
         connection = Layer(f"the Airflow connection {self.conn_id!r}", self.connection or {})
         worker = Layer(self.worker.named, self._of_worker(client, override.settings), client.spelled, is_java=True)
+        own = _translated(override)
+        elsewhere = redirected(over(_translated(worker), _translated(connection)), own)
+        if elsewhere and has_login(worker.settings):
+            log.warning(
+                "the login of %s is not used: %s would let others have it. Remove the setting, or give the connector a login "
+                "of its own",
+                worker.where,
+                " and ".join(f"{override.where.removesuffix('*')}{name}" for name in elsewhere),
+            )
+            worker = replace(worker, settings=without_login(worker.settings))
         conf: Conf = {}
-        for layer in (worker, connection, override):
-            conf = over(conf, _translated(layer))
-        return with_texts(conf)
+        spelled: dict[str, str] = {}
+        for layer, found in ((worker, _translated(worker)), (connection, _translated(connection)), (override, own)):
+            conf = over(conf, found)
+            spelled |= {name: f"{layer.where}: {layer.spelled.get(name, name)}" for name in found}
+        return with_texts(take_stores(conf, spelled))
 
     def _of_worker(self, client: WorkerClient, override: Mapping[str, Any]) -> Mapping[str, str]:
         """Return what counts of the worker file, with values: its security is for its own brokers only."""
@@ -112,4 +129,4 @@ def _translated(layer: Layer) -> Conf:
     for key, why in found.problems.items():
         msg = f"{layer.where}: {layer.spelled.get(key, key)}: {why}. {NOTHING_DONE}"
         raise KafkaMisconfigured(msg)
-    return named(found.conf, layer.where, layer.spelled)
+    return found.conf

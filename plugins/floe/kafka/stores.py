@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from floe.kafka.exceptions import KafkaMisconfigured
@@ -13,13 +12,6 @@ from floe.tls.stores import identity, trusted_certificates
 
 _TRUST, _CERTIFICATE, _KEY, _KEY_PASSWORD = "ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem", "ssl.key.password"
 _SETTINGS: Final = (_TRUST, _CERTIFICATE)
-
-
-def named(conf: Mapping[str, Any], where: str, spelled: Mapping[str, str]) -> dict[str, Any]:
-    """Return settings whose stores name the place that they are from, for messages. ``spelled``: its names of settings."""
-    stores = {name: conf[name] for name in _SETTINGS if isinstance(conf.get(name), StoreFile)}
-    options = {name: spelled.get(store.option, store.option) for name, store in stores.items()}
-    return {**conf, **{name: replace(store, option=f"{where}: {options[name]}") for name, store in stores.items()}}
 
 
 def with_texts(conf: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,23 +5,19 @@ from typing import Any, Final
 
 BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 
+TRUST: Final = ("ssl.ca.location", "ssl.ca.pem", "ssl.ca.certificate.stores", "ssl.truststore.location")
+
 _SECURITY_PREFIXES: Final = ("sasl.", "ssl.", "https.ca.", "security.")
 _SECURITY: Final = ("enable.ssl.certificate.verification", "enable.sasl.oauthbearer.unsecure.jwt")
 
 _ALTERNATIVES: Final = (
     BROKERS,
     ("sasl.mechanism", "sasl.mechanisms"),
-    ("ssl.ca.location", "ssl.ca.pem", "ssl.ca.certificate.stores"),
-    (
-        "ssl.certificate.location",
-        "ssl.certificate.pem",
-        "ssl.key.location",
-        "ssl.key.pem",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-    ),
+    TRUST,
+    ("ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"),
+    ("ssl.key.location", "ssl.key.pem", "ssl.keystore.location"),
 )
-"""Settings of librdkafka that say one thing in several ways."""
+"""Settings that say one thing in several ways. Passwords are none: a place may have the password of another's store."""
 
 
 def is_security(name: str) -> bool:
@@ -31,7 +27,7 @@ def is_security(name: str) -> bool:
 
 def gives_brokers(settings: Mapping[str, Any]) -> bool:
     """Whether a place that has client settings says where the brokers are."""
-    return any(str(settings.get(name, "")).strip() for name in BROKERS)
+    return any(str(settings.get(name) or "").strip() for name in BROKERS)
 
 
 def without_cluster(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,8 +36,10 @@ def without_cluster(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
-    """Put settings in librdkafka's names over others. What says the same in another way is gone from the lower ones."""
+    """Put translated settings over others. What says the same in another way is gone from the lower ones."""
     replaced = {one for names in _ALTERNATIVES if _has_any(names, upper) for one in names}
+    if "ssl.keystore.location" in upper:
+        replaced.add("ssl.keystore.type")  # it says whose store the other one was
     return {name: value for name, value in lower.items() if name not in replaced} | dict(upper)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from floe.tls.store_file import TYPES, StoreFile
@@ -12,6 +14,8 @@ _TEXTS: Final = {
     "ssl.keystore.key": "ssl.key.pem",
 }
 """Java's names of PEM texts, and librdkafka's."""
+
+NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 _TRUST, _KEYS = "ssl.truststore.", "ssl.keystore."
 _INSTEAD: Final = {
@@ -27,8 +31,8 @@ _JAVA_FILES: Final = (".jks", ".pem", ".crt", ".cer", ".key")
 _REMEDY: Final = "convert the store (keytool -importkeystore -deststoretype PKCS12)"
 
 
-def take_stores(conf: dict[str, Any], problems: dict[str, str], *, is_java: bool) -> None:
-    """Put what Java's stores say under librdkafka's names in ``conf``: PEM texts, and StoreFile for a file to be read.
+def note_stores(conf: dict[str, Any], problems: dict[str, str], *, is_java: bool) -> None:
+    """Prepare the stores that one place names, which may have passwords of other places.
 
     What ``conf`` says in librdkafka's own names counts over a store. ``is_java``: every store is Java's; elsewhere
     ``ssl.keystore.location`` without a type is librdkafka's, a PKCS12 file that the client itself reads.
@@ -37,16 +41,29 @@ def take_stores(conf: dict[str, Any], problems: dict[str, str], *, is_java: bool
         if text := _text(conf.pop(name, None)):
             conf.setdefault(own, text.replace("\\n", "\n"))  # properties files have line ends as these two characters
     for prefix, own_names in _INSTEAD.items():
-        kind = _text(conf.pop(f"{prefix}type", None))
+        location, type_ = f"{prefix}location", f"{prefix}type"
+        kind, path = _text(conf.pop(type_, None)), _text(conf.get(location))
         if kind and kind.upper() not in TYPES:
-            problems[f"{prefix}type"] = f"{kind[:20]!r} is none of {', '.join(TYPES)}: {_REMEDY}"
-        path = _text(conf.get(f"{prefix}location"))
-        if prefix == _KEYS and not (is_java or kind or path.lower().endswith(_JAVA_FILES)):
+            problems[type_] = f"{kind[:20]!r} is none of {', '.join(TYPES)}: {_REMEDY}"
+        is_javas = prefix == _TRUST or is_java or bool(kind) or path.lower().endswith(_JAVA_FILES)
+        if is_javas and (not path or any(name in conf for name in own_names)):
+            conf.pop(location, None)
+        if is_javas and prefix == _KEYS and (kind or path):
+            conf[type_] = kind or TYPES[0]
+
+
+def take_stores(conf: Mapping[str, Any], spelled: Mapping[str, str] = NO_NAMES) -> dict[str, Any]:
+    """Return the settings of all places with a StoreFile for each store of Java's. ``spelled``: their names, for messages."""
+    made = dict(conf)
+    for prefix, own_names in _INSTEAD.items():
+        location = f"{prefix}location"
+        kind = made.pop(f"{prefix}type", None)
+        if prefix == _KEYS and not kind:
             continue
-        conf.pop(f"{prefix}location", None)
-        password = _text(conf.pop(f"{prefix}password", None))
-        if path and not any(name in conf for name in own_names):
-            conf[own_names[0]] = StoreFile(path, password, f"{prefix}location")
+        path, password = _text(made.pop(location, None)), _text(made.pop(f"{prefix}password", None))
+        if path and not any(name in made for name in own_names):
+            made[own_names[0]] = StoreFile(path, password, spelled.get(location, location))
+    return made
 
 
 def _text(value: object) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from floe.config.kafka.jaas import JaasUnusable, read_login
 from floe.config.kafka.java_names import CODE_OF_LOGIN, RENAMED, SYSTEMS_SIZE, WITHOUT_EFFECT
 from floe.config.kafka.tls import JAVA_NAMES as OF_STORES
-from floe.config.kafka.tls import take_stores
+from floe.config.kafka.tls import note_stores
 from floe.config.secrets.detection import is_reference
 
 _JAAS: Final = "sasl.jaas.config"
@@ -21,7 +21,7 @@ TRANSLATED: Final = frozenset({_JAAS, *RENAMED, *OF_STORES, *CODE_OF_LOGIN})
 
 @dataclass(frozen=True)
 class Translated:
-    """Settings in librdkafka's names; a StoreFile is in the place of a text that is in one of Java's stores.
+    """Settings in librdkafka's names, beside those of Java's stores: :func:`take_stores` follows once all places are merged.
 
     ``problems``: by Java's name, what to set instead. ``without_effect``: likewise, the reasons.
     """
@@ -34,9 +34,11 @@ class Translated:
 def translate(given: Mapping[str, Any], *, may_refer: bool = False, is_java: bool = False) -> Translated:
     """Translate the settings of one place. Others pass as they are.
 
-    ``may_refer``: values may be references, of which there is nothing to say yet. ``is_java``: the settings were written for
-    Java's clients. Where a name of librdkafka's and one of Java's say the same, librdkafka's counts.
+    ``may_refer``: values may be references, of which there is nothing to say yet. ``is_java``: the settings were written
+    for Java's clients. JSON's null is no value. Where a name of librdkafka's and
+    one of Java's say the same, librdkafka's counts.
     """
+    given = {name: value for name, value in given.items() if value is not None}
     references = {name: value for name, value in given.items() if may_refer and is_reference(str(value))}
     conf = {name: value for name, value in given.items() if name not in references}
     found = Translated(conf)
@@ -48,7 +50,7 @@ def translate(given: Mapping[str, Any], *, may_refer: bool = False, is_java: boo
             found.problems[name] = f"it names Java's code: {CODE_OF_LOGIN[name]}"
     _rename(conf)
     _take_login(found)
-    take_stores(conf, found.problems, is_java=is_java)
+    note_stores(conf, found.problems, is_java=is_java)
     if _VERIFIED_NAME in conf:
         conf[_VERIFIED_NAME] = str(conf[_VERIFIED_NAME]).strip().lower() or "none"
     return found

@@ -6,6 +6,7 @@ import confluent_kafka
 import pytest
 
 from floe.config.kafka.java_names import CODE_OF_LOGIN, RENAMED, WITHOUT_EFFECT
+from floe.config.kafka.tls import take_stores
 from floe.config.kafka.translation import TRANSLATED, translate
 from floe.config.libraries.client_settings import CLIENT_NAMES
 from floe.tls.store_file import StoreFile
@@ -39,6 +40,7 @@ BEGIN = "-----BEGIN CERTIFICATE-----"
         ),
         ({"ssl.endpoint.identification.algorithm": ""}, {"ssl.endpoint.identification.algorithm": "none"}),
         ({"ssl.endpoint.identification.algorithm": "HTTPS"}, {"ssl.endpoint.identification.algorithm": "https"}),
+        ({"ssl.endpoint.identification.algorithm": None, "linger.ms": None}, {}),
         ({"fetch.max.wait.ms": "7"}, {"fetch.wait.max.ms": "7"}),
         ({"receive.buffer.bytes": 65536, "send.buffer.bytes": -1}, {"socket.receive.buffer.bytes": 65536}),
         ({"linger.ms": 5, "no.such.setting": "x"},) * 2,
@@ -46,7 +48,7 @@ BEGIN = "-----BEGIN CERTIFICATE-----"
 )
 def test_settings_get_librdkafkas_names(given: dict[str, object], conf: dict[str, object]) -> None:
     found = translate(given)
-    assert (found.conf, found.problems, found.without_effect) == (conf, {}, {})
+    assert (take_stores(found.conf), found.problems, found.without_effect) == (conf, {}, {})
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_references_are_left_out_where_they_may_be() -> None:
 
 @pytest.mark.parametrize("is_java", [False, True])
 def test_store_without_type_is_javas_in_javas_settings(is_java: bool) -> None:
-    found = translate(KEYS, is_java=is_java).conf
+    found = take_stores(translate(KEYS, is_java=is_java).conf)
     assert found == ({"ssl.certificate.pem": StoreFile("/me", "p", "ssl.keystore.location")} if is_java else KEYS)
 
 
