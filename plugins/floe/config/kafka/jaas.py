@@ -16,7 +16,9 @@ _OTHERS: Final = {
     "Krb5LoginModule": "set sasl.kerberos.principal and sasl.kerberos.keytab",
     "OAuthBearerLoginModule": "set sasl.oauthbearer.method=oidc, sasl.oauthbearer.client.id, "
     "sasl.oauthbearer.client.secret and sasl.oauthbearer.token.endpoint.url",
-    "IAMLoginModule": "set sasl.mechanism=OAUTHBEARER and sasl.oauthbearer.metadata.authentication.type=aws_iam",
+    "IAMLoginModule": "set sasl.mechanism=OAUTHBEARER, sasl.oauthbearer.method=oidc, "
+    "sasl.oauthbearer.metadata.authentication.type=aws_iam and sasl.oauthbearer.config=region=…,audience=…, and install "
+    "confluent-kafka[oauthbearer-aws]",
 }
 _EXAMPLE: Final = '…PlainLoginModule required username="…" password="…";'
 _MAX_CHARACTERS: Final = 65_536
@@ -65,7 +67,10 @@ def read_login(jaas: str) -> Login:
         msg = f"the login module {module[:_SHOWN_CHARACTERS]!r} is Java's code: {hint}"
         raise JaasUnusable(msg)
     if module not in _LOGINS:
-        named = f"the login module {module[:_SHOWN_CHARACTERS]!r}" if _is_class(module) else "its text"
+        is_module = (
+            _is_class(module) and len(tokens) > 1 and tokens[1].text.upper() in _FLAGS
+        )  # or it may be a password
+        named = f"the login module {module[:_SHOWN_CHARACTERS]!r}" if is_module else "its text"
         msg = f"{named} is not read: floe reads PlainLoginModule and ScramLoginModule, {_EXAMPLE}"
         raise JaasUnusable(msg)
     options = _options(tokens[1:])
@@ -89,6 +94,9 @@ def _options(tokens: list[_Token]) -> dict[str, str]:
             raise _malformed()
         found[tokens[at].text] = tokens[at + 2].text
         at += 3
+    if at == len(tokens):
+        msg = f"it has no semicolon at its end: write {_EXAMPLE}"
+        raise JaasUnusable(msg)
     if at != len(tokens) - 1:
         raise _malformed()
     return found

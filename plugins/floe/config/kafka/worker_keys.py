@@ -23,6 +23,7 @@ from floe.config.worker.worker_file import NO_FILE, WorkerFile
 CONSUMER_PREFIX: Final = "consumer."
 
 _OWN: Final = "floe sets it by itself"
+_PRODUCER: Final = "floe's producers are transactional, with limits of their own"
 _NO_GROUP: Final = "floe's clients join no group"
 _NOT_READ: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -35,6 +36,8 @@ _NOT_READ: Final[Mapping[str, str]] = {
     **dict.fromkeys(("group.id", "max.poll.interval.ms", "partition.assignment.strategy"), _NO_GROUP),
     **dict.fromkeys(("auto.commit.interval.ms", "session.timeout.ms"), _NO_GROUP),
     **dict.fromkeys(("key.deserializer", "value.deserializer"), "floe's converters read records"),
+    **dict.fromkeys(("delivery.timeout.ms", "message.timeout.ms", "retries", "message.send.max.retries"), _PRODUCER),
+    **dict.fromkeys(("max.in.flight", "max.in.flight.requests.per.connection"), _PRODUCER),
     "auto.offset.reset": "floe's clients are given their offsets",
     "ssl.cipher.suites": "its names are Java's: OpenSSL's own choice is used",
     "ssl.client.auth": "it is of the worker's REST server",
@@ -102,6 +105,8 @@ def _reason(name: str, value: str) -> str | None:
     why = _NOT_READ.get(name) or WITHOUT_EFFECT.get(name)
     if why is not None or name in TRANSLATED - RENAMED.keys():
         return why
+    if name == "connections.max.idle.ms" and value.strip() == "-1":
+        return "librdkafka closes no idle connection by itself"
     own = RENAMED.get(name, name)
     if own not in CLIENT_NAMES:
         return "librdkafka has no such setting"

@@ -8,6 +8,7 @@ CVE-2023-25194 and CVE-2025-27817 (client settings as a way to run code and read
 import re
 from collections.abc import Iterator
 
+from floe.config.kafka.java_names import CODE_OF_LOGIN, WITHOUT_EFFECT
 from floe.config.kafka.translation import TRANSLATED, translate
 from floe.config.keys.reader import Settings
 from floe.config.libraries.client_settings import CLIENT_NAMES, unusable_client_values
@@ -76,9 +77,7 @@ def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Pro
     known = [key for key in client if key not in code and key not in TRANSLATED]
     settings.problems += unknown_settings(prefix, known, CLIENT_NAMES, "librdkafka")
     settings.problems += [
-        f"{prefix}{key} is refused: it loads code into the client, which the operator alone names. {_IN_CONNECTION}"
-        for key in client
-        if key in code
+        f"{prefix}{key} is refused: it loads code into the client, {_instead(key)}" for key in client if key in code
     ]
     settings.problems += _owned(prefix, client)
     if client.get("security.protocol", "").strip().upper() == "SASL_PLAINTEXT":
@@ -86,6 +85,15 @@ def _read_client(settings: Settings, prefix: str, client: dict[str, str]) -> Pro
     if client.get(_VERIFIED_NAME, "https").strip().lower() != "https":
         settings.warnings.append(f"{prefix}{_VERIFIED_NAME}: brokers are not verified by name")
     return Properties(client)
+
+
+def _instead(key: str) -> str:
+    """Return what to do with a setting that loads code: Java's is of no use in the connection either."""
+    if key in CODE_OF_LOGIN:
+        return f"and it is Java's: {CODE_OF_LOGIN[key]}"
+    if key in WITHOUT_EFFECT:
+        return f"and it is Java's: {WITHOUT_EFFECT[key]}. Remove it"
+    return f"which the operator alone names. {_IN_CONNECTION}"
 
 
 def _owned(prefix: str, client: dict[str, str]) -> Iterator[str]:

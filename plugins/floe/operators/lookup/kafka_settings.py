@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from floe.config.exceptions import ConfigError
+from floe.config.kafka.translation import translate
 from floe.config.kafka.worker_keys import WorkerKeys
 from floe.config.providers.operator_settings import OperatorSettings
 from floe.config.providers.reference import providers_in
@@ -45,6 +46,8 @@ def kafka_settings(connector: Connector) -> KafkaSettings:
 
     shared = Shared(connector.kafka_conn_id, _extra(connector, worker), worker, resolve)
     settings = KafkaSettings.over(shared, connector)
+    for name, why in translate(shared.connection or {}).without_effect.items():
+        log.warning("the Airflow connection %r: %s has no effect: %s", shared.conn_id, name, why)
     keep_secret(settings.secrets)
     return settings
 

@@ -60,6 +60,10 @@ def test_consumer_with_brokers_takes_no_security_of_the_worker() -> None:
         ("fetch.min.bytes", "0"),
         ("fetch.max.wait.ms", "900000"),
         ("no.such.setting", "1"),
+        ("delivery.timeout.ms", "120000"),
+        ("retries", "0"),
+        ("max.in.flight.requests.per.connection", "10"),
+        ("connections.max.idle.ms", "-1"),
     ],
 )
 def test_setting_that_no_client_takes_is_named(key: str, value: str) -> None:

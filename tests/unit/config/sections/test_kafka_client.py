@@ -48,6 +48,20 @@ def test_settings_that_load_code_are_refused(problems, prefix, key):
 
 @BOTH
 @pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        ("sasl.login.callback.handler.class", "sasl.oauthbearer.method=oidc"),
+        ("ssl.engine.factory.class", "set ssl.ca.location"),
+        ("interceptor.classes", "Remove it"),
+    ],
+)
+def test_javas_code_names_what_to_set_instead(problems, prefix, key, instead):
+    (problem,) = problems({prefix + key: "x"})
+    assert instead in problem and "Airflow connection" not in problem
+
+
+@BOTH
+@pytest.mark.parametrize(
     ("key", "value", "instead"),
     [
         ("sasl.jaas.config", "my.Own required;", "PlainLoginModule"),

@@ -162,3 +162,12 @@ def test_changed_worker_file_counts_for_the_next_task(worker: Any) -> None:
     assert kafka_settings(made).source["bootstrap.servers"] == "a:9092"
     worker(**{"bootstrap.servers": "moved.example:9092"})
     assert kafka_settings(made).source["bootstrap.servers"] == "moved.example:9092"
+
+
+def test_setting_of_the_connection_without_effect_is_named_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    extra = {**A, "max.block.ms": 1}
+    monkeypatch.setattr("floe.operators.lookup.kafka_settings._extra", lambda *_: extra)
+    kafka_settings(connector())
+    assert caplog.text.count("the Airflow connection 'kafka_default': max.block.ms has no effect") == 1
