@@ -61,9 +61,9 @@ def _write(spark: Any, request: JobRequest, slice_: Slice) -> str:
     jobs = SparkJobs(spark)
     job = SliceJob(request.plan, slice_, request.connector, request.settings, request.key)
     timeout_ms = request.connector.write_timeout_ms
-    if timeout_ms is None:
-        return write_slice(job, jobs.run).slice_id
-    return TimeLimit(timeout_ms, slice_, jobs).run(partial(write_slice, job, jobs.run)).slice_id
+    if timeout_ms is not None:
+        return TimeLimit(timeout_ms, slice_, jobs).run(partial(write_slice, job, jobs.run)).slice_id
+    return write_slice(job, jobs.run).slice_id
 
 
 def _raised(failures: Sequence[tuple[str, FloeError]]) -> FloeError:

@@ -25,11 +25,11 @@ from floe.config.sections.error_policy import ErrorPolicy
 from floe.config.sections.routing import Routing
 from floe.config.sections.tables import TableSettings
 from floe.model.ranges import OffsetRange
+from floe.slices.dead_letter_table import DEAD_LETTERS_SCHEMA
 from floe_job.contract.result import TaskResult
 from floe_job.contract.target import TableTarget
 from floe_job.contract.task import DeadLetterRules, RouteRules, Task
 from floe_job.convert import context
-from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
 from floe_job.schema.rules import ColumnRules
 from floe_job.source.messages import HeaderKinds, Headers, Messages, last_of
 from floe_job.source.range_part import RangePart

@@ -162,12 +162,6 @@ def clip(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-class DeadLetterTableUnsuitable(JobError, Terminal):
-    """The dead-letter table lacks a column, or has one that dead letters do not fit into."""
-
-    code = "FLOE-417"
-
-
 class DeadLetterRefused(JobError, Terminal):
     """The dead-letter topic refuses a dead letter until the operator changes something."""
 

@@ -70,5 +70,11 @@ class DeadLettersLeft(CommitError, Terminal):
     code = "FLOE-309"
 
 
+class DeadLetterTableUnsuitable(Terminal):
+    """The dead-letter table lacks a column, or has one that dead letters do not fit into."""
+
+    code = "FLOE-417"
+
+
 REFUSALS = (TableRefused, TableMissing, TableUnsuitable, CatalogMisconfigured, LedgerUnreadable)
 """Errors that leave a table behind at once: a retry would not help before the table is fixed."""

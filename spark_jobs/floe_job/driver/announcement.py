@@ -11,7 +11,6 @@ from floe.control.wire.events import TopicPartitionOffset
 from floe.crash_points import CrashPoint, reach
 from floe.kafka.transactions import TransactionalProducer
 from floe.model.dead_letters import DeadLetterOffsets
-from floe.model.range_limits import limit_of
 from floe.model.ranges import OffsetRange
 from floe.model.slice_kind import ReadReason
 from floe_job.driver.announce_gate import AnnounceGate
@@ -31,7 +30,7 @@ def announce(inputs: SliceInputs, checked: CheckedSlice, gate: AnnounceGate, beg
     """
     job = inputs.job
     announcement = announcement_of(inputs, checked)
-    if limit_of(job.plan.positions, job.slice.limit_name) is not None:
+    if inputs.is_limited:
         announcement = replace(announcement, write_ms=round(1000 * (time.monotonic() - begun)))
     gate.begin()
     _send(job, announcement)

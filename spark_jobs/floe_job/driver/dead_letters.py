@@ -3,18 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from floe.config.sections.tables import TableSettings
 from floe.control.announcement import TableFiles
-from floe.kafka.admin import Cluster
-from floe.kafka.dead_letter_topic import ensure_dead_letter_topic
 from floe.model.accounting import TableCounts
 from floe.model.dead_letters import DeadLetterOffsets
-from floe.model.intervals import Intervals
-from floe.model.ranges import OffsetRange
-from floe.tables.table_state import TableStates
+from floe.slices.dead_letter_table import DeadLetterTable
 from floe_job.contract.result import DeadLetterResult
 from floe_job.contract.task import DeadLetterRules
-from floe_job.dead_letters import DEAD_LETTERS_SCHEMA, check_suitable
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_table import SliceTable
 from floe_job.driver.write_check import check_writable
@@ -31,14 +25,13 @@ class SliceDeadLetters:
     scan_open_dead_letters: DeadLetterOffsets = field(default_factory=DeadLetterOffsets)
 
     @classmethod
-    def open(cls, job: SliceJob, states: TableStates) -> "SliceDeadLetters":
-        """Open the table and the topic of dead letters, created where they are missing. Raises the error that prevents it."""
-        policy = job.connector.errors
-        table = None if policy.table is None else _opened(job, states, policy.table)
-        scan_open_dead_letters = DeadLetterOffsets() if table is None else _scan_dead_letters(states, table)
-        if policy.topic is not None:
-            ensure_dead_letter_topic(Cluster.of_control(job.settings), policy.topic, policy.topic_replication)
-        return cls(table, scan_open_dead_letters)
+    def of(cls, job: SliceJob, found: DeadLetterTable | None) -> "SliceDeadLetters":
+        """Return the destination of the dead letters. Raises TableUnsuitable for a table that no file can be written for."""
+        if found is None:
+            return cls()
+        table = SliceTable(found.state, found.new_offsets)
+        check_writable(table.target(job))
+        return cls(table, found.scan_open_dead_letters)
 
     def rules(self, job: SliceJob) -> DeadLetterRules:
         """Return what tasks need to store dead letters."""
@@ -63,29 +56,3 @@ class SliceDeadLetters:
             return None
         written = [result.files for result in results if result.files and result.files.files]
         return self.table.announced(job.connector, written, counts)
-
-
-def _opened(job: SliceJob, states: TableStates, name: str) -> SliceTable:
-    topics, uuid = job.topics, job.plan.tables
-    state = states.one(name, topics, uuid=uuid)
-    if state.table is None:
-        states.client.create(name, DEAD_LETTERS_SCHEMA, TableSettings())
-        state = states.one(name, topics, must_exist=True)
-    check_suitable(name, state.required().schema())
-    new = tuple((r, state.ledger.new_offsets(r, state.routes[r.topic])) for r in job.slice.ranges)
-    table = SliceTable(state, new)
-    check_writable(table.target(job))
-    return table
-
-
-def _scan_dead_letters(states: TableStates, dead_letters: SliceTable) -> DeadLetterOffsets:
-    """Return the open dead letters of the offsets that the table has seen before.
-
-    Those are read a second time because a run died, because a table that was behind is caught up, or by a replay.
-    """
-    seen = [
-        OffsetRange(r.topic, r.topic_id, r.partition, start, end)
-        for r, new in dead_letters.new_offsets
-        for start, end in Intervals.of([(r.start, r.end)]) - new
-    ]
-    return states.open_dead_letters(seen, dead_letters.state)

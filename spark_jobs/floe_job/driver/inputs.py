@@ -5,11 +5,9 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from floe.catalogs.client import Tables
-from floe.control.recent_tables import recent_tables
 from floe.kafka.admin import Cluster
 from floe.model.ranges import PartitionLog, TopicPartition
-from floe.tables.table_state import TableStates
+from floe.slices.slice_state import SliceState
 from floe_job.driver.dead_letters import SliceDeadLetters
 from floe_job.driver.job import SliceJob
 from floe_job.driver.slice_tables import SliceTables
@@ -24,8 +22,8 @@ log = logging.getLogger(__name__)
 class SliceInputs:
     """What ``prepare`` found. ``job``: without what is done already. ``parts``: what each task reads.
 
-    ``lookup``: the catalog, for tables and columns that records turn out to need. ``attempt``: differs between attempts to
-    write the slice.
+    ``lookup``: the catalog, for tables and columns that records turn out to need. ``is_limited``: whether an earlier
+    write of the slice took too long. ``attempt``: differs between attempts to write the slice.
     """
 
     job: SliceJob
@@ -33,13 +31,14 @@ class SliceInputs:
     tables: SliceTables
     parts: tuple[tuple[RangePart, ...], ...]
     lookup: TableLookup
+    is_limited: bool = False
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
 def prepare(job: SliceJob) -> SliceInputs:
     """Open the tables of a slice, with their ledgers and open dead letters. Raises the error that prevents reading."""
-    states = TableStates(Tables.of(job.connector), job.connector, job.plan.cluster_id)
-    dead_letters = SliceDeadLetters.open(job, states)
+    found = SliceState.read(job.connector, job.settings, job.plan, job.slice)
+    dead_letters = SliceDeadLetters.of(job, found.dead_letters)
     job = job.with_open_dead_letters(dead_letters.scan_open_dead_letters)
     log.info(
         "slice %s (%s): %s ranges, %s offsets, for %s",
@@ -49,24 +48,13 @@ def prepare(job: SliceJob) -> SliceInputs:
         job.slice.records,
         ", ".join(job.slice.tables) or "the tables that records name",
     )
-    lookup = TableLookup(job, states)
-    tables = lookup.open(_recent_tables(job))
+    lookup = TableLookup(job, found.states)
+    tables = lookup.open(found.recent)
     parts = tuple(divide(job.slice.ranges, job.connector.tasks_max))
-    return SliceInputs(job, dead_letters, tables, parts, lookup)
+    return SliceInputs(job, dead_letters, tables, parts, lookup, is_limited=found.is_limited)
 
 
 def logs_after_reading(job: SliceJob) -> Mapping[TopicPartition, PartitionLog]:
     """Return the logs of the slice's topics as they are now. Call it after the slice was read, not before."""
     logs = Cluster.of_source(job.settings).logs(sorted(job.topics))
     return {log.tp: log for log in logs}
-
-
-def _recent_tables(job: SliceJob) -> frozenset[str]:
-    """Return the tables that the slice's records will most likely name."""
-    if job.slice.tables:
-        return frozenset()
-    plan = job.plan
-    behind = {table for position in plan.positions for table in position.backlogs}
-    recent = recent_tables(job.settings, plan.control_topic, plan.control_ends, plan.group_id)
-    named = {table for table in recent if job.connector.may_name(job.topics, table)}
-    return frozenset(named | behind) - {plan.dead_letters or ""}

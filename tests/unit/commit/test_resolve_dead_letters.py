@@ -18,9 +18,9 @@ from floe.model.dead_letters import DeadLetterOffsets
 from floe.model.holding import LogId
 from floe.model.intervals import Intervals
 from floe.model.plan import Plan
+from floe.slices.dead_letter_table import DEAD_LETTERS_SCHEMA
 from floe.tables.exceptions import TableNotCommitted
 from floe.tables.open_dead_letters import scan_open_dead_letters
-from floe_job.dead_letters import DEAD_LETTERS_SCHEMA
 from tests.support.tables.lake import TABLE, TOPIC, TOPIC_ID, Lake
 from tests.support.tables.slices import make_announcement, make_plan
 from tests.support.tables.wire import Wire, fails_first, once
