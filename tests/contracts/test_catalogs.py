@@ -18,7 +18,8 @@ from floe.catalogs.errors import Answer
 from floe.catalogs.exceptions import CatalogUnreachable, TableMissing
 from floe.catalogs.providers.base import CatalogProvider
 from floe.catalogs.providers.registry import PROVIDERS, provider_of
-from floe.config.sections.catalog_types import TYPES, CatalogType
+from floe.config.catalogs.base import CatalogType
+from floe.config.catalogs.registry import TYPES
 from floe.model.holding import Holding, LogId
 from floe.model.intervals import Intervals
 from floe.model.ledger import Ledger

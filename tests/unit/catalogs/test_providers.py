@@ -8,8 +8,8 @@ from floe.catalogs.exceptions import CatalogMisconfigured
 from floe.catalogs.providers.base import PlainProvider
 from floe.catalogs.providers.registry import PROVIDERS, open_with_provider, provider_of
 from floe.config import Properties
+from floe.config.catalogs.registry import TYPES
 from floe.config.sections.catalog import CatalogSpec
-from floe.config.sections.catalog_types import TYPES
 
 
 class MemoryProvider(PlainProvider):

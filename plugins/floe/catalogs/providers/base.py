@@ -94,7 +94,7 @@ class PlainProvider:
 
 def catalog_settings(spec: CatalogSpec) -> dict[str, Any]:
     """Return the settings of a catalog: PyIceberg's own for this name, overridden by the connector's."""
-    return {**(Config().get_catalog_config(spec.name) or {}), **spec.properties}
+    return {**(Config().get_catalog_config(spec.name) or {}), **spec.for_pyiceberg()}
 
 
 def settings_with_address(spec: CatalogSpec) -> dict[str, Any]:

@@ -21,7 +21,7 @@ PROVIDERS: dict[str, CatalogProvider] = {
     "sql": SqlProvider(),
     "rest": RestProvider(),
 }
-"""By the name that ``floe.config.sections.catalog_types`` has for the type."""
+"""By the name that ``floe.config.catalogs.registry`` has for the type."""
 
 _OPENED: WeakKeyDictionary[Catalog, CatalogProvider] = WeakKeyDictionary()
 """By catalog, not by a property of it: a REST server answers with properties."""

@@ -1,35 +1,29 @@
-"""``iceberg.catalog.*``: which catalogs floe reaches, and keys of Java catalogs that have no effect in PyIceberg."""
+"""``iceberg.catalog.*``: which catalog a connector writes to, in the keys of Java's catalogs or of PyIceberg's."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from floe.config.catalogs.base import PREFIX, CatalogKey, CatalogType, KeyStatus, KeyTable, by_pyicebergs_names
+from floe.config.catalogs.registry import TYPES, type_named, type_names, type_of_class
+from floe.config.catalogs.stores import STORE_KEYS
 from floe.config.keys.reader import Settings
 from floe.config.libraries.library_settings import CATALOG_NAMES, unknown_settings
 from floe.config.names import plain_problem
 from floe.config.properties import Properties
-from floe.config.sections.catalog_types import PREFIX, CatalogType, type_named, type_names
 
 TYPE: Final = f"{PREFIX}type"
+IMPLEMENTATION: Final = f"{PREFIX}catalog-impl"
 
-_ALSO_CALLED: Final = {"jdbc": "sql"}
-_IMPLEMENTATIONS: Final = ("catalog-impl", "py-catalog-impl")
 _CODE: Final = re.compile(r"py-io-impl|s3\.retry-strategy-impl|auth(\..*)?")
 _SIGNERS: Final = ("S3V4RestSigner",)
-_JAVA_ONLY: Final = {
-    "io-impl": "it names a Java class; PyIceberg chooses by the scheme of the location",
-    "client.credentials-provider": "it names a Java class; set s3.access-key-id and s3.secret-access-key, or leave "
-    "credentials to the environment",
-    "s3.path-style-access": "PyIceberg addresses by path at an s3.endpoint of its own, unless "
-    "s3.force-virtual-addressing is true",
-}
-"""Keys of every Java catalog that have no effect here, with the reason."""
+_SHOWN_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True)
 class CatalogSpec:
-    """A connector's catalog: ``type`` is a name of ``TYPES``, ``properties`` are in PyIceberg's spelling, the type included.
+    """A connector's catalog: ``type`` is a name of ``TYPES``, ``properties`` are as the file has them, the type included.
 
     Properties that are not set are taken from PyIceberg's own configuration of the catalog ``name``.
     """
@@ -38,41 +32,55 @@ class CatalogSpec:
     name: str
     properties: Properties
 
+    def for_pyiceberg(self) -> dict[str, str]:
+        """Return the properties as PyIceberg's catalog takes them; references have to be resolved."""
+        kind = TYPES.get(self.type)
+        made = by_pyicebergs_names(self.properties, _table(kind))
+        return kind.to_pyiceberg(made) if kind else made
+
+    def for_spark(self) -> dict[str, str]:
+        """Return the properties as Iceberg's Spark catalog takes them; references have to be resolved."""
+        kind = TYPES.get(self.type)
+        return kind.to_spark(self.properties) if kind else dict(self.properties)
+
 
 def read_catalog(settings: Settings) -> CatalogSpec:
-    """Check the catalog's keys and return them without their prefix, as its type translates them."""
+    """Check the catalog's keys and return them without their prefix."""
     name, given = settings.text("iceberg.catalog"), settings.properties.under(PREFIX)
     if problem := plain_problem(name):
         settings.problems.append(f"iceberg.catalog {problem}")
     if not given:
         return CatalogSpec("", name, Properties())  # the cross-key rules give the sink's own message
-    implementations = [key for key in _IMPLEMENTATIONS if key in given]
-    for key in implementations:
-        settings.problems.append(
-            f"{PREFIX}{key} is not supported: catalogs of your own classes are not built. Set {TYPE} to {type_names()}"
-        )
-    kind = type_named(given.get("type", "").strip().lower())
-    settings.problems += _problems(given, kind)
-    translations = kind.translations if kind else {}
-    properties = {translations.get(key, key): value for key, value in given.items()}
-    if TYPE in settings.properties or not implementations:
-        properties["type"] = _read_type(settings)
-    reasons = {**_JAVA_ONLY, **(kind.no_effect if kind else {})}
-    settings.warnings.extend(
-        f"{PREFIX}{key} has no effect: {reason}" for key, reason in reasons.items() if key in given
-    )
-    return CatalogSpec(properties.get("type", ""), name, Properties(properties))
+    kind = _read_type(settings, given)
+    table = _table(kind)
+    rows = {key: row for key in given if (row := table.row(key)) is not None}
+    settings.problems += _problems(given, kind, rows)
+    settings.warnings += [
+        f"{PREFIX}{key} has no effect: {row.note}" for key, row in rows.items() if row.status is KeyStatus.NO_EFFECT
+    ]
+    type_name = kind.name if kind else given.get("type", "").strip().lower()
+    properties = {key: value for key, value in given.items() if key != "catalog-impl"}
+    return CatalogSpec(type_name, name, Properties({**properties, "type": type_name}))
 
 
-def _problems(given: Mapping[str, str], kind: CatalogType | None) -> Iterator[str]:
-    code = [key for key in given if _CODE.fullmatch(key)]
+def _table(kind: CatalogType | None) -> KeyTable:
+    """Return the keys of a type: its own count before those of every catalog."""
+    return KeyTable((*(kind.keys if kind else ()), *STORE_KEYS))
+
+
+def _problems(given: Mapping[str, str], kind: CatalogType | None, rows: Mapping[str, CatalogKey]) -> Iterator[str]:
+    code = [key for key in given if _CODE.fullmatch(key) and key not in rows]
     for key in code:
         yield (
             f"{PREFIX}{key} names code: only the operator's environment does. Remove it, or set "
             "PYICEBERG_CATALOG__<NAME>__… or .pyiceberg.yaml for Airflow's and Spark's workers"
         )
-    elsewhere = {*code, *_IMPLEMENTATIONS, *_JAVA_ONLY, *(kind.own_keys if kind else ())}
-    yield from unknown_settings(PREFIX, (key for key in given if key not in elsewhere), CATALOG_NAMES, "PyIceberg")
+    for key, row in rows.items():
+        if row.status is KeyStatus.REFUSED:
+            yield f"{PREFIX}{key[:_SHOWN_CHARACTERS]} is refused: {row.note}"
+    elsewhere = {*code, *rows, "catalog-impl", "py-catalog-impl"}
+    unknown = (key for key in given if key not in elsewhere)
+    yield from unknown_settings(PREFIX, unknown, CATALOG_NAMES, "PyIceberg")
     if given.get("s3.signer", _SIGNERS[0]) not in _SIGNERS:
         yield f"{PREFIX}s3.signer {given['s3.signer'][:100]!r}: PyIceberg has {_SIGNERS[0]} only, set that"
     for key in ("uri", "warehouse"):
@@ -82,18 +90,39 @@ def _problems(given: Mapping[str, str], kind: CatalogType | None) -> Iterator[st
         yield from kind.problems(given)
 
 
-def _read_type(settings: Settings) -> str:
-    """Return PyIceberg's name of the given type, or the given value if it is not supported."""
+def _read_type(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:
+    """Return the type that ``type`` or ``catalog-impl`` names; None, with a problem, for one that is not supported."""
+    if "py-catalog-impl" in given:
+        settings.problems.append(
+            f"{PREFIX}py-catalog-impl is not supported: catalogs of your own classes are not built. Set {TYPE} to "
+            f"{type_names()}"
+        )
+        if "type" not in given and "catalog-impl" not in given:
+            return None
+    if "catalog-impl" in given:
+        return _type_of_class(settings, given)
     if not settings.given(TYPE):
         settings.problems.append(
-            f"{TYPE} is not given, which means hive to the sink, and hive is not supported yet: set it to {type_names()}"
+            f"{TYPE} is not given, which means hive to the sink; say it: set {TYPE} to {type_names()}"
         )
-        return ""
-    name = settings.text(TYPE).lower()
+        return None
+    name = settings.text(TYPE).strip().lower()
     kind = type_named(name)
-    if kind is not None:
-        return kind.name
-    hint = _ALSO_CALLED.get(name)
-    advice = f"PyIceberg calls it {hint}: set {hint}" if hint else f"set {type_names()}"
-    settings.problems.append(f"{TYPE} {name[:100]!r} is not supported yet: {advice}")
-    return name
+    if kind is None:
+        settings.problems.append(f"{TYPE} {name[:100]!r} is not supported: set {type_names()}")
+    return kind
+
+
+def _type_of_class(settings: Settings, given: Mapping[str, str]) -> CatalogType | None:
+    name = given["catalog-impl"].strip()
+    kind = type_of_class(name)
+    if kind is None:
+        settings.problems.append(
+            f"{IMPLEMENTATION} {name[:_SHOWN_CHARACTERS]!r} is not supported: catalogs of your own classes are not built. "
+            f"Remove it and set {TYPE} to {type_names()}"
+        )
+    elif "type" in given:
+        settings.problems.append(
+            f"{TYPE} and {IMPLEMENTATION} are both set, which Iceberg refuses: remove {IMPLEMENTATION}"
+        )
+    return kind

@@ -1,6 +1,7 @@
 import pytest
 
-from floe.config.sections.catalog_types import TYPES, CatalogType
+from floe.config.catalogs.base import CatalogType, no_effect, refused, translated
+from floe.config.catalogs.registry import TYPES
 
 
 @pytest.mark.parametrize("kind", ["sql", "rest", "REST"])
@@ -8,26 +9,31 @@ def test_the_catalogs_that_are_built_pass(connector, kind):
     assert connector({"iceberg.catalog.type": kind}).catalog.properties["type"] == kind.lower()
 
 
-@pytest.mark.parametrize("kind", ["hive", "hadoop", "glue", "nessie", "dynamodb", "bigquery", "in-memory", ""])
+@pytest.mark.parametrize("kind", ["dynamodb", "bigquery", "in-memory", ""])
 def test_other_catalogs_are_refused_by_name(problems, kind):
-    assert problems({"iceberg.catalog.type": kind}) == (
-        f"iceberg.catalog.type {kind!r} is not supported yet: set sql or rest",
-    )
-
-
-def test_javas_jdbc_is_answered_with_pyicebergs_name(problems):
-    assert "PyIceberg calls it sql" in problems({"iceberg.catalog.type": "jdbc"})[0]
+    (problem,) = problems({"iceberg.catalog.type": kind})
+    assert problem.startswith(f"iceberg.catalog.type {kind!r} is not supported: set sql")
 
 
 def test_a_missing_type_names_the_key_to_set(problems):
     (problem,) = problems({"iceberg.catalog.uri": "http://rest:8181"}, ("iceberg.catalog.type",))
-    assert problem.startswith("iceberg.catalog.type is not given") and "set it to sql or rest" in problem
+    assert problem.startswith("iceberg.catalog.type is not given") and "set iceberg.catalog.type to sql" in problem
 
 
 @pytest.mark.parametrize("key", ["catalog-impl", "py-catalog-impl"])
 def test_catalogs_of_own_classes_are_refused_by_name(problems, key):
     (problem,) = problems({f"iceberg.catalog.{key}": "a.B"}, ("iceberg.catalog.type",))
-    assert problem.startswith(f"iceberg.catalog.{key} is not supported")
+    assert problem.startswith(f"iceberg.catalog.{key}") and "is not supported" in problem
+
+
+def test_class_of_a_catalog_means_its_type(connector):
+    made = connector({"iceberg.catalog.catalog-impl": "org.apache.iceberg.rest.RESTCatalog"}, ("iceberg.catalog.type",))
+    assert (made.catalog.type, made.catalog.properties) == ("rest", {"type": "rest"})
+
+
+def test_class_beside_a_type_is_refused(problems):
+    keys = {"iceberg.catalog.type": "rest", "iceberg.catalog.catalog-impl": "org.apache.iceberg.rest.RESTCatalog"}
+    assert "are both set" in problems(keys)[0]
 
 
 def test_properties_are_handed_through_without_prefix(connector):
@@ -46,19 +52,31 @@ def test_a_further_type_is_one_entry(connector, problems, monkeypatch):
         if "uri" not in given:
             yield "iceberg.catalog.uri is missing"
 
-    made = CatalogType("hive", ("metastore",), {"clients": "pool_pre_ping"}, {"lock-impl": "there are no locks"}, check)
+    made = CatalogType(
+        "own",
+        aliases=("metastore",),
+        implementations=("a.OwnCatalog",),
+        keys=(
+            translated("clients", "pool_pre_ping"),
+            no_effect("lock-impl", "there are no locks"),
+            refused("lock.*", "remove it"),
+        ),
+        problems=check,
+        to_pyiceberg=lambda given: {**given, "echo": "true"},
+    )
     monkeypatch.setitem(TYPES, made.name, made)
     keys = {"iceberg.catalog.type": "Metastore", "iceberg.catalog.clients": "2", "iceberg.catalog.lock-impl": "x"}
     assert problems(keys) == ("iceberg.catalog.uri is missing",)
-    read = connector({**keys, "iceberg.catalog.uri": "thrift://h:9083"})
-    assert (read.catalog.type, read.warnings) == (
-        "hive",
-        ("iceberg.catalog.lock-impl has no effect: there are no locks",),
-    )
-    assert read.catalog.properties == {
-        "type": "hive",
+    given = {**keys, "iceberg.catalog.uri": "thrift://h:9083"}
+    assert problems({**given, "iceberg.catalog.lock.x": "1"}) == ("iceberg.catalog.lock.x is refused: remove it",)
+    read = connector(given)
+    assert read.warnings == ("iceberg.catalog.lock-impl has no effect: there are no locks",)
+    assert read.catalog.type == "own"
+    assert read.catalog.properties == {"type": "own", "clients": "2", "lock-impl": "x", "uri": "thrift://h:9083"}
+    assert read.catalog.for_pyiceberg() == {
+        "type": "own",
         "pool_pre_ping": "2",
-        "lock-impl": "x",
         "uri": "thrift://h:9083",
+        "echo": "true",
     }
-    assert "sql, rest or hive" in problems({"iceberg.catalog.type": "glue"})[0]
+    assert " or own" in problems({"iceberg.catalog.type": "dynamodb"})[0]

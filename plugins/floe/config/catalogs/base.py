@@ -1,0 +1,121 @@
+"""One type of catalog in a connector's file: which keys it has, and what PyIceberg and Spark call them.
+
+All keys are without ``iceberg.catalog.``. Pure, of the standard library: a file is read at DAG parse time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+PREFIX: Final = "iceberg.catalog."
+
+Check = Callable[[Mapping[str, str]], Iterator[str]]
+"""Reads the keys of a catalog, and yields what is missing or forbidden."""
+
+Translate = Callable[[Mapping[str, str]], dict[str, str]]
+"""Takes keys and values as the file has them, with references resolved, and returns them as a library wants them."""
+
+
+class KeyStatus(Enum):
+    """What becomes of a key."""
+
+    TAKEN = "taken"
+    TRANSLATED = "translated"
+    NO_EFFECT = "no effect"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class CatalogKey:
+    """A key of Java's catalogs; ``*`` at the end of ``name`` is any text.
+
+    ``pyiceberg``: what PyIceberg calls it, for TRANSLATED. ``note``: for the documentation; the reason for NO_EFFECT, and
+    for REFUSED the reason and what to set instead.
+    """
+
+    name: str
+    status: KeyStatus
+    note: str = ""
+    pyiceberg: str = ""
+
+
+def taken(name: str, note: str = "") -> CatalogKey:
+    """Return the row of a key that means the same here."""
+    return CatalogKey(name, KeyStatus.TAKEN, note)
+
+
+def translated(name: str, pyiceberg: str, note: str = "") -> CatalogKey:
+    """Return the row of a key that has another name, or another form, in PyIceberg."""
+    return CatalogKey(name, KeyStatus.TRANSLATED, note, pyiceberg)
+
+
+def no_effect(name: str, reason: str) -> CatalogKey:
+    """Return the row of a key that is accepted and does nothing."""
+    return CatalogKey(name, KeyStatus.NO_EFFECT, reason)
+
+
+def refused(name: str, reason: str) -> CatalogKey:
+    """Return the row of a key that no connector may have."""
+    return CatalogKey(name, KeyStatus.REFUSED, reason)
+
+
+def _nothing(_: Mapping[str, str]) -> Iterator[str]:
+    return iter(())
+
+
+def _as_given(given: Mapping[str, str]) -> dict[str, str]:
+    return dict(given)
+
+
+@dataclass(frozen=True)
+class CatalogType:
+    """One type of catalog.
+
+    ``name``: its provider's. ``aliases``: other values of ``iceberg.catalog.type`` that mean it. ``implementations``: Java's
+    classes that ``iceberg.catalog.catalog-impl`` may name. ``keys``: its own, beside those of every catalog and of stores.
+    ``to_pyiceberg``: what has another form in PyIceberg, beyond the names in ``keys``; it gets keys by PyIceberg's names.
+    ``to_spark``: the same for Spark's catalog, where it gets the file's keys.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    implementations: tuple[str, ...] = ()
+    keys: tuple[CatalogKey, ...] = ()
+    problems: Check = _nothing
+    to_pyiceberg: Translate = _as_given
+    to_spark: Translate = _as_given
+
+
+class KeyTable:
+    """Rows of keys, for look-ups of thousands of keys. Of two rows for one key the first counts."""
+
+    def __init__(self, rows: Iterable[CatalogKey]) -> None:
+        self._rows = tuple(rows)
+        self._exact = {row.name: row for row in reversed(self._rows) if not row.name.endswith("*")}
+        self._prefixes = {row.name[:-1]: row for row in reversed(self._rows) if row.name.endswith("*")}
+        self._starts = tuple(self._prefixes)
+
+    def __iter__(self) -> Iterator[CatalogKey]:
+        return iter(self._rows)
+
+    def row(self, key: str) -> CatalogKey | None:
+        """Return the row of a key; a row of exactly that name counts over one that ends in ``*``."""
+        if (row := self._exact.get(key)) is not None or not key.startswith(self._starts):
+            return row
+        return next(row for start, row in self._prefixes.items() if key.startswith(start))
+
+
+def by_pyicebergs_names(given: Mapping[str, str], table: KeyTable) -> dict[str, str]:
+    """Return keys by the names that PyIceberg has for them, without those of no effect.
+
+    A key that is given by PyIceberg's own name counts over its translation.
+    """
+    made: dict[str, str] = {}
+    for key, value in given.items():
+        row = table.row(key)
+        if row is None or row.status is KeyStatus.TAKEN:
+            made[key] = value
+        elif row.status is KeyStatus.TRANSLATED and row.pyiceberg not in given:
+            made[row.pyiceberg] = value
+    return made
