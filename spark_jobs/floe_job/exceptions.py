@@ -6,12 +6,12 @@
         │   ├── Malformed           not JSON, not UTF-8, not an object, too deep; not of its schema
         │   ├── Unconvertible       a value that its column cannot hold without loss
         │   ├── UnusableSchema      a schema that no record can be read by
-    │   ├── UnknownSchema       a schema that the registry does not have
-    │   └── Unnameable          a column that evolution may not add
-    │       ├── NameTooLong     its name
-    │       ├── NestedTooDeep   its levels
-    │       └── TooManyColumns  its table
-    ├── SchemaConflict          Terminal: two types for one new column, and the policy is to fail
+        │   ├── UnknownSchema       a schema that the registry does not have
+        │   └── Unnameable          a column that evolution may not add
+        │       ├── NameTooLong     its name
+        │       ├── NestedTooDeep   its levels
+        │       └── TooManyColumns  its table
+        ├── SchemaConflict          Terminal: two types for one new column, and the policy is to fail
         ├── RangeLost               Terminal: the broker no longer has the offsets
         ├── BatchTooLarge           Terminal: a batch of Kafka's is larger than the connector takes
         ├── BatchCorrupt            Retryable: a batch of Kafka's is not as it was written

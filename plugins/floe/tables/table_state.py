@@ -54,8 +54,8 @@ class Since(NamedTuple):
 
 SINCE_WRITTEN = Since(
     "after its files were written",
-    "Its files cannot be committed. The next run reads the range again, and creates the table if it may; the replay DAG "
-    "reads earlier rows again.",
+    "Its files cannot be committed: the table is behind. If it had rows before, the next plan asks what to do with them "
+    "(dropped_tables); if it had none, the next run creates it if it may.",
 )
 SINCE_PLANNED = Since(
     "after this run was planned", ("Nothing was written for it. The next run names the rows that are missing")

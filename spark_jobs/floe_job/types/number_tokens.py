@@ -1,4 +1,4 @@
-"""JSON number tokens that Python's ``int`` and ``float`` would change or refuse."""
+"""Number tokens that Python's ``int`` and ``float`` would change or refuse, and the one place where decimals are rounded."""
 
 from __future__ import annotations
 
