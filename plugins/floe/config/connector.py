@@ -62,6 +62,8 @@ class Connector:
     spark_conn_id: str
     spark_conn_ids: tuple[str, ...]
     registry_conn_id: str
+    catalog_conn_id: str
+    aws_conn_id: str
     max_records_per_run: int | None
     worker_memory: int
     batch_max_bytes: int

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from floe.config.catalogs.connection import AWS_KEY, CATALOG_KEY
 from floe.config.connector import SPARK_CONN_ID, SPARK_CONN_IDS, Connector
 from floe.config.converters.base import ConverterSpec
 from floe.config.converters.key_and_header import read_key_or_header
@@ -145,6 +146,8 @@ def _build(settings: Settings, *, narrowed: bool) -> Connector:
         spark_conn_id=_read_plain(settings, SPARK_CONN_ID, "spark_default"),
         spark_conn_ids=_read_conn_ids(settings),
         registry_conn_id=registry_conn_id,
+        catalog_conn_id=_read_plain(settings, CATALOG_KEY, ""),
+        aws_conn_id=_read_plain(settings, AWS_KEY, ""),
         max_records_per_run=_read_limit(settings, "floe.max-records-per-run"),
         worker_memory=settings.integer("floe.worker.memory"),
         batch_max_bytes=settings.integer("floe.batch.max-bytes"),

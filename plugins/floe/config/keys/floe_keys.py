@@ -31,6 +31,18 @@ FLOE: Final = (
         "Airflow connection with the schema registry: its address, login and options, under those of the converters.",
     ),
     supported(
+        "floe.catalog.conn-id",
+        Kind.STRING,
+        None,
+        "Airflow connection with the catalog: its address, login and properties, under iceberg.catalog.*.",
+    ),
+    supported(
+        "floe.aws.conn-id",
+        Kind.STRING,
+        None,
+        "Airflow connection of type aws: keys, region and endpoint of S3 and Glue, under iceberg.catalog.*.",
+    ),
+    supported(
         "floe.max-records-per-run",
         Kind.LONG,
         "50000000",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
 
+from floe.config.connection_fields import ConnectionFields, text_of
 from floe.config.keys.values import parse_list
 from floe.config.registry.confluent import NAMESPACE
 from floe.config.registry.settings import Api
@@ -16,7 +15,6 @@ CONN_TYPES: Final = ("http", "https", "generic", "")
 """Types of connections that may be one to a registry: a login to a database is sent to none."""
 
 _URLS: Final[Mapping[Api, str]] = {"confluent": "schema.registry.url", "apicurio": "apicurio.registry.url"}
-_SCHEMES = ("http", "https")
 _BASIC, _USER_INFO = "basic.auth.credentials.source", "basic.auth.user.info"
 _BEARER, _TOKEN = "bearer.auth.credentials.source", "bearer.auth.token"
 _CREDENTIALS: Final[Mapping[Api, tuple[str, ...]]] = {
@@ -25,37 +23,8 @@ _CREDENTIALS: Final[Mapping[Api, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True)
-class RegistryConnection:
-    """The fields of the connection. ``extra``: options of converters, without the prefix of a role."""
-
-    conn_id: str
-    conn_type: str = ""
-    host: str = field(default="", repr=False)
-    schema: str = ""
-    port: int | None = None
-    login: str = field(default="", repr=False)
-    password: str = field(default="", repr=False)
-    extra: Mapping[str, object] = field(default_factory=dict, repr=False)
-
-    @property
-    def address(self) -> str:
-        """The address that host, port and schema give; "" without a host.
-
-        As Airflow's HTTP hook reads them: a host may be a whole address, and ``schema`` is http or https. Another schema is
-        the path, as in a connection that is written as an address.
-        """
-        if not self.host:
-            return ""
-        if "://" in self.host:
-            parts = urlsplit(self.host)
-            has_port = self.port is None or parts.netloc.rpartition(":")[2].isdecimal()
-            return self.host if has_port else parts._replace(netloc=f"{parts.netloc}:{self.port}").geturl()
-        scheme = self.schema if self.schema in _SCHEMES else "https" if self.conn_type == "https" else "http"
-        path = "" if self.schema in _SCHEMES else self.schema.strip("/")
-        server = f"[{self.host}]" if ":" in self.host else self.host
-        port = f":{self.port}" if self.port is not None else ""
-        return f"{scheme}://{server}{port}" + (f"/{path}" if path else "")
+class RegistryConnection(ConnectionFields):
+    """A connection to a registry. ``extra``: options of converters, without the prefix of a role."""
 
     def options(self, api: Api, given: Mapping[str, str]) -> dict[str, str]:
         """Return the options that a converter takes from here, beside those ``given`` in its connector.
@@ -65,7 +34,7 @@ class RegistryConnection:
         """
         own = {_plain(api, name) for name in given}
         found = {
-            name: _text(value)
+            name: text_of(value)
             for name, value in self.extra.items()
             if isinstance(value, str | int | float) and _plain(api, name) not in own
         }
@@ -102,7 +71,3 @@ def _plain(api: Api, name: str) -> str:
 
 def _has_login(addresses: str) -> bool:
     return any("@" in one.partition("://")[2].partition("/")[0] for one in parse_list(addresses))
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

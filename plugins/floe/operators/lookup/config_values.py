@@ -6,6 +6,8 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+from floe.config.connection_fields import ConnectionFields
+from floe.config.overrides.catalog_options import with_catalog
 from floe.config.overrides.registry_options import with_registry
 from floe.config.overrides.resolved_config import resolve_config
 from floe.config.providers.base import ProviderContext
@@ -24,7 +26,7 @@ _EXTRA = "extra."
 
 
 def resolved(connector: Connector) -> Connector:
-    """Return the connector with values in place of its references, and with the options of its registry's connection.
+    """Return the connector with what its references and its connections mean, those of registry, catalog and AWS.
 
     They are hidden from here on. Raises ConfigError, ConnectionMissing.
     """
@@ -33,6 +35,9 @@ def resolved(connector: Connector) -> Connector:
     made, unused = with_registry(made, _registry_connection, keep_secret)
     for name in unused:
         log.warning("the Airflow connection %r: %r in its extra has no effect", made.registry_conn_id, name[:100])
+    made, unused = with_catalog(made, _connection_fields, keep_secret)
+    for name in unused:
+        log.warning("the Airflow connection %r: %r in its extra has no effect", made.aws_conn_id, name[:100])
     return made
 
 
@@ -42,8 +47,12 @@ def provider_context() -> ProviderContext:
 
 
 def _registry_connection(conn_id: str) -> RegistryConnection:
-    found = task_context.connection(conn_id, KEY)
-    return RegistryConnection(
+    return RegistryConnection(**vars(_connection_fields(conn_id, KEY)))
+
+
+def _connection_fields(conn_id: str, key: str) -> ConnectionFields:
+    found = task_context.connection(conn_id, key)
+    return ConnectionFields(
         conn_id,
         found.conn_type or "",
         found.host or "",

@@ -41,6 +41,8 @@ FILE_ONLY = [
     "consumer.override.ssl.ca.location",
     "errors.deadletterqueue.topic.name",
     "errors.tolerance",
+    "floe.aws.conn-id",
+    "floe.catalog.conn-id",
     "floe.deadletter.max-ratio",
     "floe.deadletter.table",
     "floe.kafka.conn-id",

@@ -1,0 +1,77 @@
+"""A connector with what Airflow connections say of its catalog and of AWS, for one task. A plan has none of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from floe.config.catalogs.base import PREFIX
+from floe.config.catalogs.connection import (
+    AWS_CONN_TYPES,
+    AWS_KEY,
+    CATALOG_CONN_TYPES,
+    CATALOG_KEY,
+    OTHER_CONN_TYPES,
+    aws_properties,
+    catalog_properties,
+)
+from floe.config.connection_fields import ConnectionFields
+from floe.config.connector import Connector
+from floe.config.exceptions import ConfigError
+from floe.config.parser import parse_connector
+from floe.config.properties import Properties
+from floe.config.secrets.deployment_key import CONN_ID
+
+Look = Callable[[str, str], ConnectionFields]
+"""Looks up a connection by its id; the second argument is the key that names it."""
+
+Learn = Callable[[Mapping[str, object]], object]
+
+
+def with_catalog(connector: Connector, look: Look, learn: Learn) -> tuple[Connector, tuple[str, ...]]:
+    """Build the connector with the properties of the connections that ``floe.catalog.conn-id`` and ``floe.aws.conn-id`` name.
+
+    Returns it with the names in their extra that have no effect. The same connector if it names none. ``learn`` gets the
+    properties before anything else does. Properties of the catalog's connection count over those of AWS.
+
+    :raises ConfigError: a connection of another kind, or a property that the connector's file could not have either.
+    """
+    unused: tuple[str, ...] = ()
+    if conn_id := connector.catalog_conn_id:
+        where = _where(connector, CATALOG_KEY, conn_id)
+        kind = connector.catalog.type
+        fields = _checked(conn_id, CATALOG_KEY, CATALOG_CONN_TYPES.get(kind, OTHER_CONN_TYPES), look, where)
+        connector = _with(connector, catalog_properties(fields, kind, connector.catalog.properties), learn, where)
+    if conn_id := connector.aws_conn_id:
+        where = _where(connector, AWS_KEY, conn_id)
+        fields = _checked(conn_id, AWS_KEY, AWS_CONN_TYPES, look, where)
+        added, unused = aws_properties(fields, connector.catalog.properties)
+        connector = _with(connector, added, learn, where)
+    return connector, unused
+
+
+def _with(connector: Connector, properties: Mapping[str, str], learn: Learn, where: str) -> Connector:
+    added = {PREFIX + name: value for name, value in properties.items()}
+    if not added:
+        return connector
+    learn(added)
+    try:
+        made = parse_connector({**connector.properties, **added}, narrowed=True)
+    except ConfigError as error:
+        raise ConfigError(*(f"{problem}. Nothing was done" for problem in error.problems)).located(where) from None
+    references = {**connector.references, **dict.fromkeys(added, "")}
+    return replace(made, references=Properties(references))
+
+
+def _where(connector: Connector, key: str, conn_id: str) -> str:
+    return f"the Airflow connection {conn_id!r}, which {key} of connector {connector.name!r} names"
+
+
+def _checked(conn_id: str, key: str, types: Sequence[str], look: Look, where: str) -> ConnectionFields:
+    if conn_id == CONN_ID:
+        msg = f"it contains floe's own key: no catalog gets it. Give {key} another connection. Nothing was done"
+        raise ConfigError(msg).located(where)
+    fields = look(conn_id, key)
+    if fields.conn_type not in types:
+        wanted = " or ".join(repr(name) for name in types if name)
+        msg = f"it is of type {fields.conn_type!r}: this catalog's is of type {wanted}. Nothing was done"
+        raise ConfigError(msg).located(where)
+    return fields
