@@ -176,9 +176,10 @@ class _Pair:
 
 
 def _frame(source: socket.socket) -> bytes:
-    """Read one message with its length before it; nothing at the end."""
+    """Read one message with its length before it; nothing at the end, or of a message that is cut."""
     head = _exactly(source, 4)
-    return head + _exactly(source, struct.unpack(">i", head)[0]) if head else b""
+    rest = _exactly(source, struct.unpack(">i", head)[0]) if head else b""
+    return head + rest if rest else b""
 
 
 def _exactly(source: socket.socket, size: int) -> bytes:
